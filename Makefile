@@ -1,0 +1,45 @@
+# Two commands do everything: `make demo` and `make test`. Both set up what they need in .venv first.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: setup demo test check format browser chaos clean
+
+setup: $(STAMP)
+
+$(STAMP): requirements/run.txt requirements/develop.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Drumbeat needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/develop.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)
+
+demo: setup
+	$(BIN)/drumbeat demo
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The tests of the emulator's page drive a real browser. Without one they say that they are skipped.
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
+		|| echo "no Chromium here, and no right to install it: the tests of pages are skipped"
+
+test: check browser
+	$(BIN)/pytest -n 2
+
+# Hundreds of kills, freezes and faults of the database, each repeatable from its seed: about an hour.
+chaos: setup
+	$(BIN)/pytest -m slow tests/chaos
+	$(BIN)/python -m benchmarks.chaos --write
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,1 @@
+"""What to send to whom: audiences, plans, progress and reports."""

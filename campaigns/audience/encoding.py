@@ -1,0 +1,130 @@
+"""The encoding of an audience file: decided once on a sample, then strict while streaming.
+
+The sample begins at the first byte that is not ASCII, however far in it stands: a file whose first accent
+comes after a million rows is decided as well as any. A wrong guess never passes for text: a byte that does
+not fit stops the reading with its line and offset.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from engine.errors import ConfigurationError
+
+CHUNK_BYTES = 1 << 20
+SAMPLE_BYTES = 1 << 16
+
+# Most code units of UTF-16 in a CSV file have one zero byte, always on the same side; UTF-8 has none.
+_ZERO_SHARE_MIN, _ZERO_SHARE_MAX = 0.4, 0.05
+_ASCII = bytes(range(128))
+_FOREIGN = {
+    b"PK\x03\x04": "a workbook or archive (ZIP)",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (XLS)",
+    b"\x1f\x8b": "a compressed file (gzip)",
+    b"%PDF": "a PDF",
+    b"PAR1": "a Parquet file",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """`codec` as Python names it; `bom_bytes` to skip at the start; `label` for people."""
+
+    codec: str
+    bom_bytes: int
+    label: str
+
+
+UTF_8 = Encoding("utf-8", 0, "UTF-8")
+WINDOWS_1252 = Encoding("cp1252", 0, "Windows-1252")
+_BY_BOM = {
+    codecs.BOM_UTF8: Encoding("utf-8", 3, "UTF-8 with byte order mark"),
+    codecs.BOM_UTF16_LE: Encoding("utf-16-le", 2, "UTF-16 LE"),
+    codecs.BOM_UTF16_BE: Encoding("utf-16-be", 2, "UTF-16 BE"),
+}
+
+
+class UnreadableAudience(ConfigurationError):
+    """A file that cannot be read as a table of text."""
+
+
+def detect(file: BinaryIO, name: str) -> Encoding:
+    """The encoding of an open file, which is left at its start. UnreadableAudience for what is not text."""
+    head = file.read(SAMPLE_BYTES)
+    if kind := next((kind for magic, kind in _FOREIGN.items() if head.startswith(magic)), None):
+        raise UnreadableAudience(f"this is {kind}, not CSV", where=name, remedy="export it as CSV")
+    by_bom = next((encoding for bom, encoding in _BY_BOM.items() if head.startswith(bom)), None)
+    encoding = by_bom or _by_zeros(head) or _by_first_accent(file, head)
+    file.seek(0)
+    return encoding
+
+
+def _by_zeros(head: bytes) -> Encoding | None:
+    units = len(head) // 2
+    if not units:
+        return None
+    even, odd = head[0::2].count(0) / units, head[1::2].count(0) / units
+    if odd >= _ZERO_SHARE_MIN and even <= _ZERO_SHARE_MAX:
+        return Encoding("utf-16-le", 0, "UTF-16 LE without byte order mark")
+    if even >= _ZERO_SHARE_MIN and odd <= _ZERO_SHARE_MAX:
+        return Encoding("utf-16-be", 0, "UTF-16 BE without byte order mark")
+    return None
+
+
+def _by_first_accent(file: BinaryIO, head: bytes) -> Encoding:
+    chunk = head
+    while chunk and chunk.isascii():
+        chunk = file.read(CHUNK_BYTES)
+    if not chunk:
+        return UTF_8
+    first = len(chunk) - len(chunk.lstrip(_ASCII))
+    sample = chunk[first : first + SAMPLE_BYTES]
+    if len(sample) < SAMPLE_BYTES:
+        sample += file.read(SAMPLE_BYTES - len(sample))
+    return _by_sample(sample)
+
+
+def _by_sample(sample: bytes) -> Encoding:
+    """UTF-8 where more of it reads as UTF-8 than does not: a damaged file must not pass for Windows-1252."""
+    text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(sample)
+    accents = sum(1 for character in text if character > "\x7f")
+    strays = sum(1 for character in text if "\udc80" <= character <= "\udcff")
+    return UTF_8 if accents > 2 * strays else WINDOWS_1252  # a stray counts as an accent, too
+
+
+def decode(file: BinaryIO, encoding: Encoding, name: str) -> Iterator[tuple[str, int]]:
+    """The text of a file in chunks, each with the bytes read so far.
+
+    Raises UnreadableAudience naming line and byte offset (from 0) of what the encoding does not know.
+    """
+    file.seek(encoding.bom_bytes)
+    decoder = codecs.getincrementaldecoder(encoding.codec)("strict")
+    read_bytes, breaks = encoding.bom_bytes, 0
+    while True:
+        chunk = file.read(CHUNK_BYTES)
+        waiting = len(decoder.getstate()[0])
+        try:
+            text = decoder.decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            raise _undecodable(error, encoding, read_bytes - waiting, breaks, name) from error
+        read_bytes += len(chunk)
+        breaks += text.count("\n")
+        yield text, read_bytes
+        if not chunk:
+            return
+
+
+def _undecodable(
+    error: UnicodeDecodeError, encoding: Encoding, start: int, breaks: int, name: str
+) -> UnreadableAudience:
+    before = error.object[: error.start].decode(encoding.codec, "replace")
+    line, offset = breaks + before.count("\n") + 1, start + error.start
+    found = error.object[error.start : error.end].hex(" ")
+    return UnreadableAudience(
+        f"bytes {found} are not {encoding.label}",
+        where=f"{name}, line {line}, byte {offset}",
+        remedy="export the file again as UTF-8",
+    )

@@ -1,0 +1,265 @@
+"""Rows of an audience file in batches, each row with the line where it starts; memory does not grow with it.
+
+Law: a row that cannot be read costs itself and nothing else. A cell that is never closed would swallow the
+rest of the file: when a row of several lines turns out wrong, only its first line is refused and reading
+goes on at the next. Pieces whose every line is a row, nearly all of most files, are split in one call.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+from campaigns.audience.dialect import delimiter_of, hinted_delimiter
+from campaigns.audience.encoding import Encoding, UnreadableAudience, decode, detect
+from campaigns.audience.rejects import Reject
+
+LINE_CHARACTERS_MAX = 1 << 20  # a longer line is no table; it would have to be held whole
+ROW_CHARACTERS_MAX = 1 << 20  # what a row with quoted line breaks may span; bounds what is read twice
+HEAD_CHARACTERS = 1 << 16  # holds the header, whatever line breaks its names have
+COLUMNS_MAX = 1_000
+
+Row = list[str]
+
+
+@dataclass(slots=True)
+class RowBatch:
+    """Some rows of the header's width, in file order. `lines[i]` is where `rows[i]` starts, from 1."""
+
+    read_bytes: int
+    lines: Sequence[int] = ()
+    rows: list[Row] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Whole physical lines with their ends; `first` is the number of the first one, from 1."""
+
+    first: int
+    text: str
+    read_bytes: int
+
+    def lines(self) -> list[str]:
+        return list(io.StringIO(self.text, newline=""))
+
+
+class _Cursor:
+    """Feeds lines to a csv reader, which pulls as many as a row needs, and can be set back."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.position = 0
+        self.ran_out = False
+        self._lines = lines
+
+    def __iter__(self) -> _Cursor:
+        return self
+
+    def __next__(self) -> str:
+        if self.position == len(self._lines):
+            self.ran_out = True
+            raise StopIteration
+        self.position += 1
+        return self._lines[self.position - 1]
+
+
+class AudienceReader:
+    """An audience file, opened: `header`, `delimiter`, `encoding`, then `batches()` once.
+
+    Raises UnreadableAudience or what `open_audience` raises.
+    """
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self.name = name
+        self.encoding: Encoding = detect(file, name)
+        self.total_bytes = os.fstat(file.fileno()).st_size
+        self._pieces = self._split_lines(decode(file, self.encoding, name))
+        self._ahead = self._read_head()
+        self.delimiter = self._read_delimiter()
+        self.header = self._read_header()
+
+    def batches(self) -> Iterator[RowBatch]:
+        """All rows after the header. A batch holds the rows of about a mebibyte."""
+        pieces = self.pieces()
+        piece = next(pieces)
+        for following in chain(pieces, [None]):
+            batch, rest = self.read(piece, final=following is None)
+            yield batch
+            if following is not None:
+                piece = joined(rest, following)
+
+    def pieces(self) -> Iterator[Piece]:
+        """The lines after the header, about a mebibyte each, one at least. Once, instead of `batches`."""
+        yield self._ahead
+        yield from self._pieces
+
+    def read(self, piece: Piece, *, final: bool) -> tuple[RowBatch, Piece | None]:
+        """The rows of a piece, and the lines of its last row where that goes on in the next piece."""
+        batch = read_plain(piece, self.delimiter, len(self.header))
+        return self._read_with_care(piece, final) if batch is None else (batch, None)
+
+    def _split_lines(self, chunks: Iterator[tuple[str, int]]) -> Iterator[Piece]:
+        first, carried, read_bytes = 1, "", 0
+        for chunk, read_bytes in chunks:
+            text = carried + chunk
+            # A return at the very end may be half of a line end.
+            end = max(text.rfind("\n"), text.rfind("\r", 0, len(text) - 1)) + 1
+            piece = Piece(first, text[:end], read_bytes)
+            first, carried = first + _count_lines(piece.text), text[end:]
+            self._check_length(carried, first)
+            yield piece
+        yield Piece(first, carried, read_bytes)
+
+    def _check_length(self, line: str, number: int) -> None:
+        if len(line) > LINE_CHARACTERS_MAX:
+            raise UnreadableAudience(
+                f"line {number} is longer than {LINE_CHARACTERS_MAX:,} characters",
+                where=self.name,
+                remedy="export it as CSV",
+            )
+
+    def _read_head(self) -> Piece:
+        """The first lines as one piece, which the header is whole in; without blank ones before it."""
+        text, read_bytes = "", 0
+        for piece in self._pieces:
+            text, read_bytes = text + piece.text, piece.read_bytes
+            if len(text) >= HEAD_CHARACTERS:
+                break
+        head = Piece(1, text, read_bytes)
+        lines = head.lines()
+        blank = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
+        if blank == len(lines):
+            raise UnreadableAudience(
+                "the file is empty", where=self.name, remedy="its first line must name the columns"
+            )
+        return _without(head, lines, blank)
+
+    def _read_delimiter(self) -> str:
+        lines = self._ahead.lines()
+        if (hinted := hinted_delimiter(lines[0])) is not None:
+            self._ahead = _without(self._ahead, lines, 1)
+            return hinted
+        return delimiter_of(lines[0])
+
+    def _read_header(self) -> Row:
+        lines = self._ahead.lines()
+        cursor = _Cursor(lines)
+        try:
+            header = next(csv.reader(cursor, delimiter=self.delimiter, strict=True), [])
+        except csv.Error as error:
+            raise UnreadableAudience(
+                f"the header cannot be read: {error}", where=f"{self.name}, line {self._ahead.first}"
+            ) from error
+        if not header or len(header) > COLUMNS_MAX:
+            raise UnreadableAudience(f"the header has {len(header):,} columns", where=self.name)
+        self._ahead = _without(self._ahead, lines, cursor.position)
+        return header
+
+    def _read_with_care(self, piece: Piece, final: bool) -> tuple[RowBatch, Piece | None]:
+        lines = piece.lines()
+        cursor = _Cursor(lines)
+        reader = csv.reader(cursor, delimiter=self.delimiter, strict=True)
+        starts: list[int] = []
+        batch = RowBatch(piece.read_bytes, starts)
+        while (start := cursor.position) < len(lines):
+            problem = self._read_row(reader, batch.rows)
+            if problem is None:
+                starts.append(piece.first + start)
+                continue
+            if cursor.ran_out and not final and _may_go_on(lines[start:]):
+                return batch, _without(piece, lines, start)
+            cursor.position, cursor.ran_out = start + 1, False
+            if problem != "blank":
+                value = lines[start].rstrip("\r\n")
+                batch.rejects.append(Reject(piece.first + start, problem, "", value))
+        return batch, None
+
+    def _read_row(self, reader: Iterator[Row], rows: list[Row]) -> str | None:
+        """Append the next row; or say what is wrong with it."""
+        try:
+            row = next(reader)
+        except csv.Error as error:
+            return "cell_size" if "field limit" in str(error) else "row_quotes"
+        if len(row) == len(self.header):
+            rows.append(row)
+            return None
+        return "blank" if is_blank(row) else "row_shape"
+
+
+def read_plain(piece: Piece, delimiter: str, width: int) -> RowBatch | None:
+    """The rows of a piece whose every line is one; None where one spans lines or cannot be read.
+
+    Then it must be read with care, and after the piece before it, whose last row may go on in this one.
+    """
+    lines = piece.lines()
+    try:
+        rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
+    except csv.Error:
+        return None
+    if len(rows) != len(lines):  # a row takes one line or more
+        return None
+    batch = RowBatch(piece.read_bytes, range(piece.first, piece.first + len(rows)), rows)
+    if set(map(len, rows)) <= {width}:
+        return batch
+    batch.rejects = [
+        Reject(piece.first + at, "row_shape", "", lines[at].rstrip("\r\n"))
+        for at, row in enumerate(rows)
+        if len(row) != width and not is_blank(row)
+    ]
+    right = [at for at, row in enumerate(rows) if len(row) == width]
+    batch.lines = [piece.first + at for at in right]
+    batch.rows = [rows[at] for at in right]
+    return batch
+
+
+def is_blank(row: Row) -> bool:
+    """A line without any text, as spreadsheets leave at the end: no row of the audience."""
+    return not any(cell and not cell.isspace() for cell in row)
+
+
+def joined(rest: Piece | None, following: Piece) -> Piece:
+    """The next piece, before it the lines that the last one left over."""
+    if rest is None:
+        return following
+    return Piece(rest.first, rest.text + following.text, following.read_bytes)
+
+
+def _may_go_on(lines: list[str]) -> bool:
+    return sum(map(len, lines)) <= ROW_CHARACTERS_MAX
+
+
+def _without(piece: Piece, lines: list[str], count: int) -> Piece:
+    """The piece from its line at `count` on."""
+    return Piece(piece.first + count, "".join(lines[count:]), piece.read_bytes)
+
+
+def _count_lines(text: str) -> int:
+    """Line ends of the three kinds; `text` ends with one."""
+    returns = text.count("\r")
+    return text.count("\n") + (returns - text.count("\r\n") if returns else 0)
+
+
+def open_audience(path: Path) -> io.BufferedReader:
+    """Open a file to read it more than once; ConfigurationError where it is missing or not a regular file."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError as error:
+        raise UnreadableAudience(
+            "there is no such audience file", where=str(path.absolute()), remedy="check the path"
+        ) from error
+    except OSError as error:
+        raise UnreadableAudience(
+            f"the audience file cannot be opened: {error.strerror}", where=str(path)
+        ) from error
+    if not path.is_file():
+        file.close()
+        raise UnreadableAudience(
+            "an audience is read more than once and must be a file", where=str(path), remedy="store it first"
+        )
+    return file

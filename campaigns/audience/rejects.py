@@ -1,0 +1,147 @@
+"""Rows that cannot be sent to: one table of the codes, and the file that lists them.
+
+The file opens in a spreadsheet without running anything: a value that would be a formula there is quoted. It
+appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import secrets
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+from engine.errors import ConfigurationError
+
+HEADER = ("line", "code", "column", "reason", "value")
+VALUE_CHARACTERS_MAX = 200  # enough to recognise a cell; a broken row may be a megabyte
+
+# Source: what the service refuses in a template's variables, and what this reader refuses in a row.
+REASONS = {
+    "row_shape": "the row has more or fewer cells than the header",
+    "row_quotes": "a quoted cell is not closed, or text follows its closing quote",
+    "cell_size": "a cell is larger than 128 KiB",
+    "phone_empty": "there is no phone number",
+    "phone_scientific": "a spreadsheet rounded the number; format the column as text and export again",
+    "phone_malformed": "it holds something other than digits, + and the usual separators",
+    "phone_too_short": "it is too short for a phone number",
+    "phone_too_long": "it is too long for a phone number",
+    "phone_invalid": "no country has such a number; a national one needs --region",
+    "variable_empty": "the variable is empty",
+    "variable_newline": "the variable holds a line break",
+    "variable_tab": "the variable holds a tab",
+    "variable_spaces": "the variable holds more than four spaces in a row",
+    "variable_control": "the variable holds a NUL character",
+    "variable_too_long": "the variable is longer than 1,024 characters",
+    "duplicate": "the number stands in an earlier line, which is kept",
+}
+# A spreadsheet runs a cell that begins so; tab and carriage return are skipped before it looks.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_HEADER_LINE = ",".join(HEADER)
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """One row refused: `line` is where it starts in the file, from 1; `column` is empty for the whole row."""
+
+    line: int
+    code: str
+    column: str
+    value: str
+
+    @property
+    def reason(self) -> str:
+        return REASONS[self.code]
+
+
+def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
+    """`customers.csv` → `customers.rejects.csv` in the working directory; a check has a list of its own."""
+    return Path.cwd() / f"{audience.stem}.{kind}.csv"
+
+
+def spreadsheet_safe(value: str) -> str:
+    """The value, cut, without NUL, and quoted where a spreadsheet would run it."""
+    shown = value[:VALUE_CHARACTERS_MAX].replace("\x00", "\N{REPLACEMENT CHARACTER}")
+    return f"'{shown}" if shown.lstrip(" ").startswith(_FORMULA_STARTS) else shown
+
+
+class RejectFile:
+    """Collects rejects beside the target; `publish` puts the file in place, leaving without it drops it.
+
+    UTF-8 with a byte order mark, which spreadsheets need to read accents. Without a reject there is no file,
+    and the list of an earlier call is removed, so that it is not taken for this one's.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.counts: Counter[str] = Counter()
+        self._draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> RejectFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._draft.unlink(missing_ok=True)
+
+    def add(self, rejects: Iterable[Reject]) -> None:
+        """Append rejects; ConfigurationError where the file cannot be written."""
+        rows = []
+        for reject in rejects:
+            self.counts[reject.code] += 1
+            rows.append(
+                (reject.line, reject.code, reject.column, reject.reason, spreadsheet_safe(reject.value))
+            )
+        if rows:
+            self._write(rows)
+
+    def publish(self) -> Path | None:
+        """Put the file in its place; its path, or None where nothing was rejected."""
+        if self._file is None:
+            self._remove_stale()
+            return None
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._draft.replace(self.path)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self._file = None
+        return self.path
+
+    def _write(self, rows: list[tuple[int, str, str, str, str]]) -> None:
+        try:
+            if self._file is None:
+                self._file = self._draft.open("w", encoding="utf-8-sig", newline="")
+                csv.writer(self._file).writerow(HEADER)
+            csv.writer(self._file).writerows(rows)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _remove_stale(self) -> None:
+        """Only what is a list of rejects: the name may be anybody's."""
+        try:
+            with self.path.open("rb") as file:
+                first_line = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace").readline(100)
+            if first_line.strip() == _HEADER_LINE:
+                self.path.unlink(missing_ok=True)
+        except OSError:
+            return
+
+    def _unwritable(self, error: OSError) -> ConfigurationError:
+        return ConfigurationError(
+            f"the list of rejected rows cannot be written: {error.strerror}",
+            where=str(self.path),
+            remedy="name another file with --rejects",
+        )

@@ -1,0 +1,71 @@
+"""`drumbeat audience`: look at a file before a campaign is made of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from campaigns.audience.rejects import default_rejects_path
+from campaigns.cli.edge import JSON_HELP, QUIET_HELP, print_json
+from campaigns.cli.planning import planning_shown
+from campaigns.inspection import Inspection, inspect_audience
+from engine.errors import ConfigurationError
+
+app = typer.Typer(name="audience", help="Files of recipients.", no_args_is_help=True, add_completion=False)
+
+_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+
+
+@app.callback()
+def group() -> None:
+    """Files of recipients."""
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="A CSV file.")],
+    param: Annotated[
+        list[str] | None, typer.Option(help="Column of a placeholder.", metavar="COLUMN")
+    ] = None,
+    phone_column: Annotated[str, typer.Option(help="Column of the phone number.")] = "phone",
+    region: Annotated[str | None, typer.Option(help="Country of national numbers, such as BR.")] = None,
+    rejects: Annotated[Path | None, typer.Option(help="Where to list bad rows.", metavar="FILE")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 78 when a row is bad.")] = False,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
+) -> None:
+    """Read every row as `campaign create` does, say which could be sent to, and list the others in a file."""
+    with planning_shown(quiet=quiet) as progress:
+        found = inspect_audience(
+            file,
+            rejects_path=rejects or default_rejects_path(file, "check"),
+            phone_column=phone_column,
+            params=tuple(param or ()),
+            region=region,
+            progress=progress,
+        )
+    if json:
+        print_json({"schema": 1, **asdict(found), "rejects_path": _text(found.rejects_path)})
+    else:
+        _print(found)
+    if strict and found.rejected:
+        raise ConfigurationError(
+            f"{found.rejected:,} rows are bad, and --strict allows none", where=str(file)
+        )
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _print(found: Inspection) -> None:
+    typer.echo(f"{found.encoding}, separated by {_DELIMITERS.get(found.delimiter, found.delimiter)}")
+    typer.echo(f"columns: {', '.join(found.columns)}")
+    typer.echo(f"{found.rows:,} rows: {found.good:,} good, {found.rejected:,} bad")
+    for code, count in found.reject_codes.items():
+        typer.echo(f"  {code} {count:,}")
+    if found.rejects_path is not None:
+        typer.echo(f"listed in {found.rejects_path}")

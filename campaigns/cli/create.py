@@ -1,0 +1,131 @@
+"""`drumbeat campaign create`: an audience becomes a campaign, ready to be sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import uvloop
+
+from campaigns.campaign import CampaignSpec
+from campaigns.cli.edge import JSON_HELP, QUIET_HELP, print_json
+from campaigns.cli.planning import planning_shown
+from campaigns.service import Created, create_campaign
+from engine.core.message import Media
+from engine.errors import UsageError
+from engine.settings import database_url, load_settings
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="The campaign's identity, with its file and options.")],
+    template: Annotated[str, typer.Option(help="Name of an approved template.")],
+    language: Annotated[str, typer.Option(help="Its language, such as pt_BR.")],
+    audience: Annotated[Path, typer.Option(help="The recipients, a CSV file.", metavar="FILE")],
+    number: Annotated[list[str], typer.Option(help="Phone number ID to send with.", metavar="PNID")],
+    param: Annotated[
+        list[str] | None,
+        typer.Option(help="Column for the next placeholder; =text is a literal.", metavar="COLUMN"),
+    ] = None,
+    phone_column: Annotated[str, typer.Option(help="Column of the phone number.")] = "phone",
+    region: Annotated[str | None, typer.Option(help="Country of national numbers, such as BR.")] = None,
+    external_id: Annotated[
+        str | None, typer.Option(help="Key of the campaign elsewhere.", metavar="K")
+    ] = None,
+    start_at: Annotated[str | None, typer.Option(help="Not before, ISO 8601 with an offset.")] = None,
+    expires_at: Annotated[str | None, typer.Option(help="Skip whoever is left then.")] = None,
+    window: Annotated[str | None, typer.Option(help="Daily hours of sending.", metavar="09:00-20:00")] = None,
+    time_zone: Annotated[str, typer.Option(help="Time zone of the window.")] = "UTC",
+    on_unknown: Annotated[str, typer.Option(help="hold, resend-silent or resend.")] = "hold",
+    max_failed: Annotated[str | None, typer.Option(help="Exit 3 above it.", metavar="N|N%")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse a file that has a bad row.")] = False,
+    rejects: Annotated[Path | None, typer.Option(help="Where to list bad rows.", metavar="FILE")] = None,
+    header_media_id: Annotated[str | None, typer.Option(help="Uploaded media of the header.")] = None,
+    header_link: Annotated[str | None, typer.Option(help="Media of the header, by URL.")] = None,
+    header_filename: Annotated[str | None, typer.Option(help="Name shown for a document.")] = None,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
+) -> None:
+    """Check the audience against the template and freeze its recipients. Sends nothing.
+
+    The same command again changes nothing; another file or option under the same name is refused.
+    """
+    spec = CampaignSpec(
+        name=name,
+        template=template,
+        language=language,
+        audience=audience,
+        numbers=tuple(number),
+        params=tuple(param or ()),
+        phone_column=phone_column,
+        region=region,
+        external_id=external_id,
+        start_at=start_at,
+        expires_at=expires_at,
+        window=window,
+        time_zone=time_zone,
+        on_unknown=on_unknown,
+        max_failed=max_failed,
+        strict=strict,
+        rejects=rejects,
+        header_media=_media(header_media_id, header_link, header_filename),
+    )
+    _create(spec, json=json, quiet=quiet)
+
+
+def _create(spec: CampaignSpec, *, json: bool, quiet: bool) -> None:
+    spec.checked_schedule()  # what needs no database is told before one is started
+    url = database_url(load_settings())
+    with planning_shown(quiet=quiet) as progress:
+        created = uvloop.run(create_campaign(url, spec, progress))
+    if json:
+        print_json(_as_json(created))
+    else:
+        _print(created)
+
+
+def _media(media_id: str | None, link: str | None, filename: str | None) -> Media | None:
+    if media_id and link:
+        raise UsageError(
+            "a header has one medium", remedy="give --header-media-id or --header-link, not both"
+        )
+    return Media(media_id, link, filename) if media_id or link else None
+
+
+def _as_json(created: Created) -> dict[str, Any]:
+    counts = created.counts
+    return {
+        "schema": 1,
+        "name": created.name,
+        "state": created.state,
+        "unchanged": created.unchanged,
+        "audience_rows": counts.audience_rows,
+        "recipients": counts.recipients,
+        "rejected": counts.rejected,
+        "duplicates": counts.duplicates,
+        "suppressed": counts.suppressed,
+        "rejects_file": None if created.rejects_path is None else str(created.rejects_path),
+        "reject_codes": dict(created.reject_codes),
+    }
+
+
+def _print(created: Created) -> None:
+    counts = created.counts
+    typer.echo(
+        f"{created.name}: {created.state}"
+        + (", nothing to do: it exists already" if created.unchanged else "")
+    )
+    typer.echo(
+        f"{counts.audience_rows:,} rows = {counts.recipients:,} recipients + {counts.rejected:,} rejected "
+        f"+ {counts.duplicates:,} duplicates"
+    )
+    if counts.suppressed:
+        typer.echo(f"{counts.suppressed:,} of the recipients are suppressed and will be skipped")
+    if created.rejects_path is not None:
+        codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
+        typer.echo(f"rejected and repeated rows: {created.rejects_path} ({codes})")
+    if not created.unchanged:
+        typer.echo(f"send it with: drumbeat campaign run {created.name}")

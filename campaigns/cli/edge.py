@@ -1,0 +1,98 @@
+"""The edge between a command line and the services: settings in, loop and database opened, output out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import asyncpg
+import orjson
+import typer
+import uvloop
+
+from engine.api.resources import ManagementClient
+from engine.errors import Unreachable
+from engine.settings import PREFIX, SECRETS, Settings, database_url, load_settings
+from engine.store.database import Connection, Pool, open_pool, safe_url
+from engine.telemetry import configure_logging
+
+Result = TypeVar("Result")
+
+JSON_HELP = "Print JSON on stdout."
+QUIET_HELP = "Print results only: no progress, no log below a warning."
+
+
+def prepare(**options: Any) -> None:
+    """Check the settings of the command line and hand them to this process and the processes it starts."""
+    given = {name: value for name, value in options.items() if value is not None}
+    settings = load_settings(**given)
+    configure_logging(getattr(settings, name) for name in SECRETS)
+    for name in given:
+        os.environ[f"{PREFIX}{name.upper()}"] = str(getattr(settings, name))
+
+
+def with_database(task: Callable[[Pool], Awaitable[Result]], *, size: int = 4) -> Result:
+    """Run `task` with a pool on the migrated database of the settings; blocks until it has ended."""
+    return with_settings(lambda pool, _: task(pool), size=size)
+
+
+def with_settings(task: Callable[[Pool, Settings], Awaitable[Result]], *, size: int = 4) -> Result:
+    """As `with_database`, for tasks that also talk to the service."""
+    settings = load_settings()
+    url = database_url(settings)
+
+    async def main() -> Result:
+        async with open_pool(url, size=size) as pool:
+            return await task(pool, settings)
+
+    try:
+        return uvloop.run(main())
+    except (
+        asyncpg.PostgresConnectionError,
+        asyncpg.OperatorInterventionError,
+        ConnectionResetError,
+    ) as error:
+        raise Unreachable(f"the connection to {safe_url(url)} broke: {error}", remedy="try again") from error
+
+
+def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:
+    """As `with_database`, for tasks of one connection."""
+
+    async def run(pool: Pool) -> Result:
+        async with pool.acquire() as connection:
+            return await task(connection)
+
+    return with_database(run, size=1)
+
+
+def with_service(task: Callable[[Pool, ManagementClient, str], Awaitable[Result]]) -> Result:
+    """Run `task` with a pool, a client of the management API, and the account's id."""
+    settings = load_settings()
+    service, waba_id = settings.service(), settings.required("waba_id")
+
+    async def main(pool: Pool) -> Result:
+        token = service.access_token.get_secret_value()
+        async with ManagementClient(service.base_url, token, api_version=service.api_version) as client:
+            return await task(pool, client, waba_id)
+
+    return with_database(main)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout, on one line."""
+    typer.echo(orjson.dumps(value, option=orjson.OPT_UTC_Z).decode())
+
+
+def print_rows(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    """A table in plain text on stdout; columns as wide as needed."""
+    texts = [headings, *(tuple("" if cell is None else str(cell) for cell in row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for row in texts:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        typer.echo(line.rstrip())
+
+
+def note(line: str) -> None:
+    """Something for a person who looks on: stderr, so that results stay clean."""
+    typer.echo(line, err=True)

@@ -1,0 +1,48 @@
+"""Groups of commands that import a command's module when it is asked for, so that starting stays quick."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_group
+
+
+def lazy_group(table: Mapping[str, Any]) -> type[TyperGroup]:
+    """A group class for `typer.Typer(cls=…)`.
+
+    `table`: name of a command → the module whose `app` holds it, alone or as a group; or a table of its own.
+    """
+
+    class LazyGroup(TyperGroup):
+        def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the library's signature
+            return list(table)
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+            place = table.get(cmd_name)
+            if place is None:
+                return None
+            return _load(cmd_name, place) if isinstance(place, str) else _nested(cmd_name, place)
+
+        def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+            """As inherited; its suggestions for a misspelt name need to know the names."""
+            self.commands = dict.fromkeys(table)  # type: ignore[assignment]
+            return super().resolve_command(ctx, args)
+
+    return LazyGroup
+
+
+def _load(name: str, module: str) -> Any:
+    group = get_group(import_module(module).app)
+    command = group.commands.get(name, group)
+    command.name = name
+    return command
+
+
+def _nested(name: str, table: Mapping[str, Any]) -> Any:
+    app = typer.Typer(name=name, cls=lazy_group(table), no_args_is_help=True, add_completion=False)
+    app.callback(help=f"Commands of a {name}.")(lambda: None)
+    return get_group(app)

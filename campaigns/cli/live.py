@@ -1,0 +1,169 @@
+"""A campaign while it runs, on stderr: live on a terminal, else lines every few seconds, or JSON if asked."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Protocol
+
+import orjson
+import structlog
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from campaigns.cli.words import counts_line, duration, progress_line
+from campaigns.progress import CampaignStatus, campaign_status
+from engine.store.database import LOST_CONNECTION, Pool
+
+LIVE_PERIOD_S = 0.5
+LINES_PERIOD_S = 5.0
+RATE_WINDOW_S = 5.0  # long enough that the batches of the store do not show
+BAR_WIDTH = 40
+
+log = structlog.get_logger(__name__)
+
+
+class Speeds:
+    """What each number reaches: requests of the last few seconds, by the counts of its campaign."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, dict[str, int]]] = deque()
+
+    def add(self, now_s: float, attempts: Mapping[str, int]) -> dict[str, float]:
+        """Take the requests counted so far; returns messages per second by number."""
+        self._seen.append((now_s, dict(attempts)))
+        while len(self._seen) > 2 and now_s - self._seen[0][0] > RATE_WINDOW_S:
+            self._seen.popleft()
+        then_s, before = self._seen[0]
+        elapsed_s = now_s - then_s
+        if elapsed_s <= 0:
+            return dict.fromkeys(attempts, 0.0)
+        return {number: (count - before.get(number, 0)) / elapsed_s for number, count in attempts.items()}
+
+
+class View(Protocol):
+    """Shows a status. `speeds`: messages per second by number."""
+
+    period_s: float
+
+    def show(self, status: CampaignStatus, speeds: Mapping[str, float]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Lines:
+    """For logs and pipes."""
+
+    period_s = LINES_PERIOD_S
+
+    def show(self, status: CampaignStatus, speeds: Mapping[str, float]) -> None:
+        sys.stderr.write(progress_line(status, sum(speeds.values())) + "\n")
+
+    def close(self) -> None:
+        sys.stderr.flush()
+
+
+class JsonLines:
+    """For programs: the shape of `campaign status --json`, with the achieved rate."""
+
+    period_s = LINES_PERIOD_S
+
+    def show(self, status: CampaignStatus, speeds: Mapping[str, float]) -> None:
+        line = {**status.as_json(), "achieved_per_s": round(sum(speeds.values()), 1)}
+        sys.stderr.write(orjson.dumps(line, option=orjson.OPT_UTC_Z).decode() + "\n")
+
+    def close(self) -> None:
+        sys.stderr.flush()
+
+
+class Screen:
+    """For people who look on."""
+
+    period_s = LIVE_PERIOD_S
+
+    def __init__(self) -> None:
+        self._live = Live(console=Console(stderr=True), auto_refresh=False, redirect_stdout=False)
+        self._live.start()
+
+    def show(self, status: CampaignStatus, speeds: Mapping[str, float]) -> None:
+        self._live.update(_screen(status, speeds), refresh=True)
+
+    def close(self) -> None:
+        self._live.stop()
+
+
+def view_for(*, json: bool, quiet: bool) -> View | None:
+    """The view that the options and the terminal ask for; None shows nothing."""
+    if quiet:
+        return None
+    if json:
+        return JsonLines()
+    return Screen() if sys.stderr.isatty() else Lines()
+
+
+@asynccontextmanager
+async def watched(pool: Pool, campaign_id: int, view: View | None) -> AsyncIterator[None]:
+    """Show the campaign while the block runs. A database that does not answer only stops the showing."""
+    if view is None:
+        yield
+        return
+    task = asyncio.create_task(_watch(pool, campaign_id, view))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        view.close()
+
+
+async def _watch(pool: Pool, campaign_id: int, view: View) -> None:
+    speeds = Speeds()
+    while True:
+        try:
+            status = await campaign_status(pool, campaign_id)
+        except LOST_CONNECTION as problem:
+            log.debug("progress_not_read", problem=type(problem).__name__)
+        else:
+            attempts = {number.phone_number_id: number.attempts for number in status.numbers}
+            view.show(status, speeds.add(time.monotonic(), attempts))
+        await asyncio.sleep(view.period_s)
+
+
+def _screen(status: CampaignStatus, speeds: Mapping[str, float]) -> Group:
+    done, total = status.recipients - status.waiting, status.recipients
+    rate_per_s = sum(speeds.values())
+    head = Table.grid(padding=(0, 2))
+    left = duration(status.waiting / rate_per_s) + " left" if rate_per_s and status.waiting else ""
+    head.add_row(
+        Text(f"{status.name}: {status.state}", style="bold"),
+        ProgressBar(total=max(total, 1), completed=done, width=BAR_WIDTH),
+        f"{done:,} of {total:,}",
+        left,
+    )
+    lines: list[Table | Text] = [head, Text(counts_line(status)), _numbers(status, speeds)]
+    if status.reason:
+        lines.insert(1, Text(status.reason, style="yellow"))
+    return Group(*lines)
+
+
+def _numbers(status: CampaignStatus, speeds: Mapping[str, float]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("number", "rate", "limit", "throttled", ""):
+        table.add_column(heading, justify="left" if heading in ("number", "") else "right")
+    for number in status.numbers:
+        table.add_row(
+            number.phone_number_id,
+            f"{speeds.get(number.phone_number_id, 0.0):,.0f}/s",
+            f"{number.limit_per_s:g}/s",
+            f"{number.throttled:,}",
+            number.suspended_reason or "",
+        )
+    return table

@@ -1,0 +1,132 @@
+"""The command `drumbeat`: finds the module of a command, and turns every end into a line and an exit code.
+
+Exit codes: 0 done, 1 unexpected, 2 usage, 3 done with too many failures, 69 service or database not reached,
+75 try later, 77 authentication, 78 configuration, 130 and 143 stopped by a signal after a clean end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from campaigns.cli.lazy import lazy_group
+from engine.errors import DrumbeatError
+
+EXIT_UNEXPECTED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 128 + signal.SIGINT
+EXIT_TERMINATED = 128 + signal.SIGTERM
+DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
+
+# Every command by the module it stands in: a command that runs imports nothing of the others.
+CAMPAIGN_COMMANDS = {
+    "create": "campaigns.cli.create",
+    "list": "campaigns.cli.status",
+    "status": "campaigns.cli.status",
+    "run": "campaigns.cli.run",
+    "start": "campaigns.cli.states",
+    "pause": "campaigns.cli.states",
+    "resume": "campaigns.cli.states",
+    "cancel": "campaigns.cli.states",
+    "report": "campaigns.cli.report",
+    "export": "campaigns.cli.report",
+    "settle": "campaigns.cli.settle",
+}
+COMMANDS = {
+    "demo": "campaigns.cli.demo",
+    "doctor": "campaigns.cli.doctor",
+    "db": "campaigns.cli.db",
+    "numbers": "campaigns.cli.numbers",
+    "templates": "campaigns.cli.templates",
+    "audience": "campaigns.cli.audience",
+    "suppress": "campaigns.cli.suppress",
+    "campaign": CAMPAIGN_COMMANDS,
+    "worker": "campaigns.cli.worker",
+    "webhooks": "campaigns.cli.webhooks",
+    "emulator": "campaigns.cli.emulator",
+}
+
+app = typer.Typer(
+    name="drumbeat",
+    cls=lazy_group(COMMANDS),
+    help="Sends campaigns at the permitted pace: nobody twice, nobody forgotten.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def settings(
+    home: Annotated[Path | None, typer.Option(help="Where data is kept.", metavar="DIRECTORY")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Where the service answers.", metavar="URL")] = None,
+    api_version: Annotated[str | None, typer.Option(help="The service's version.", metavar="vN.N")] = None,
+    waba_id: Annotated[str | None, typer.Option(help="The business account.", metavar="ID")] = None,
+    product: Annotated[str | None, typer.Option(help="The product's word in identifiers.")] = None,
+) -> None:
+    """Read the settings once, so that a wrong one is told before anything starts."""
+    from campaigns.cli.edge import prepare  # the settings know the database: a quarter of a second
+
+    prepare(home=home, base_url=base_url, api_version=api_version, waba_id=waba_id, product=product)
+
+
+class Terminated(SystemExit):
+    """SIGTERM: ends a command as Ctrl-C does, through every `finally`; loops let a SystemExit pass."""
+
+
+def run() -> None:
+    """Entry point of the console script."""
+    # The embedded Postgres asks for directories that services and containers do not have, and does not need.
+    warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command line; returns its exit code. Never raises."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        return int(app(args=list(arguments), prog_name="drumbeat", standalone_mode=False) or 0)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except Terminated:
+        return EXIT_TERMINATED
+    except typer.Abort:
+        return _tell("nothing was done", EXIT_UNEXPECTED)
+    except typer.TyperException as error:
+        return _tell_usage(error)
+    except DrumbeatError as error:
+        return _tell(str(error), error.exit_code)
+    except Exception as error:
+        return _tell_unexpected(error)
+
+
+def _terminate(_: int, __: object) -> None:
+    raise Terminated(EXIT_TERMINATED)
+
+
+def _tell(line: str, exit_code: int) -> int:
+    typer.echo(f"drumbeat: {' '.join(line.split())}", err=True)
+    return exit_code
+
+
+def _tell_usage(error: typer.TyperException) -> int:
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return EXIT_USAGE  # making the error has shown the help
+    advice = f" Try `{context.command_path} --help`." if context is not None else ""
+    return _tell(f"{error.format_message().rstrip('.')}.{advice}", EXIT_USAGE)
+
+
+def _tell_unexpected(error: Exception) -> int:
+    if os.environ.get(DEBUG_VARIABLE) == "1":
+        traceback.print_exception(error)
+    name = type(error).__name__
+    return _tell(f"unexpected: {name}: {error}; {DEBUG_VARIABLE}=1 shows where", EXIT_UNEXPECTED)

@@ -1,0 +1,76 @@
+"""`drumbeat numbers`: the business numbers and their limits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from campaigns.cli.edge import JSON_HELP, note, print_json, print_rows, with_database, with_service
+from campaigns.numbers import Number, list_numbers, set_limit, sync_numbers
+
+app = typer.Typer(name="numbers", help="The business numbers.", no_args_is_help=True, add_completion=False)
+
+Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
+
+
+@app.command()
+def sync(json: Json = False) -> None:
+    """Read the account's numbers from the service."""
+    _print(with_service(sync_numbers), json)
+
+
+@app.command("list")
+def list_stored(json: Json = False) -> None:
+    """Show the numbers, their limits, and who sends with them now."""
+    _print(with_database(list_numbers), json)
+
+
+@app.command(context_settings={"ignore_unknown_options": True})  # so that -5 is a rate, and refused as one
+def limit(
+    phone_number_id: Annotated[str, typer.Argument(metavar="PNID", help="The phone number ID.")],
+    rate: Annotated[str, typer.Argument(help="Messages per second, or `service` for the service's own.")],
+) -> None:
+    """Set the limit of a number by hand; a running campaign follows within a second."""
+    limit_per_s = None if rate == "service" else _rate(rate)
+    with_database(lambda pool: set_limit(pool, phone_number_id, limit_per_s))
+    note(f"{phone_number_id}: {'the limit of the service' if limit_per_s is None else f'{limit_per_s:g}/s'}")
+
+
+def _rate(text: str) -> float:
+    try:
+        return float(text.removesuffix("/s"))
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a rate such as 80 or 0.5", param_hint="RATE") from None
+
+
+def _print(numbers: list[Number], json: bool) -> None:
+    if json:
+        print_json({"schema": 1, "numbers": [asdict(number) for number in numbers]})
+        return
+    print_rows(
+        ("NUMBER", "PHONE", "NAME", "QUALITY", "TIER", "LIMIT", "RATE", "STATE"),
+        [_row(number) for number in numbers],
+    )
+
+
+def _row(number: Number) -> tuple[object, ...]:
+    rate = "" if number.rate_per_s is None else f"{number.rate_per_s:.1f}/s"
+    limit_text = f"{number.limit_per_s:g}/s{' by hand' if number.limit_is_manual else ''}"
+    return (
+        number.phone_number_id,
+        number.display_phone_number,
+        number.verified_name,
+        number.quality_rating,
+        number.messaging_limit_tier,
+        limit_text,
+        rate if number.owner else "",
+        _state(number),
+    )
+
+
+def _state(number: Number) -> str:
+    if number.suspended_until is not None:
+        return f"suspended until {number.suspended_until:%Y-%m-%d %H:%M:%S%z}: {number.suspended_reason}"
+    return f"sending: {number.owner}" if number.owner else (number.status or "").lower()

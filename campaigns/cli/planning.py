@@ -1,0 +1,55 @@
+"""The progress of reading an audience, on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from campaigns.plan import PlanProgress, ProgressCallback, no_progress
+
+LINES_PERIOD_S = 5.0
+
+
+@contextmanager
+def planning_shown(*, quiet: bool) -> Iterator[ProgressCallback]:
+    """A callback that shows a bar on a terminal, a line every few seconds elsewhere, nothing when quiet."""
+    if quiet:
+        yield no_progress
+    elif sys.stderr.isatty():
+        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rows]:,} rows")
+        with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+            yield _Bar(bar)
+    else:
+        yield _Lines()
+
+
+class _Bar:
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task = bar.add_task("reading", total=None, rows=0)
+
+    def __call__(self, progress: PlanProgress) -> None:
+        self._bar.update(
+            self._task,
+            description=progress.stage,
+            completed=progress.done,
+            total=max(progress.total, 1),
+            rows=progress.rows,
+        )
+
+
+class _Lines:
+    def __init__(self) -> None:
+        self._told_s = time.monotonic()
+
+    def __call__(self, progress: PlanProgress) -> None:
+        if time.monotonic() - self._told_s < LINES_PERIOD_S:
+            return
+        self._told_s = time.monotonic()
+        share = 100 * progress.done / max(progress.total, 1)
+        sys.stderr.write(f"{progress.stage}: {share:.0f} %, {progress.rows:,} rows\n")

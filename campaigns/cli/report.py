@@ -1,0 +1,96 @@
+"""`drumbeat campaign report` and `export`: what became of everybody, summed up and one by one."""
+
+from __future__ import annotations
+
+import csv
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from campaigns.cli.edge import JSON_HELP, note, print_json, with_database
+from campaigns.cli.words import report_lines
+from campaigns.export import count_variables, export_rows, headings
+from campaigns.report import Report, campaign_report
+from campaigns.service import find_campaign
+from engine.core.states import RecipientState
+from engine.errors import ConfigurationError
+from engine.store.database import Pool
+
+app = typer.Typer(add_completion=False)
+
+Name = Annotated[str, typer.Argument(help="The campaign.")]
+
+
+@app.command()
+def report(name: Name, json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False) -> None:
+    """Show who got it, who did not and why, the rates reached, and whether everything adds up."""
+    found = with_database(lambda pool: read_report(pool, name))
+    if json:
+        print_json(found.as_json())
+    else:
+        typer.echo("\n".join(report_lines(found)))
+
+
+@app.command()
+def export(
+    name: Name,
+    state: Annotated[RecipientState | None, typer.Option(help="Only recipients in this state.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Default: stdout.", metavar="FILE")] = None,
+) -> None:
+    """Write every recipient with state, reason and times as CSV. It holds phone numbers: keep it safe."""
+
+    async def write(pool: Pool) -> int:
+        campaign_id = await _campaign_id(pool, name)
+        with _opened(output) as file:
+            return await _write(pool, campaign_id, state, file)
+
+    rows = with_database(write)
+    if output is not None:
+        note(f"{rows:,} recipients in {output}")
+
+
+async def read_report(pool: Pool, name: str) -> Report:
+    """The report of a campaign by name; ConfigurationError where there is none."""
+    return await campaign_report(pool, await _campaign_id(pool, name))
+
+
+async def _campaign_id(pool: Pool, name: str) -> int:
+    async with pool.acquire() as connection:
+        return (await find_campaign(connection, name)).campaign_id
+
+
+async def _write(pool: Pool, campaign_id: int, state: RecipientState | None, file: TextIO) -> int:
+    writer = csv.writer(file, lineterminator="\n")
+    rows = 0
+    writer.writerow(headings(await count_variables(pool, campaign_id)))
+    async for page in export_rows(pool, campaign_id, state):
+        writer.writerows(page)
+        rows += len(page)
+    return rows
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[TextIO]:
+    """stdout, or a file that appears whole or not at all, readable only by its owner."""
+    if output is None:
+        yield sys.stdout
+        return
+    part = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(
+            os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+        ) as file:
+            yield file
+        part.replace(output)
+    except OSError as error:
+        raise ConfigurationError(
+            f"the export cannot be written: {error.strerror}", where=str(output)
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,80 @@
+"""`drumbeat campaign run`: sends one campaign in this process; run again, it resumes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from campaigns.cli.edge import JSON_HELP, QUIET_HELP, print_json, with_settings
+from campaigns.cli.live import view_for, watched
+from campaigns.cli.signals import stop_on_signals
+from campaigns.cli.words import duration, status_lines
+from campaigns.progress import CampaignStatus, campaign_status
+from campaigns.run import Ran, exit_code, paused, run_campaign
+from campaigns.schedule import check_max_failed
+from campaigns.service import Campaign, find_campaign
+from engine.core.states import CampaignState
+from engine.settings import Settings
+from engine.store.database import Pool
+from engine.telemetry import quieten
+
+app = typer.Typer(add_completion=False)
+
+POOL_SIZE = 16
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(help="The campaign.")],
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for its time, or for another runner.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be sent; send nothing.")] = False,
+    max_failed: Annotated[str | None, typer.Option(help="Exit 3 above it.", metavar="N|N%")] = None,
+) -> None:
+    """Send a campaign until nobody is left to send to. Ctrl-C stops it in order; run again, it goes on."""
+    if max_failed is not None:
+        check_max_failed(max_failed)
+    if quiet:
+        quieten()
+
+    async def main(pool: Pool, settings: Settings) -> int:
+        campaign = await _find(pool, name)
+        if dry_run:
+            return _tell_plan(await campaign_status(pool, campaign.campaign_id))
+        service = settings.service()
+        with stop_on_signals() as stop:
+            async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
+                ran = await run_campaign(pool, service, name, stop=stop.event, wait=wait)
+            _tell(ran.status, json)
+            return stop.exit_code if stop.asked else _end(ran, max_failed or campaign.max_failed)
+
+    raise typer.Exit(with_settings(main, size=POOL_SIZE))
+
+
+def _end(ran: Ran, max_failed: str | None) -> int:
+    if ran.status.state is CampaignState.PAUSED:
+        raise paused(ran.status)
+    return exit_code(ran.status, max_failed)
+
+
+async def _find(pool: Pool, name: str) -> Campaign:
+    async with pool.acquire() as connection:
+        return await find_campaign(connection, name)
+
+
+def _tell(status: CampaignStatus, json: bool) -> None:
+    if json:
+        print_json(status.as_json())
+    else:
+        typer.echo("\n".join(status_lines(status)))
+        typer.echo(f"more: drumbeat campaign report {status.name}")
+
+
+def _tell_plan(status: CampaignStatus) -> int:
+    limit_per_s = sum(number.limit_per_s for number in status.numbers)
+    takes = duration(status.waiting / limit_per_s) if limit_per_s else "for ever"
+    typer.echo("\n".join(status_lines(status)))
+    typer.echo(f"{status.waiting:,} messages would be sent, in about {takes} at {limit_per_s:g}/s")
+    return 0

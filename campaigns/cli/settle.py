@@ -1,0 +1,164 @@
+"""`drumbeat campaign settle`: what is in doubt and why, and the two ways in which a person ends it."""
+
+from __future__ import annotations
+
+import getpass
+import socket
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from campaigns.cli.edge import JSON_HELP, QUIET_HELP, note, print_json, with_settings
+from campaigns.cli.live import view_for, watched
+from campaigns.cli.signals import stop_on_signals
+from campaigns.progress import CampaignStatus
+from campaigns.run import exit_code, paused, run_campaign
+from campaigns.service import Campaign, find_campaign
+from engine.core.states import CampaignState
+from engine.errors import TryLater, UsageError
+from engine.process import this_process
+from engine.settings import Settings
+from engine.settle import Doubt, Doubts, assume_sent, doubts, resend
+from engine.store.database import Pool
+from engine.store.recovery import recover_abandoned
+from engine.telemetry import quieten
+
+app = typer.Typer(add_completion=False)
+
+POOL_SIZE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """`action` None: only looked. `recipients`: whom the action concerned. `left`: what is in doubt after it.
+
+    `status`: the campaign's, where sending went on in this process.
+    """
+
+    campaign: str
+    action: str | None
+    recipients: int
+    left: Doubts
+    status: CampaignStatus | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `--json`."""
+        return {
+            "schema": 1,
+            "name": self.campaign,
+            "action": self.action,
+            "recipients": self.recipients,
+            "in_doubt": self.left.recipients,
+            "probably_not_sent": self.left.probably_not_sent,
+            "since": self.left.since,
+            "doubts": [_doubt_as_json(doubt) for doubt in self.left.doubts],
+            "status": None if self.status is None else self.status.as_json(),
+        }
+
+
+@app.command()
+def settle(
+    name: Annotated[str, typer.Argument(help="The campaign.")],
+    resend_all: Annotated[bool, typer.Option("--resend", help="Send to all in doubt again.")] = False,
+    assume: Annotated[bool, typer.Option("--assume-sent", help="Take all in doubt as sent.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what is in doubt.")] = False,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
+) -> None:
+    """Show what is in doubt; or send it again, in this process; or close it. Both are noted in the audit."""
+    if resend_all and assume:
+        raise UsageError("--resend and --assume-sent say the opposite", remedy="give one of them")
+    if quiet:
+        quieten()
+    action = None if dry_run else "resend" if resend_all else "assume-sent" if assume else None
+
+    async def main(pool: Pool, settings: Settings) -> int:
+        campaign, settled = await settle_campaign(pool, name, action)
+        if action == "resend" and await _is_sending(pool, name):
+            return await _send(pool, settings, campaign, settled, json=json, quiet=quiet)
+        _tell(settled, json)
+        return 0
+
+    raise typer.Exit(with_settings(main, size=POOL_SIZE))
+
+
+async def settle_campaign(pool: Pool, name: str, action: str | None) -> tuple[Campaign, Settled]:
+    """Do what is asked (`resend`, `assume-sent`, None to look), then look what is left. Sends nothing."""
+    async with pool.acquire() as connection:
+        campaign = await find_campaign(connection, name)
+        recipients = 0
+        await recover_abandoned(connection, this_process())  # a killed sender's doubts are named first
+        if action == "resend":
+            recipients = await resend(connection, campaign.campaign_id, _actor())
+        elif action == "assume-sent":
+            recipients = await assume_sent(connection, campaign.campaign_id, _actor())
+        left = await doubts(connection, campaign.campaign_id)
+    return campaign, Settled(campaign.name, action, recipients, left)
+
+
+async def _send(
+    pool: Pool, settings: Settings, campaign: Campaign, settled: Settled, *, json: bool, quiet: bool
+) -> int:
+    """Go on as `campaign run` does; another process that has the numbers sends what was queued itself."""
+    with stop_on_signals() as stop:
+        try:
+            async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
+                ran = await run_campaign(pool, settings.service(), campaign.name, stop=stop.event)
+        except TryLater as error:
+            note(f"queued, and left to who has the numbers: {error}")
+            _tell(settled, json)
+            return 0
+    async with pool.acquire() as connection:
+        left = await doubts(connection, campaign.campaign_id)
+    _tell(Settled(campaign.name, settled.action, settled.recipients, left, ran.status), json)
+    if stop.asked:
+        return stop.exit_code
+    if ran.status.state is CampaignState.PAUSED:
+        raise paused(ran.status)
+    return exit_code(ran.status, campaign.max_failed)
+
+
+async def _is_sending(pool: Pool, name: str) -> bool:
+    """Whether there is something to send now: also after a settle that was interrupted before it sent."""
+    async with pool.acquire() as connection:
+        campaign = await find_campaign(connection, name)
+    if campaign.state is CampaignState.PAUSED:
+        note(f"queued; the campaign is paused ({campaign.reason}): `drumbeat campaign resume` lifts it")
+    return campaign.state is CampaignState.RUNNING
+
+
+def _tell(settled: Settled, json: bool) -> None:
+    if json:
+        print_json(settled.as_json())
+        return
+    if settled.action == "resend":
+        typer.echo(f"{settled.recipients:,} recipients in doubt are sent to again")
+    elif settled.action == "assume-sent":
+        typer.echo(f"{settled.recipients:,} recipients in doubt are taken as sent")
+    typer.echo(f"in doubt: {settled.left.recipients:,}")
+    for doubt in settled.left.doubts:
+        typer.echo(f"  {_line(doubt)}")
+    if settled.left.recipients and settled.action is None:
+        typer.echo("their statuses settle them; --resend or --assume-sent ends the wait")
+
+
+def _line(doubt: Doubt) -> str:
+    silent = f", {doubt.probably_not_sent:,} probably not sent" if doubt.probably_not_sent else ""
+    since = doubt.since.astimezone().isoformat(sep=" ", timespec="seconds")
+    return f"{doubt.recipients:,} at {doubt.phone_number_id} since {since}{silent}: {doubt.reason}"
+
+
+def _doubt_as_json(doubt: Doubt) -> dict[str, Any]:
+    return {
+        "reason": doubt.reason,
+        "phone_number_id": doubt.phone_number_id,
+        "recipients": doubt.recipients,
+        "probably_not_sent": doubt.probably_not_sent,
+        "since": doubt.since,
+    }
+
+
+def _actor() -> str:
+    """Who decided, for the audit."""
+    return f"{getpass.getuser()}@{socket.gethostname()}"

@@ -1,0 +1,67 @@
+"""`drumbeat campaign start`, `pause`, `resume`, `cancel`: running processes follow within a second."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+import typer
+
+from campaigns.cli.edge import JSON_HELP, note, print_json, with_connection
+from campaigns.service import Moved, cancel, pause, pause_all, resume, start
+from engine.errors import UsageError
+from engine.store.database import Connection
+
+app = typer.Typer(add_completion=False)
+
+Name = Annotated[str, typer.Argument(help="The campaign.")]
+Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
+
+
+@app.command("start")
+def start_campaign(name: Name, json: Json = False) -> None:
+    """Release a campaign to the workers, at once or at its time."""
+    _tell([_move(start, name)], json)
+
+
+@app.command("pause")
+def pause_campaign(
+    name: Annotated[str | None, typer.Argument(help="The campaign.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every campaign: the emergency stop.")] = False,
+    json: Json = False,
+) -> None:
+    """Stop sending a campaign; `resume` goes on where it stopped."""
+    if every == (name is not None):
+        raise UsageError("name one campaign, or give --all")
+    _tell(with_connection(pause_all) if name is None else [_move(pause, name)], json)
+
+
+@app.command("resume")
+def resume_campaign(name: Name, json: Json = False) -> None:
+    """Lift a pause."""
+    _tell([_move(resume, name)], json)
+
+
+@app.command("cancel")
+def cancel_campaign(name: Name, json: Json = False) -> None:
+    """End a campaign for good; whoever is not sent to yet is skipped."""
+    _tell([_move(cancel, name)], json)
+
+
+def _move(action: Callable[[Connection, str], Awaitable[Moved]], name: str) -> Moved:
+    return with_connection(lambda connection: action(connection, name))
+
+
+def _tell(moved: list[Moved], json: bool) -> None:
+    if json:
+        campaigns = [
+            {"name": one.name, "state": one.state, "changed": one.changed, "skipped": one.skipped}
+            for one in moved
+        ]
+        print_json({"schema": 1, "campaigns": campaigns})
+        return
+    for one in moved:
+        skipped = f", {one.skipped:,} skipped" if one.skipped else ""
+        typer.echo(f"{one.name}: {one.state}{'' if one.changed else ' already'}{skipped}")
+    if not moved:
+        note("no campaign is scheduled or running")

@@ -1,0 +1,103 @@
+"""`drumbeat suppress`: the people who are never sent to."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from campaigns.cli.edge import JSON_HELP, print_json, with_connection
+from campaigns.cli.planning import planning_shown
+from campaigns.export import safe_cell
+from campaigns.suppression import (
+    ADDED_BY_HAND,
+    SuppressionCounts,
+    add_suppressions,
+    import_suppressions,
+    list_suppressions,
+    remove_suppressions,
+)
+from engine.store.database import Connection
+
+app = typer.Typer(name="suppress", help="People never sent to.", no_args_is_help=True, add_completion=False)
+
+Phones = Annotated[list[str], typer.Argument(help="Phone numbers, with + or --region.", metavar="PHONE...")]
+Reason = Annotated[str, typer.Option(help="Why, for the report.")]
+Region = Annotated[str | None, typer.Option(help="Country of national numbers, such as BR.")]
+Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
+
+
+@app.command()
+def add(phones: Phones, reason: Reason = ADDED_BY_HAND, region: Region = None, json: Json = False) -> None:
+    """Put phone numbers on the list; campaigns planned from now on skip them."""
+    _tell(
+        "added",
+        with_connection(lambda connection: add_suppressions(connection, phones, reason, region)),
+        json,
+    )
+
+
+@app.command()
+def remove(phones: Phones, region: Region = None, json: Json = False) -> None:
+    """Take phone numbers off the list."""
+    _tell(
+        "removed", with_connection(lambda connection: remove_suppressions(connection, phones, region)), json
+    )
+
+
+@app.command("list")
+def list_all(json: Json = False) -> None:
+    """Write the list as CSV, or as a JSON line for each. It holds phone numbers: keep it safe."""
+
+    async def write(connection: Connection) -> None:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        if not json:
+            writer.writerow(("phone", "reason", "added_at"))
+        async for one in list_suppressions(connection):
+            if json:
+                print_json(asdict(one))
+            else:
+                writer.writerow(
+                    (one.phone, safe_cell(one.reason), one.added_at.isoformat(timespec="seconds"))
+                )
+
+    with_connection(write)
+
+
+@app.command("import")
+def import_file(
+    file: Annotated[Path, typer.Argument(help="A CSV file.")],
+    reason: Reason = "imported",
+    phone_column: Annotated[str, typer.Option(help="Column of the phone number.")] = "phone",
+    region: Region = None,
+    rejects: Annotated[Path | None, typer.Option(help="Where to list bad rows.", metavar="FILE")] = None,
+    json: Json = False,
+) -> None:
+    """Put the phone numbers of a file on the list."""
+    with planning_shown(quiet=json) as progress:
+        counts = with_connection(
+            lambda connection: import_suppressions(
+                connection,
+                file,
+                reason=reason,
+                phone_column=phone_column,
+                region=region,
+                rejects_path=rejects,
+                progress=progress,
+            )
+        )
+    _tell("added", counts, json)
+
+
+def _tell(what: str, counts: SuppressionCounts, json: bool) -> None:
+    path = None if counts.rejects_path is None else str(counts.rejects_path)
+    if json:
+        print_json({"schema": 1, **asdict(counts), "rejects_path": path})
+        return
+    rest = f"{counts.unchanged:,} changed nothing" if counts.unchanged else ""
+    bad = f"{counts.rejected:,} cannot be read, listed in {path}" if counts.rejected else ""
+    typer.echo(", ".join(part for part in (f"{counts.changed:,} {what}", rest, bad) if part))

@@ -1,0 +1,60 @@
+"""`drumbeat templates`: the message templates of the account."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from campaigns.cli.edge import JSON_HELP, print_json, print_rows, with_database, with_service
+from campaigns.templates import StoredTemplate, list_templates, sync_templates, templates_named
+
+app = typer.Typer(name="templates", help="The message templates.", no_args_is_help=True, add_completion=False)
+
+Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
+
+
+@app.command()
+def sync(json: Json = False) -> None:
+    """Read the account's templates from the service."""
+    _print(with_service(sync_templates), json)
+
+
+@app.command("list")
+def list_stored(json: Json = False) -> None:
+    """Show the templates and whether they may be sent."""
+    _print(with_database(list_templates), json)
+
+
+@app.command()
+def show(name: Annotated[str, typer.Argument(help="The template's name.")], json: Json = False) -> None:
+    """Show the text of a template in each of its languages."""
+    templates = with_database(lambda pool: templates_named(pool, name))
+    if json:
+        print_json({"schema": 1, "templates": [asdict(template) for template in templates]})
+        return
+    for template in templates:
+        typer.echo(
+            f"{template.name}  {template.language}  {template.status}  {template.category or ''}".rstrip()
+        )
+        for component in template.definition.get("components") or ():
+            typer.echo(f"  {_describe(component)}")
+
+
+def _describe(component: dict[str, Any]) -> str:
+    kind = str(component.get("type", "")).lower()
+    buttons = component.get("buttons")
+    if isinstance(buttons, list):
+        return f"{kind}: " + ", ".join(str(button.get("text", "")) for button in buttons)
+    return f"{kind}: {component.get('text') or component.get('format') or ''}"
+
+
+def _print(templates: list[StoredTemplate], json: bool) -> None:
+    if json:
+        print_json({"schema": 1, "templates": [asdict(template) for template in templates]})
+        return
+    rows: list[tuple[Any, ...]] = [
+        (template.name, template.language, template.status, template.category) for template in templates
+    ]
+    print_rows(("NAME", "LANGUAGE", "STATUS", "CATEGORY"), rows)

@@ -1,0 +1,49 @@
+"""`drumbeat webhooks`: receives what the service tells, and settles what was in doubt."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from campaigns.cli.edge import print_json, with_settings
+from campaigns.cli.signals import stop_on_signals
+from engine.settings import Settings, load_settings
+from engine.store.database import Pool
+from engine.webhooks.receiver import Secrets
+from engine.webhooks.service import POOL_CONNECTIONS
+from engine.webhooks.service import serve as serve_webhooks
+
+app = typer.Typer(name="webhooks", help="Events of the service.", no_args_is_help=True, add_completion=False)
+
+
+@app.callback()
+def group() -> None:
+    """Events of the service."""
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 takes any free one.", min=0, max=65535)] = 8080,
+) -> None:
+    """Receive events on /webhook until stopped. One JSON line on stdout tells when and where it listens."""
+    secrets = _secrets(load_settings())  # before the database is started: a missing secret is told at once
+
+    async def task(pool: Pool, settings: Settings) -> int:
+        with stop_on_signals() as stop:
+            await serve_webhooks(
+                pool, secrets, settings.product, host=host, port=port, stop=stop.event, on_listening=_announce
+            )
+        return stop.exit_code
+
+    raise typer.Exit(with_settings(task, size=POOL_CONNECTIONS))
+
+
+def _secrets(settings: Settings) -> Secrets:
+    return Secrets(settings.required_secret("app_secret"), settings.required_secret("verify_token"))
+
+
+def _announce(url: str) -> None:
+    print_json({"event": "listening", "url": url})
+    typer.get_text_stream("stdout").flush()

@@ -1,0 +1,249 @@
+"""Creating a campaign: everything is checked, then planned; the same asked again changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import asyncpg
+
+from campaigns.audience.reader import AudienceReader, open_audience
+from campaigns.audience.rejects import RejectFile, default_rejects_path
+from campaigns.audience.staged import CheckSpec
+from campaigns.audience.workers import staged_batches
+from campaigns.campaign import CampaignSpec, Identity, file_sha256, identify
+from campaigns.freeze import close, freeze
+from campaigns.place import place
+from campaigns.plan import (
+    STATEMENT_TIMEOUT_S,
+    PlanCounts,
+    ProgressCallback,
+    Staged,
+    find_duplicates,
+    no_progress,
+    stage,
+)
+from campaigns.schedule import Schedule
+from campaigns.template import CampaignTemplate, check_params, load_template
+from engine.errors import ConfigurationError, TryLater, UsageError
+from engine.store.database import Connection, connect
+from engine.store.queries import queries
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A campaign that now exists. `unchanged`: it did before, and nothing was done.
+
+    `rejects_path`: the list of rejected and repeated rows, if there are any; `reject_codes` counts them.
+    """
+
+    campaign_id: int
+    name: str
+    state: str
+    unchanged: bool
+    counts: PlanCounts
+    rejects_path: Path | None
+    reject_codes: Mapping[str, int]
+
+
+async def create_campaign(url: str, spec: CampaignSpec, progress: ProgressCallback = no_progress) -> Created:
+    """Plan a campaign from its audience, or find that it is planned already.
+
+    Raises UsageError for an option, ConfigurationError for a file, template or number that does not fit or a
+    name that means another campaign, TryLater while the same one is being created elsewhere. Nothing is left
+    behind then, except the list of rejects where they are the reason.
+    """
+    schedule = spec.checked_schedule()
+    with open_audience(spec.audience) as file:
+        identity = identify(spec, schedule, await asyncio.to_thread(file_sha256, file))
+        connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
+        try:
+            await _lock(connection, spec)
+            known = await _known(connection, spec, identity)
+            planning = _Planning(url, connection, spec, schedule, identity, progress)
+            return known or await planning.run(file)
+        finally:
+            await close(connection)
+
+
+async def _lock(connection: Connection, spec: CampaignSpec) -> None:
+    keys = [f"name:{spec.name}"] + ([f"external:{spec.external_id}"] if spec.external_id else [])
+    for key in keys:
+        if not await connection.fetchval(queries("plan")["try_lock"], key):
+            raise TryLater(f'the campaign "{spec.name}" is being created elsewhere', remedy="wait for that")
+
+
+async def _known(connection: Connection, spec: CampaignSpec, identity: Identity) -> Created | None:
+    """The campaign that this create means, planned; leftovers of an interrupted one are removed."""
+    rows = await connection.fetch(queries("plan")["same_identity"], spec.name, spec.external_id)
+    planned = []
+    for row in rows:
+        if row["planned_at"] is None:
+            await _remove_leftovers(connection, row["campaign_id"])
+        else:
+            planned.append(row)
+    if not planned:
+        return None
+    if planned[0]["content_hash"] != identity.content_hash:
+        differences = "; ".join(identity.differences(planned[0]["options"]))
+        raise ConfigurationError(
+            f'the campaign "{planned[0]["name"]}" exists and is another one: {differences}',
+            where=await place(connection),
+            remedy="choose another name or external id, or give what was given before",
+        )
+    return _unchanged(planned[0])
+
+
+def _unchanged(row: asyncpg.Record) -> Created:
+    counts = PlanCounts(row["audience_rows"], row["recipients"], row["rejected"], row["duplicates"], None)
+    return Created(row["campaign_id"], row["name"], row["state"], True, counts, None, {})
+
+
+async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
+    """All but the campaign first; TryLater where sessions of the interrupted create still write."""
+    sql = queries("plan")
+    while True:
+        async with connection.transaction():
+            try:
+                await connection.execute(sql["seize_unplanned"], campaign_id)
+            except asyncpg.LockNotAvailableError as error:
+                raise TryLater("the campaign is being created elsewhere", remedy="wait for that") from error
+            rows = await connection.fetch(sql["leftover_ranges"], campaign_id)
+            ids = [row["range_id"] for row in rows]
+            for statement in ("remove_recipients", "remove_tallies", "remove_ranges"):
+                await connection.execute(sql[statement], ids)
+        if not ids:
+            break
+    await connection.execute(sql["remove_unplanned"], campaign_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Planning:
+    """One create that has work to do."""
+
+    url: str
+    connection: Connection
+    spec: CampaignSpec
+    schedule: Schedule
+    identity: Identity
+    progress: ProgressCallback
+
+    async def run(self, file: BinaryIO) -> Created:
+        self._check_expiry()
+        database = await place(self.connection)
+        await _check_numbers(self.connection, self.spec.phone_number_ids, database)
+        template = await load_template(
+            self.connection, self.spec.template, self.spec.language, self.spec.header_media, database=database
+        )
+        check_params(template.compiled(), self.spec.params)
+        rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience)
+        with RejectFile(rejects_path) as rejects:
+            staged, duplicates = await self._stage(file, rejects)
+            published = rejects.publish()
+            self._check_counts(staged, published)
+            campaign_id, suppressed = await self._freeze(template, staged, duplicates)
+        counts = self._counts(staged, duplicates, suppressed)
+        return Created(campaign_id, self.spec.name, "draft", False, counts, published, dict(rejects.counts))
+
+    def _check_expiry(self) -> None:
+        if self.schedule.expires_at is not None and self.schedule.expires_at <= datetime.now(UTC):
+            raise UsageError("--expires-at has passed already", remedy="nothing would be sent; move it")
+
+    async def _stage(self, file: BinaryIO, rejects: RejectFile) -> tuple[Staged, int]:
+        before = os.fstat(file.fileno())
+        name = str(self.spec.audience)
+        reader = await asyncio.to_thread(AudienceReader, file, name)
+        check = CheckSpec(
+            reader.header,
+            name,
+            self.spec.phone_column,
+            tuple(self.spec.params),
+            self.spec.region,
+            reader.delimiter,
+        )
+        phone_column = check.row_check().phone_column
+        with closing(staged_batches(reader, check)) as batches:
+            staged = await stage(self.connection, batches, rejects, reader.total_bytes, self.progress)
+        after = os.fstat(file.fileno())
+        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+            raise ConfigurationError("the audience changed while it was read", where=name, remedy="try again")
+        duplicates = await find_duplicates(self.connection, staged, rejects, phone_column, self.progress)
+        return staged, duplicates
+
+    def _check_counts(self, staged: Staged, rejects: Path | None) -> None:
+        listed = "" if rejects is None else f"see {rejects}"
+        name = str(self.spec.audience)
+        if self.spec.strict and staged.rejected:
+            raise ConfigurationError(
+                f"{staged.rejected:,} rows are rejected, and --strict allows none", where=name, remedy=listed
+            )
+        if not staged.rows:
+            problem = f": all {staged.rejected:,} rows are rejected" if staged.rejected else ""
+            raise ConfigurationError(f"there is nobody to send to{problem}", where=name, remedy=listed)
+
+    async def _freeze(self, template: CampaignTemplate, staged: Staged, duplicates: int) -> tuple[int, int]:
+        row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *self._columns(template))
+        assert row is not None
+        campaign_id: int = row["campaign_id"]
+        recipients, suppressed = await freeze(
+            self.connection, self.url, campaign_id, row["day"], staged, self.progress
+        )
+        counts = self._counts(staged, duplicates, suppressed)
+        if recipients != counts.recipients:
+            raise RuntimeError(f"{counts.recipients} recipients were staged and {recipients} frozen")
+        await self.connection.execute(
+            queries("plan")["finish_plan"],
+            campaign_id,
+            counts.audience_rows,
+            counts.rejected,
+            counts.duplicates,
+            counts.recipients,
+        )
+        return campaign_id, suppressed
+
+    def _counts(self, staged: Staged, duplicates: int, suppressed: int) -> PlanCounts:
+        return PlanCounts(
+            audience_rows=staged.rows + staged.rejected,
+            recipients=staged.rows - duplicates,
+            rejected=staged.rejected,
+            duplicates=duplicates,
+            suppressed=suppressed,
+        )
+
+    def _columns(self, template: CampaignTemplate) -> tuple[Any, ...]:
+        """In the order of the statement `insert_campaign`."""
+        return (
+            self.spec.name,
+            self.spec.external_id,
+            self.identity.content_hash,
+            self.identity.options,
+            template.frozen(),
+            self.spec.phone_number_ids,
+            self.spec.on_unknown,
+            self.schedule.window_opens,
+            self.schedule.window_closes,
+            self.schedule.time_zone,
+            self.schedule.start_at,
+            self.schedule.expires_at,
+            self.spec.max_failed,
+        )
+
+
+async def _check_numbers(connection: Connection, numbers: list[str], database: str) -> None:
+    rows = await connection.fetch(queries("plan")["known_numbers"], numbers)
+    missing = sorted(set(numbers) - {row["phone_number_id"] for row in rows})
+    if not missing:
+        return
+    known = [row["phone_number_id"] for row in await connection.fetch(queries("plan")["all_numbers"])]
+    hint = f"; it has {', '.join(known[:10])}" if known else ""
+    raise ConfigurationError(
+        f"unknown phone number ID {', '.join(missing)}{hint}",
+        where=database,
+        remedy="run: drumbeat numbers sync",
+    )

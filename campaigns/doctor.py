@@ -1,0 +1,166 @@
+"""What stands in the way of sending, looked at piece by piece; every finding says what to do."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from pathlib import Path
+
+import aiohttp
+
+from engine.api.resources import ManagementClient
+from engine.errors import ConfigurationError, DrumbeatError
+from engine.settings import Settings
+from engine.store.database import Pool
+from engine.store.queries import queries
+
+PYTHON_MIN = (3, 11)
+CLOCK_SKEW_S_MAX = 30.0  # statuses and windows are judged by both clocks
+ANSWER_S_MAX = 10.0
+
+
+class Level(StrEnum):
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at. `remedy` is empty when it is well; `exit_code` counts only for a failure."""
+
+    subject: str
+    level: Level
+    found: str
+    remedy: str = ""
+    exit_code: int = 0
+
+
+def worst_exit_code(findings: list[Finding]) -> int:
+    """0 where nothing fails, else the code of the first failure: what comes later often follows from it."""
+    return next((finding.exit_code for finding in findings if finding.level is Level.FAIL), 0)
+
+
+def look_at_machine(settings: Settings) -> list[Finding]:
+    """Python and the home directory."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    python = (
+        _ok("python", version)
+        if sys.version_info >= PYTHON_MIN
+        else _fail("python", version, "install Python 3.11 or newer", 78)
+    )
+    return [python, _home(settings.home)]
+
+
+def look_at_secrets(settings: Settings) -> list[Finding]:
+    """What the receiver of webhooks needs."""
+    uses = {"app_secret": "events cannot be verified", "verify_token": "the callback cannot be registered"}
+    return [
+        _ok(name, "set")
+        if getattr(settings, name)
+        else _warn(name, f"not set: {effect}", f"set DRUMBEAT_{name.upper()}")
+        for name, effect in uses.items()
+    ]
+
+
+async def look_at_database(pool: Pool) -> list[Finding]:
+    """The database's version and clock, and what was read from the service. The pool is on a migrated one."""
+    row = await pool.fetchrow(queries("doctor")["database"])
+    assert row is not None
+    skew_s = abs(row["now"].timestamp() - time.time())
+    return [
+        _ok("database", f"Postgres {row['version']}, migration {row['migration']:04}"),
+        _clock("clock of the database", skew_s),
+        _synced("numbers", row["numbers"]),
+        _synced("templates", row["templates"]),
+    ]
+
+
+async def look_at_service(settings: Settings) -> list[Finding]:
+    """Whether the service answers, takes the token, knows the account, and has our time."""
+    try:
+        service, waba_id = settings.service(), settings.required("waba_id")
+    except ConfigurationError as error:
+        return [_fail("service", error.what, error.remedy, error.exit_code)]
+    reached = await _guarded("service", lambda: _reach(service.base_url))
+    if reached[0].level is Level.FAIL:
+        return reached
+
+    async def numbers() -> list[Finding]:
+        token = service.access_token.get_secret_value()
+        async with ManagementClient(service.base_url, token, api_version=service.api_version) as client:
+            found = await client.phone_numbers(waba_id)
+        return [_ok("token", f"valid; account {waba_id} has {len(found)} numbers")]
+
+    return [*reached, *await _guarded("token", numbers)]
+
+
+def failed(subject: str, error: DrumbeatError) -> Finding:
+    """An error as a finding."""
+    where = f" ({error.where})" if error.where else ""
+    return _fail(subject, error.what + where, error.remedy, error.exit_code)
+
+
+async def _guarded(subject: str, look: Callable[[], Awaitable[list[Finding]]]) -> list[Finding]:
+    try:
+        return await look()
+    except DrumbeatError as error:
+        return [failed(subject, error)]
+    except (aiohttp.ClientError, OSError, TimeoutError) as error:
+        problem = str(error) or type(error).__name__
+        return [_fail(subject, f"does not answer: {problem}", "check DRUMBEAT_BASE_URL and the network", 69)]
+
+
+async def _reach(base_url: str) -> list[Finding]:
+    timeout = aiohttp.ClientTimeout(total=ANSWER_S_MAX)
+    async with (
+        aiohttp.ClientSession(timeout=timeout) as session,
+        session.get(base_url, allow_redirects=False) as response,
+    ):
+        told = response.headers.get("Date")
+    answers = _ok("service", f"{base_url} answers")
+    if told is None:
+        return [answers]
+    skew_s = abs((parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds())
+    return [answers, _clock("clock of the service", skew_s)]
+
+
+def _home(home: Path) -> Finding:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return _fail("home", f"{home}: {error.strerror}", "set DRUMBEAT_HOME to a directory of yours", 78)
+    if not os.access(home, os.W_OK | os.X_OK):
+        return _fail("home", f"{home} cannot be written", "set DRUMBEAT_HOME to a directory of yours", 78)
+    return _ok("home", str(home))
+
+
+def _clock(subject: str, skew_s: float) -> Finding:
+    found = f"{skew_s:.0f} s from ours"
+    if skew_s <= CLOCK_SKEW_S_MAX:
+        return _ok(subject, found)
+    return _warn(subject, found, "let a time service set the clocks")
+
+
+def _synced(subject: str, count: int) -> Finding:
+    if count:
+        return _ok(subject, f"{count} stored")
+    return _warn(subject, "none stored", f"run `drumbeat {subject} sync`")
+
+
+def _ok(subject: str, found: str) -> Finding:
+    return Finding(subject, Level.OK, found)
+
+
+def _warn(subject: str, found: str, remedy: str) -> Finding:
+    return Finding(subject, Level.WARN, found, remedy)
+
+
+def _fail(subject: str, found: str, remedy: str, exit_code: int) -> Finding:
+    return Finding(subject, Level.FAIL, found, remedy, exit_code)

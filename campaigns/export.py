@@ -1,0 +1,65 @@
+"""Every recipient of a campaign with its fate, as CSV rows, in constant memory.
+
+Law: a cell never starts a formula in a spreadsheet. Texts of recipients and of the service reach these cells,
+and `=HYPERLINK(…)` in a name must stay a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from engine.core.states import RecipientState
+from engine.store.database import Pool
+from engine.store.queries import queries
+
+COLUMNS = (
+    "phone", "state", "reason", "line", "wamid", "phone_number_id",
+    "attempted_at", "sent_at", "delivered_at", "read_at", "failed_at",
+)  # fmt: skip
+# What spreadsheets take for the beginning of a formula, or strip before they look for one.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def headings(variables: int) -> list[str]:
+    """The first row: the columns, then one for each of the template's variables."""
+    return [*COLUMNS, *(f"variable_{number}" for number in range(1, variables + 1))]
+
+
+async def export_rows(
+    pool: Pool, campaign_id: int, state: RecipientState | None = None
+) -> AsyncIterator[list[list[str]]]:
+    """Pages of rows in the order of the audience file, all recipients or those in one state.
+
+    `phone` is in digits without a plus, times are ISO 8601 in UTC. Each page is read by itself, so that an
+    export of hours holds no snapshot: recipients that change meanwhile show their state at that moment.
+    """
+    wanted = None if state is None else state.value
+    ordinal = -1
+    while ranges := await pool.fetch(queries("report")["export_ranges"], campaign_id, ordinal):
+        for row in ranges:
+            page = await pool.fetch(queries("report")["export_page"], row["range_id"], wanted)
+            yield [_cells(record) for record in page]
+        ordinal = ranges[-1]["ordinal"]
+
+
+async def count_variables(pool: Pool, campaign_id: int) -> int:
+    """How many variables each recipient of a campaign has; 0 where it has no recipients."""
+    return int(await pool.fetchval(queries("report")["variables"], campaign_id) or 0)
+
+
+def safe_cell(text: str) -> str:
+    """A text that no spreadsheet runs: an apostrophe stands before what would start a formula."""
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULA_STARTS) else text
+
+
+def _cells(record: Any) -> list[str]:
+    values: Sequence[Any] = [record[column] for column in COLUMNS]
+    return [safe_cell(_text(value)) for value in (*values, *record["variables"])]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value.isoformat(timespec="milliseconds") if isinstance(value, datetime) else str(value)

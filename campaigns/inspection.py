@@ -1,0 +1,58 @@
+"""Looks at an audience file before a campaign is made of it: reads every row, stores nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaigns.audience.check import row_check
+from campaigns.audience.reader import AudienceReader, open_audience
+from campaigns.audience.rejects import RejectFile
+from campaigns.plan import PlanProgress, ProgressCallback, no_progress
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What a file holds: `good` rows could be sent to. Repeated numbers are found by a plan only."""
+
+    columns: Sequence[str]
+    encoding: str
+    delimiter: str
+    rows: int
+    good: int
+    reject_codes: Mapping[str, int]
+    rejects_path: Path | None
+
+    @property
+    def rejected(self) -> int:
+        return self.rows - self.good
+
+
+def inspect_audience(
+    path: Path,
+    *,
+    rejects_path: Path,
+    phone_column: str = "phone",
+    params: Sequence[str] = (),
+    region: str | None = None,
+    progress: ProgressCallback = no_progress,
+) -> Inspection:
+    """Check every row as `campaign create` does, in constant memory; raises what it raises for a file."""
+    with open_audience(path) as file, RejectFile(rejects_path) as rejects:
+        reader = AudienceReader(file, str(path))
+        check = row_check(reader.header, str(path), phone_column, params, region)
+        rows = good = 0
+        for batch in check.batches(reader):
+            rejects.add(batch.rejects)
+            rows, good = rows + batch.rows, good + len(batch.accepted)
+            progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
+        return Inspection(
+            columns=tuple(reader.header),
+            encoding=reader.encoding.label,
+            delimiter=reader.delimiter,
+            rows=rows,
+            good=good,
+            reject_codes=dict(rejects.counts),
+            rejects_path=rejects.publish(),
+        )

@@ -1,0 +1,128 @@
+"""How far a campaign has come: its recipients by present state, and how fast its numbers send."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from engine.core.states import CampaignState, RecipientState
+from engine.number_sync import DEFAULT_LIMIT_PER_S
+from engine.store.database import Pool
+from engine.store.queries import queries
+
+SCHEMA = 1
+FINAL_STATES = frozenset({CampaignState.FINISHED, CampaignState.CANCELLED, CampaignState.EXPIRED})
+
+
+SETTLE_HINT = "in doubt: see `campaign settle`"  # as the worker ends the reason of a run that left doubts
+
+
+@dataclass(frozen=True, slots=True)
+class NumberProgress:
+    """One number of a campaign. `rate_per_s` is its owner's present pace, None while nobody sends with it.
+
+    `attempts` and `throttled` count requests for this campaign.
+    """
+
+    phone_number_id: str
+    limit_per_s: float
+    rate_per_s: float | None
+    owner: str | None
+    attempts: int
+    throttled: int
+    suspended_until: datetime | None
+    suspended_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignStatus:
+    """A campaign at one moment. `counts`: recipients by present state; they add up to `recipients`."""
+
+    name: str
+    state: CampaignState
+    reason: str
+    recipients: int
+    counts: dict[RecipientState, int]
+    start_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    numbers: tuple[NumberProgress, ...]
+
+    @property
+    def waiting(self) -> int:
+        """Recipients that are still to be sent to."""
+        return self.counts[RecipientState.PENDING] + self.counts[RecipientState.DEFERRED]
+
+    @property
+    def rate_per_s(self) -> float:
+        """Messages per second at which the campaign's numbers send now; 0 while it does not run."""
+        if self.state is not CampaignState.RUNNING:
+            return 0.0
+        return sum(number.rate_per_s or 0.0 for number in self.numbers)
+
+    @property
+    def eta_s(self) -> float | None:
+        """Seconds until everything is sent at the present rate; None where there is none."""
+        if self.state is not CampaignState.RUNNING or self.rate_per_s <= 0:
+            return None
+        return self.waiting / self.rate_per_s
+
+    def failed_above(self, max_failed: str | None) -> bool:
+        """Whether more recipients failed than `N` or `N%` of all; None allows any number."""
+        if max_failed is None:
+            return False
+        share = max_failed.endswith("%")
+        allowed = float(max_failed.rstrip("%")) * (self.recipients / 100 if share else 1)
+        return self.counts[RecipientState.FAILED] > allowed
+
+    def as_json(self) -> dict[str, Any]:
+        """The fixed shape that scripts rely on; times are ISO 8601, rates messages per second."""
+        eta_s = self.eta_s
+        return {
+            "schema": SCHEMA,
+            "name": self.name,
+            "state": self.state.value,
+            "reason": self.reason,
+            "recipients": self.recipients,
+            "counts": {state.value: self.counts[state] for state in RecipientState},
+            "rate_per_s": round(self.rate_per_s, 1),
+            "eta_s": None if eta_s is None else round(eta_s, 1),
+            "started_at": self.started_at,
+            "finished_at": self.finished_at,
+            "numbers": [asdict(number) for number in self.numbers],
+        }
+
+
+async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
+    """Read a campaign's status; LookupError where there is no such campaign. Costs 1 µs for each range."""
+    row = await pool.fetchrow(queries("progress")["status"], campaign_id)
+    if row is None:
+        raise LookupError(f"no campaign {campaign_id}")
+    numbers = await pool.fetch(
+        queries("progress")["numbers"], campaign_id, row["phone_number_ids"], DEFAULT_LIMIT_PER_S
+    )
+    return CampaignStatus(
+        name=row["name"],
+        state=CampaignState(row["state"]),
+        reason=_reason(row["state"], row["reason"], row["unknown"]),
+        recipients=row["recipients"],
+        counts=_counts(dict(row)),
+        start_at=row["start_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        numbers=tuple(NumberProgress(**dict(number)) for number in numbers),
+    )
+
+
+def _reason(state: str, reason: str, unknown: int) -> str:
+    """The doubts of a finished campaign are counted anew: statuses and people end them after the run."""
+    if state != CampaignState.FINISHED or not reason.endswith(SETTLE_HINT):
+        return reason
+    return f"{unknown} {SETTLE_HINT}" if unknown else ""
+
+
+def _counts(row: dict[str, Any]) -> dict[RecipientState, int]:
+    counts = {state: int(row.get(state.value, 0)) for state in RecipientState}
+    counts[RecipientState.PENDING] = int(row["recipients"]) - sum(counts.values())
+    return counts

@@ -1,0 +1,173 @@
+"""What became of a campaign: who got it, who did not and why, how fast, and whether everything adds up."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from campaigns.progress import CampaignStatus, campaign_status
+from engine.core.states import RecipientState
+from engine.store.database import Pool
+from engine.store.queries import queries
+
+SCHEMA = 1
+
+# What a failure means, in words. Source: the interface's table of errors, and open point "Errors".
+MEANINGS = {
+    "100": "a parameter of the request is not valid",
+    "130472": "the recipient takes part in an experiment of the service and gets no marketing",
+    "130497": "the business may not message this country",
+    "130429": "rate limit of the number: it waits for its turn again",
+    "131000": "something went wrong at the service",
+    "131008": "a required parameter is missing",
+    "131009": "a parameter has a value that is not valid",
+    "131021": "the recipient is the sending number itself",
+    "131026": "undeliverable: not on the network, or the recipient has blocked the business",
+    "131030": "the recipient is not in the allowed list of a test number",
+    "131047": "the 24-hour window is closed and this is no template",
+    "131048": "the number is flagged for spam",
+    "131049": "held back by the service: the recipient got much marketing lately",
+    "131050": "the recipient asked for no more marketing",
+    "131051": "a type of message that the service does not know",
+    "131052": "the media could not be fetched",
+    "131053": "the media could not be uploaded",
+    "131056": "too many messages to the same recipient in a short time",
+    "132000": "the number of parameters is not that of the template",
+    "132001": "the template does not exist in this language",
+    "132012": "a parameter does not fit the template's format",
+    "132015": "the template is paused",
+    "132016": "the template is disabled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Recipients in one state for one reason. `meaning` is empty where the reason says it all."""
+
+    reason: str
+    meaning: str
+    recipients: int
+
+
+@dataclass(frozen=True, slots=True)
+class NumberReport:
+    """What one number did. `achieved_per_s`: requests over `active_s`, the seconds spent sending."""
+
+    phone_number_id: str
+    limit_per_s: float
+    achieved_per_s: float | None
+    attempts: int
+    accepted: int
+    throttled: int
+    active_s: float
+    cpu_s: float
+    first_attempt_at: datetime | None
+    last_attempt_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """A decision of a person that the service cannot take back."""
+
+    at: datetime
+    actor: str
+    action: str
+    detail: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A campaign's end, or how far it is. `reasons`: of failed, skipped, unknown and deferred recipients."""
+
+    status: CampaignStatus
+    template: str
+    language: str
+    audience_rows: int
+    rejected: int
+    duplicates: int
+    reasons: dict[RecipientState, list[Reason]]
+    numbers: tuple[NumberReport, ...]
+    audits: tuple[Audit, ...]
+
+    @property
+    def audience_adds_up(self) -> bool:
+        """Nobody is forgotten: every row of the file became a recipient, a reject or a duplicate."""
+        return self.audience_rows == self.status.recipients + self.rejected + self.duplicates
+
+    @property
+    def counts_add_up(self) -> bool:
+        counts = self.status.counts.values()
+        return sum(counts) == self.status.recipients and min(counts) >= 0
+
+    @property
+    def cpu_us_per_message(self) -> float | None:
+        """CPU time of the sending processes for each accepted message; None before the first."""
+        accepted = sum(number.accepted for number in self.numbers)
+        return 1e6 * sum(number.cpu_s for number in self.numbers) / accepted if accepted else None
+
+    def as_json(self) -> dict[str, Any]:
+        cpu_us = self.cpu_us_per_message
+        return {
+            **self.status.as_json(),
+            "schema": SCHEMA,
+            "template": self.template,
+            "language": self.language,
+            "audience": {
+                "rows": self.audience_rows,
+                "recipients": self.status.recipients,
+                "rejected": self.rejected,
+                "duplicates": self.duplicates,
+                "adds_up": self.audience_adds_up,
+            },
+            "counts_add_up": self.counts_add_up,
+            "reasons": {state.value: [asdict(one) for one in found] for state, found in self.reasons.items()},
+            "numbers": [_number_json(number) for number in self.numbers],
+            "cpu_us_per_message": None if cpu_us is None else round(cpu_us, 1),
+            "audits": [asdict(audit) for audit in self.audits],
+        }
+
+
+async def campaign_report(pool: Pool, campaign_id: int) -> Report:
+    """Read a campaign's report; LookupError where there is no such campaign."""
+    sql = queries("report")
+    status = await campaign_status(pool, campaign_id)
+    campaign = await pool.fetchrow(sql["campaign"], campaign_id)
+    assert campaign is not None, "a campaign's row is never deleted once it is planned"
+    numbers = await pool.fetch(sql["numbers"], campaign_id)
+    audits = await pool.fetch(sql["audits"], campaign_id)
+    return Report(
+        status=status,
+        template=campaign["template"],
+        language=campaign["language"],
+        audience_rows=campaign["audience_rows"],
+        rejected=campaign["rejected"],
+        duplicates=campaign["duplicates"],
+        reasons=await _reasons(pool, campaign_id),
+        numbers=tuple(NumberReport(**dict(number)) for number in numbers),
+        audits=tuple(Audit(**dict(audit)) for audit in audits),
+    )
+
+
+def meaning_of(reason: str) -> str:
+    """A failure's name in words; empty for what is in words already."""
+    if reason.startswith("http_"):
+        return f"HTTP {reason.removeprefix('http_')} without an error code"
+    return MEANINGS.get(reason, "an error that the interface does not list" if reason.isdecimal() else "")
+
+
+async def _reasons(pool: Pool, campaign_id: int) -> dict[RecipientState, list[Reason]]:
+    found: dict[RecipientState, list[Reason]] = {}
+    for row in await pool.fetch(queries("report")["reasons"], campaign_id):
+        reason = Reason(row["reason"], meaning_of(row["reason"]), row["recipients"])
+        found.setdefault(RecipientState(row["state"]), []).append(reason)
+    return found
+
+
+def _number_json(number: NumberReport) -> dict[str, Any]:
+    achieved = number.achieved_per_s
+    return {
+        **asdict(number),
+        "achieved_per_s": None if achieved is None else round(achieved, 2),
+        "share_of_limit": None if achieved is None else round(achieved / number.limit_per_s, 4),
+    }

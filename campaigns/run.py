@@ -1,0 +1,138 @@
+"""Running one campaign in this process: when it may start, and what its end is worth."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+import structlog
+
+from campaigns.progress import FINAL_STATES, CampaignStatus, campaign_status
+from campaigns.service import Campaign, find_campaign, start
+from engine.app import run_numbers
+from engine.core.states import CampaignState, RecipientState
+from engine.errors import AuthenticationError, TryLater, Unreachable
+from engine.settings import ServiceSettings
+from engine.store.database import Pool
+
+EXIT_DONE = 0
+EXIT_TOO_MANY_FAILED = 3
+WAIT_PERIOD_S = 1.0
+CONNECT_S_MAX = 10.0
+CUT_SHORT = "the database did not answer while the run ended, so that not all outcomes are stored"
+# How a pause names a refused token or a missing permission: by the code at its end, as the engine writes it.
+TOKEN_CODES = frozenset({"0", "3", "10", "104", "190", "http_401", "http_403", *map(str, range(200, 300))})
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a run ended: in order, with everything stored and given back."""
+
+    status: CampaignStatus
+
+
+async def run_campaign(
+    pool: Pool, service: ServiceSettings, name: str, *, stop: asyncio.Event, wait: bool = False
+) -> Ran:
+    """Send a campaign until it is finished, paused or cancelled, or until `stop` is set.
+
+    Starts a draft or a due campaign; never lifts a pause. Raises TryLater for a pause, for a start that lies
+    ahead and for a number that is sending elsewhere (with `wait` it waits for the last two), Unreachable when
+    the service does not answer at all, AuthenticationError when it refuses the token.
+    """
+    told = ""
+    while not stop.is_set():
+        campaign = await _find(pool, name)
+        if campaign.state in FINAL_STATES:
+            break
+        try:
+            await _make_running(pool, campaign)
+            await reach(service.base_url)
+            if not await _send(pool, service, campaign, stop):
+                raise Unreachable(CUT_SHORT, remedy="run it again: statuses settle what is in doubt")
+            break
+        except TryLater as error:
+            if not wait or campaign.state is CampaignState.PAUSED:
+                raise
+            if str(error) != told:
+                told = str(error)
+                log.info("waiting", reason=told)
+            await _pause(stop)
+    return Ran(await _status(pool, name))
+
+
+def exit_code(status: CampaignStatus, max_failed: str | None) -> int:
+    """3 where more failed than allowed, or where somebody is left in doubt; else 0."""
+    if status.counts[RecipientState.UNKNOWN] or status.failed_above(max_failed):
+        return EXIT_TOO_MANY_FAILED
+    return EXIT_DONE
+
+
+def paused(status: CampaignStatus) -> TryLater | AuthenticationError:
+    """The error that a pause ends a run with."""
+    message = f'the campaign "{status.name}" is paused: {status.reason}'
+    code = status.reason.rpartition("(")[2].rstrip(")")
+    if code in TOKEN_CODES:
+        return AuthenticationError(message, remedy="check the access token, then `drumbeat campaign resume`")
+    return TryLater(message, remedy="`drumbeat campaign resume` lifts it")
+
+
+async def reach(base_url: str) -> None:
+    """Open one connection to the service; Unreachable where nobody answers. Sends nothing."""
+    address = urlsplit(base_url)
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        async with asyncio.timeout(CONNECT_S_MAX):
+            _, writer = await asyncio.open_connection(address.hostname, port)
+    except OSError as error:
+        problem = error.strerror or str(error) or "no answer"
+        raise Unreachable(
+            f"the service does not answer: {problem}", where=base_url, remedy="check DRUMBEAT_BASE_URL"
+        ) from error
+    writer.close()
+
+
+async def _make_running(pool: Pool, campaign: Campaign) -> None:
+    if campaign.state is CampaignState.RUNNING:
+        return
+    if campaign.state is CampaignState.PAUSED:
+        raise paused(await campaign_status(pool, campaign.campaign_id))
+    if campaign.start_at is not None and campaign.start_at > datetime.now(UTC):
+        raise TryLater(
+            f'the campaign "{campaign.name}" starts at {campaign.start_at.isoformat(timespec="seconds")}',
+            remedy="run it then, or with --wait",
+        )
+    if campaign.state is CampaignState.DRAFT:
+        async with pool.acquire() as connection:
+            await start(connection, campaign.name)
+
+
+async def _send(pool: Pool, service: ServiceSettings, campaign: Campaign, stop: asyncio.Event) -> bool:
+    end = await run_numbers(
+        pool,
+        service,
+        phone_number_ids=campaign.phone_number_ids,
+        campaign_id=campaign.campaign_id,
+        stop=stop,
+    )
+    return end.drained
+
+
+async def _pause(stop: asyncio.Event) -> None:
+    try:
+        await asyncio.wait_for(stop.wait(), WAIT_PERIOD_S)
+    except TimeoutError:
+        return
+
+
+async def _find(pool: Pool, name: str) -> Campaign:
+    async with pool.acquire() as connection:
+        return await find_campaign(connection, name)
+
+
+async def _status(pool: Pool, name: str) -> CampaignStatus:
+    return await campaign_status(pool, (await _find(pool, name)).campaign_id)

@@ -1,0 +1,79 @@
+"""When a campaign may send, and when it has failed too often: read from what the command line gives."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, time
+from zoneinfo import ZoneInfo
+
+from engine.errors import UsageError
+
+_WINDOW = re.compile(r"(\d{2}):(\d{2})-(\d{2}):(\d{2})")
+_MAX_FAILED = re.compile(r"(\d{1,12})|(\d{1,3}(?:\.\d{1,3})?)%")
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Times with an offset; the window is wall time in `time_zone`, and may pass midnight."""
+
+    start_at: datetime | None
+    expires_at: datetime | None
+    window_opens: time | None
+    window_closes: time | None
+    time_zone: str
+
+
+def read_schedule(
+    start_at: str | None, expires_at: str | None, window: str | None, time_zone: str
+) -> Schedule:
+    """Check and read the options; UsageError names the option that cannot be read."""
+    opens, closes = (None, None) if window is None else read_window(window)
+    start = None if start_at is None else read_moment("--start-at", start_at)
+    end = None if expires_at is None else read_moment("--expires-at", expires_at)
+    if start is not None and end is not None and end <= start:
+        raise UsageError("--expires-at lies before --start-at", remedy="nothing would be sent; move one")
+    return Schedule(start, end, opens, closes, read_time_zone(time_zone))
+
+
+def read_moment(option: str, text: str) -> datetime:
+    """ISO 8601 with an offset, so that it means the same moment on every machine."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise UsageError(
+            f"{option} {text!r} is no time with an offset", remedy="write it as 2026-03-01T09:00:00-03:00"
+        )
+    return moment
+
+
+def read_window(text: str) -> tuple[time, time]:
+    """`09:00-20:00`: from and until; 24:00 is midnight. A window that opens when it closes is refused."""
+    found = _WINDOW.fullmatch(text.strip())
+    try:
+        parts = [int(part) for part in found.groups()] if found is not None else []
+        opens, closes = time(parts[0], parts[1]), time(parts[2] % 24 if parts[3] == 0 else parts[2], parts[3])
+    except (ValueError, IndexError):
+        raise UsageError(f"--window {text!r} cannot be read", remedy="write it as 09:00-20:00") from None
+    if opens == closes or parts[2] > 24:
+        raise UsageError(f"--window {text!r} is never or always open", remedy="write it as 09:00-20:00")
+    return opens, closes
+
+
+def read_time_zone(name: str) -> str:
+    """A name of the tz database, as the time zone of windows and quiet hours."""
+    try:
+        return ZoneInfo(name).key
+    except (KeyError, ValueError, OSError):  # unknown, not a plain name, a directory
+        raise UsageError(
+            f'there is no time zone "{name}"', remedy="use a name such as America/Sao_Paulo or UTC"
+        ) from None
+
+
+def check_max_failed(text: str) -> None:
+    """`N` or `N%`, to 100 %."""
+    found = _MAX_FAILED.fullmatch(text)
+    if found is None or (found[2] is not None and float(found[2]) > 100):
+        raise UsageError(f"--max-failed {text!r} is no number or share", remedy="write 100 or 2.5%")

@@ -1,0 +1,171 @@
+"""What people do with a campaign once it is planned: find, list, release, pause, resume, cancel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+
+from campaigns.campaign import CampaignSpec
+from campaigns.create import Created, create_campaign
+from campaigns.place import place
+from engine.core.states import CampaignEvent, CampaignState
+from engine.errors import ConfigurationError, TryLater
+from engine.process import this_process
+from engine.store.campaign_states import apply_event, apply_if_allowed
+from engine.store.closing import close_ranges
+from engine.store.database import Connection
+from engine.store.queries import queries
+from engine.store.recovery import recover_abandoned
+
+__all__ = [
+    "Campaign",
+    "CampaignSpec",
+    "Created",
+    "Moved",
+    "cancel",
+    "create_campaign",
+    "find_campaign",
+    "list_campaigns",
+    "pause",
+    "pause_all",
+    "resume",
+    "start",
+]
+
+LISTED_MAX = 1_000
+PAUSED_BY_HAND = "paused by hand"
+CANCELLED_BY_HAND = "cancelled by hand"
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """A campaign as stored. `planned_at` None: its planning goes on, or was interrupted."""
+
+    campaign_id: int
+    name: str
+    external_id: str | None
+    state: CampaignState
+    reason: str
+    template: str
+    language: str
+    phone_number_ids: list[str]
+    on_unknown: str
+    start_at: datetime | None
+    expires_at: datetime | None
+    max_failed: str | None
+    audience_rows: int
+    rejected: int
+    duplicates: int
+    recipients: int
+    created_at: datetime
+    planned_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What became of a campaign. `changed` False: it was there already. `skipped`: by a cancel."""
+
+    name: str
+    state: CampaignState
+    changed: bool
+    skipped: int = 0
+
+
+async def find_campaign(connection: Connection, name: str) -> Campaign:
+    """The campaign of that name; ConfigurationError names the database and near names."""
+    row = await connection.fetchrow(queries("service")["find"], name)
+    if row is not None:
+        return Campaign(**{**dict(row), "state": CampaignState(row["state"])})
+    names = [row["name"] for row in await connection.fetch(queries("service")["names_like"])]
+    near = get_close_matches(name, names, 3)
+    raise ConfigurationError(
+        f'there is no campaign "{name}"',
+        where=await place(connection),
+        remedy=f"did you mean {' or '.join(near)}?" if near else "see: drumbeat campaign list",
+    )
+
+
+async def list_campaigns(connection: Connection, limit: int = LISTED_MAX) -> list[Campaign]:
+    """The newest campaigns first."""
+    rows = await connection.fetch(queries("service")["list"], limit)
+    return [Campaign(**{**dict(row), "state": CampaignState(row["state"])}) for row in rows]
+
+
+async def start(connection: Connection, name: str) -> Moved:
+    """Release a campaign to the workers: at once, or when its time has come.
+
+    TryLater for a paused one, whose pause only `resume` lifts, and for one that is not planned.
+    """
+    campaign = await find_campaign(connection, name)
+    _require_planned(campaign)
+    if campaign.state is CampaignState.PAUSED:
+        raise TryLater(f'the campaign "{name}" is paused: {campaign.reason}', remedy="resume it")
+    if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
+        return Moved(name, campaign.state, changed=False)
+    return await _release(connection, campaign, CampaignEvent.START)
+
+
+async def resume(connection: Connection, name: str) -> Moved:
+    """Lift a pause; before its time a campaign only goes back to waiting for it.
+
+    It is also the word of the person for whom its stopped numbers wait: they are tried again.
+    """
+    campaign = await find_campaign(connection, name)
+    _require_planned(campaign)
+    if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
+        return Moved(name, campaign.state, changed=False)
+    await connection.execute(queries("service")["lift_stops"], campaign.campaign_id)
+    return await _release(connection, campaign, CampaignEvent.RESUME)
+
+
+async def pause(connection: Connection, name: str, reason: str = PAUSED_BY_HAND) -> Moved:
+    """Stop claiming; what is claimed is still sent. Running processes see it within a second."""
+    campaign = await find_campaign(connection, name)
+    if campaign.state is CampaignState.PAUSED:
+        return Moved(name, campaign.state, changed=False)
+    state = await apply_event(connection, campaign.campaign_id, CampaignEvent.PAUSE, reason)
+    return Moved(name, state, changed=True)
+
+
+async def pause_all(connection: Connection, reason: str = PAUSED_BY_HAND) -> list[Moved]:
+    """The emergency stop: every scheduled or running campaign."""
+    moved = []
+    for row in await connection.fetch(queries("service")["active"]):
+        state = await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason)
+        if state is not None:
+            moved.append(Moved(row["name"], state, changed=True))
+    return moved
+
+
+async def cancel(connection: Connection, name: str, reason: str = CANCELLED_BY_HAND) -> Moved:
+    """End a campaign for good: whoever is not claimed is skipped.
+
+    A second call finishes what a killed first one left. TryLater for a campaign that is not planned.
+    """
+    campaign = await find_campaign(connection, name)
+    _require_planned(campaign)
+    changed = campaign.state is not CampaignState.CANCELLED
+    if changed:
+        await apply_event(connection, campaign.campaign_id, CampaignEvent.CANCEL, reason)
+    skipped = await close_ranges(connection, campaign.campaign_id, "cancelled")
+    # A sender that was killed left doubts, and nobody else would name them any more.
+    await recover_abandoned(connection, this_process())
+    return Moved(name, CampaignState.CANCELLED, changed, skipped)
+
+
+async def _release(connection: Connection, campaign: Campaign, event: CampaignEvent) -> Moved:
+    if await connection.fetchval(queries("service")["is_future"], campaign.campaign_id):
+        event = CampaignEvent.SCHEDULE
+    state = await apply_event(connection, campaign.campaign_id, event, "")
+    return Moved(campaign.name, state, changed=True)
+
+
+def _require_planned(campaign: Campaign) -> None:
+    if campaign.planned_at is None:
+        raise TryLater(
+            f'the campaign "{campaign.name}" is not planned: its create still runs, or was interrupted',
+            remedy="wait for it, or run the same create again",
+        )

@@ -1,0 +1,122 @@
+"""The suppression list: people who asked for silence. A plan skips them, whatever file names them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from campaigns.audience.check import row_check
+from campaigns.audience.phone import Normaliser
+from campaigns.audience.reader import AudienceReader, open_audience
+from campaigns.audience.rejects import REASONS, RejectFile, default_rejects_path
+from campaigns.plan import PlanProgress, ProgressCallback, no_progress
+from engine.errors import UsageError
+from engine.store.database import Connection
+from engine.store.queries import queries
+
+PAGE_ROWS = 5_000
+REASON_CHARACTERS_MAX = 200
+ADDED_BY_HAND = "added by hand"
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionCounts:
+    """`changed`: added, or removed. `unchanged`: were there, or not there, already; repeats count here."""
+
+    changed: int
+    unchanged: int
+    rejected: int = 0
+    rejects_path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One phone, in digits of E.164, and why and since when it is on the list."""
+
+    phone: int
+    reason: str
+    added_at: datetime
+
+
+async def add_suppressions(
+    connection: Connection, phones: Sequence[str], reason: str = ADDED_BY_HAND, region: str | None = None
+) -> SuppressionCounts:
+    """Put phones on the list; UsageError, and nothing is added, where one cannot be read."""
+    return await _add(connection, _read_phones(phones, region), _checked_reason(reason))
+
+
+async def remove_suppressions(
+    connection: Connection, phones: Sequence[str], region: str | None = None
+) -> SuppressionCounts:
+    """Take phones off the list; UsageError, and nothing is removed, where one cannot be read."""
+    numbers = _read_phones(phones, region)
+    removed = await connection.fetch(queries("suppression")["remove"], numbers)
+    return SuppressionCounts(len(removed), len(numbers) - len(removed))
+
+
+async def list_suppressions(connection: Connection) -> AsyncIterator[Suppression]:
+    """The whole list by phone, read in pages: it may be long."""
+    after = 0
+    while rows := await connection.fetch(queries("suppression")["page"], after, PAGE_ROWS):
+        for row in rows:
+            yield Suppression(row["phone"], row["reason"], row["added_at"])
+        after = rows[-1]["phone"]
+
+
+async def count_suppressions(connection: Connection) -> int:
+    """How many phones are on the list."""
+    count: int = await connection.fetchval(queries("suppression")["count"])
+    return count
+
+
+async def import_suppressions(
+    connection: Connection,
+    path: Path,
+    *,
+    reason: str,
+    phone_column: str = "phone",
+    region: str | None = None,
+    rejects_path: Path | None = None,
+    progress: ProgressCallback = no_progress,
+) -> SuppressionCounts:
+    """Add the phones of a file, read as an audience is; rows without a readable phone go to a reject file.
+
+    Batches are stored as they are read: a killed import is finished by running it again.
+    """
+    reason = _checked_reason(reason)
+    changed = unchanged = 0
+    with open_audience(path) as file, RejectFile(rejects_path or default_rejects_path(path)) as rejects:
+        reader = await asyncio.to_thread(AudienceReader, file, str(path))
+        check = row_check(reader.header, str(path), phone_column, (), region)
+        for batch in check.batches(reader):
+            rejects.add(batch.rejects)
+            counts = await _add(connection, [phone for _, phone, _ in batch.accepted], reason)
+            changed, unchanged = changed + counts.changed, unchanged + counts.unchanged
+            rows = changed + unchanged + rejects.counts.total()
+            progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
+        return SuppressionCounts(changed, unchanged, rejects.counts.total(), rejects.publish())
+
+
+async def _add(connection: Connection, phones: list[int], reason: str) -> SuppressionCounts:
+    added = await connection.fetch(queries("suppression")["add"], phones, reason)
+    return SuppressionCounts(len(added), len(phones) - len(added))
+
+
+def _read_phones(phones: Sequence[str], region: str | None) -> list[int]:
+    normaliser = Normaliser(region)
+    numbers = []
+    for phone in phones:
+        number = normaliser.normalise(phone)
+        if isinstance(number, str):
+            raise UsageError(f"the phone {phone!r} cannot be read: {REASONS[number]}")
+        numbers.append(number)
+    return numbers
+
+
+def _checked_reason(reason: str) -> str:
+    if not reason.strip() or len(reason) > REASON_CHARACTERS_MAX or "\x00" in reason:
+        raise UsageError(f"a reason has 1 to {REASON_CHARACTERS_MAX} characters")
+    return reason

@@ -1,0 +1,1 @@
+"""The messaging service itself, for tests, benchmarks and first days. Imports nothing of the engine."""

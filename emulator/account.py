@@ -1,0 +1,45 @@
+"""Business accounts, and the apps through which a business works with them."""
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+
+from emulator.errors import Refused
+from emulator.templates.book import TemplateBook
+
+HOUR_NS = 3600 * 1_000_000_000
+
+
+class CallBudget:
+    """Management calls of one app on one account: so many in a moving hour."""
+
+    def __init__(self, calls_per_hour: int) -> None:
+        self.calls_per_hour = calls_per_hour
+        self._calls_ns: deque[int] = deque()
+
+    def spend(self, now_ns: int) -> None:
+        """Count a call; `Refused` (80007) when the hour is used up."""
+        while self._calls_ns and now_ns - self._calls_ns[0] >= HOUR_NS:
+            self._calls_ns.popleft()
+        if len(self._calls_ns) >= self.calls_per_hour:
+            raise Refused(80007, f"{self.calls_per_hour} management calls per hour are used up")
+        self._calls_ns.append(now_ns)
+
+    def wait_minutes(self, now_ns: int) -> int:
+        """Minutes until another call is free; 0 when one is."""
+        if len(self._calls_ns) < self.calls_per_hour or not self._calls_ns:
+            return 0
+        return math.ceil((self._calls_ns[0] + HOUR_NS - now_ns) / (60 * 1_000_000_000))
+
+
+@dataclass(slots=True)
+class Account:
+    """A business account. `locked` is the error code that every send gets (131031 and the like), or 0."""
+
+    id: str
+    name: str = "Lantern Home Goods"
+    verified: bool = True
+    locked: int = 0
+    book: TemplateBook = field(default_factory=TemplateBook)
+    budgets: dict[str, CallBudget] = field(default_factory=dict)
+    subscribed_apps: set[str] = field(default_factory=set)

@@ -1,0 +1,43 @@
+"""The emulator's one clock: it runs with the machine's and can be moved ahead, so a day passes in a call."""
+
+import time
+
+
+class Clock:
+    """Time in nanoseconds of the machine's monotonic clock, plus whatever was skipped by `advance`.
+
+    Rates, windows and due times are all read from here; nothing else in the emulator asks for the time.
+    """
+
+    def __init__(self) -> None:
+        self._skipped_ns = 0
+        self._unix_ns_at_zero = time.time_ns() - time.monotonic_ns()
+
+    def now_ns(self) -> int:
+        """Monotonic nanoseconds; never goes back."""
+        return time.monotonic_ns() + self._skipped_ns
+
+    def unix_s(self, at_ns: int | None = None) -> int:
+        """Whole seconds since 1970 at a reading of this clock (now, if none is given)."""
+        reading_ns = self.now_ns() if at_ns is None else at_ns
+        return (reading_ns + self._unix_ns_at_zero) // 1_000_000_000
+
+    def at_unix_s(self, unix_s: int) -> int:
+        """The reading of this clock at a time since 1970."""
+        return unix_s * 1_000_000_000 - self._unix_ns_at_zero
+
+    def continue_from(self, now_ns: int, unix_s: int) -> None:
+        """Go on from a reading taken elsewhere, as a restored state does."""
+        self._skipped_ns = now_ns - time.monotonic_ns()
+        self._unix_ns_at_zero = unix_s * 1_000_000_000 - now_ns
+
+    def advance(self, seconds: float) -> None:
+        """Skip ahead. Going back would reorder the ledger, so a negative step is a ValueError."""
+        if seconds < 0:
+            raise ValueError("the clock only moves ahead")
+        self._skipped_ns += round(seconds * 1_000_000_000)
+
+    @property
+    def skipped_s(self) -> float:
+        """How far ahead of the machine this clock is, in seconds."""
+        return self._skipped_ns / 1_000_000_000

@@ -1,0 +1,124 @@
+"""Everything that can be chosen when the emulator starts, checked once."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_FAULT_MEMBERS = ("kind", "probability", "count")
+
+
+class ConfigError(ValueError):
+    """An option that cannot be: the message says which and what is expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberConfig:
+    """A phone number id and its throughput; any positive rate. `test_recipients` makes it a test number."""
+
+    id: str
+    rate_per_s: float
+    test_recipients: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.id.isascii() and self.id.isdigit() and len(self.id) <= 20):
+            raise ConfigError(f"a phone number id is up to 20 digits, not {self.id!r}")
+        if not self.rate_per_s > 0 or math.isinf(self.rate_per_s):
+            raise ConfigError(f"the rate of {self.id} is a positive number, not {self.rate_per_s}")
+
+
+@dataclass(frozen=True, slots=True)
+class FaultConfig:
+    """A fault by kind, how often it strikes, how many times at most, and what the kind takes besides."""
+
+    kind: str
+    probability: float = 1.0
+    count: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.probability <= 1:
+            raise ConfigError(f"the probability of {self.kind} is above 0 and at most 1")
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatorConfig:
+    """`port` 0 is any free one. `status_delay` scales the delays of statuses (1 lifelike, 0 at once).
+
+    Ratios are shares of recipients, picked by the seed: not on the network (131026 at once), failing after
+    acceptance (status `failed`), reading what they get.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8081
+    numbers: tuple[NumberConfig, ...] = (
+        NumberConfig("106540352242922", 80),
+        NumberConfig("106540352242923", 1000),
+    )
+    token: str = "emulator-token"  # noqa: S105  # a default for a service that guards nothing
+    app_secret: str = "emulator-secret"  # noqa: S105
+    verify_token: str = "emulator-verify"  # noqa: S105
+    waba: str = "102290129340398"
+    app_id: str = "634974688087057"
+    product: str = "chat"
+    version: str = "v22.0"
+    callback: str | None = None
+    seed: int = 1
+    latency_ms: float = 0.0
+    faults: tuple[FaultConfig, ...] = ()
+    statuses: bool = True
+    status_delay: float = 1.0
+    undeliverable_ratio: float = 0.0
+    failed_ratio: float = 0.0
+    read_ratio: float = 0.6
+    event_retry_wait_s: float = 1.0
+    events_per_post: int = 1_000
+    management_calls_per_hour: int = 200
+    review_delay_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        if len({number.id for number in self.numbers}) != len(self.numbers):
+            raise ConfigError("each phone number id may be given once")
+        if not self.product.isidentifier() or not self.product.isascii():
+            raise ConfigError(f"the product's word is letters, digits and underscores, not {self.product!r}")
+        for name in ("undeliverable_ratio", "failed_ratio", "read_ratio"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"{name} is a share from 0 to 1")
+        if not 1 <= self.events_per_post <= 1_000:
+            raise ConfigError("events_per_post is from 1 to 1000")
+        if self.status_delay < 0 or self.latency_ms < 0:
+            raise ConfigError("delays are not negative")
+        if not self.token or "\n" in self.token or not self.token.isascii():
+            raise ConfigError("the token is a text of ASCII characters")
+
+
+def parse_number(text: str) -> NumberConfig:
+    """`PNID:RATE` as the command line takes it."""
+    number_id, colon, rate = text.partition(":")
+    try:
+        return NumberConfig(number_id, float(rate if colon else "80"))
+    except ValueError as error:
+        raise ConfigError(f"--number is PNID:RATE, such as 106540352242922:80; {text!r}: {error}") from None
+
+
+def fault_config(content: Any) -> FaultConfig:
+    """A fault from a table of its members: `kind`, `probability`, `count`, and what the kind takes."""
+    if not isinstance(content, Mapping) or not isinstance(content.get("kind"), str):
+        raise ConfigError("a fault is a table with a kind")
+    options = {name: value for name, value in content.items() if name not in _FAULT_MEMBERS}
+    probability, count = content.get("probability", 1.0), content.get("count")
+    if not isinstance(probability, int | float) or not isinstance(count, int | None):
+        raise ConfigError(f"fault {content['kind']}: probability is a number, count a whole one")
+    return FaultConfig(content["kind"], float(probability), count, options)
+
+
+def parse_fault(text: str) -> FaultConfig:
+    """`KIND[:PROBABILITY][,key=value…]` as the command line takes it, such as `lost-reply:0.01,count=5`."""
+    head, *pairs = text.split(",")
+    kind, _, probability = head.partition(":")
+    options = dict(pair.partition("=")[::2] for pair in pairs)
+    try:
+        count = options.pop("count", None)
+        return FaultConfig(kind, float(probability or "1"), int(count) if count else None, options)
+    except ValueError as error:
+        raise ConfigError(f"--fault is KIND:PROBABILITY[,key=value]; {text!r}: {error}") from None

@@ -1,0 +1,40 @@
+"""What every message says besides its content: the product, the recipient, the caller's tag."""
+
+from typing import Any
+
+import orjson
+
+from emulator.errors import Refused
+
+TAG_LIMIT_CHARACTERS = 512
+# The longest international number; the interface takes digits alone.
+RECIPIENT_LIMIT_DIGITS = 15
+
+
+def parse_message(body: bytes, product: str) -> dict[str, Any]:
+    """The JSON object of a send for this product; `Refused` (100) for anything else."""
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Refused(100, f"the body is not JSON: {error}") from None
+    if not isinstance(message, dict):
+        raise Refused(100, "the body is a JSON object")
+    if message.get("messaging_product") != product:
+        raise Refused(100, f'messaging_product is required and is "{product}"')
+    return message
+
+
+def read_envelope(message: dict[str, Any]) -> tuple[str, int, str | None]:
+    """(`to`, the same as a number, the tag); `Refused` 131008 missing, 131009 or 100 wrong."""
+    to = message.get("to")
+    if not (to.__class__ is str and 5 <= len(to) <= RECIPIENT_LIMIT_DIGITS and to.isdigit() and to.isascii()):
+        code, why = (131008, "is required") if to is None else (131009, "is digits with a country code")
+        raise Refused(code, f"to {why}, with no plus sign")
+    if to[0] == "0":
+        raise Refused(131009, "to begins with a country code, never with 0")
+    if message.get("recipient_type", "individual") != "individual":
+        raise Refused(131009, "recipient_type is individual")
+    tag = message.get("biz_opaque_callback_data")
+    if tag is not None and not (isinstance(tag, str) and len(tag) <= TAG_LIMIT_CHARACTERS):
+        raise Refused(100, f"biz_opaque_callback_data is a string of up to {TAG_LIMIT_CHARACTERS} characters")
+    return to, int(to), tag

@@ -1,0 +1,52 @@
+"""Checks that several message types share: a field's presence, its type, its length."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from emulator.errors import Refused
+
+
+class MediaKinds(Protocol):
+    """What a check needs of the media store."""
+
+    def kind_of(self, media_id: str) -> str | None:
+        """image, video, audio, document or sticker; None for an id that cannot be sent any more."""
+        ...
+
+
+def text_of(content: Mapping[str, Any], name: str, place: str, limit: int, *, empty: bool = False) -> str:
+    """A required text of up to `limit` characters; `Refused` 131008 missing, 131009 wrong."""
+    value = content.get(name)
+    if value is None:
+        raise Refused(131008, f"{place}.{name} is required")
+    if not isinstance(value, str) or len(value) > limit or not (value or empty):
+        raise Refused(131009, f"{place}.{name} is a text of {0 if empty else 1} to {limit} characters")
+    return value
+
+
+def optional_text(content: Mapping[str, Any], name: str, place: str, limit: int) -> None:
+    """A text that may be missing."""
+    if content.get(name) is not None:
+        text_of(content, name, place, limit, empty=True)
+
+
+def object_of(content: Mapping[str, Any], name: str, place: str) -> dict[str, Any]:
+    """A required object."""
+    value = content.get(name)
+    if value is None:
+        raise Refused(131008, f"{place}.{name} is required")
+    if not isinstance(value, dict):
+        raise Refused(131009, f"{place}.{name} is an object")
+    return value
+
+
+def objects_of(content: Mapping[str, Any], name: str, place: str, limit: int) -> list[dict[str, Any]]:
+    """A required array of 1 to `limit` objects."""
+    value = content.get(name)
+    if value is None:
+        raise Refused(131008, f"{place}.{name} is required")
+    if not isinstance(value, list) or not 0 < len(value) <= limit:
+        raise Refused(131009, f"{place}.{name} is an array of 1 to {limit} elements")
+    if not all(isinstance(each, dict) for each in value):
+        raise Refused(131009, f"{place}.{name} is an array of objects")
+    return value

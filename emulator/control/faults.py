@@ -1,0 +1,52 @@
+"""Faults and scenarios, set and cleared while the service runs."""
+
+from dataclasses import replace
+
+from emulator.config import ConfigError, fault_config
+from emulator.errors import Refused
+from emulator.scenario import read_scenario
+from emulator.service import Service, parse_object
+from emulator.wire.message import Reply, Request, json_reply
+
+
+class FaultControl:
+    """`/_emulator/faults` and `/_emulator/scenario`."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def list(self, _request: Request) -> Reply:
+        """The faults in force, with how often each has struck."""
+        return json_reply({"faults": [fault.record() for fault in self._service.faults]})
+
+    def add(self, request: Request) -> Reply:
+        """`{"kind", "probability"?, "count"?, …}` or `{"faults": [...]}`: more faults."""
+        content = parse_object(request.body)
+        each = content.get("faults", [content])
+        if not isinstance(each, list):
+            raise Refused(100, "faults is an array")
+        try:
+            for config in [fault_config(one) for one in each]:
+                self._service.faults.add(config)
+        except ConfigError as error:
+            raise Refused(100, str(error)) from None
+        return self.list(request)
+
+    def clear(self, _request: Request) -> Reply:
+        """No faults any more."""
+        self._service.faults.clear()
+        return json_reply({"success": True})
+
+    def play(self, request: Request) -> Reply:
+        """A scenario as TOML in the body: the service is reset to its seed, and its faults begin."""
+        try:
+            scenario = read_scenario(request.body.decode())
+            if scenario.seed is not None:
+                self._service.config = replace(self._service.config, seed=scenario.seed)
+            self._service.reset()
+            self._service.faults.clear()
+            for fault in scenario.faults:
+                self._service.faults.add(fault)
+        except (ConfigError, UnicodeDecodeError) as error:
+            raise Refused(100, str(error)) from None
+        return json_reply({"success": True, "name": scenario.name, "seed": self._service.config.seed})

@@ -1,0 +1,39 @@
+"""Reading the fields of a control request; what cannot be is error 100, as everywhere."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from emulator.errors import Refused
+
+Value = TypeVar("Value")
+
+
+def whole_number(query: Mapping[str, str], name: str, default: int) -> int:
+    """A number from 0 up in the query."""
+    text = query.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise Refused(100, f"{name} is a number from 0 up")
+    return int(text)
+
+
+def field(content: Mapping[str, Any], name: str, kind: type[Value]) -> Value:
+    """A required field of the body."""
+    value = content.get(name)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise Refused(100, f"{name} is required, as {kind.__name__}")
+    return value
+
+
+def optional(content: Mapping[str, Any], name: str, kind: type[Value]) -> Value | None:
+    """A field that may be missing or null."""
+    return None if content.get(name) is None else field(content, name, kind)
+
+
+def digits(content: Mapping[str, Any], name: str) -> int:
+    """A required field of digits, such as a phone number."""
+    text = field(content, name, str)
+    if not (text.isascii() and text.isdigit() and len(text) <= 15):
+        raise Refused(100, f"{name} is the digits of a phone number")
+    return int(text)

@@ -1,0 +1,112 @@
+"""The customers, played by hand: who writes in, who is off the network, who fails, and the events so far."""
+
+import base64
+import binascii
+from typing import Any
+
+from emulator.content.table import MEDIA_TYPES
+from emulator.control.fields import digits, field, optional
+from emulator.errors import Refused
+from emulator.events.schedule import READ, Status
+from emulator.identity import Number
+from emulator.service import Service, parse_object
+from emulator.wire.message import Reply, Request, json_reply
+
+# Members of the body that say who writes to whom; the rest is the message itself.
+_ROUTING = ("phone_number_id", "from", "name", "text", "file")
+# What a customer may send; each carries an object of its own name.
+INCOMING_TYPES = (
+    "text", *MEDIA_TYPES, "interactive", "button", "reaction", "location", "contacts", "order", "system",
+    "unsupported",
+)  # fmt: skip
+# A one-pixel PNG: what a customer's picture is, unless the caller brings a file.
+_PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg=="
+)
+_MIME_TYPES = {
+    "image": "image/png",
+    "video": "video/mp4",
+    "audio": "audio/ogg",
+    "document": "application/pdf",
+    "sticker": "image/webp",
+}
+
+
+class PeopleControl:
+    """`/_emulator/incoming`, `/_emulator/recipients`, `/_emulator/reads`, `/_emulator/events/summary`."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def incoming(self, request: Request) -> Reply:
+        """`{"phone_number_id"?, "from", "text"?, "name"?}`: a customer writes in, which opens the window.
+
+        Instead of `text`, `type` and that type's object may be given as the event shows them; the file of a
+        media type is made up, or is `file` in base64, and arrives as a media id.
+        """
+        content = parse_object(request.body)
+        number = self._number(content.get("phone_number_id"))
+        sender, name = digits(content, "from"), optional(content, "name", str) or "Customer"
+        message = {key: value for key, value in content.items() if key not in _ROUTING}
+        kind = message.setdefault("type", "text")
+        if kind not in INCOMING_TYPES:
+            raise Refused(100, f"type is one of {', '.join(INCOMING_TYPES)}")
+        if kind == "text":
+            text = content.get("text")
+            message["text"] = text if isinstance(text, dict) else {"body": str(text or "Hello")}
+        elif kind in MEDIA_TYPES:
+            message[kind] = self._attach(number, kind, content)
+        elif kind not in message and kind != "unsupported":
+            raise Refused(100, f"{kind} is required for type {kind}")
+        return json_reply({"success": True, "id": self._service.inbox.receive(number, sender, message, name)})
+
+    def _attach(self, number: Number, kind: str, content: dict[str, Any]) -> dict[str, Any]:
+        given = optional(content, kind, dict) or {}
+        try:
+            file = base64.b64decode(optional(content, "file", str) or "", validate=True) or _PIXEL
+        except binascii.Error:
+            raise Refused(100, "file is base64") from None
+        mime_type = str(given.get("mime_type") or _MIME_TYPES[kind])
+        item = self._service.keep_media(number.id, mime_type, file)
+        return {"id": item.id, "mime_type": item.mime_type, "sha256": item.sha256, **given}
+
+    def recipient(self, request: Request) -> Reply:
+        """`{"to", "on_network"?, "blocks"?, "fails_with"?, "reads"?, "wa_id"?}`: the fate of one recipient.
+
+        `fails_with` 0 means that nothing fails.
+        """
+        content = parse_object(request.body)
+        recipient = digits(content, "to")
+        if "wa_id" in content and content["wa_id"] is not None:
+            digits(content, "wa_id")
+        try:
+            person = self._service.people.know(recipient)
+        except ValueError as error:
+            raise Refused(100, str(error)) from None
+        for name, kind in (("on_network", bool), ("reads", bool), ("fails_with", int), ("wa_id", str)):
+            if name in content:
+                setattr(person, name, optional(content, name, kind))
+        if "blocks" in content:
+            person.blocks = field(content, "blocks", bool)
+        return json_reply({"success": True})
+
+    def read_late(self, request: Request) -> Reply:
+        """`{"id"}`: the recipient of that message reads it now."""
+        wamid = field(parse_object(request.body), "id", str)
+        place = self._service.ledger.index_of(wamid)
+        if place is None:
+            raise Refused(100, "id is not a message of the ledger")
+        self._service.schedule.add(Status(self._service.clock.now_ns(), place, READ))
+        return json_reply({"success": True})
+
+    def events(self, _request: Request) -> Reply:
+        """How many updates are pending, delivered and failed, over all and for each subscriber."""
+        return json_reply(self._service.events.summary())
+
+    def _number(self, number_id: object) -> Number:
+        numbers = self._service.numbers
+        if number_id is None and numbers:
+            return next(iter(numbers.values()))
+        if not isinstance(number_id, str) or number_id not in numbers:
+            raise Refused(33, f"phone number {number_id} does not exist")
+        return numbers[number_id]

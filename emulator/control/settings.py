@@ -1,0 +1,218 @@
+"""Changing the service while it runs: accounts, numbers, tokens, templates, the callback, the clock."""
+
+from dataclasses import replace
+from typing import Any
+
+from emulator.config import NumberConfig
+from emulator.control.fields import field, optional
+from emulator.errors import Refused
+from emulator.identity import MANAGEMENT, MESSAGING, Number, Token
+from emulator.service import APP_LIMIT, App, Service, parse_object
+from emulator.templates.template import STATUSES
+from emulator.wire.message import Reply, Request, json_reply
+
+TEST_RECIPIENTS_LIMIT = 5
+CLOCK_STEP_LIMIT_S = 10 * 366 * 86_400
+QUALITY_RATINGS = ("GREEN", "YELLOW", "RED", "UNKNOWN")
+# Codes with which an account may be locked: the service's own for accounts.
+LOCKS = (0, 368, 131031, 131042)
+
+
+class SettingsControl:
+    """The routes that change what the service is."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def health(self, _request: Request) -> Reply:
+        """Alive, and what a newcomer needs to know to begin."""
+        service, config = self._service, self._service.config
+        return json_reply({
+            "status": "ok",
+            "base_url": service.base_url,
+            "version": config.version,
+            "product": config.product,
+            "waba": config.waba,
+            "app": config.app_id,
+            "accounts": list(service.accounts),
+            "numbers": list(service.numbers),
+            "accepted": len(service.ledger),
+            "now_ns": service.clock.now_ns(),
+            "unix_s": service.clock.unix_s(),
+            "seed": config.seed,
+        })  # fmt: skip
+
+    def reset(self, request: Request) -> Reply:
+        """Back to the start; `{"seed": N}` starts with another seed."""
+        content = parse_object(request.body) if request.body else {}
+        seed = optional(content, "seed", int)
+        if seed is not None:
+            self._service.config = replace(self._service.config, seed=seed)
+        self._service.reset()
+        return json_reply({"success": True})
+
+    def set_account(self, request: Request) -> Reply:
+        """`{"id", "verified"?, "locked"?, "event"?}`: an unknown id opens an account."""
+        content = parse_object(request.body)
+        account_id = field(content, "id", str)
+        account = self._service.accounts.get(account_id)
+        if account is None:
+            account = _try(self._service.open_account, account_id)
+        verified, locked = optional(content, "verified", bool), optional(content, "locked", int)
+        if locked is not None and locked not in LOCKS:
+            raise Refused(100, f"locked is one of {LOCKS}")
+        if verified is not None:
+            account.verified = verified
+        if verified:
+            self._lift_lowest_tier(account_id)
+        if locked is not None:
+            account.locked = locked
+        if (event := optional(content, "event", str)) is not None:
+            self._service.tell_account(account, event)
+        return json_reply({"success": True})
+
+    def _lift_lowest_tier(self, account_id: str) -> None:
+        """Verification of the business lifts the limit of 250."""
+        for number in self._service.numbers.values():
+            if number.account_id == account_id and number.tiers.word == "TIER_250":
+                self._service.set_tier(number, "TIER_1K", "UPGRADE")
+
+    def set_app(self, request: Request) -> Reply:
+        """`{"id", "secret"}`: a further app."""
+        content = parse_object(request.body)
+        app_id = field(content, "id", str)
+        if len(self._service.apps) >= APP_LIMIT:
+            raise Refused(100, f"at most {APP_LIMIT} apps")
+        self._service.apps[app_id] = App(app_id, field(content, "secret", str))
+        self._service.refresh_subscribers()
+        return json_reply({"success": True})
+
+    def set_number(self, request: Request) -> Reply:
+        """`{"id", "rate_per_s"?, "account"?, "test_recipients"?, "quality_rating"?, "messaging_limit_tier"?,
+        "status"?, "verified_name"?}`: an unknown id registers a number, a known one keeps what is not named.
+        """
+        content = parse_object(request.body)
+        number_id = field(content, "id", str)
+        rate_per_s = content.get("rate_per_s", content.get("rate"))
+        number = self._service.numbers.get(number_id)
+        if number is None:
+            number = self._new_number(number_id, content, 80 if rate_per_s is None else rate_per_s)
+        elif rate_per_s is not None:
+            _try(number.window.set_rate, _try(float, rate_per_s))
+        for name in ("status", "verified_name"):
+            if (value := optional(content, name, str)) is not None:
+                setattr(number, name, value)
+        if "test_recipients" in content:
+            number.test_recipients = _test_recipients(content["test_recipients"])
+        self._set_standing(number, content)
+        return json_reply({"success": True, "rate_per_s": number.window.rate_per_s})
+
+    def _new_number(self, number_id: str, content: dict[str, Any], rate_per_s: Any) -> Number:
+        account_id = optional(content, "account", str) or self._service.config.waba
+        if account_id not in self._service.accounts:
+            raise Refused(33, f"account {account_id} does not exist")
+        config = _try(lambda: NumberConfig(number_id, float(rate_per_s)))
+        number: Number = _try(self._service.add_number, account_id, config)
+        return number
+
+    def _set_standing(self, number: Number, content: dict[str, Any]) -> None:
+        tier, rating = (
+            optional(content, "messaging_limit_tier", str),
+            optional(content, "quality_rating", str),
+        )
+        if tier is not None and tier != number.tiers.word:
+            _try(self._service.set_tier, number, tier, "ONBOARDING")
+        if rating is not None and rating not in QUALITY_RATINGS:
+            raise Refused(100, f"quality_rating is one of {', '.join(QUALITY_RATINGS)}")
+        if rating is not None and rating != number.quality_rating:
+            self._service.set_quality(number, rating)
+
+    def set_token(self, request: Request) -> Reply:
+        """`{"value", "expires_in_s"?, "permissions"?, "accounts"?, "app"?}` puts a token in force;
+        `{"value", "revoked": true}` makes it invalid.
+        """
+        content = parse_object(request.body)
+        value = field(content, "value", str)
+        if not value or not value.isascii() or not value.isprintable():
+            raise Refused(100, "value is a text of ASCII characters")
+        if content.get("revoked"):
+            return json_reply({"success": self._service.tokens.revoke(value)})
+        lifetime_s = optional(content, "expires_in_s", int)
+        accounts = optional(content, "accounts", list)
+        token = Token(
+            value,
+            permissions=_permissions(content.get("permissions")),
+            accounts=None if accounts is None else frozenset(map(str, accounts)),
+            expires_at_s=None if lifetime_s is None else self._service.clock.unix_s() + lifetime_s,
+            app_id=optional(content, "app", str) or self._service.config.app_id,
+        )
+        _try(self._service.tokens.add, token)
+        return json_reply({"success": True})
+
+    def set_template_status(self, request: Request) -> Reply:
+        """`{"status", "language"?, "reason"?}` decides a review, pauses or disables a template."""
+        content = parse_object(request.body)
+        status = field(content, "status", str)
+        if status not in STATUSES:
+            raise Refused(100, f"status is one of {', '.join(STATUSES)}")
+        language, reason = optional(content, "language", str), optional(content, "reason", str) or "NONE"
+        name = request.variables["name"]
+        return json_reply({
+            "success": True,
+            "changed": self._service.reviewer.decide(name, language, status, reason),
+        })  # fmt: skip
+
+    def set_callback(self, request: Request) -> Reply:
+        """`{"url"}`: the first app's subscriber from now on; null for none."""
+        url = optional(parse_object(request.body), "url", str)
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise Refused(100, "url is an address")
+        self._service.subscribe(url)
+        return json_reply({"success": True})
+
+    def set_statuses(self, request: Request) -> Reply:
+        """`{"on": bool}`: whether messages accepted from now on get statuses."""
+        self._service.turn_statuses(on=field(parse_object(request.body), "on", bool))
+        return json_reply({"success": True})
+
+    def advance_clock(self, request: Request) -> Reply:
+        """`{"seconds"}`: skip ahead."""
+        seconds = parse_object(request.body).get("seconds")
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+            raise Refused(100, "seconds is a number")
+        if not 0 <= seconds <= CLOCK_STEP_LIMIT_S:
+            raise Refused(100, f"seconds is a number from 0 to {CLOCK_STEP_LIMIT_S}")
+        self._service.clock.advance(float(seconds))
+        return json_reply({"success": True, "unix_s": self._service.clock.unix_s()})
+
+
+def _try(action: Any, *arguments: Any) -> Any:
+    """The action's result; what it says cannot be is error 100."""
+    try:
+        return action(*arguments)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Refused(100, str(error)) from None
+
+
+def _test_recipients(value: Any) -> frozenset[int] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(each, str) and _is_number(each) for each in value):
+        raise Refused(100, "test_recipients is an array of digits")
+    if len(value) > TEST_RECIPIENTS_LIMIT:
+        raise Refused(100, f"a test number has up to {TEST_RECIPIENTS_LIMIT} recipients")
+    return frozenset(map(int, value))
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 15
+
+
+def _permissions(value: Any) -> frozenset[str]:
+    """The permissions without the product's word: messaging, management."""
+    if value is None:
+        return frozenset({MESSAGING, MANAGEMENT})
+    known = {"messaging": MESSAGING, "management": MANAGEMENT}
+    if not isinstance(value, list) or not all(isinstance(each, str) and each in known for each in value):
+        raise Refused(100, "permissions is an array of messaging and management")
+    return frozenset(known[each] for each in value)

@@ -1,0 +1,70 @@
+"""Snapshots, the OpenAPI document, and the page for people."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from emulator.document.build import build_document
+from emulator.errors import Refused
+from emulator.overview import overview
+from emulator.service import Service, parse_object
+from emulator.snapshot import dump, restore
+from emulator.wire.message import Reply, Request, json_reply
+
+_PAGE = files("emulator") / "page"
+_PAGE_TYPES = {"index.html": "text/html; charset=UTF-8", "page.js": "text/javascript", "page.css": "text/css"}
+
+
+class StateControl:
+    """`/_emulator/snapshot`, `/_emulator/restore`, `/_emulator/overview`, `/openapi.json` and `/`."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def show(self, _request: Request) -> Reply:
+        """The whole state."""
+        return json_reply(dump(self._service))
+
+    def save(self, request: Request) -> Reply:
+        """`{"path"}`: write the whole state to a file of this machine."""
+        try:
+            _path(parse_object(request.body)).write_bytes(orjson.dumps(dump(self._service)))
+        except OSError as error:
+            raise Refused(100, f"the file cannot be written: {error.strerror}") from None
+        return json_reply({"success": True})
+
+    def restore(self, request: Request) -> Reply:
+        """A state, or `{"path"}` of the file it was written to."""
+        content = parse_object(request.body)
+        if "path" in content:
+            try:
+                content = parse_object(_path(content).read_bytes())
+            except OSError as error:
+                raise Refused(100, f"the file cannot be read: {error.strerror}") from None
+        restore(self._service, content)
+        return json_reply({"success": True})
+
+    def overview(self, _request: Request) -> Reply:
+        """What the page shows."""
+        return json_reply(overview(self._service))
+
+    def document(self, _request: Request) -> Reply:
+        """OpenAPI 3.1."""
+        return json_reply(build_document(self._service.config, self._service.base_url))
+
+    def page(self, request: Request) -> Reply:
+        """The page and what it loads."""
+        name = request.variables.get("name", "index.html")
+        if name not in _PAGE_TYPES:
+            raise Refused(100, f"unknown path components: /page/{name}", 404)
+        headers = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+        return Reply(200, (_PAGE / name).read_bytes(), _PAGE_TYPES[name], headers)
+
+
+def _path(content: dict[str, Any]) -> Path:
+    path = content.get("path")
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise Refused(100, "path is the name of a file")
+    return Path(path)

@@ -1,0 +1,1 @@
+"""The emulator's own OpenAPI 3.1 document."""

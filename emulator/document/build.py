@@ -1,0 +1,37 @@
+"""The document itself."""
+
+import re
+from typing import Any
+
+from emulator.config import EmulatorConfig
+from emulator.document.operations import Operation, control, document_operation, interface
+from emulator.document.schemas import schemas
+
+
+def operations(config: EmulatorConfig) -> dict[tuple[str, str], Operation]:
+    """Every operation, by method and path."""
+    return {**interface(f"/{config.version}", config.product), **control()}
+
+
+def build_document(config: EmulatorConfig, base_url: str) -> dict[str, Any]:
+    """OpenAPI 3.1 for this configuration."""
+    paths: dict[str, dict[str, Any]] = {}
+    for (method, path), operation in operations(config).items():
+        described = document_operation(
+            operation, re.findall(r"\{(\w+)\}", path), secured=not path.startswith("/_emulator/")
+        )
+        paths.setdefault(path, {})[method.lower()] = described
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Business messaging service (emulated)",
+            "version": config.version,
+            "description": "The service's interface, and the emulator's control plane under /_emulator/.",
+        },
+        "servers": [{"url": base_url}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas(config.product),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }

@@ -1,0 +1,154 @@
+"""What each route takes and gives; the table of routes and this one are kept equal by a test."""
+
+from typing import Any, NamedTuple
+
+from emulator.document.schemas import SUCCESS, TEXT, Schema, array, page_of, record, reference
+
+OBJECT: Schema = {"type": "object"}
+NUMBER: Schema = {"type": "number"}
+FLAG: Schema = {"type": "boolean"}
+WHOLE: Schema = {"type": "integer"}
+
+PAGE_QUERY: dict[str, Schema] = {
+    "limit": {"type": "integer", "minimum": 1, "maximum": 1000},
+    "after": TEXT,
+    "before": TEXT,
+    "fields": TEXT,
+}
+
+
+class Operation(NamedTuple):
+    """`media_type` is the reply's; a control route needs no token."""
+
+    summary: str
+    reply: Schema
+    request: Schema | None = None
+    query: dict[str, Schema] = {}  # noqa: RUF012  # a tuple's default, never changed
+    request_type: str = "application/json"
+    media_type: str = "application/json"
+
+
+def interface(base: str, product: str) -> dict[tuple[str, str], Operation]:
+    """The operations of the interface, by method and path."""
+    filters = dict.fromkeys(("name", "status", "category", "language"), TEXT)
+    profile = f"{base}/{{id}}/{product}_business_profile"
+    subscription = record(
+        {"callback_url": TEXT, "verify_token": TEXT},
+        {"object": TEXT, "fields": {"type": ["string", "array"]}},
+    )
+    pin: Schema = {"type": "string", "pattern": "^[0-9]{6}$"}
+    registration = record({"messaging_product": {"const": product}, "pin": pin})
+    data = record({"data": array(OBJECT)})
+    return {
+        ("POST", f"{base}/{{id}}/messages"): Operation(
+            "Send a message, or mark one as read", reference("SendReply"), reference("SendRequest")
+        ),
+        ("POST", f"{base}/{{id}}/media"): Operation(
+            "Upload a file", record({"id": TEXT}), reference("Upload"), request_type="multipart/form-data"
+        ),
+        ("GET", f"{base}/{{id}}/message_templates"): Operation(
+            "List templates", page_of("Template"), query={**PAGE_QUERY, **filters, "summary": TEXT}
+        ),
+        ("POST", f"{base}/{{id}}/message_templates"): Operation(
+            "Submit a template for review", reference("CreatedTemplate"), reference("NewTemplate")
+        ),
+        ("DELETE", f"{base}/{{id}}/message_templates"): Operation(
+            "Delete a template by name", SUCCESS, query={"name": TEXT}
+        ),
+        ("GET", f"{base}/{{id}}/phone_numbers"): Operation(
+            "List phone numbers", page_of("PhoneNumber"), query=PAGE_QUERY
+        ),
+        ("POST", f"{base}/{{id}}/register"): Operation("Register a number", SUCCESS, registration),
+        ("GET", profile): Operation(
+            "Read the profile", record({"data": array(reference("Profile"))}), query={"fields": TEXT}
+        ),
+        ("POST", profile): Operation("Update the profile", SUCCESS, reference("Profile")),
+        ("GET", f"{base}/{{id}}/subscriptions"): Operation("Show an app's subscription", data),
+        ("POST", f"{base}/{{id}}/subscriptions"): Operation("Subscribe a callback", SUCCESS, subscription),
+        ("DELETE", f"{base}/{{id}}/subscriptions"): Operation("Unsubscribe", SUCCESS),
+        ("GET", f"{base}/{{id}}/subscribed_apps"): Operation("Show which apps hear of an account", data),
+        ("POST", f"{base}/{{id}}/subscribed_apps"): Operation("Let the token's app hear", SUCCESS),
+        ("DELETE", f"{base}/{{id}}/subscribed_apps"): Operation("Let it hear no more", SUCCESS),
+        ("GET", f"{base}/{{id}}"): Operation(
+            "An account with analytics, a number, or a file", OBJECT, query={"fields": TEXT}
+        ),
+        ("DELETE", f"{base}/{{id}}"): Operation("Delete a file", SUCCESS),
+        ("GET", "/media/{ticket}"): Operation("Download a file", {}, media_type="application/octet-stream"),
+    }
+
+
+def control() -> dict[tuple[str, str], Operation]:
+    """The operations of the control plane."""
+    faults = record({"faults": array(OBJECT)})
+    fault = record({"kind": TEXT}, {"probability": NUMBER, "count": WHOLE})
+    number = record({"id": TEXT}, {"rate_per_s": NUMBER, "status": TEXT, "quality_rating": TEXT})
+    paths: dict[tuple[str, str], Operation] = {
+        ("GET", "health"): Operation("Alive, and where to begin", record({"status": {"const": "ok"}})),
+        ("POST", "reset"): Operation("Back to the start", SUCCESS, record({}, {"seed": WHOLE})),
+        ("POST", "accounts"): Operation("Open or change an account", SUCCESS, record({"id": TEXT})),
+        ("POST", "apps"): Operation("Add an app", SUCCESS, record({"id": TEXT, "secret": TEXT})),
+        ("POST", "numbers"): Operation("Register or change a number", SUCCESS, number),
+        ("POST", "tokens"): Operation("Add or revoke a token", SUCCESS, record({"value": TEXT})),
+        ("POST", "templates/{name}/status"): Operation(
+            "Decide a review", SUCCESS, record({"status": TEXT}, {"language": TEXT, "reason": TEXT})
+        ),
+        ("POST", "callback"): Operation("Set the callback", SUCCESS, record({}, {"url": TEXT})),
+        ("POST", "statuses"): Operation("Turn statuses on or off", SUCCESS, record({"on": FLAG})),
+        ("POST", "clock"): Operation("Advance the clock", SUCCESS, record({"seconds": NUMBER})),
+        ("GET", "faults"): Operation("The faults in force", faults),
+        ("POST", "faults"): Operation("Add faults", faults, fault),
+        ("DELETE", "faults"): Operation("Clear the faults", SUCCESS),
+        ("POST", "scenario"): Operation("Play a scenario", SUCCESS, TEXT, request_type="application/toml"),
+        ("GET", "snapshot"): Operation("The whole state", OBJECT),
+        ("POST", "snapshot"): Operation("Write the state to a file", SUCCESS, record({"path": TEXT})),
+        ("POST", "restore"): Operation("Take a state back", SUCCESS, OBJECT),
+        ("GET", "ledger"): Operation(
+            "Accepted messages",
+            record({"messages": array(OBJECT), "next": {"type": ["integer", "null"]}}),
+            query={
+                "after": {"type": "integer", "minimum": 0},
+                "limit": {"type": "integer", "minimum": 0},
+                "format": {"const": "json"},
+            },
+        ),
+        ("GET", "ledger/summary"): Operation("Counts", record({"accepted": WHOLE, "numbers": OBJECT})),
+        ("GET", "overview"): Operation("What the page shows", OBJECT),
+        ("POST", "incoming"): Operation(
+            "A customer writes in", SUCCESS, record({"from": TEXT}, {"text": TEXT})
+        ),
+        ("POST", "recipients"): Operation("Decide a recipient's fate", SUCCESS, record({"to": TEXT})),
+        ("POST", "reads"): Operation("A recipient reads now", SUCCESS, record({"id": TEXT})),
+        ("GET", "events/summary"): Operation("Events by what became of them", record({"pending": WHOLE})),
+    }
+    return {(method, f"/_emulator/{path}"): operation for (method, path), operation in paths.items()}
+
+
+def document_operation(operation: Operation, variables: list[str], *, secured: bool) -> dict[str, Any]:
+    """One operation as OpenAPI writes it."""
+    parameters: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "pattern": "^[0-9a-z_.]+$"},
+        }
+        for name in variables
+    ]
+    parameters += [
+        {"name": name, "in": "query", "schema": schema} for name, schema in operation.query.items()
+    ]
+    content: dict[str, Any] = {operation.media_type: {"schema": operation.reply}}
+    failed = {"application/json": {"schema": reference("Error")}}
+    described: dict[str, Any] = {
+        "summary": operation.summary,
+        "parameters": parameters,
+        "responses": {
+            "200": {"description": "Done", "content": content},
+            "default": {"description": "An error of the service", "content": failed},
+        },
+        "security": [{"token": []}] if secured else [],
+    }
+    if operation.request is not None:
+        body = {operation.request_type: {"schema": operation.request}}
+        described["requestBody"] = {"required": operation.summary != "Back to the start", "content": body}
+    return described

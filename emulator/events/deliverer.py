@@ -1,0 +1,71 @@
+"""Brings events to their subscribers: signed, in batches, at least once, without ever holding up a send."""
+
+import asyncio
+from collections.abc import Callable
+
+import aiohttp
+
+from emulator.clock import Clock
+from emulator.events.envelope import signature
+from emulator.events.events import Events
+from emulator.events.subscriber import CONCURRENCY, Batch, Subscriber
+
+# How often due events are looked for; it is also what lets a batch gather.
+PUMP_INTERVAL_S = 0.02
+# A subscriber that has not answered by then is taken to have refused.
+POST_TIMEOUT_S = 10.0
+
+
+class Deliverer:
+    """Posts what `events()` holds; asked anew each time, because a reset replaces it."""
+
+    def __init__(self, events: Callable[[], Events]) -> None:
+        self._events = events
+        self._posts: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Pump until cancelled; posts that are open then are cancelled too."""
+        timeout = aiohttp.ClientTimeout(total=POST_TIMEOUT_S)
+        connector = aiohttp.TCPConnector(limit=0)
+        async with aiohttp.ClientSession(timeout=timeout, connector=connector) as session:
+            try:
+                while True:
+                    self._pump(session)
+                    await asyncio.sleep(PUMP_INTERVAL_S)
+            finally:
+                for task in self._posts:
+                    task.cancel()
+                await asyncio.gather(*self._posts, return_exceptions=True)
+
+    def _pump(self, session: aiohttp.ClientSession) -> None:
+        events = self._events()
+        events.move_due()
+        for subscriber in events.subscribers:
+            while subscriber.in_flight < CONCURRENCY and (batch := events.next_batch(subscriber)):
+                subscriber.in_flight += 1
+                subscriber.in_flight_updates += batch.updates
+                task = asyncio.create_task(self._deliver(session, events.clock, subscriber, batch))
+                self._posts.add(task)
+                task.add_done_callback(self._posts.discard)
+
+    async def _deliver(
+        self, session: aiohttp.ClientSession, clock: Clock, subscriber: Subscriber, batch: Batch
+    ) -> None:
+        try:
+            delivered = await _post(session, subscriber, batch.body)
+        finally:
+            subscriber.in_flight -= 1
+            subscriber.in_flight_updates -= batch.updates
+        subscriber.settle(batch, delivered=delivered, now_ns=clock.now_ns())
+
+
+async def _post(session: aiohttp.ClientSession, subscriber: Subscriber, body: bytes) -> bool:
+    headers = {
+        "Content-Type": "application/json",
+        "X-Hub-Signature-256": signature(body, subscriber.app_secret),
+    }
+    try:
+        async with session.post(subscriber.url, data=body, headers=headers, allow_redirects=False) as reply:
+            return reply.status == 200
+    except (aiohttp.ClientError, TimeoutError, OSError):
+        return False

@@ -1,0 +1,69 @@
+"""How events are packed: one POST carries up to 1,000 updates, grouped by account, number and field."""
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import orjson
+
+MESSAGES = "messages"
+TEMPLATE_STATUS = "message_template_status_update"
+QUALITY_UPDATE = "phone_number_quality_update"
+ACCOUNT_UPDATE = "account_update"
+
+
+class Update(NamedTuple):
+    """One thing to tell.
+
+    For the field `messages`, `list_name` is `statuses` or `messages`, `value` one element of it, `contact`
+    the writer of an incoming message; for other fields `value` is the whole change.
+    """
+
+    account_id: str
+    number_id: str | None
+    field: str
+    value: dict[str, Any]
+    list_name: str | None = None
+    contact: dict[str, Any] | None = None
+
+
+def envelope(updates: Iterable[Update], product: str, displays: dict[str, str]) -> bytes:
+    """The body of one POST; `displays` gives the display phone number of each number id."""
+    entries: dict[str, list[dict[str, Any]]] = {}
+    lists: dict[tuple[str | None, str], dict[str, Any]] = {}
+    for update in updates:
+        changes = entries.setdefault(update.account_id, [])
+        if update.list_name is None:
+            changes.append({"value": update.value, "field": update.field})
+            continue
+        value = lists.get((update.number_id, update.list_name))
+        if value is None:
+            value = _messages_value(update, product, displays)
+            lists[update.number_id, update.list_name] = value
+            changes.append({"value": value, "field": update.field})
+        value[update.list_name].append(update.value)
+        if update.contact is not None and update.contact not in value["contacts"]:
+            value["contacts"].append(update.contact)
+    entry = [{"id": account_id, "changes": changes} for account_id, changes in entries.items()]
+    return orjson.dumps({"object": f"{product}_business_account", "entry": entry})
+
+
+def _messages_value(update: Update, product: str, displays: dict[str, str]) -> dict[str, Any]:
+    assert update.list_name is not None
+    value: dict[str, Any] = {
+        "messaging_product": product,
+        "metadata": {
+            "display_phone_number": displays.get(update.number_id or "", ""),
+            "phone_number_id": update.number_id,
+        },
+    }
+    if update.contact is not None:
+        value["contacts"] = []
+    value[update.list_name] = []
+    return value
+
+
+def signature(body: bytes, app_secret: str) -> str:
+    """The value of `X-Hub-Signature-256` for exactly these bytes."""
+    return "sha256=" + hmac.new(app_secret.encode(), body, hashlib.sha256).hexdigest()

@@ -1,0 +1,118 @@
+"""One subscriber: what waits for it, what is on its way, and when a refused batch is tried again."""
+
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from emulator.events.envelope import Update
+from emulator.events.schedule import Status
+
+SECOND_NS = 1_000_000_000
+# POSTs that one subscriber is sent at the same time.
+CONCURRENCY = 8
+# Updates kept for a subscriber that does not answer; past it the oldest are dropped, and counted.
+OUTBOX_LIMIT = 3_000_000
+# A batch is tried again at once, then after growing waits, and given up after seven days (open point).
+RETRY_WAIT_LIMIT_S = 900.0
+GIVE_UP_AFTER_S = 7 * 24 * 3600
+
+ALL_FIELDS = frozenset({
+    "messages", "message_template_status_update", "phone_number_quality_update", "account_update",
+})  # fmt: skip
+
+
+class Batch(NamedTuple):
+    """Packed once, so that every try brings the same bytes. Ordered by when it is due."""
+
+    due_ns: int
+    order: int
+    body: bytes
+    updates: int
+    tries: int
+    made_ns: int
+
+
+@dataclass(slots=True)
+class Tally:
+    """Updates by what became of them, and POSTs by how they went."""
+
+    queued_ever: int = 0
+    delivered: int = 0
+    given_up: int = 0
+    dropped: int = 0
+    posts: int = 0
+    failed_posts: int = 0
+
+
+@dataclass(slots=True)
+class Subscriber:
+    """A callback with the fields it subscribed to and the accounts it hears of.
+
+    `retry_wait_s` is the first wait after the try at once.
+    """
+
+    url: str
+    app_secret: str
+    fields: frozenset[str] = ALL_FIELDS
+    retry_wait_s: float = 1.0
+    verify_token: str = ""
+    accounts: frozenset[str] = frozenset()
+    outbox: deque[Status | Update] = field(default_factory=deque)
+    retries: list[Batch] = field(default_factory=list)
+    in_flight: int = 0
+    in_flight_updates: int = 0
+    tally: Tally = field(default_factory=Tally)
+
+    def wants(self, account_id: str, field: str) -> bool:
+        """Whether an event of this account and field is for this subscriber."""
+        return account_id in self.accounts and field in self.fields
+
+    def queue(self, update: Status | Update) -> None:
+        """Add an update, dropping the oldest when the outbox is full."""
+        if len(self.outbox) >= OUTBOX_LIMIT:
+            self.outbox.popleft()
+            self.tally.dropped += 1
+        self.outbox.append(update)
+        self.tally.queued_ever += 1
+
+    def take(self, limit: int) -> list[Status | Update]:
+        """The next updates, for one POST."""
+        return [self.outbox.popleft() for _ in range(min(limit, len(self.outbox)))]
+
+    def due_retry(self, now_ns: int) -> Batch | None:
+        """A batch whose wait is over."""
+        if self.retries and self.retries[0].due_ns <= now_ns:
+            return heapq.heappop(self.retries)
+        return None
+
+    def settle(self, batch: Batch, *, delivered: bool, now_ns: int) -> None:
+        """Record how a POST went; a refused batch waits for its next try or is given up."""
+        self.tally.posts += 1
+        if delivered:
+            self.tally.delivered += batch.updates
+            return
+        self.tally.failed_posts += 1
+        if now_ns - batch.made_ns > GIVE_UP_AFTER_S * SECOND_NS:
+            self.tally.given_up += batch.updates
+            return
+        due_ns = now_ns + round(self._wait_s(batch.tries) * SECOND_NS)
+        heapq.heappush(self.retries, batch._replace(due_ns=due_ns, tries=batch.tries + 1))
+
+    def _wait_s(self, tries: int) -> float:
+        """After the first try none; then `retry_wait_s`, doubling."""
+        return 0.0 if tries == 1 else min(self.retry_wait_s * 2 ** min(tries - 2, 30), RETRY_WAIT_LIMIT_S)
+
+    def record(self) -> dict[str, Any]:
+        """What the control plane shows."""
+        waiting = sum(batch.updates for batch in self.retries)
+        return {
+            "url": self.url,
+            "fields": sorted(self.fields),
+            "pending": len(self.outbox) + self.in_flight_updates + waiting,
+            "waiting_retry": waiting,
+            "delivered": self.tally.delivered,
+            "failed": self.tally.given_up + self.tally.dropped,
+            "posts": self.tally.posts,
+            "failed_posts": self.tally.failed_posts,
+        }

@@ -1,0 +1,55 @@
+"""Who there is: business accounts, their phone numbers, and the tokens that may use them."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from emulator.pace import SlidingWindow
+from emulator.pair import PairRate
+from emulator.tiers import Tiers
+
+MESSAGING = "business_messaging"
+MANAGEMENT = "business_management"
+# From this rate on a number says that it was upgraded; below, a client may rely on the standard rate only.
+HIGH_THROUGHPUT_PER_S = 1000.0
+STANDARD_THROUGHPUT_PER_S = 80.0
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`expires_at_s` is Unix time, None for never; `accounts` None means every account."""
+
+    value: str
+    permissions: frozenset[str] = frozenset({MESSAGING, MANAGEMENT})
+    accounts: frozenset[str] | None = None
+    expires_at_s: int | None = None
+    app_id: str = ""
+
+
+@dataclass(slots=True)
+class Number:
+    """One registered number of an account, with everything that counts by number.
+
+    `windows` maps a customer to when they last wrote in (ns); `test_recipients` is set for test numbers only.
+    """
+
+    id: str
+    account_id: str
+    display_phone_number: str
+    window: SlidingWindow
+    verified_name: str = "Lantern Home Goods"
+    quality_rating: str = "GREEN"
+    status: str = "CONNECTED"
+    test_recipients: frozenset[int] | None = None
+    pair: PairRate = field(default_factory=PairRate)
+    windows: dict[int, int] = field(default_factory=dict)
+    tiers: Tiers = field(default_factory=Tiers)
+    pin: str | None = None
+    profile: dict[str, Any] = field(default_factory=dict)
+    accepted: int = 0
+    errors: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def throughput_level(self) -> str:
+        """HIGH after the upgrade to 1,000 a second, else STANDARD."""
+        return "HIGH" if self.window.rate_per_s >= HIGH_THROUGHPUT_PER_S else "STANDARD"

@@ -1,0 +1,120 @@
+"""Uploaded files: kept for 30 days, fetched by an address that lives for five minutes."""
+
+import hashlib
+import hmac
+import os
+import re
+from dataclasses import dataclass
+
+from emulator.clock import Clock
+from emulator.errors import Refused
+
+MEGABYTE = 1024 * 1024
+SIZE_LIMITS_BYTES = {
+    "image": 5 * MEGABYTE,
+    "video": 16 * MEGABYTE,
+    "audio": 16 * MEGABYTE,
+    "document": 100 * MEGABYTE,
+    "sticker": 500 * 1024,
+}
+LIFETIME_S = 30 * 24 * 3600
+ADDRESS_LIFETIME_S = 300
+# Everything together, in memory (a limit of the emulator).
+STORE_LIMIT_BYTES = 1024 * MEGABYTE
+
+_MIME_TYPE = re.compile(r"[\w.+-]{1,64}/[\w.+-]{1,100}(; ?[\w.+-]+=[\w.+-]+)*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class MediaItem:
+    """`number_id` is whom it was uploaded through, or for."""
+
+    id: str
+    number_id: str
+    mime_type: str
+    content: bytes
+    sha256: str
+    uploaded_s: int
+
+    @property
+    def kind(self) -> str:
+        """What it can be sent as."""
+        return kind_of_type(self.mime_type)
+
+
+def media_item(media_id: str, number_id: str, mime_type: str, content: bytes, now_s: int) -> MediaItem:
+    """A file with what is derived from its bytes; `Refused` (100) if `mime_type` is none."""
+    if not _MIME_TYPE.fullmatch(mime_type):
+        raise Refused(100, "type is a MIME type such as image/jpeg")
+    return MediaItem(media_id, number_id, mime_type, content, hashlib.sha256(content).hexdigest(), now_s)
+
+
+def kind_of_type(mime_type: str) -> str:
+    """image, video, audio, sticker (image/webp), else document."""
+    plain = mime_type.partition(";")[0].strip().lower()
+    family = plain.partition("/")[0]
+    if plain == "image/webp":
+        return "sticker"
+    return family if family in ("image", "video", "audio") else "document"
+
+
+class MediaStore:
+    """Files by id."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._items: dict[str, MediaItem] = {}
+        self._bytes = 0
+        self._key = os.urandom(16)
+
+    def items(self) -> list[MediaItem]:
+        """Every file kept."""
+        return list(self._items.values())
+
+    def add(self, item: MediaItem) -> None:
+        """Keep a file; `Refused` (131053) when it is empty, too large for its kind, or the store is full."""
+        self._forget_old()
+        limit = SIZE_LIMITS_BYTES[item.kind]
+        if not 0 < len(item.content) <= limit:
+            raise Refused(131053, f"a file of kind {item.kind} has 1 to {limit} bytes")
+        if self._bytes + len(item.content) > STORE_LIMIT_BYTES:
+            raise Refused(131053, f"the store is full: {STORE_LIMIT_BYTES} bytes")
+        self._items[item.id] = item
+        self._bytes += len(item.content)
+
+    def find(self, media_id: str) -> MediaItem | None:
+        """A file that has not passed its 30 days."""
+        item = self._items.get(media_id)
+        if item is None or self._clock.unix_s() - item.uploaded_s >= LIFETIME_S:
+            return None
+        return item
+
+    def kind_of(self, media_id: str) -> str | None:
+        """The kind of a file that can be sent."""
+        item = self.find(media_id)
+        return item.kind if item else None
+
+    def remove(self, media_id: str) -> None:
+        """Forget a file."""
+        self._bytes -= len(self._items.pop(media_id).content)
+
+    def ticket(self, media_id: str, token: str) -> str:
+        """What the download address ends with: the file, until when, and a seal over both and the token."""
+        until_s = self._clock.unix_s() + ADDRESS_LIFETIME_S
+        return f"{media_id}.{until_s}.{self._seal(media_id, str(until_s), token)}"
+
+    def redeem(self, ticket: str, token: str) -> MediaItem | None:
+        """The file of an address fetched in time and with the token that asked for it."""
+        media_id, _, rest = ticket.partition(".")
+        until, _, seal = rest.partition(".")
+        if not hmac.compare_digest(seal.encode(), self._seal(media_id, until, token).encode()):
+            return None
+        return self.find(media_id) if self._clock.unix_s() < int(until) else None
+
+    def _seal(self, media_id: str, until: str, token: str) -> str:
+        text = f"{media_id}.{until}.{token}".encode()
+        return hmac.new(self._key, text, hashlib.sha256).hexdigest()[:32]
+
+    def _forget_old(self) -> None:
+        for media_id in [each for each in self._items if self.find(each) is None]:
+            self.remove(media_id)

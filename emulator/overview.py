@@ -1,0 +1,81 @@
+"""What the page for people shows, in one reply."""
+
+from typing import Any
+
+from emulator.service import Service
+
+LAST_MESSAGES = 12
+
+
+def overview(service: Service) -> dict[str, Any]:
+    """Accounts, numbers with their present rate, the last messages as on a phone, events, faults."""
+    first = max(0, len(service.ledger) - LAST_MESSAGES)
+    return {
+        "product": service.config.product,
+        "version": service.config.version,
+        "unix_s": service.clock.unix_s(),
+        "skipped_s": round(service.clock.skipped_s, 3),
+        "accepted": len(service.ledger),
+        "statuses_on": service.statuses_on,
+        "accounts": [
+            {
+                "id": account.id,
+                "name": account.name,
+                "templates": [
+                    {"name": each.name, "language": each.language, "status": each.status}
+                    for each in account.book
+                ],
+            }
+            for account in service.accounts.values()
+        ],
+        "numbers": [_number(service, number_id) for number_id in service.numbers],
+        "messages": [_bubble(service, row) for row in service.ledger.rows(first, LAST_MESSAGES)][::-1],
+        "events": service.events.summary(),
+        "faults": [fault.record() for fault in service.faults],
+    }
+
+
+def _number(service: Service, number_id: str) -> dict[str, Any]:
+    number = service.numbers[number_id]
+    return {
+        "id": number.id,
+        "account_id": number.account_id,
+        "display_phone_number": number.display_phone_number,
+        "quality_rating": number.quality_rating,
+        "messaging_limit_tier": number.tiers.word,
+        "status": number.status,
+        "rate_per_s": number.window.rate_per_s,
+        "in_window": number.window.in_window(service.clock.now_ns()),
+        "accepted": number.accepted,
+        "errors": {str(code): count for code, count in number.errors.most_common(5)},
+    }
+
+
+def _bubble(service: Service, row: dict[str, Any]) -> dict[str, Any]:
+    """A message with the text that stands on the phone."""
+    shown = {name: row[name] for name in ("wamid", "phone_number_id", "to", "type", "template", "language")}
+    at_s = service.clock.unix_s(row["received_at_ns"])
+    if row["template"] is None:
+        return {
+            **shown,
+            "at_s": at_s,
+            "header": "",
+            "body": _free_form(row["content"]),
+            "footer": "",
+            "buttons": [],
+        }
+    number = service.numbers[row["phone_number_id"]]
+    template = service.accounts[number.account_id].book.get(row["template"], row["language"])
+    return {**shown, "at_s": at_s, **(template.bubble(row["parameters"]) if template else _GONE)}
+
+
+_GONE = {"header": "", "body": "(the template was deleted)", "footer": "", "buttons": []}
+
+
+def _free_form(content: Any) -> str:
+    """The words of a free-form message: its text, its caption, or what kind of thing it is."""
+    if isinstance(content, list):
+        return ", ".join(str(card["name"]["formatted_name"]) for card in content)
+    body = content.get("body")
+    words = body.get("text") if isinstance(body, dict) else body
+    return str(words or content.get("caption") or content.get("emoji") or content.get("name") or "")

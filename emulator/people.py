@@ -1,0 +1,100 @@
+"""The customers: who is on the network, who blocks, who reads. By the seed, unless told otherwise."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from emulator.chance import mix, share
+
+# Different questions about one recipient must not have the same answer: each has a seed of its own.
+_ON_NETWORK, _FAILS, _READS = 1, 2, 3
+# Recipients whose fate may be set by hand.
+PEOPLE_LIMIT = 1_000_000
+
+
+@dataclass(slots=True)
+class Person:
+    """What was said about one recipient; None leaves it to the seed.
+
+    `fails_with` is the error code of a later `failed` status, `wa_id` another spelling of the number.
+    """
+
+    on_network: bool | None = None
+    reads: bool | None = None
+    fails_with: int | None = None
+    wa_id: str | None = None
+    blocks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """Shares of all recipients."""
+
+    undeliverable: float
+    failed: float
+    read: float
+
+
+class People:
+    """Answers by recipient (the digits as a number)."""
+
+    def __init__(self, seed: int, ratios: Ratios) -> None:
+        self._seed = seed
+        self._ratios = ratios
+        self._known: dict[int, Person] = {}
+        # Whether everyone is reachable under the number they were written to: most of the time.
+        self.all_plain = ratios.undeliverable == 0
+
+    def know(self, recipient: int) -> Person:
+        """The person to say something about; raises ValueError when too many are known."""
+        if recipient not in self._known and len(self._known) >= PEOPLE_LIMIT:
+            raise ValueError(f"the fate of at most {PEOPLE_LIMIT} recipients can be set")
+        self.all_plain = False
+        return self._known.setdefault(recipient, Person())
+
+    def known(self, recipient: int) -> Person | None:
+        """What was said about a recipient, if anything."""
+        return self._known.get(recipient)
+
+    def dump(self) -> list[Any]:
+        """What was said about whom, for a snapshot."""
+        return [[recipient, asdict(person)] for recipient, person in self._known.items()]
+
+    def load(self, state: list[Any]) -> None:
+        """The reverse of `dump`."""
+        for recipient, person in state:
+            self.know(recipient)
+            self._known[recipient] = Person(**person)
+
+    def reachable(self, recipient: int) -> bool:
+        """Whether a message to them can be accepted at all (else 131026)."""
+        person = self._known.get(recipient) if self._known else None
+        if person is not None and (person.blocks or person.on_network is not None):
+            return not person.blocks and person.on_network is not False
+        ratio = self._ratios.undeliverable
+        return ratio == 0 or self._share(_ON_NETWORK, recipient) >= ratio
+
+    def failure(self, recipient: int) -> int | None:
+        """The error code with which an accepted message fails later, if it does."""
+        person = self._known.get(recipient)
+        if person is not None and person.fails_with is not None:
+            return person.fails_with or None
+        return 131026 if self._share(_FAILS, recipient) < self._ratios.failed else None
+
+    def reads(self, recipient: int) -> bool:
+        """Whether they open what they get."""
+        person = self._known.get(recipient)
+        if person is not None and person.reads is not None:
+            return person.reads
+        return self._share(_READS, recipient) < self._ratios.read
+
+    def wa_id(self, recipient: int) -> str:
+        """The number as the network spells it."""
+        person = self._known.get(recipient) if self._known else None
+        return (person.wa_id if person else None) or str(recipient)
+
+    def bits(self, recipient: int) -> int:
+        """64 bits that decide a recipient's delays."""
+        return mix(self._seed, recipient)
+
+    def _share(self, question: int, recipient: int) -> float:
+        return share(self._seed * 8 + question, recipient)

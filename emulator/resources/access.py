@@ -1,0 +1,55 @@
+"""Who may use an object that stands in a path, and how often."""
+
+import orjson
+
+from emulator.account import Account, CallBudget
+from emulator.errors import Refused
+from emulator.identity import MANAGEMENT, MESSAGING, Number, Token
+from emulator.service import Service
+from emulator.wire.message import Request
+
+
+def token_of(service: Service, request: Request, permission: str) -> Token:
+    """The token of a request, with a permission; `Refused` 190 or 10."""
+    token = service.tokens.find(request.headers.get(b"authorization"))
+    service.tokens.check(token, permission, None)
+    return token
+
+
+def account_of(service: Service, request: Request) -> Account:
+    """The account in the path, for a token that may manage it: else `Refused` 190, 10, 33, 80007."""
+    token = token_of(service, request, MANAGEMENT)
+    account = service.accounts.get(request.variables["id"])
+    if account is None:
+        raise Refused(33, f"object with id {request.variables['id']} does not exist")
+    service.tokens.check(token, MANAGEMENT, account.id)
+    spend_call(service, account, token)
+    return account
+
+
+def spend_call(service: Service, account: Account, token: Token) -> None:
+    """Count one management call of the token's app on an account."""
+    budget = account.budgets.get(token.app_id)
+    if budget is None:
+        budget = account.budgets[token.app_id] = CallBudget(service.config.management_calls_per_hour)
+    now_ns = service.clock.now_ns()
+    try:
+        budget.spend(now_ns)
+    except Refused as refused:
+        minutes = budget.wait_minutes(now_ns)
+        usage = {"type": "management", "call_count": 100, "estimated_time_to_regain_access": minutes}
+        refused.headers = (
+            ("X-Business-Use-Case-Usage", orjson.dumps({account.id: [usage]}).decode()),
+            ("Retry-After", str(minutes * 60)),
+        )
+        raise
+
+
+def number_of(service: Service, request: Request, permission: str = MESSAGING) -> Number:
+    """The phone number in the path, for a token with the permission; `Refused` 190, 10 or 33."""
+    token = token_of(service, request, permission)
+    number = service.numbers.get(request.variables["id"])
+    if number is None:
+        raise Refused(33, f"object with id {request.variables['id']} does not exist")
+    service.tokens.check(token, permission, number.account_id)
+    return number

@@ -1,0 +1,133 @@
+"""Sent and delivered by time, and conversations with what they cost: counted from the ledger when asked."""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from emulator.account import Account
+from emulator.errors import Refused
+from emulator.service import Service
+
+_CALL = re.compile(r"(analytics|conversation_analytics)((?:\.\w+\([^)]*\))*)")
+_ARGUMENT = re.compile(r"\.(\w+)\(([^)]*)\)")
+
+GRANULARITIES_S = {
+    "HALF_HOUR": 1800,
+    "HALF_HOURLY": 1800,
+    "DAY": 86_400,
+    "DAILY": 86_400,
+    "MONTH": 30 * 86_400,
+}
+POINTS_LIMIT = 5_000
+# What a conversation costs by category, in the account's currency: invented, but in a plausible relation.
+COSTS = {"marketing": 0.0625, "utility": 0.0080, "authentication": 0.0315, "service": 0.0}
+
+
+class Question(NamedTuple):
+    """What is asked: from `start_s` up to `end_s` in steps, for some numbers (none named: all)."""
+
+    start_s: int
+    end_s: int
+    granularity: str
+    step_s: int
+    numbers: frozenset[str]
+
+
+class Analytics:
+    """Answers the analytics fields of an account."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def read(self, account: Account, fields: str) -> dict[str, Any]:
+        """The members `analytics` and `conversation_analytics`, where `fields` asks for them."""
+        answer: dict[str, Any] = {}
+        for name, arguments in _CALL.findall(fields):
+            question = _question(arguments)
+            if name == "analytics":
+                answer[name] = self._messages(account, question)
+            else:
+                answer[name] = {"data": [{"data_points": await self._conversations(account, question)}]}
+        return answer
+
+    def _messages(self, account: Account, question: Question) -> dict[str, Any]:
+        numbers = self._numbers(account, question)
+        points = [
+            {
+                "start": begin_s,
+                "end": end_s,
+                "sent": sum(
+                    self._service.ledger.count(number, *self._ns(begin_s, end_s)) for number in numbers
+                ),
+                "delivered": sum(
+                    self._service.events.delivered_between(number, begin_s, end_s) for number in numbers
+                ),
+            }
+            for begin_s, end_s in _steps(question)
+        ]
+        return {
+            "phone_numbers": [self._service.numbers[number].display_phone_number for number in numbers],
+            "granularity": question.granularity,
+            "data_points": points,
+        }
+
+    async def _conversations(self, account: Account, question: Question) -> list[dict[str, Any]]:
+        """A conversation is what goes to one recipient in one category within a day."""
+        numbers = set(self._numbers(account, question))
+        counts: Counter[tuple[int, str]] = Counter()
+        open_until_ns: dict[tuple[int, str], int] = {}
+        begin_ns, end_ns = self._ns(question.start_s, question.end_s)
+        for part in self._service.ledger.parts(begin_ns, end_ns):
+            for number, recipient, template, received_ns in part:
+                category = self._service.category(account, template)
+                if number not in numbers or received_ns < open_until_ns.get((recipient, category), 0):
+                    continue
+                open_until_ns[recipient, category] = received_ns + 86_400 * 1_000_000_000
+                step = (self._service.clock.unix_s(received_ns) - question.start_s) // question.step_s
+                counts[step, category] += 1
+            await asyncio.sleep(0)
+        return [
+            {
+                "start": question.start_s + step * question.step_s,
+                "end": min(question.start_s + (step + 1) * question.step_s, question.end_s),
+                "conversation": count,
+                "conversation_category": category.upper(),
+                "cost": round(count * COSTS[category], 4),
+            }
+            for (step, category), count in sorted(counts.items())
+        ]
+
+    def _numbers(self, account: Account, question: Question) -> list[str]:
+        return [
+            number.id
+            for number in self._service.numbers.values()
+            if number.account_id == account.id
+            and (not question.numbers or question.numbers & {number.id, number.display_phone_number})
+        ]
+
+    def _ns(self, begin_s: int, end_s: int) -> tuple[int, int]:
+        clock = self._service.clock
+        return clock.at_unix_s(begin_s), clock.at_unix_s(end_s)
+
+
+def _question(arguments: str) -> Question:
+    given = dict(_ARGUMENT.findall(arguments))
+    granularity = given.get("granularity", "DAY")
+    try:
+        start_s, end_s = int(given["start"]), int(given["end"])
+        step_s = GRANULARITIES_S[granularity]
+    except (KeyError, ValueError):
+        raise Refused(
+            100, "analytics needs start(TS), end(TS) and granularity(HALF_HOUR|DAY|MONTH)"
+        ) from None
+    if not 0 <= start_s < end_s < 2**40 or (end_s - start_s) // step_s > POINTS_LIMIT:
+        raise Refused(100, f"start is before end, with at most {POINTS_LIMIT} steps between them")
+    numbers = re.findall(r"\d+", given.get("phone_numbers", ""))
+    return Question(start_s, end_s, granularity, step_s, frozenset(numbers))
+
+
+def _steps(question: Question) -> Iterable[tuple[int, int]]:
+    begins = range(question.start_s, question.end_s, question.step_s)
+    return ((begin, min(begin + question.step_s, question.end_s)) for begin in begins)

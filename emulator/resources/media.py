@@ -1,0 +1,70 @@
+"""Media: upload, look up, download, delete."""
+
+from emulator.errors import Refused
+from emulator.identity import MESSAGING
+from emulator.media import MediaItem
+from emulator.resources.access import number_of
+from emulator.service import Service
+from emulator.wire.form import read_form
+from emulator.wire.message import Reply, Request, json_reply
+
+
+class MediaEndpoints:
+    """`POST /{number}/media`, `GET` and `DELETE /{media}`, and the download address."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def upload(self, request: Request) -> Reply:
+        """A form of `messaging_product`, `type` (MIME) and `file`."""
+        number = number_of(self._service, request)
+        form = read_form(request.headers.get(b"content-type", b""), request.body)
+        product = form.get("messaging_product")
+        if product is None or product.content.decode("utf-8", "replace") != self._service.config.product:
+            raise Refused(100, f'messaging_product is required and is "{self._service.config.product}"')
+        if "file" not in form:
+            raise Refused(100, "file is required")
+        file = form["file"]
+        declared = form["type"].content.decode("ascii", "replace").strip() if "type" in form else ""
+        mime_type = declared if "/" in declared else file.content_type
+        if "/" not in mime_type:
+            raise Refused(100, "type is required: the MIME type of the file")
+        item = self._service.keep_media(number.id, mime_type, file.content)
+        return json_reply({"id": item.id})
+
+    def show(self, request: Request, media_id: str) -> Reply:
+        """What the file is, and an address to fetch it from within five minutes."""
+        item, token = self._item(request, media_id)
+        ticket = self._service.media.ticket(item.id, token)
+        return json_reply({
+            "messaging_product": self._service.config.product,
+            "url": f"{self._service.base_url}/media/{ticket}",
+            "mime_type": item.mime_type,
+            "sha256": item.sha256,
+            "file_size": len(item.content),
+            "id": item.id,
+        })  # fmt: skip
+
+    def delete(self, request: Request) -> Reply:
+        """Forget an upload."""
+        item, _ = self._item(request, request.variables["id"])
+        self._service.media.remove(item.id)
+        return json_reply({"success": True})
+
+    def download(self, request: Request) -> Reply:
+        """The file itself, with the token that asked for the address; 404 when its time is over."""
+        token = self._service.tokens.find(request.headers.get(b"authorization"))
+        self._service.tokens.check(token, MESSAGING, None)
+        item = self._service.media.redeem(request.variables["ticket"], token.value)
+        if item is None:
+            raise Refused(100, "this address is no longer valid, or belongs to another token", 404)
+        return Reply(200, item.content, item.mime_type)
+
+    def _item(self, request: Request, media_id: str) -> tuple[MediaItem, str]:
+        token = self._service.tokens.find(request.headers.get(b"authorization"))
+        item = self._service.media.find(media_id)
+        number = self._service.numbers.get(item.number_id) if item else None
+        self._service.tokens.check(token, MESSAGING, number.account_id if number else None)
+        if item is None:
+            raise Refused(33, f"object with id {media_id} does not exist")
+        return item, token.value

@@ -1,0 +1,108 @@
+"""Phone numbers: the list of an account, registration, and the business profile."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from emulator.errors import Refused
+from emulator.identity import Number
+from emulator.resources.access import account_of, number_of
+from emulator.resources.paging import page, select
+from emulator.service import Service, parse_object
+from emulator.wire.message import Reply, Request, json_reply
+
+_PIN = re.compile(r"[0-9]{6}", re.ASCII)
+
+# Fields of a profile with the most characters each may have; `websites` is an array of up to two addresses.
+PROFILE_LIMITS_CHARACTERS = {
+    "about": 139,
+    "address": 256,
+    "description": 512,
+    "email": 128,
+    "profile_picture_handle": 2048,
+    "vertical": 64,
+}
+WEBSITES_LIMIT = 2
+WEBSITE_LIMIT_CHARACTERS = 256
+
+
+class NumberEndpoints:
+    """`/{account}/phone_numbers`, `/{number}/register` and the business profile."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def list(self, request: Request) -> Reply:
+        """The numbers of an account, in the order they were registered."""
+        account = account_of(self._service, request)
+        numbers = self._service.numbers.values()
+        records = [number_record(number) for number in numbers if number.account_id == account.id]
+        return page(request, records, self._service.base_url)
+
+    def send_elsewhere(self, request: Request) -> Reply:
+        """A send to an id that is no number: a known one never comes here."""
+        number_of(self._service, request)
+        raise Refused(33, f"object with id {request.variables['id']} cannot send")
+
+    def register(self, request: Request) -> Reply:
+        """`{"messaging_product", "pin"}`: the first PIN becomes the number's, later ones must equal it."""
+        number = number_of(self._service, request)
+        content = self._content(request)
+        pin = content.get("pin")
+        if not (isinstance(pin, str) and _PIN.fullmatch(pin)):
+            raise Refused(100, "pin is 6 digits")
+        if number.pin is not None and number.pin != pin:
+            raise Refused(133005, "this is not the PIN the number was registered with")
+        number.pin, number.status = pin, "CONNECTED"
+        return json_reply({"success": True})
+
+    def show_profile(self, request: Request) -> Reply:
+        """The profile, with the fields asked for."""
+        number = number_of(self._service, request)
+        profile = {"messaging_product": self._service.config.product, **number.profile}
+        fields = request.query.get("fields")
+        return json_reply({"data": [select(profile, f"{fields},messaging_product" if fields else None)]})
+
+    def update_profile(self, request: Request) -> Reply:
+        """Any of the profile's fields; those not named stay."""
+        number = number_of(self._service, request)
+        content = self._content(request)
+        changes = {name: content[name] for name in PROFILE_LIMITS_CHARACTERS if name in content}
+        for name, value in changes.items():
+            _check_text(name, value, PROFILE_LIMITS_CHARACTERS[name])
+        if "websites" in content:
+            changes["websites"] = _websites(content["websites"])
+        number.profile.update(changes)
+        return json_reply({"success": True})
+
+    def _content(self, request: Request) -> Mapping[str, Any]:
+        content = parse_object(request.body)
+        if content.get("messaging_product") != self._service.config.product:
+            raise Refused(100, f'messaging_product is required and is "{self._service.config.product}"')
+        return content
+
+
+def _check_text(name: str, value: Any, limit: int) -> None:
+    if not isinstance(value, str) or len(value) > limit:
+        raise Refused(100, f"{name} is a text of up to {limit} characters")
+
+
+def _websites(value: Any) -> list[str]:
+    if not isinstance(value, list) or len(value) > WEBSITES_LIMIT:
+        raise Refused(100, f"websites is an array of up to {WEBSITES_LIMIT} addresses")
+    for each in value:
+        _check_text("websites[]", each, WEBSITE_LIMIT_CHARACTERS)
+    return value
+
+
+def number_record(number: Number) -> dict[str, Any]:
+    """A number as the list shows it (field names are open points)."""
+    return {
+        "id": number.id,
+        "display_phone_number": number.display_phone_number,
+        "verified_name": number.verified_name,
+        "quality_rating": number.quality_rating,
+        "messaging_limit_tier": number.tiers.word,
+        "status": number.status,
+        "throughput": {"level": number.throughput_level},
+    }

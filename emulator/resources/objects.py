@@ -1,0 +1,39 @@
+"""`GET` and `DELETE /{id}`: what the id is decides who answers."""
+
+from emulator.errors import Refused
+from emulator.identity import MANAGEMENT
+from emulator.resources.access import account_of, number_of
+from emulator.resources.analytics import Analytics
+from emulator.resources.media import MediaEndpoints
+from emulator.resources.numbers import number_record
+from emulator.resources.paging import select
+from emulator.service import Service
+from emulator.wire.message import Reply, Request, json_reply
+
+
+class ObjectEndpoints:
+    """An account with its analytics, a number, or a file."""
+
+    def __init__(self, service: Service, media: MediaEndpoints) -> None:
+        self._service = service
+        self._media = media
+        self._analytics = Analytics(service)
+
+    async def show(self, request: Request) -> Reply:
+        """The object, with the fields asked for."""
+        object_id = request.variables["id"]
+        if object_id in self._service.accounts:
+            account = account_of(self._service, request)
+            fields = request.query.get("fields", "id,name")
+            plain = select({"id": account.id, "name": account.name}, fields)
+            return json_reply({**await self._analytics.read(account, fields), **plain})
+        if object_id in self._service.numbers:
+            number = number_of(self._service, request, MANAGEMENT)
+            return json_reply(select(number_record(number), request.query.get("fields")))
+        return self._media.show(request, object_id)
+
+    def delete(self, request: Request) -> Reply:
+        """Only a file can be deleted by its id."""
+        if request.variables["id"] in (*self._service.accounts, *self._service.numbers):
+            raise Refused(100, "only media can be deleted by its id")
+        return self._media.delete(request)

@@ -1,0 +1,115 @@
+"""Webhook subscriptions: an app registers its callback and fields, an account says which apps hear of it."""
+
+import secrets
+from typing import Any
+
+import aiohttp
+
+from emulator.account import Account
+from emulator.errors import Refused
+from emulator.events.subscriber import ALL_FIELDS
+from emulator.identity import MANAGEMENT
+from emulator.resources.access import account_of, token_of
+from emulator.service import App, Service, parse_object
+from emulator.wire.message import Reply, Request, json_reply
+
+VERIFY_TIMEOUT_S = 10.0
+# More than any challenge is long.
+CHALLENGE_LIMIT_BYTES = 4096
+
+
+class SubscriptionEndpoints:
+    """`/{app}/subscriptions` and `/{account}/subscribed_apps` (shapes are open points)."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def subscribe(self, request: Request) -> Reply:
+        """`object`, `callback_url`, `verify_token`, `fields`, in the body or the query; verified at once."""
+        app = self._app(request)
+        content = {**request.query, **(parse_object(request.body) if request.body else {})}
+        url, verify_token = content.get("callback_url"), content.get("verify_token")
+        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+            raise Refused(100, "callback_url is an address")
+        if not isinstance(verify_token, str) or not verify_token:
+            raise Refused(100, "verify_token is required")
+        fields = _fields(content.get("fields"))
+        await _verify(url, verify_token)
+        app.subscribe(url, fields, self._service.config.event_retry_wait_s, verify_token)
+        self._service.refresh_subscribers()
+        return json_reply({"success": True})
+
+    def list(self, request: Request) -> Reply:
+        """The app's subscription."""
+        subscriber = self._app(request).subscriber
+        data: list[dict[str, Any]] = []
+        if subscriber is not None:
+            fields = [
+                {"name": name, "version": self._service.config.version} for name in sorted(subscriber.fields)
+            ]
+            word = f"{self._service.config.product}_business_account"
+            data = [{"object": word, "callback_url": subscriber.url, "active": True, "fields": fields}]
+        return json_reply({"data": data})
+
+    def unsubscribe(self, request: Request) -> Reply:
+        """No callback for this app any more."""
+        self._app(request).subscriber = None
+        self._service.refresh_subscribers()
+        return json_reply({"success": True})
+
+    def add_app(self, request: Request) -> Reply:
+        """The token's app hears of the account."""
+        account, app_id = self._pair(request)
+        account.subscribed_apps.add(app_id)
+        return json_reply({"success": True})
+
+    def list_apps(self, request: Request) -> Reply:
+        """Which apps hear of the account."""
+        account, _ = self._pair(request)
+        key = f"{self._service.config.product}_business_api_data"
+        data = [{key: {"id": app_id}} for app_id in sorted(account.subscribed_apps)]
+        return json_reply({"data": data})
+
+    def remove_app(self, request: Request) -> Reply:
+        """The token's app hears of the account no more."""
+        account, app_id = self._pair(request)
+        account.subscribed_apps.discard(app_id)
+        return json_reply({"success": True})
+
+    def _app(self, request: Request) -> App:
+        token = token_of(self._service, request, MANAGEMENT)
+        app = self._service.apps.get(request.variables["id"])
+        if app is None or token.app_id != app.id:
+            raise Refused(33, f"app {request.variables['id']} does not exist, or the token is another app's")
+        return app
+
+    def _pair(self, request: Request) -> tuple[Account, str]:
+        account = account_of(self._service, request)
+        return account, token_of(self._service, request, MANAGEMENT).app_id
+
+
+def _fields(value: Any) -> frozenset[str]:
+    """Names in an array or separated by commas; none given: every field."""
+    if value is None:
+        return ALL_FIELDS
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list) or not names or not set(map(str, names)) <= ALL_FIELDS:
+        raise Refused(100, f"fields are some of {', '.join(sorted(ALL_FIELDS))}")
+    return frozenset(names)
+
+
+async def _verify(url: str, verify_token: str) -> None:
+    """The callback must answer 200 with the challenge, or it is not registered."""
+    challenge = str(secrets.randbelow(10**10))
+    query = {"hub.mode": "subscribe", "hub.verify_token": verify_token, "hub.challenge": challenge}
+    timeout = aiohttp.ClientTimeout(total=VERIFY_TIMEOUT_S)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.get(url, params=query, allow_redirects=False) as reply,
+        ):
+            answer = await reply.content.read(CHALLENGE_LIMIT_BYTES)
+    except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+        raise Refused(100, f"the callback could not be reached: {type(error).__name__}") from None
+    if reply.status != 200 or answer.decode("utf-8", "replace") != challenge:
+        raise Refused(100, f"the callback did not answer with the challenge (status {reply.status})")

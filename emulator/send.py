@@ -1,0 +1,178 @@
+"""The send endpoint of one number: the path that takes the traffic.
+
+Every rule of the interface is looked at in one order: who asks, the number's pace, the shape of the message,
+the template or the customer's window, whether the recipient can be reached, the pair's pace. Only a message
+that passes them all is counted, and then it is in the ledger before its reply exists.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from emulator.account import Account
+from emulator.content.envelope import parse_message, read_envelope
+from emulator.content.table import check_content
+from emulator.errors import Refused
+from emulator.identity import MESSAGING, Number, Token
+from emulator.ledger import Call
+from emulator.templates.fill import fill
+
+if TYPE_CHECKING:
+    from emulator.service import Service
+
+WINDOW_NS = 24 * 3600 * 1_000_000_000
+
+
+class Line:
+    """Sending through one number. Holds what it needs of the service, because it is asked so often."""
+
+    __slots__ = (
+        "_account", "_bearers", "_calls", "_clock", "_ledger", "_media", "_own", "_people", "_product",
+        "_reply", "_reply_bytes", "_service", "_templates", "_unlimited", "number",
+    )  # fmt: skip
+
+    def __init__(self, service: "Service", number: Number, account: Account) -> None:
+        self._service = service
+        self._clock = service.clock
+        self._bearers = service.tokens.bearers
+        self._unlimited = service.tokens.unlimited
+        self._account = account
+        self._templates = account.book.by_key
+        self._media = service.media
+        self._people = service.people
+        self._ledger = service.ledger
+        self._product = service.config.product
+        # template id -> place of its call in the ledger
+        self._calls: dict[str, int] = {}
+        self._reply, self._reply_bytes = _reply_format(service.config.product, service.ledger.issue)
+        self._own = int(number.display_phone_number)
+        self.number = number
+
+    def answer(self, authorization: bytes | None, body: bytes) -> bytes:
+        """The whole reply, as bytes on the wire, to a POST with this body."""
+        try:
+            return self._accept(authorization, body)
+        except Refused as refused:
+            self.number.errors[refused.code] += 1
+            return self._service.refused(refused)
+
+    def _accept(self, authorization: bytes | None, body: bytes) -> bytes:
+        now_ns = self._clock.now_ns()
+        if authorization not in self._unlimited:
+            self._check_token(self._bearers.get(authorization))  # type: ignore[arg-type]  # None is no key
+        number = self.number
+        if self._account.locked or number.status != "CONNECTED":
+            self._check_standing()
+        if number.window.full(now_ns):
+            raise Refused(130429, f"{number.id} may send {number.window.rate_per_s:g} messages per second")
+        message = parse_message(body, self._product)
+        if "status" in message:
+            return self._service.inbox.mark_read(number, message)
+        to, recipient, tag = read_envelope(message)
+        call, content = self._content(message, recipient, now_ns)
+        self._check_recipient(recipient, now_ns)
+        index = self._ledger.append(call, recipient, now_ns, orjson.dumps((tag, content)))
+        number.window.count(now_ns)
+        number.accepted += 1
+        if self._service.statuses_wanted:
+            self._service.schedule.plan(index, recipient, now_ns)
+        wa_id = to if self._people.all_plain else self._people.wa_id(recipient)
+        return (self._reply % (self._reply_bytes + len(to) + len(wa_id), to, wa_id, index)).encode()
+
+    def _content(self, message: dict[str, Any], recipient: int, now_ns: int) -> tuple[int, Any]:
+        """(place of the call in the ledger, what the ledger keeps of the content)."""
+        kind = message.get("type")
+        if kind == "template":
+            return self._template(message.get("template"))
+        if kind is None:
+            raise Refused(131008, "type is required")
+        content = check_content(kind, message, self._media)
+        self._check_window(recipient, now_ns)
+        return self._ledger.place_of(Call(self.number.id, kind)), content
+
+    def _template(self, asked: Any) -> tuple[int, Any]:
+        try:
+            template = self._templates.get((asked["name"], asked["language"]["code"]))
+            components = asked.get("components")
+        except (KeyError, TypeError, AttributeError):
+            template, components = None, None
+        if template is None or template.status != "APPROVED":
+            raise self._unsendable(asked)
+        call = self._calls.get(template.id)
+        if call is None:
+            call = self._calls[template.id] = self._ledger.place_of(
+                Call(self.number.id, "template", template.name, template.language)
+            )
+        return call, fill(template, components)
+
+    def _unsendable(self, asked: Any) -> Refused:
+        """What is wrong with a template's name or language, or with the template."""
+        language = asked.get("language") if isinstance(asked, dict) else None
+        if not isinstance(language, dict) or "name" not in asked or "code" not in language:
+            return Refused(131008, "template.name and template.language.code are required")
+        name, code = asked["name"], language["code"]
+        if not (isinstance(name, str) and isinstance(code, str)):
+            return Refused(131009, "template.name and template.language.code are strings")
+        return self._account.book.refusal(name, code)
+
+    def _check_token(self, token: Token | None) -> None:
+        if token is None:
+            raise Refused(190, "the access token is missing or not valid")
+        self._service.tokens.check(token, MESSAGING, self.number.account_id)
+
+    def _check_recipient(self, recipient: int, now_ns: int) -> None:
+        """What forbids this recipient now; pair and messaging limit are counted when nothing does."""
+        number = self.number
+        if recipient == self._own:
+            raise Refused(131021, "a number cannot write to itself")
+        if not self._people.all_plain or number.test_recipients is not None:
+            self._check_reachable(recipient)
+        if self._ledger.full:
+            raise Refused(131016, "the ledger is full; POST /_emulator/reset empties it")
+        begun = number.tiers.limited and not self._window_open(recipient, now_ns)
+        if begun:
+            self._check_tier(recipient, now_ns)
+        if not number.pair.admit(recipient, now_ns):
+            raise Refused(131056, f"{number.id} writes to this recipient too often")
+        if begun:
+            number.tiers.count(recipient, now_ns)
+
+    def _check_reachable(self, recipient: int) -> None:
+        allowed = self.number.test_recipients
+        if allowed is not None and recipient not in allowed:
+            raise Refused(131030, "the recipient is not one of this test number's verified recipients")
+        if not self._people.reachable(recipient):
+            raise Refused(131026, "the recipient is not on the network or has blocked the business")
+
+    def _check_window(self, recipient: int, now_ns: int) -> None:
+        if not self._window_open(recipient, now_ns):
+            raise Refused(
+                131047, "more than 24 hours have passed since the customer last wrote; send a template"
+            )
+
+    def _window_open(self, recipient: int, now_ns: int) -> bool:
+        wrote_ns = self.number.windows.get(recipient)
+        return wrote_ns is not None and now_ns - wrote_ns < WINDOW_NS
+
+    def _check_standing(self) -> None:
+        if self._account.locked:
+            raise Refused(self._account.locked, "this account may not send")
+        raise Refused(133010, f"the number is not registered, its status is {self.number.status}")
+
+    def _check_tier(self, recipient: int, now_ns: int) -> None:
+        """The messaging limit, for what the business begins; it may have grown by now."""
+        number = self.number
+        word = number.tiers.ripe(now_ns, verified=self._account.verified)
+        if word is not None and number.quality_rating != "RED":
+            self._service.set_tier(number, word, "UPGRADE")
+        number.tiers.check(recipient, now_ns)
+
+
+def _reply_format(product: str, issue: str) -> tuple[str, int]:
+    """The reply to fill with its body's length, `to`, wa_id and index; and that length without the two."""
+    body = (
+        f'{{"messaging_product":"{product}","contacts":[{{"input":"%s","wa_id":"%s"}}],'
+        f'"messages":[{{"id":"{issue}%012X","message_status":"accepted"}}]}}'
+    )
+    head = "HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=UTF-8\r\nContent-Length: %d\r\n\r\n"
+    return head + body, len(body % ("", "", 0))

@@ -1,0 +1,196 @@
+"""The whole state as one JSON document, and back: to try from the same point twice, or on another day.
+
+Kept: accounts, apps and their subscriptions, numbers with their windows, pairs and limits, tokens, templates
+and reviews, customers, messages in both directions, files, faults, the ledger, statuses that are due later,
+and the clock. Updates on their way to a subscriber are not kept: they are delivered or lost with the process.
+"""
+
+import base64
+from dataclasses import asdict, replace
+from typing import Any
+
+from emulator.account import Account
+from emulator.config import FaultConfig
+from emulator.errors import Refused
+from emulator.events.subscriber import Subscriber
+from emulator.identity import Number, Token
+from emulator.media import MediaItem
+from emulator.pace import SlidingWindow
+from emulator.pair import PairRate
+from emulator.service import App, Service
+from emulator.templates.template import Template
+from emulator.tiers import Tiers
+
+FORMAT = 1
+_NUMBER_FIELDS = (
+    "id",
+    "account_id",
+    "display_phone_number",
+    "verified_name",
+    "quality_rating",
+    "status",
+    "pin",
+)
+
+
+def dump(service: Service) -> dict[str, Any]:
+    """The state of a service; it can be written as JSON."""
+    return {
+        "format": FORMAT,
+        "seed": service.config.seed,
+        "now_ns": service.clock.now_ns(),
+        "unix_s": service.clock.unix_s(),
+        "statuses_on": service.statuses_on,
+        "next_id": service.new_id(),
+        "accounts": [_dump_account(account) for account in service.accounts.values()],
+        "apps": [_dump_app(app) for app in service.apps.values()],
+        "numbers": [_dump_number(number) for number in service.numbers.values()],
+        "tokens": [_dump_token(token) for token in service.tokens],
+        "people": service.people.dump(),
+        "inbox": service.inbox.messages,
+        "reviews": service.reviewer.waiting,
+        "media": [
+            {**asdict(item), "content": base64.b64encode(item.content).decode()}
+            for item in service.media.items()
+        ],
+        "faults": [
+            {**asdict(fault.config), "count": fault.left, "options": dict(fault.config.options)}
+            for fault in service.faults
+        ],
+        "schedule": service.schedule.dump(),
+        "ledger": service.ledger.dump(),
+    }
+
+
+def restore(service: Service, state: dict[str, Any]) -> None:
+    """Put a dumped state in place of the present one; `Refused` (100) if it is none, and nothing changes."""
+    if state.get("format") != FORMAT:
+        raise Refused(100, f"this is not a snapshot of format {FORMAT}")
+    before = dump(service)
+    try:
+        _load(service, state)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        _load(service, before)
+        raise Refused(100, f"the snapshot cannot be read: {type(error).__name__} {error}") from None
+
+
+def _load(service: Service, state: dict[str, Any]) -> None:
+    service.config = replace(service.config, seed=state["seed"])
+    service.reset()
+    service.clock.continue_from(state["now_ns"], state["unix_s"])
+    service.statuses_on = state["statuses_on"]
+    service.count_ids_from(int(state["next_id"]))
+    service.ledger.load(state["ledger"])
+    service.accounts.clear()
+    service.accounts.update({each["id"]: _load_account(each) for each in state["accounts"]})
+    service.apps.clear()
+    service.apps.update({each["id"]: _load_app(each) for each in state["apps"]})
+    service.numbers.clear()
+    service.lines.clear()
+    for each in state["numbers"]:
+        service.connect(_load_number(each))
+    _load_tokens(service, state["tokens"])
+    service.people.load(state["people"])
+    service.inbox.messages.update(state["inbox"])
+    service.reviewer.waiting[:] = [(each[0], each[1], each[2], each[3]) for each in state["reviews"]]
+    for each in state["media"]:
+        service.media.add(MediaItem(**{**each, "content": base64.b64decode(each["content"])}))
+    service.faults.clear()
+    for each in state["faults"]:
+        service.faults.add(FaultConfig(**each))
+    service.schedule.load(state["schedule"])
+    service.refresh_subscribers()
+
+
+def _dump_account(account: Account) -> dict[str, Any]:
+    templates = [{**template.record(), "reason": template.reason} for template in account.book]
+    return {
+        "id": account.id,
+        "name": account.name,
+        "verified": account.verified,
+        "locked": account.locked,
+        "subscribed_apps": sorted(account.subscribed_apps),
+        "templates": templates,
+    }
+
+
+def _load_account(state: dict[str, Any]) -> Account:
+    account = Account(
+        state["id"],
+        state["name"],
+        state["verified"],
+        state["locked"],
+        subscribed_apps=set(state["subscribed_apps"]),
+    )
+    for template in state["templates"]:
+        account.book.add(Template(**template))
+    return account
+
+
+def _dump_app(app: App) -> dict[str, Any]:
+    subscriber = app.subscriber
+    subscription = None
+    if subscriber is not None:
+        subscription = [
+            subscriber.url,
+            sorted(subscriber.fields),
+            subscriber.retry_wait_s,
+            subscriber.verify_token,
+        ]
+    return {"id": app.id, "secret": app.secret, "subscription": subscription}
+
+
+def _load_app(state: dict[str, Any]) -> App:
+    app = App(state["id"], state["secret"])
+    if state["subscription"] is not None:
+        url, fields, retry_wait_s, verify_token = state["subscription"]
+        app.subscriber = Subscriber(
+            url, app.secret, frozenset(fields), retry_wait_s, verify_token=verify_token
+        )
+    return app
+
+
+def _dump_number(number: Number) -> dict[str, Any]:
+    allowed = number.test_recipients
+    return {
+        **{name: getattr(number, name) for name in _NUMBER_FIELDS},
+        "profile": number.profile,
+        "accepted": number.accepted,
+        "test_recipients": None if allowed is None else sorted(allowed),
+        "window": number.window.dump(),
+        "pair": number.pair.dump(),
+        "tiers": number.tiers.dump(),
+        "windows": list(number.windows.items()),
+        "errors": list(number.errors.items()),
+    }
+
+
+def _load_number(state: dict[str, Any]) -> Number:
+    allowed = state["test_recipients"]
+    number = Number(
+        **{name: state[name] for name in _NUMBER_FIELDS},
+        profile=state["profile"],
+        accepted=state["accepted"],
+        test_recipients=None if allowed is None else frozenset(allowed),
+        window=SlidingWindow.load(state["window"]),
+        pair=PairRate.load(state["pair"]),
+        tiers=Tiers.load(state["tiers"]),
+        windows=dict(state["windows"]),
+    )
+    number.errors.update(dict(state["errors"]))
+    return number
+
+
+def _dump_token(token: Token) -> dict[str, Any]:
+    accounts = None if token.accounts is None else sorted(token.accounts)
+    return {**asdict(token), "permissions": sorted(token.permissions), "accounts": accounts}
+
+
+def _load_tokens(service: Service, state: list[dict[str, Any]]) -> None:
+    for token in list(service.tokens):
+        service.tokens.revoke(token.value)
+    for each in state:
+        accounts = None if each["accounts"] is None else frozenset(each["accounts"])
+        service.tokens.add(
+            Token(**{**each, "permissions": frozenset(each["permissions"]), "accounts": accounts})
+        )

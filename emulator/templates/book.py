@@ -1,0 +1,66 @@
+"""The templates of one account, and which of them a send may use."""
+
+from collections.abc import Iterator
+
+from emulator.errors import Refused
+from emulator.templates.template import Template
+
+# What a send of a template in each state is refused with (open point: 132015, 132016).
+_REFUSALS = {
+    "PENDING": (132001, "is waiting for review"),
+    "REJECTED": (132001, "was rejected"),
+    "PAUSED": (132015, "is paused because of low quality"),
+    "DISABLED": (132016, "was disabled because of low quality"),
+}
+# Templates that an account may have (a limit of the emulator).
+TEMPLATE_LIMIT = 6_000
+
+
+class TemplateBook:
+    """Templates by (name, language), in the order of creation."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[tuple[str, str], Template] = {}
+
+    def __iter__(self) -> Iterator[Template]:
+        return iter(self.by_key.values())
+
+    def __len__(self) -> int:
+        return len(self.by_key)
+
+    def clear(self) -> None:
+        """No templates."""
+        self.by_key.clear()
+
+    def add(self, template: Template) -> None:
+        """Raises `Refused` (100) if the name exists in that language, or the account is full."""
+        key = template.name, template.language
+        if key in self.by_key:
+            raise Refused(100, f"template {template.name} exists in {template.language}")
+        if len(self.by_key) >= TEMPLATE_LIMIT:
+            raise Refused(100, f"an account may have {TEMPLATE_LIMIT} templates")
+        self.by_key[key] = template
+
+    def get(self, name: str, language: str) -> Template | None:
+        """The template of a name in a language."""
+        return self.by_key.get((name, language))
+
+    def named(self, name: str, language: str | None = None) -> list[Template]:
+        """Every template of a name, or the one in a language."""
+        return [each for each in self if each.name == name and language in (None, each.language)]
+
+    def remove(self, name: str) -> None:
+        """Delete a name in all its languages; `Refused` (132001) if there is none."""
+        templates = self.named(name)
+        if not templates:
+            raise Refused(132001, f"template {name} does not exist")
+        for template in templates:
+            del self.by_key[template.name, template.language]
+
+    def refusal(self, name: str, language: str) -> Refused:
+        """Why a send may not use this name and language code: there is no template, or it is not approved."""
+        template = self.get(name, language)
+        if template is None:
+            return Refused(132001, f"template name ({name}) does not exist in {language}")
+        code, why = _REFUSALS[template.status]
+        return Refused(code, f"template name ({name}) in {language} {why}")

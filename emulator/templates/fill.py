@@ -1,0 +1,150 @@
+"""Whether the components of a send fill a template: every placeholder once, with a text that may stand."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from emulator.errors import Refused
+from emulator.templates.template import Needs, Template
+
+# New lines, tabs and more than four spaces in a row may not stand in a parameter.
+_UNFIT = re.compile(r"[\n\t]| {5}")
+PARAMETER_LIMIT_CHARACTERS = 1024
+
+
+def fill(template: Template, components: Any) -> list[Any]:
+    """The values of the body's parameters in order; `Refused` (132012) if it is not filled exactly."""
+    needs = template.needs
+    if components is None:
+        components = ()
+    if not isinstance(components, list | tuple):
+        raise Refused(100, "template.components must be an array")
+    if template.body_alone and len(components) == 1:
+        plain = _plain_body(needs, components[0])
+        if plain is not None:
+            return plain
+    body: list[Any] = []
+    filled = set()
+    for component in components:
+        kind, values = _fill_component(needs, component)
+        if kind in filled:
+            raise Refused(132012, f"{kind} is filled twice")
+        filled.add(kind)
+        if kind == "body":
+            body = values
+    _check_nothing_missing(needs, filled)
+    return body
+
+
+def _plain_body(needs: Needs, component: Any) -> list[Any] | None:
+    """The values of a component as nearly all are; None to have it looked at closely."""
+    try:
+        parameters = component["parameters"]
+        if component["type"] != "body" or len(parameters) != len(needs.body):
+            return None
+        values = []
+        for parameter in parameters:
+            value = parameter["text"]
+            if parameter["type"] != "text" or not (value.__class__ is str and value.isprintable()):
+                return None
+            if "     " in value or not 0 < len(value) <= PARAMETER_LIMIT_CHARACTERS:
+                return None
+            values.append(value)
+    except (KeyError, TypeError):
+        return None
+    return values
+
+
+def _fill_component(needs: Needs, component: Any) -> tuple[str, list[Any]]:
+    if not isinstance(component, dict):
+        raise Refused(100, "each of template.components must be an object")
+    kind = component.get("type")
+    parameters = component.get("parameters", [])
+    if not isinstance(parameters, list):
+        raise Refused(100, "parameters of a component must be an array")
+    match kind.lower() if isinstance(kind, str) else kind:
+        case "body":
+            return "body", _texts("body", parameters, needs.body, named=needs.named)
+        case "header":
+            return "header", _header(needs, parameters)
+        case "button":
+            return _button(needs, component, parameters)
+    raise Refused(100, f"template.components[].type is body, header or button, not {kind!r}")
+
+
+def _texts(place: str, parameters: list[Any], wanted: Sequence[str], *, named: bool) -> list[Any]:
+    if len(parameters) != len(wanted):
+        raise Refused(
+            132012,
+            f"{place}: number of localizable_params ({len(parameters)}) "
+            f"does not match the expected number of params ({len(wanted)})",
+        )
+    if named:
+        names = [each.get("parameter_name") for each in parameters if isinstance(each, dict)]
+        if sorted(map(str, names)) != sorted(wanted):
+            raise Refused(132012, f"{place}: the parameters are named {', '.join(wanted)}")
+    return [_value(place, parameter) for parameter in parameters]
+
+
+def _value(place: str, parameter: Any) -> Any:
+    if not isinstance(parameter, dict):
+        raise Refused(100, f"{place}: a parameter must be an object")
+    kind = parameter.get("type")
+    if kind in ("currency", "date_time"):
+        return _fallback(place, kind, parameter)
+    text = parameter.get("text")
+    if kind != "text" or not isinstance(text, str):
+        raise Refused(132012, f"{place}: a parameter is of type text and has a text")
+    if not text or len(text) > PARAMETER_LIMIT_CHARACTERS or _UNFIT.search(text):
+        raise Refused(
+            100,
+            f"{place}: a parameter has 1 to {PARAMETER_LIMIT_CHARACTERS} characters, no new line, "
+            "no tab and at most four spaces in a row",
+        )
+    return text
+
+
+def _fallback(place: str, kind: str, parameter: dict[str, Any]) -> Any:
+    value = parameter.get(kind)
+    if not isinstance(value, dict) or not isinstance(value.get("fallback_value"), str):
+        raise Refused(132012, f"{place}: a parameter of type {kind} has a fallback_value")
+    return value["fallback_value"]
+
+
+def _header(needs: Needs, parameters: list[Any]) -> list[Any]:
+    if needs.header_media is None:
+        return _texts("header", parameters, needs.header, named=needs.named)
+    media = parameters[0] if len(parameters) == 1 and isinstance(parameters[0], dict) else {}
+    source = media.get(needs.header_media)
+    if media.get("type") != needs.header_media or not isinstance(source, dict):
+        raise Refused(132012, f"header: one parameter of type {needs.header_media} is expected")
+    if not isinstance(source.get("id") or source.get("link"), str):
+        raise Refused(132012, f"header: {needs.header_media} has an id or a link")
+    return []
+
+
+def _button(needs: Needs, component: dict[str, Any], parameters: list[Any]) -> tuple[str, list[Any]]:
+    index, sub_type = str(component.get("index")), component.get("sub_type")
+    place = f"button {index}"
+    if sub_type == "url" and index in needs.buttons:
+        return place, _texts(place, parameters, ("1",), named=False)
+    if sub_type == "quick_reply" and index in needs.replies:
+        payload = parameters[0] if len(parameters) == 1 and isinstance(parameters[0], dict) else {}
+        if payload.get("type") != "payload" or not isinstance(payload.get("payload"), str):
+            raise Refused(132012, f"{place}: one parameter of type payload is expected")
+        return place, []
+    raise Refused(132012, f"{place}: the template has no such {sub_type} button to fill")
+
+
+def _check_nothing_missing(needs: Needs, filled: set[str]) -> None:
+    if needs.body and "body" not in filled:
+        raise Refused(
+            132012,
+            f"body: number of localizable_params (0) does not match the expected number of params "
+            f"({len(needs.body)})",
+        )
+    if (needs.header or needs.header_media) and "header" not in filled:
+        raise Refused(132012, "header: a parameter is missing")
+    missing = [index for index in needs.buttons if f"button {index}" not in filled]
+    if missing:
+        raise Refused(132012, f"button {missing[0]}: a parameter is missing")

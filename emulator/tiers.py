@@ -1,0 +1,83 @@
+"""The messaging limit: how many different people a number may begin to write to in a moving day."""
+
+from collections import OrderedDict
+from typing import Any
+
+from emulator.errors import Refused
+
+DAY_NS = 24 * 3600 * 1_000_000_000
+# Words and limits in the order of growth (the steps are the interface's).
+TIERS = {"TIER_250": 250, "TIER_1K": 1_000, "TIER_10K": 10_000, "TIER_100K": 100_000, "TIER_UNLIMITED": None}
+WORDS = tuple(TIERS)
+
+
+class Tiers:
+    """A number's limit and whom it wrote to within a day, outside open windows.
+
+    Growth (open point): a day after the last change, a number of good quality that used at least half of its
+    limit within some day since then rises one step. Nothing is kept for an unlimited number.
+    """
+
+    __slots__ = ("_changed_ns", "_limit", "_most_people", "_people", "word")
+
+    def __init__(self, word: str = "TIER_UNLIMITED", now_ns: int = 0) -> None:
+        self.set(word, now_ns)
+        # recipient -> when they were first written to, oldest first
+        self._people: OrderedDict[int, int] = OrderedDict()
+
+    def set(self, word: str, now_ns: int) -> None:
+        """Set the limit; ValueError for an unknown word."""
+        if word not in TIERS:
+            raise ValueError(f"messaging_limit_tier is one of {', '.join(WORDS)}")
+        self.word = word
+        self._limit = TIERS[word]
+        self._changed_ns = now_ns
+        self._most_people = 0
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is anything to count."""
+        return self._limit is not None
+
+    def check(self, recipient: int, now_ns: int) -> None:
+        """`Refused` (130429) if this recipient would be one too many."""
+        self._forget(now_ns)
+        if self._limit is not None and recipient not in self._people and len(self._people) >= self._limit:
+            raise Refused(130429, f"the messaging limit of {self._limit} recipients in 24 hours is reached")
+
+    def count(self, recipient: int, now_ns: int) -> None:
+        """Record an accepted message that the business began."""
+        self._people.setdefault(recipient, now_ns)
+        self._most_people = max(self._most_people, len(self._people))
+
+    def ripe(self, now_ns: int, *, verified: bool) -> str | None:
+        """The next step, if the number has earned it. Only a verified business leaves the lowest."""
+        if self._limit is None or now_ns - self._changed_ns < DAY_NS or not (verified or self._limit > 250):
+            return None
+        return WORDS[WORDS.index(self.word) + 1] if 2 * self._most_people >= self._limit else None
+
+    def lower(self) -> str:
+        """The step below, or the lowest."""
+        return WORDS[max(0, WORDS.index(self.word) - 1)]
+
+    def dump(self) -> dict[str, Any]:
+        """For a snapshot."""
+        people = list(self._people.items())
+        return {
+            "word": self.word,
+            "changed_ns": self._changed_ns,
+            "most": self._most_people,
+            "people": people,
+        }
+
+    @classmethod
+    def load(cls, state: dict[str, Any]) -> "Tiers":
+        """The reverse of `dump`."""
+        tiers = cls(state["word"], state["changed_ns"])
+        tiers._most_people = state["most"]
+        tiers._people.update(dict(state["people"]))
+        return tiers
+
+    def _forget(self, now_ns: int) -> None:
+        while self._people and now_ns - next(iter(self._people.values())) >= DAY_NS:
+            self._people.popitem(last=False)

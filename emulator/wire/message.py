@@ -1,0 +1,89 @@
+"""A request that has arrived whole, and the bytes that answer it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+import orjson
+
+JSON_TYPE = "application/json; charset=UTF-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`path` and `query` are decoded, header names are lower case; `arrived_ns`: when it was whole."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[bytes, bytes]
+    body: bytes
+    arrived_ns: int
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`headers` come on top of the content's type and length."""
+
+    status: int
+    body: bytes
+    content_type: str = JSON_TYPE
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReply:
+    """A reply of unknown length, made while it is read; each chunk is a few milliseconds of work at most."""
+
+    chunks: Iterable[bytes]
+    content_type: str
+
+
+def json_reply(content: Any, status: int = 200) -> Reply:
+    """A reply with `content` as JSON."""
+    return Reply(status, orjson.dumps(content))
+
+
+def render_stream(reply: StreamReply, *, closing: bool) -> Iterator[bytes]:
+    """The reply's bytes on the wire, chunk by chunk."""
+    ending = "Connection: close\r\n" if closing else ""
+    yield (
+        f"HTTP/1.1 200 OK\r\nContent-Type: {reply.content_type}\r\nTransfer-Encoding: chunked\r\n{ending}\r\n"
+    ).encode("latin-1")
+    for chunk in reply.chunks:
+        if chunk:
+            yield b"%x\r\n%b\r\n" % (len(chunk), chunk)
+    yield b"0\r\n\r\n"
+
+
+def render(reply: Reply, *, closing: bool = False) -> bytes:
+    """The reply's bytes on the wire; `closing` tells the peer that it is the connection's last."""
+    lines = [
+        f"HTTP/1.1 {reply.status} {_phrase(reply.status)}",
+        f"Content-Type: {reply.content_type}",
+        f"Content-Length: {len(reply.body)}",
+        *(f"{name}: {value}" for name, value in reply.headers),
+    ]
+    if closing:
+        lines.append("Connection: close")
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + reply.body
+
+
+def split_target(target: bytes) -> tuple[str, dict[str, str]]:
+    """Path and query of a request target; of a repeated query field the last counts.
+
+    Raises UnicodeDecodeError or ValueError for a target that is no text.
+    """
+    path, _, query = target.decode("ascii").partition("?")
+    fields = parse_qs(query, keep_blank_values=True, max_num_fields=100, errors="strict")
+    return unquote(path, errors="strict"), {name: values[-1] for name, values in fields.items()}
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Status"

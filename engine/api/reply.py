@@ -1,0 +1,154 @@
+"""Reads a complete reply of the service, whatever it holds, and names its outcome.
+
+Tolerant by law of the open points: fields may be missing, of another type, or beside fields nobody knows.
+What cannot be read is absent, and the classification decides on what remains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import orjson
+
+from engine.core.classify import classify
+from engine.core.outcome import Outcome
+
+BODY_BYTES_MAX = 64 * 1024  # a reply to one send is under 1 KiB
+DETAIL_CHARACTERS_MAX = 500  # enough for every documented detail; it is stored once a failure
+WAMID_CHARACTERS_MAX = 512  # the service's are about 60; it is a key of ours
+WAIT_S_MAX = 24 * 3600.0
+_INT4_MAX = 2**31 - 1
+_USAGE_HEADER = "x-business-use-case-usage"
+_HELD = "held_for_quality_assessment"  # open point
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a reply says: its error code and most informative text, the name of a message, a wait."""
+
+    code: int | None = None
+    detail: str = ""
+    wamid: str | None = None
+    wait_s: float | None = None
+    held: bool = False
+
+
+def outcome_of(status: int, headers: Mapping[str, str], body: bytes) -> Outcome:
+    """The outcome of a complete reply; never raises. `headers` compare names without case."""
+    wamid, held = _message(_content(body))
+    if wamid is not None:  # nearly every reply: nothing else of it is asked for
+        return classify(status, None, "", wamid, None, held=held)
+    reply = parse_reply(status, headers, body)
+    return classify(status, reply.code, reply.detail, reply.wamid, reply.wait_s, held=reply.held)
+
+
+def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
+    """What a reply says, as far as it can be read; never raises."""
+    content = _content(body)
+    wamid, held = _message(content)
+    if wamid is not None:
+        return Reply(wamid=wamid, held=held)
+    code, detail = _error(content)
+    return Reply(code, detail or _excerpt(body), None, _wait_s(headers) if status >= 400 else None)
+
+
+def _content(body: bytes) -> Any:
+    """What the JSON holds, or None."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def parse_error(body: bytes) -> tuple[int | None, str]:
+    """Code and most informative text of an error body, for calls other than sends."""
+    try:
+        code, detail = _error(orjson.loads(body))
+    except orjson.JSONDecodeError:
+        code, detail = None, ""
+    return code, detail or _excerpt(body)
+
+
+def _message(content: Any) -> tuple[str | None, bool]:
+    messages = content.get("messages") if isinstance(content, dict) else None
+    first = messages[0] if isinstance(messages, list) and messages else None
+    if not isinstance(first, dict):
+        return None, False
+    wamid = first.get("id")
+    usable = isinstance(wamid, str) and 0 < len(wamid) <= WAMID_CHARACTERS_MAX and "\x00" not in wamid
+    return (wamid if usable else None), first.get("message_status") == _HELD
+
+
+def _error(content: Any) -> tuple[int | None, str]:
+    error = content.get("error") if isinstance(content, dict) else None
+    if not isinstance(error, dict):
+        return None, _clean(error) if isinstance(error, str) else ""
+    data = error.get("error_data")
+    details = data.get("details") if isinstance(data, dict) else data
+    texts = (details, error.get("error_user_msg"), error.get("message"), error.get("error_user_title"))
+    detail = next((text for text in texts if isinstance(text, str) and text.strip()), "")
+    return _integer(error.get("code")), _clean(detail)
+
+
+def _integer(value: Any) -> int | None:
+    """A number of the interface, also where it comes as text or as 190.0; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() and abs(number) <= _INT4_MAX else None
+
+
+def _clean(text: str) -> str:
+    return text.replace("\x00", "").strip()[:DETAIL_CHARACTERS_MAX]
+
+
+def _excerpt(body: bytes) -> str:
+    return _clean(" ".join(body[:200].decode("utf-8", "replace").split()))
+
+
+def _wait_s(headers: Mapping[str, str]) -> float | None:
+    """The longer of `Retry-After` and the account's estimated time to regain access, in seconds."""
+    waits = [*_retry_after_s(headers), *_regain_s(headers.get(_USAGE_HEADER, ""))]
+    return min(max(waits), WAIT_S_MAX) if waits else None
+
+
+def _retry_after_s(headers: Mapping[str, str]) -> Iterable[float]:
+    text = headers.get("Retry-After", "").strip()
+    if text.isascii() and text.isdecimal():
+        yield float(text[:9])
+    elif text:
+        until = _date(text)
+        # The server's own clock, where it shows it, so that a wrong one of ours does no harm.
+        now = _date(headers.get("Date", "")) or datetime.now(UTC)
+        if until is not None and until > now:
+            yield (until - now).total_seconds()
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return date if date.tzinfo is not None else date.replace(tzinfo=UTC)
+
+
+def _regain_s(text: str) -> Iterable[float]:
+    """`{"<account>": [{"estimated_time_to_regain_access": minutes, ...}, ...]}` (open point)."""
+    try:
+        usage = orjson.loads(text) if text else None
+    except orjson.JSONDecodeError:
+        return
+    for entries in usage.values() if isinstance(usage, dict) else ():
+        for entry in entries if isinstance(entries, list) else ():
+            minutes = (
+                _integer(entry.get("estimated_time_to_regain_access")) if isinstance(entry, dict) else None
+            )
+            if minutes is not None and minutes > 0:
+                yield minutes * 60.0

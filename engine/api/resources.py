@@ -1,0 +1,257 @@
+"""What the service manages and we read: message templates and phone numbers.
+
+Shapes: open point; every field but an identifier may be absent. The interface allows 200 management calls an
+hour for one app and account; half of that may come at once and the rest trickles, so that no hour sees more.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import orjson
+from aiolimiter import AsyncLimiter
+
+from engine.api.reply import parse_error
+from engine.api.session import API_VERSION, CONNECT_S_MAX
+from engine.core.classify import classify
+from engine.core.outcome import Rejected, Scope, Throttled, Transient
+from engine.errors import AuthenticationError, ConfigurationError, ServiceError, TryLater, Unreachable
+
+CALLS_PER_HOUR = 200
+PAGE_SIZE = 100
+PAGES_MAX = 50  # 5,000 templates; an account may hold 250 to 6,000, and a loop of cursors must end
+PAGE_BYTES_MAX = 8 * 1024 * 1024
+CALL_S_MAX = 30.0
+
+_NUMBER_FIELDS = "id,display_phone_number,verified_name,quality_rating,messaging_limit_tier,status,throughput"
+_TEMPLATE_FIELDS = "id,name,language,status,category,components,parameter_format"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateRecord:
+    """A template as the service lists it. Name and language are its key."""
+
+    name: str
+    language: str
+    status: str
+    category: str
+    components: list[dict[str, Any]]
+    parameter_format: str
+    template_id: str
+
+    def definition(self) -> dict[str, Any]:
+        """What `engine.core.message.compile_template` takes."""
+        return {
+            "name": self.name,
+            "language": self.language,
+            "components": self.components,
+            "parameter_format": self.parameter_format,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRecord:
+    """A phone number as the service lists it. Texts are empty where it tells nothing."""
+
+    phone_number_id: str
+    display_phone_number: str
+    verified_name: str
+    quality_rating: str
+    messaging_limit_tier: str
+    status: str
+    throughput_level: str
+
+
+class ManagementClient:
+    """Reads the account's resources. Use as `async with`, or close it."""
+
+    def __init__(
+        self,
+        base_url: str,
+        token: str,
+        *,
+        api_version: str = API_VERSION,
+        budget: AsyncLimiter | None = None,
+        tls: ssl.SSLContext | None = None,
+        call_s: float = CALL_S_MAX,
+    ) -> None:
+        """Needs a running loop. `budget` may be shared by the clients of one account in this process."""
+        self._base_url = base_url
+        self._root = f"{base_url.rstrip('/')}/{api_version}"
+        self._budget = budget if budget is not None else AsyncLimiter(CALLS_PER_HOUR / 2, 3600)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=4, ssl=tls if tls is not None else True),
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=aiohttp.ClientTimeout(total=call_s, connect=CONNECT_S_MAX),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+
+    async def __aenter__(self) -> ManagementClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    async def templates(
+        self, waba_id: str, *, name: str | None = None, language: str | None = None
+    ) -> list[TemplateRecord]:
+        """All templates of an account, or those of one name and language."""
+        query = {"fields": _TEMPLATE_FIELDS}
+        if name is not None:
+            query["name"] = name
+        if language is not None:
+            query["language"] = language
+        entries = self._pages(f"{waba_id}/message_templates", query)
+        records = [_template(entry) async for entry in entries if entry.get("name") and entry.get("language")]
+        # A service may take the filters for hints: `name` may find others that contain it.
+        return [
+            record
+            for record in records
+            if name in (None, record.name) and language in (None, record.language)
+        ]
+
+    async def phone_numbers(self, waba_id: str) -> list[NumberRecord]:
+        """All numbers of an account."""
+        entries = self._pages(f"{waba_id}/phone_numbers", {"fields": _NUMBER_FIELDS})
+        return [_number(entry) async for entry in entries if entry.get("id")]
+
+    async def get(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+        """One GET within the budget: the JSON object it answers with.
+
+        TryLater when the hour's calls are spent here or there; AuthenticationError, Unreachable,
+        ConfigurationError (no such thing) and ServiceError say what else went wrong.
+        """
+        if not self._budget.has_capacity():
+            raise TryLater(
+                f"the {CALLS_PER_HOUR} management calls of this hour are spent", remedy="wait some minutes"
+            )
+        await self._budget.acquire()
+        try:
+            async with self._session.get(
+                f"{self._root}/{path}", params=query, allow_redirects=False
+            ) as response:
+                body = await _read(response, path)
+        except (aiohttp.ClientError, TimeoutError, OSError) as problem:
+            reason = str(problem) or type(problem).__name__
+            raise Unreachable(
+                f"the service did not answer: {reason}", where=self._base_url, remedy="check the base address"
+            ) from problem
+        if response.status != 200:
+            raise self._error(response.status, body, path)
+        return self._object(body, path)
+
+    async def _pages(self, path: str, query: Mapping[str, str]) -> AsyncIterator[dict[str, Any]]:
+        asked = {**query, "limit": str(PAGE_SIZE)}
+        for _ in range(PAGES_MAX):
+            page = await self.get(path, asked)
+            entries = _entries(page)
+            for entry in entries:
+                yield entry
+            after = _cursor(page)
+            last = len(entries) < PAGE_SIZE and not _names_next(page)
+            if last or not entries or after is None or after == asked.get("after"):
+                return
+            asked["after"] = after
+        raise ServiceError(f"more than {PAGES_MAX} pages of {PAGE_SIZE}", where=path)
+
+    def _object(self, body: bytes, path: str) -> dict[str, Any]:
+        try:
+            content = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            content = None
+        if not isinstance(content, dict):
+            raise ServiceError(
+                "the answer is not a JSON object",
+                where=f"{self._base_url}, {path}",
+                remedy="check the base address",
+            )
+        return content
+
+    def _error(self, status: int, body: bytes, path: str) -> Exception:
+        code, detail = parse_error(body)
+        where = f"{path}, HTTP {status}" + (f", code {code}" if code is not None else "")
+        outcome = classify(status, code, detail, None, None)
+        if status == 401 or (isinstance(outcome, Rejected) and outcome.scope is Scope.ACCOUNT):
+            return AuthenticationError(
+                detail or "the service refused the token",
+                where=where,
+                remedy="check the access token and its permissions",
+            )
+        if isinstance(outcome, Throttled | Transient) or status >= 500:
+            return TryLater(
+                detail or "the service asks to come back", where=where, remedy="try again in some minutes"
+            )
+        if status == 404 or code == 100:
+            return ConfigurationError(detail or "no such thing", where=where, remedy="check the account's id")
+        return ServiceError(detail or "the service refused the call", code=code, where=where)
+
+
+async def _read(response: aiohttp.ClientResponse, path: str) -> bytes:
+    """The whole body; ServiceError where it is longer than PAGE_BYTES_MAX."""
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in response.content.iter_any():
+        size += len(chunk)
+        if size > PAGE_BYTES_MAX:
+            response.close()
+            raise ServiceError(f"the answer is longer than {PAGE_BYTES_MAX} bytes", where=path)
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _entries(page: Mapping[str, Any]) -> list[dict[str, Any]]:
+    data = page.get("data")
+    return [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
+
+
+def _names_next(page: Mapping[str, Any]) -> bool:
+    paging = page.get("paging")
+    return isinstance(paging, dict) and bool(paging.get("next"))
+
+
+def _cursor(page: Mapping[str, Any]) -> str | None:
+    """Where the next page begins, `paging.cursors.after`."""
+    paging = page.get("paging")
+    cursors = paging.get("cursors") if isinstance(paging, dict) else None
+    after = cursors.get("after") if isinstance(cursors, dict) else None
+    return after if isinstance(after, str) and after else None
+
+
+def _template(entry: Mapping[str, Any]) -> TemplateRecord:
+    components = entry.get("components")
+    return TemplateRecord(
+        name=_text(entry, "name"),
+        language=_text(entry, "language"),
+        status=_text(entry, "status"),
+        category=_text(entry, "category"),
+        components=[part for part in components if isinstance(part, dict)]
+        if isinstance(components, list)
+        else [],
+        parameter_format=_text(entry, "parameter_format") or "POSITIONAL",
+        template_id=_text(entry, "id"),
+    )
+
+
+def _number(entry: Mapping[str, Any]) -> NumberRecord:
+    throughput = entry.get("throughput")
+    return NumberRecord(
+        phone_number_id=_text(entry, "id"),
+        display_phone_number=_text(entry, "display_phone_number"),
+        verified_name=_text(entry, "verified_name"),
+        quality_rating=_text(entry, "quality_rating") or "UNKNOWN",
+        messaging_limit_tier=_text(entry, "messaging_limit_tier"),
+        status=_text(entry, "status"),
+        throughput_level=_text(throughput, "level") if isinstance(throughput, dict) else "",
+    )
+
+
+def _text(entry: Mapping[str, Any], name: str) -> str:
+    value = entry.get(name)
+    return "" if value is None else str(value)

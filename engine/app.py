@@ -1,0 +1,82 @@
+"""Puts a sending process together: settings in, parts wired, one worker run."""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from engine.api.lanes import LaneTransport
+from engine.api.resources import ManagementClient
+from engine.api.session import SessionTransport
+from engine.api.transport import Transport
+from engine.breaker import Breaker
+from engine.campaign_board import CampaignBoard
+from engine.number_sync import sync_numbers
+from engine.settings import ServiceSettings
+from engine.shared import Shared
+from engine.sink import Sink
+from engine.store.database import Pool
+from engine.store.installation import identify
+from engine.worker import RunEnd, Worker
+
+# Connections follow the lanes, which are bounded number by number; this only bounds a process with many.
+CONNECTIONS_MAX = 10_000
+
+log = structlog.get_logger(__name__)
+
+
+async def run_numbers(
+    pool: Pool,
+    service: ServiceSettings,
+    *,
+    phone_number_ids: Sequence[str],
+    campaign_id: int | None,
+    stop: asyncio.Event,
+) -> RunEnd:
+    """Send through these numbers until `stop` is set, or until the one campaign runs no more.
+
+    `campaign_id` None: every running campaign of these numbers. Raises TryLater (NumberHeld) where a number
+    of the one campaign is owned by another living process, and ConfigurationError for an unknown number.
+    """
+    async with pool.acquire() as connection:
+        installation = await identify(connection)
+    shared = Shared(
+        pool=pool,
+        service=service,
+        installation=installation,
+        board=CampaignBoard(service.product, campaign_id),
+        sink=Sink(pool),
+        breaker=Breaker(),
+    )
+    transport = _transport(service)
+
+    async def refresh() -> None:
+        await _refresh_numbers(pool, service)
+
+    try:
+        return await Worker(shared, transport, phone_number_ids, campaign_id, refresh).run(stop)
+    finally:
+        await transport.close()
+
+
+def _transport(service: ServiceSettings) -> Transport:
+    build = LaneTransport if service.transport == "lanes" else SessionTransport
+    return build(
+        service.base_url,
+        service.access_token.get_secret_value(),
+        api_version=service.api_version,
+        connections=CONNECTIONS_MAX,
+    )
+
+
+async def _refresh_numbers(pool: Pool, service: ServiceSettings) -> None:
+    if service.waba_id is None:
+        log.warning("numbers_not_read", problem="DRUMBEAT_WABA_ID is not set")
+        return
+    client = ManagementClient(
+        service.base_url, service.access_token.get_secret_value(), api_version=service.api_version
+    )
+    try:
+        await sync_numbers(pool, client, service.waba_id)
+    finally:
+        await client.close()

@@ -1,0 +1,162 @@
+"""What this process knows of the running campaigns, refreshed a few times a second: who may send now."""
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import asyncpg
+import structlog
+
+from engine.core.guard import DailyWindow, Defer, check_window
+from engine.core.message import CompiledTemplate, Media, compile_template
+from engine.core.states import CampaignEvent
+from engine.errors import ConfigurationError
+from engine.flow import RunningCampaign
+from engine.store.campaign_states import apply_if_allowed
+from engine.store.database import Connection
+from engine.store.queries import queries
+
+# One refused recipient is a recipient; this many in a row, with none accepted between, is the campaign.
+SYSTEMATIC_REJECTIONS_MAX = 20
+# Campaigns kept in mind; those that ended longest ago leave first.
+KNOWN_MAX = 200
+UNCLOSED_PERIOD_S = 60.0  # of a look at every campaign that ended
+
+WAITING = "waiting: "  # begins the reason of a running campaign that does not send right now
+
+log = structlog.get_logger(__name__)
+
+
+class CampaignBoard:
+    """The running campaigns, or only the one with `campaign_id`.
+
+    Read by all flows, refreshed by the worker. A campaign that stops running stays known for a while: what is
+    claimed of it is still to be sent.
+    """
+
+    def __init__(self, product: str, campaign_id: int | None) -> None:
+        self._product = product
+        self._only = campaign_id
+        self._known: dict[int, RunningCampaign] = {}
+        self._running: set[int] = set()
+        self.to_close: dict[int, str] = {}  # campaigns that ended early, and why: their ranges are open
+        self._look_for_unclosed_s = 0.0
+
+    def __getitem__(self, campaign_id: int) -> RunningCampaign:
+        return self._known[campaign_id]
+
+    @property
+    def running(self) -> list[int]:
+        return sorted(self._running)
+
+    def sends(self, campaign_id: int) -> bool:
+        """Whether recipients of the campaign may be claimed at this moment."""
+        return campaign_id in self._running and self._known[campaign_id].sending
+
+    def sending_with(self, phone_number_id: str) -> list[int]:
+        """The campaigns that may send through a number at this moment."""
+        return [
+            campaign_id
+            for campaign_id in self.running
+            if self.sends(campaign_id) and phone_number_id in self._known[campaign_id].phone_number_ids
+        ]
+
+    def stop(self, campaign_id: int) -> None:
+        """Claim nothing more from a campaign, at once: its state in the database follows."""
+        if campaign := self._known.get(campaign_id):
+            campaign.sending = False
+            campaign.stopped = True
+
+    async def refresh(self, connection: Connection) -> None:
+        """Read the states anew; starts what is due and expires what is overdue."""
+        sql = queries("board")
+        for row in await connection.fetch(sql["startable"], self._only):
+            await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.START, "")
+        for row in await connection.fetch(sql["overdue"], self._only):
+            await self._expire(connection, row["campaign_id"])
+        await self._close_interrupted(connection)
+        rows = await connection.fetch(sql["running"], self._only)
+        for row in rows:
+            await self._look_at(connection, row)
+        self._running.intersection_update(row["campaign_id"] for row in rows)
+        self._forget_ended()
+
+    async def _look_at(self, connection: Connection, row: asyncpg.Record) -> None:
+        campaign_id = row["campaign_id"]
+        campaign = self._known.get(campaign_id) or await self._read(connection, row)
+        if campaign is None:
+            return
+        self._known[campaign_id] = campaign
+        if campaign_id not in self._running:  # new, or resumed by a person
+            self._running.add(campaign_id)
+            campaign.stopped = False
+            campaign.systematic_rejections = 0
+        await self._look_at_window(connection, campaign)
+
+    def _forget_ended(self) -> None:
+        for campaign_id in list(self._known)[: max(0, len(self._known) - KNOWN_MAX)]:
+            if campaign_id not in self._running:
+                del self._known[campaign_id]
+
+    async def _expire(self, connection: Connection, campaign_id: int) -> None:
+        if (
+            await apply_if_allowed(connection, campaign_id, CampaignEvent.EXPIRE, "its time is over")
+            is not None
+        ):
+            log.warning("campaign_expired", campaign_id=campaign_id)
+        self.to_close[campaign_id] = "expired"
+
+    async def _close_interrupted(self, connection: Connection) -> None:
+        """Finish the end of campaigns whose cancel or expiry was killed half-way; looked for now and then."""
+        if time.monotonic() < self._look_for_unclosed_s:
+            return
+        for row in await connection.fetch(queries("board")["unclosed"], self._only):
+            self.to_close[row["campaign_id"]] = row["state"]
+        self._look_for_unclosed_s = time.monotonic() + UNCLOSED_PERIOD_S
+
+    async def _read(self, connection: Connection, row: asyncpg.Record) -> RunningCampaign | None:
+        """A campaign that cannot be read is paused: it must not stop the others."""
+        try:
+            return _running_campaign(row, self._product)
+        except (ConfigurationError, ValueError, KeyError, TypeError) as error:
+            reason = str(error) if isinstance(error, ConfigurationError) else f"it cannot be read: {error!r}"
+            await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason)
+            return None
+
+    async def _look_at_window(self, connection: Connection, campaign: RunningCampaign) -> None:
+        verdict = (
+            check_window(datetime.now(UTC), campaign.window, campaign.time_zone) if campaign.window else None
+        )
+        reason = f"{WAITING}{verdict.reason}" if isinstance(verdict, Defer) else ""
+        campaign.sending = not reason and not campaign.stopped
+        if reason != campaign.waiting:
+            campaign.waiting = reason
+            await connection.execute(queries("campaigns")["set_reason"], campaign.campaign_id, reason)
+
+
+def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
+    return RunningCampaign(
+        row["campaign_id"],
+        row["name"],
+        _compiled(row["template"], product),
+        tuple(row["phone_number_ids"]),
+        row["expires_at"],
+        _window(row),
+        ZoneInfo(row["time_zone"]),
+        waiting=row["reason"] if row["reason"].startswith(WAITING) else "",
+    )
+
+
+def _compiled(template: dict[str, Any], product: str) -> CompiledTemplate:
+    """The frozen template as the service listed it, with the key under which it was chosen, and its media."""
+    definition = {**template["definition"], "name": template["name"], "language": template["language"]}
+    media = template.get("header_media")
+    return compile_template(definition, product, header_media=Media(**media) if media else None)
+
+
+def _window(row: asyncpg.Record) -> DailyWindow | None:
+    if row["window_opens"] is None:
+        return None
+    closes = f"{row['window_closes']:%H:%M}"
+    return DailyWindow.parse(f"{row['window_opens']:%H:%M}-{'24:00' if closes == '00:00' else closes}")

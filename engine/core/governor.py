@@ -1,0 +1,151 @@
+"""Raises and lowers the rate of one number between a floor and its limit, by the throttles that come back.
+
+Law: one decision a second, not one an error. A lone throttle costs 0.7 % for a moment; many at once mean that
+the service takes less than we believe, and the rate falls to what it took. It climbs back on a cubic: fast
+while far below the last rate that failed, slow near it, faster again beyond. Five minutes of throttles at the
+floor are a quota, not a pace. Times are integers, nanoseconds of one monotonic clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import cbrt
+
+from engine.core.bucket import HEADROOM, SECOND_NS
+
+WINDOW_NS = SECOND_NS
+# A slow number's window is longer, until it spans so many writes: one of two tells nothing.
+WINDOW_WRITES_MIN = 5
+# The service remembers a second of the old rate: its throttles right after a cut are not the new rate's.
+SETTLE_NS = SECOND_NS
+# What a cut leaves below the rate that the service took: the same headroom as below a known limit.
+BACKOFF = HEADROOM
+# Throttles of a window that may be chance, as a share of its writes: a stall of 20 ms on either side squeezes
+# so much of a second. Seen on two shared cores: 11 in one window, none in the next ten seconds.
+CHANCE_SHARE = 0.02
+# After so long without a throttle the next one may be chance again.
+CALM_NS = 10 * SECOND_NS
+# Share of the limit regained per second cubed: from 80 % back to the full rate in about half a minute.
+CLIMB_PER_S3 = 1.5e-5
+FLOOR_SHARE = 0.01
+FLOOR_PER_S = 0.2  # below it five minutes would hold too few throttles to tell a quota by
+QUOTA_AFTER_S = 300.0  # protocol: five minutes at the floor
+QUOTA_SUSPENSION_S = 3600.0  # a moving day frees its first places within hours; one probe an hour is cheap
+HINT_S_MAX = 24 * 3600.0  # no word of the service stops a number for longer than its longest window
+
+
+@dataclass(frozen=True, slots=True)
+class Suspend:
+    """The number is to rest: the service throttled it at the floor rate for five minutes."""
+
+    until_ns: int
+    reason: str
+
+
+class Governor:
+    """The rate of one number, from its limit and its throttles.
+
+    Call `throttled` for each reply and `decide` a few times a second; `rate_per_s` is what to pace at.
+    """
+
+    def __init__(self, limit_per_s: float, now_ns: int) -> None:
+        self.hold_until_ns = now_ns
+        self._limit_per_s = limit_per_s
+        self._ceiling = self._base = 1.0  # factors of the full rate
+        self._changed_ns = now_ns
+        self._window_ns: int | None = None
+        self._window_throttles = 0
+        self._throttled_ns: int | None = None
+        self._starving_ns: int | None = None
+
+    @property
+    def floor_per_s(self) -> float:
+        return min(self._full_per_s, max(self._full_per_s * FLOOR_SHARE, FLOOR_PER_S))
+
+    def rate_per_s(self, now_ns: int) -> float:
+        """The rate at this moment, between the floor and the limit's headroom."""
+        return max(self.floor_per_s, self._full_per_s * self._factor(now_ns))
+
+    def set_limit(self, limit_per_s: float, now_ns: int) -> None:
+        """A new limit by the service or by hand: what was learnt under the old one is forgotten."""
+        self._limit_per_s = limit_per_s
+        self._restart(1.0, now_ns)
+
+    def resume(self, now_ns: int) -> None:
+        """Back from a suspension: start at the floor and climb."""
+        self._restart(self.floor_per_s / self._full_per_s, now_ns)
+
+    def throttled(self, now_ns: int, written_ns: int, wait_s: float | None = None) -> None:
+        """A throttled reply to a request written at `written_ns`; `wait_s` is the service's own hint.
+
+        Requests written before the last cut, or while the service still counts such requests, tell about the
+        rate before it, which is settled already.
+        """
+        if wait_s is not None and wait_s > 0:
+            self.hold_until_ns = max(self.hold_until_ns, now_ns + int(min(wait_s, HINT_S_MAX) * SECOND_NS))
+        if self._window_over(now_ns):
+            self._cut(now_ns)
+        if self._throttled_ns is not None and written_ns < self._throttled_ns + SETTLE_NS:
+            return
+        if self._window_ns is None:
+            self._window_ns = now_ns
+        self._window_throttles += 1
+
+    def decide(self, now_ns: int) -> Suspend | None:
+        """Close the window if its second has passed, and cut the rate by what it saw."""
+        if self._window_over(now_ns):
+            self._cut(now_ns)
+        elif self._window_ns is None and self._calm(now_ns):
+            self._starving_ns = None
+        if self._starving_ns is None or now_ns - self._starving_ns < QUOTA_AFTER_S * SECOND_NS:
+            return None
+        self._starving_ns = None
+        until_ns = max(self.hold_until_ns, now_ns + int(QUOTA_SUSPENSION_S * SECOND_NS))
+        return Suspend(until_ns, f"throttled for {QUOTA_AFTER_S / 60:.0f} minutes at {self.floor_per_s:g}/s")
+
+    @property
+    def _full_per_s(self) -> float:
+        return self._limit_per_s * HEADROOM
+
+    def _factor(self, now_ns: int) -> float:
+        """The cubic through the last cut: from `_base`, flat at `_ceiling`, then beyond it, at most 1.
+
+        It stands still while a window counts: nobody climbs into throttles.
+        """
+        reached_ns = now_ns if self._window_ns is None else self._window_ns
+        elapsed_s = (reached_ns - self._changed_ns) / SECOND_NS
+        plateau_s = cbrt((self._ceiling - self._base) / CLIMB_PER_S3)
+        return min(1.0, self._ceiling + CLIMB_PER_S3 * (elapsed_s - plateau_s) ** 3)
+
+    def _window_over(self, now_ns: int) -> bool:
+        return self._window_ns is not None and now_ns - self._window_ns >= self._window_length_ns(now_ns)
+
+    def _window_length_ns(self, now_ns: int) -> int:
+        return max(WINDOW_NS, int(WINDOW_WRITES_MIN / self.rate_per_s(now_ns) * SECOND_NS))
+
+    def _cut(self, now_ns: int) -> None:
+        rate_per_s = self.rate_per_s(now_ns)
+        lost = self._window_throttles
+        by_chance = self._calm(now_ns) and lost <= max(1.0, CHANCE_SHARE * rate_per_s)
+        lost_per_s = lost * SECOND_NS / self._window_length_ns(now_ns)
+        taken_per_s = rate_per_s if by_chance else max(0.0, rate_per_s - lost_per_s)
+        floor = self.floor_per_s / self._full_per_s
+        self._ceiling = max(floor, taken_per_s / self._full_per_s)
+        self._base = max(floor, self._ceiling * BACKOFF)
+        self._changed_ns = self._throttled_ns = now_ns
+        self._window_ns, self._window_throttles = None, 0
+        if self._base > floor:
+            self._starving_ns = None
+        elif self._starving_ns is None:
+            self._starving_ns = now_ns
+
+    def _calm(self, now_ns: int) -> bool:
+        """Whether the last cut is so long ago that many requests have passed since."""
+        calm_ns = max(CALM_NS, 2 * self._window_length_ns(now_ns))
+        return self._throttled_ns is None or now_ns - self._throttled_ns > calm_ns
+
+    def _restart(self, factor: float, now_ns: int) -> None:
+        self._ceiling = self._base = factor
+        self._changed_ns = now_ns
+        self._window_ns, self._window_throttles = None, 0
+        self._throttled_ns = self._starving_ns = None

@@ -1,0 +1,219 @@
+"""A template, compiled once for a campaign so that one message costs a join of ready pieces.
+
+The order of the placeholders is the order of `--param`: header text, body, URL buttons; by number within a
+text of a POSITIONAL template, by first appearance in a NAMED one. Shapes of components: open point.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii
+from typing import Any
+
+from engine.errors import ConfigurationError
+
+VARIABLE_CHARACTERS_MAX = 1024  # the body of a template holds no more
+
+_PLACEHOLDER = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+_SUSPECT = re.compile(r"[\n\r\v\f\x85\u2028\u2029]|\t|\x00| {5}")
+_REASON_OF_SUSPECT = {"\t": "tab", "\x00": "control", "     ": "spaces"}
+_MEDIA_FORMATS = frozenset({"IMAGE", "VIDEO", "DOCUMENT"})
+# Buttons whose parameters the interface does not show: sending without them would fail every recipient.
+_BUTTONS_UNSUPPORTED = frozenset({"COPY_CODE", "OTP", "CATALOG", "MPM"})
+
+# Stand in for the values while the body is serialised once; no definition can hold them, since both carry a
+# character that JSON text from the service never brings unescaped into ours.
+_MARK = "\x00value\x00"
+_MARK_ESCAPED = json.dumps(_MARK)
+
+
+class UnusableTemplate(ConfigurationError):
+    """A template that cannot be sent as it is defined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """The media of a header, one for a whole campaign: an uploaded `media_id` or an HTTPS `link`."""
+
+    media_id: str | None = None
+    link: str | None = None
+    filename: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A hole of the template: `component` is header, body or button; `name` its number or name."""
+
+    component: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledTemplate:
+    """A template ready to be filled. Made by `compile_template`."""
+
+    name: str
+    language: str
+    placeholders: tuple[Placeholder, ...]
+    skeleton: tuple[str, ...]
+    escape: Callable[[str], str]
+
+    @property
+    def placeholder_count(self) -> int:
+        return len(self.placeholders)
+
+    def payload(self, to: int | str, variables: Sequence[str], tag: str | None) -> bytes:
+        """The JSON body of one send; `to` in digits, `tag` None for services without opaque data.
+
+        ValueError where the number of variables is not that of the placeholders (else error 132012).
+        """
+        if len(variables) != len(self.placeholders):
+            raise ValueError(f"{len(self.placeholders)} variables wanted, {len(variables)} given")
+        pieces = list(self.skeleton)
+        pieces[1] = str(to)
+        pieces[3:-1:2] = map(self.escape, variables)
+        pieces[-1] = "}" if tag is None else f',"biz_opaque_callback_data":"{tag}"}}'
+        return "".join(pieces).encode("utf-8")
+
+
+def compile_template(
+    definition: Mapping[str, Any],
+    product: str,
+    *,
+    header_media: Media | None = None,
+    escape: Callable[[str], str] = encode_basestring_ascii,
+) -> CompiledTemplate:
+    """Compile a template as the service lists it: name, language, components, parameter_format.
+
+    `escape` turns a text into a JSON string with its quotes. UnusableTemplate names what cannot be sent.
+    """
+    name, language = str(definition.get("name", "")), str(definition.get("language", ""))
+    where = f"template {name}, language {language}"
+    named = str(definition.get("parameter_format") or "POSITIONAL").upper() == "NAMED"
+    reader = _Reader(where, named, header_media)
+    for component in definition.get("components") or ():
+        reader.read(component)
+    template: dict[str, Any] = {"name": name, "language": {"code": language}}
+    if components := reader.components():
+        template["components"] = components
+    skeleton = _skeleton(product, template)
+    return CompiledTemplate(name, language, tuple(reader.placeholders()), skeleton, escape)
+
+
+def check_variable(value: str) -> str | None:
+    """Why the service would refuse a variable, or None: empty, newline, tab, control, spaces, too_long."""
+    if not value or value.isspace():
+        return "empty"
+    if len(value) > VARIABLE_CHARACTERS_MAX:
+        return "too_long"
+    suspect = _SUSPECT.search(value)
+    return None if suspect is None else _REASON_OF_SUSPECT.get(suspect.group(), "newline")
+
+
+def _skeleton(product: str, template: dict[str, Any]) -> tuple[str, ...]:
+    """Alternating constant and value: constant, to, constant, variable, ..., constant, tail with the tag."""
+    body = {
+        "messaging_product": product,
+        "recipient_type": "individual",
+        "to": "\x00to\x00",
+        "type": "template",
+        "template": template,
+    }
+    before, after = json.dumps(body, separators=(",", ":"))[:-1].split("\\u0000to\\u0000")
+    pieces = [before, ""]
+    for constant in after.split(_MARK_ESCAPED):
+        pieces += [constant, ""]
+    return tuple(pieces)
+
+
+class _Reader:
+    """Collects the send components of a definition, each in its place whatever order the service lists."""
+
+    def __init__(self, where: str, named: bool, header_media: Media | None) -> None:
+        self._where = where
+        self._named = named
+        self._header_media = header_media
+        self._header: list[dict[str, Any]] = []
+        self._body: list[dict[str, Any]] = []
+        self._buttons: list[dict[str, Any]] = []
+        self._holes: dict[str, list[Placeholder]] = {"header": [], "body": [], "button": []}
+
+    def components(self) -> list[dict[str, Any]]:
+        return self._header + self._body + self._buttons
+
+    def placeholders(self) -> list[Placeholder]:
+        return self._holes["header"] + self._holes["body"] + self._holes["button"]
+
+    def read(self, component: Mapping[str, Any]) -> None:
+        kind = str(component.get("type", "")).upper()
+        if kind == "HEADER":
+            self._read_header(component)
+        elif kind == "BODY":
+            if parameters := self._text_parameters("body", str(component.get("text") or "")):
+                self._body.append({"type": "body", "parameters": parameters})
+        elif kind == "BUTTONS":
+            for index, button in enumerate(component.get("buttons") or ()):
+                self._read_button(index, button)
+
+    def _read_header(self, component: Mapping[str, Any]) -> None:
+        form = str(component.get("format") or "TEXT").upper()
+        if form in _MEDIA_FORMATS:
+            parameters = [self._media_parameter(form.lower())]
+        elif form == "TEXT":
+            parameters = self._text_parameters("header", str(component.get("text") or ""))
+        else:
+            raise UnusableTemplate(f"a header of format {form} cannot be sent", where=self._where)
+        if parameters:
+            self._header.append({"type": "header", "parameters": parameters})
+
+    def _media_parameter(self, kind: str) -> dict[str, Any]:
+        media = self._header_media
+        if media is None or (media.media_id is None) == (media.link is None):
+            raise UnusableTemplate(
+                f"the header needs one {kind}, by media id or by link",
+                where=self._where,
+                remedy="name it for the campaign",
+            )
+        source: dict[str, str] = {"id": media.media_id} if media.media_id else {"link": str(media.link)}
+        if kind == "document" and media.filename:
+            source["filename"] = media.filename
+        return {"type": kind, kind: source}
+
+    def _read_button(self, index: int, button: Mapping[str, Any]) -> None:
+        kind = str(button.get("type", "")).upper()
+        if kind in _BUTTONS_UNSUPPORTED:
+            raise UnusableTemplate(f"a button of type {kind} cannot be sent", where=self._where)
+        names = _names_in(str(button.get("url") or "")) if kind == "URL" else []
+        if len(names) > 1:
+            raise UnusableTemplate(
+                f"button {index} has {len(names)} placeholders, one is allowed", where=self._where
+            )
+        if names:
+            self._holes["button"].append(Placeholder("button", names[0]))
+            parameters = [{"type": "text", "text": _MARK}]
+            self._buttons.append(
+                {"type": "button", "sub_type": "url", "index": str(index), "parameters": parameters}
+            )
+
+    def _text_parameters(self, component: str, text: str) -> list[dict[str, Any]]:
+        names = _names_in(text) if self._named else self._numbers_in(component, text)
+        self._holes[component] += [Placeholder(component, name) for name in names]
+        if self._named:
+            return [{"type": "text", "parameter_name": name, "text": _MARK} for name in names]
+        return [{"type": "text", "text": _MARK} for _ in names]
+
+    def _numbers_in(self, component: str, text: str) -> list[str]:
+        names = sorted(_names_in(text), key=lambda name: (len(name), name))
+        if names != [str(number) for number in range(1, len(names) + 1)]:
+            raise UnusableTemplate(
+                f"the placeholders of the {component} are {', '.join(names)}, not 1 to {len(names)}",
+                where=self._where,
+            )
+        return names
+
+
+def _names_in(text: str) -> list[str]:
+    return list(dict.fromkeys(_PLACEHOLDER.findall(text)))

@@ -1,0 +1,137 @@
+"""What an outcome does to its recipient: done, in doubt, failed, or another try after a wait.
+
+Law: throttles by number or account and requests never written spend no budget; transient failures have
+five tries; pair throttles wait five times and fail at the sixth (protocol: 1, 4, 16, 64, 256 s). The lengths
+of the waits belong to `engine.backoff`; here stands only which wait, and how often it was asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
+
+TRANSIENT_TRIES_MAX = 5
+PAIR_WAITS_MAX = 5
+
+
+class Wait(StrEnum):
+    """Why a recipient waits, and so how long. NONE: as soon as its number, account or campaign goes on."""
+
+    NONE = "none"
+    NUMBER = "number"
+    ACCOUNT = "account"
+    PAIR = "pair"
+    TRANSIENT = "transient"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the earlier tries of a recipient spent, by kind. Counts before the present outcome."""
+
+    pair_throttles: int = 0
+    transient_failures: int = 0
+    unreachable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Accepted under this wamid."""
+
+    wamid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """May have been accepted: no further try but by the campaign's policy or a person's word."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Not accepted and not tried again. `name`: the code as text, or `http_<status>`."""
+
+    name: str
+    detail: str
+    suppress: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Defer:
+    """Certainly not accepted; another try follows. `attempt` counts waits of this kind from 1.
+
+    `hint_s` is the service's own word, a lower bound of the wait. `spent` goes with the stored row.
+    """
+
+    wait: Wait
+    attempt: int
+    reason: str
+    hint_s: float | None
+    spent: Budget
+
+
+Decision = Settled | Doubt | Fail | Defer
+
+
+def decide(outcome: Outcome, spent: Budget) -> Decision:
+    """The decision on one outcome, from what the earlier tries spent."""
+    match outcome:
+        case Accepted(wamid=wamid):
+            return Settled(wamid)
+        case Unknown(reason=reason):
+            return Doubt(reason)
+        case Throttled():
+            return _after_throttle(outcome, spent)
+        case Transient():
+            return _after_transient(outcome, spent)
+        case Rejected():
+            return _after_rejection(outcome, spent)
+        case NotSent():
+            return _after_not_sent(outcome, spent)
+        case _:
+            assert_never(outcome)
+
+
+def _after_throttle(outcome: Throttled, spent: Budget) -> Decision:
+    name = _name(outcome.code, "throttled")
+    if outcome.scope is not Scope.PAIR:
+        wait = Wait.ACCOUNT if outcome.scope is Scope.ACCOUNT else Wait.NUMBER
+        return Defer(wait, 1, name, outcome.wait_s, spent)
+    throttles = spent.pair_throttles + 1
+    if throttles > PAIR_WAITS_MAX:
+        return Fail(name, outcome.detail)
+    counted = Budget(throttles, spent.transient_failures, spent.unreachable)
+    return Defer(Wait.PAIR, throttles, name, outcome.wait_s, counted)
+
+
+def _after_transient(outcome: Transient, spent: Budget) -> Decision:
+    name = _name(outcome.code, "transient")
+    failures = spent.transient_failures + 1
+    if failures >= TRANSIENT_TRIES_MAX:
+        return Fail(name, outcome.detail)
+    return Defer(
+        Wait.TRANSIENT, failures, name, None, Budget(spent.pair_throttles, failures, spent.unreachable)
+    )
+
+
+def _after_rejection(outcome: Rejected, spent: Budget) -> Decision:
+    """Only a rejection of the recipient fails it; any other stops more, and the recipient waits for that."""
+    if outcome.scope is Scope.RECIPIENT or outcome.scope is Scope.PAIR:
+        return Fail(outcome.name, outcome.detail, outcome.suppress)
+    return Defer(Wait.NONE, 1, outcome.name, None, spent)
+
+
+def _after_not_sent(outcome: NotSent, spent: Budget) -> Decision:
+    if not outcome.unreachable:
+        return Defer(Wait.NONE, 1, outcome.reason, None, spent)
+    times = spent.unreachable + 1
+    counted = Budget(spent.pair_throttles, spent.transient_failures, times)
+    return Defer(Wait.UNREACHABLE, times, outcome.reason, None, counted)
+
+
+def _name(code: int | None, otherwise: str) -> str:
+    return otherwise if code is None else str(code)

@@ -1,0 +1,194 @@
+"""The states of campaigns and recipients, and what each event or fact does to them.
+
+Campaigns: one table, one function. Recipients: a state is never set, it is derived from what is known about
+the tries of that recipient; facts may come in any order, twice, and from owners long gone. Law: evidence of
+acceptance outlives everything, only the current try can fail a recipient, and only a try that certainly was
+not accepted makes room for another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import IntEnum, StrEnum
+
+from engine.errors import UsageError
+
+
+class CampaignState(StrEnum):
+    DRAFT = "draft"
+    SCHEDULED = "scheduled"
+    RUNNING = "running"
+    PAUSED = "paused"
+    FINISHED = "finished"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+class CampaignEvent(StrEnum):
+    SCHEDULE = "schedule"
+    START = "start"
+    PAUSE = "pause"
+    RESUME = "resume"
+    FINISH = "finish"
+    CANCEL = "cancel"
+    EXPIRE = "expire"
+    REOPEN = "reopen"
+
+
+# A paused campaign whose time has not come goes back to `scheduled`, so that lifting a pause never starts it
+# early. `reopen` is for a resend of recipients in doubt after the end.
+CAMPAIGN_TRANSITIONS: dict[tuple[CampaignState, CampaignEvent], CampaignState] = {
+    (CampaignState.DRAFT, CampaignEvent.SCHEDULE): CampaignState.SCHEDULED,
+    (CampaignState.DRAFT, CampaignEvent.START): CampaignState.RUNNING,
+    (CampaignState.DRAFT, CampaignEvent.CANCEL): CampaignState.CANCELLED,
+    (CampaignState.DRAFT, CampaignEvent.EXPIRE): CampaignState.EXPIRED,
+    (CampaignState.SCHEDULED, CampaignEvent.START): CampaignState.RUNNING,
+    (CampaignState.SCHEDULED, CampaignEvent.PAUSE): CampaignState.PAUSED,
+    (CampaignState.SCHEDULED, CampaignEvent.CANCEL): CampaignState.CANCELLED,
+    (CampaignState.SCHEDULED, CampaignEvent.EXPIRE): CampaignState.EXPIRED,
+    (CampaignState.RUNNING, CampaignEvent.PAUSE): CampaignState.PAUSED,
+    (CampaignState.RUNNING, CampaignEvent.FINISH): CampaignState.FINISHED,
+    (CampaignState.RUNNING, CampaignEvent.CANCEL): CampaignState.CANCELLED,
+    (CampaignState.RUNNING, CampaignEvent.EXPIRE): CampaignState.EXPIRED,
+    (CampaignState.PAUSED, CampaignEvent.RESUME): CampaignState.RUNNING,
+    (CampaignState.PAUSED, CampaignEvent.SCHEDULE): CampaignState.SCHEDULED,
+    (CampaignState.PAUSED, CampaignEvent.CANCEL): CampaignState.CANCELLED,
+    (CampaignState.PAUSED, CampaignEvent.EXPIRE): CampaignState.EXPIRED,
+    (CampaignState.FINISHED, CampaignEvent.REOPEN): CampaignState.RUNNING,
+}
+
+
+class IllegalTransition(UsageError):
+    """An event that a campaign in this state does not know."""
+
+    def __init__(self, state: CampaignState, event: CampaignEvent) -> None:
+        self.state = state
+        self.event = event
+        known = ", ".join(known for at, known in CAMPAIGN_TRANSITIONS if at is state) or "nothing"
+        super().__init__(f"a {state} campaign cannot {event}", remedy=f"what it can do: {known}")
+
+
+def apply(state: CampaignState, event: CampaignEvent) -> CampaignState:
+    """The state after an event; IllegalTransition where the table has no row."""
+    following = CAMPAIGN_TRANSITIONS.get((state, event))
+    if following is None:
+        raise IllegalTransition(state, event)
+    return following
+
+
+class RecipientState(StrEnum):
+    PENDING = "pending"
+    DEFERRED = "deferred"
+    ACCEPTED = "accepted"
+    SENT = "sent"
+    DELIVERED = "delivered"
+    READ = "read"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    SKIPPED = "skipped"
+
+
+class Status(IntEnum):
+    """What is known of one try, as ranks: the higher one wins, whatever came first.
+
+    `FAILED` stands below `DELIVERED`: a message seen on a phone has not failed. The numbers are stored.
+    """
+
+    ACCEPTED = 1
+    SENT = 2
+    FAILED = 3
+    DELIVERED = 4
+    READ = 5
+
+
+_STATE_OF_STATUS = {
+    Status.ACCEPTED: RecipientState.ACCEPTED,
+    Status.SENT: RecipientState.SENT,
+    Status.FAILED: RecipientState.FAILED,
+    Status.DELIVERED: RecipientState.DELIVERED,
+    Status.READ: RecipientState.READ,
+}
+
+
+def best(ranks: Iterable[Status | None]) -> Status | None:
+    """The highest of some ranks, or None where nothing is known."""
+    return max((rank for rank in ranks if rank is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """All that is known about one recipient.
+
+    `ranks[n - 1]` is the best rank of try n, so the current try is `len(ranks)`, 0 before the first claim.
+    `refused`: the current try was certainly not accepted. `closed`: the campaign was cancelled or expired, so
+    no try follows. Facts are kept and the deferral is derived from them, because evidence of an earlier try
+    may come and go: sent, which cancels the deferral, then failed, which brings it back.
+    """
+
+    ranks: tuple[Status | None, ...] = ()
+    refused: bool = False
+    closed: bool = False
+
+    @property
+    def current(self) -> int:
+        return len(self.ranks)
+
+
+def rank_shown(tries: Tries) -> Status | None:
+    """The rank that the recipient shows: its best try, where only the current one can fail it."""
+    earlier = (rank for rank in tries.ranks[:-1] if rank is not Status.FAILED)
+    return best((*earlier, *tries.ranks[-1:]))
+
+
+def may_claim(tries: Tries) -> bool:
+    """Whether another request may be written: never tried or refused, open, and nothing accepted."""
+    waiting = tries.current == 0 or tries.refused
+    return waiting and not tries.closed and rank_shown(tries) is None
+
+
+def claimed(tries: Tries) -> Tries:
+    """A committed claim begins the next try; ValueError where none is allowed."""
+    if not may_claim(tries):
+        raise ValueError(f"no further try of {tries}")
+    return replace(tries, ranks=(*tries.ranks, None), refused=False)
+
+
+def not_accepted(tries: Tries, attempt_try: int) -> Tries:
+    """A try was certainly not accepted: counts if it is the current one and nothing settled it yet.
+
+    The same holds for a person's word, or a campaign's policy, that a try in doubt is to be sent again.
+    """
+    if attempt_try != tries.current or attempt_try == 0 or tries.ranks[-1] is not None:
+        return tries
+    return replace(tries, refused=True)
+
+
+def evidence(tries: Tries, attempt_try: int, rank: Status) -> Tries:
+    """A try reached a rank: by its reply (accepted; rejected is FAILED) or by a status, whoever sent it."""
+    if not 1 <= attempt_try <= tries.current:
+        return tries
+    ranks = list(tries.ranks)
+    ranks[attempt_try - 1] = best((ranks[attempt_try - 1], rank))
+    return replace(tries, ranks=tuple(ranks), refused=tries.refused and ranks[-1] is None)
+
+
+def closed(tries: Tries) -> Tries:
+    """The campaign was cancelled or expired: what waits is skipped, later deferrals too."""
+    return replace(tries, closed=True)
+
+
+def state_of(tries: Tries, *, owned: bool) -> RecipientState:
+    """The state to show. `owned`: the epoch that claimed the current try still holds its range."""
+    rank = rank_shown(tries)
+    if rank is not None:
+        return _STATE_OF_STATUS[rank]
+    if tries.current == 0 or tries.refused:
+        return _state_of_waiting(tries)
+    return RecipientState.PENDING if owned else RecipientState.UNKNOWN
+
+
+def _state_of_waiting(tries: Tries) -> RecipientState:
+    if tries.closed:
+        return RecipientState.SKIPPED
+    return RecipientState.DEFERRED if tries.refused else RecipientState.PENDING

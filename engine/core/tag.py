@@ -1,0 +1,93 @@
+"""The opaque tag of one try, `installation.range.seq.try.epoch`, which its statuses bring back.
+
+It is the exact key of a send whose reply was lost. Law: at most 64 bytes of ASCII, and one spelling for
+each tag, so that two different texts never name the same try. Anything else decodes to None: statuses of
+other senders on the same number carry texts of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+TAG_BYTES_MAX = 64  # 8 + 13 + 10 + 10 + 19 digits and four dots: the widest tag fits exactly
+INT4_MAX = 2**31 - 1
+INT8_MAX = 2**63 - 1
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_INSTALLATION = re.compile(r"[0-9a-z]{8}", re.ASCII)
+_DECIMAL = r"(0|[1-9][0-9]{0,18})"
+_TAG = re.compile(
+    rf"([0-9a-z]{{8}})\.([1-9a-z][0-9a-z]{{0,12}})\.{_DECIMAL}\.{_DECIMAL}\.{_DECIMAL}", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """One try of one recipient: `range_id` from 1, `seq` from 0 in its range, `attempt_try` from 1."""
+
+    installation: str
+    range_id: int
+    seq: int
+    attempt_try: int
+    epoch: int
+
+
+def base36(number: int) -> str:
+    """A number from 0 in digits and lower-case letters, without leading zeros."""
+    if number < 0:
+        raise ValueError(f"base 36 is written for numbers from 0, not {number}")
+    written = ""
+    while number >= 36:
+        number, digit = divmod(number, 36)
+        written = _DIGITS[digit] + written
+    return _DIGITS[number] + written
+
+
+class TagEncoder:
+    """Writes the tags of one range under one epoch; the constant parts are written once."""
+
+    __slots__ = ("_prefix", "_suffix")
+
+    def __init__(self, installation: str, range_id: int, epoch: int) -> None:
+        if not _INSTALLATION.fullmatch(installation):
+            raise ValueError(f"an installation is 8 characters of [0-9a-z], not {installation!r}")
+        _check_bounds("range_id", range_id, 1, INT8_MAX)
+        _check_bounds("epoch", epoch, 0, INT8_MAX)
+        self._prefix = f"{installation}.{base36(range_id)}."
+        self._suffix = f".{epoch}"
+
+    def encode(self, seq: int, attempt_try: int) -> str:
+        """The tag of one try. The bounds are the columns' own (int4), so they are not looked at again."""
+        return f"{self._prefix}{seq}.{attempt_try}{self._suffix}"
+
+
+def encode(tag: Tag) -> str:
+    """The text of any tag; ValueError where a part is out of its bounds."""
+    _check_bounds("seq", tag.seq, 0, INT4_MAX)
+    _check_bounds("attempt_try", tag.attempt_try, 1, INT4_MAX)
+    return TagEncoder(tag.installation, tag.range_id, tag.epoch).encode(tag.seq, tag.attempt_try)
+
+
+def decode(text: str) -> Tag | None:
+    """The tag that a text names, or None for every other text. Never raises."""
+    found = _TAG.fullmatch(text) if isinstance(text, str) and len(text) <= TAG_BYTES_MAX else None
+    if found is None:
+        return None
+    installation, range_digits, seq, attempt_try, epoch = found.groups()
+    tag = Tag(installation, int(range_digits, 36), int(seq), int(attempt_try), int(epoch))
+    return tag if _in_bounds(tag) else None
+
+
+def _in_bounds(tag: Tag) -> bool:
+    return (
+        tag.range_id <= INT8_MAX
+        and tag.seq <= INT4_MAX
+        and 1 <= tag.attempt_try <= INT4_MAX
+        and tag.epoch <= INT8_MAX
+    )
+
+
+def _check_bounds(name: str, number: int, low: int, high: int) -> None:
+    if not low <= number <= high:
+        raise ValueError(f"{name} must be in {low}..{high}, not {number}")

@@ -1,0 +1,43 @@
+"""What travels through the flow: a claimed message, and what the flow of a number knows of its campaigns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from engine.core.guard import DailyWindow
+from engine.core.message import CompiledTemplate
+from engine.core.retry import Budget
+
+
+class Claimed(NamedTuple):
+    """A message that may be written until `expires_ns` (suspend-aware clock): its claim is committed."""
+
+    campaign_id: int
+    range_id: int
+    seq: int
+    attempt_try: int
+    payload: bytes
+    expires_ns: int
+    spent: Budget
+
+
+@dataclass(slots=True)
+class RunningCampaign:
+    """A campaign as the flow sees it.
+
+    `sending` is False outside its window, and from the moment in which this process stopped it (`stopped`).
+    """
+
+    campaign_id: int
+    name: str
+    template: CompiledTemplate
+    phone_number_ids: Sequence[str]
+    expires_at: datetime | None
+    window: DailyWindow | None
+    time_zone: ZoneInfo
+    sending: bool = True
+    stopped: bool = False
+    waiting: str = ""
+    systematic_rejections: int = 0

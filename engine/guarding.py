@@ -1,0 +1,79 @@
+"""Applies the guards to candidates before they are claimed: pass, store as deferred, or store as skipped."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from engine.campaign_board import CampaignBoard
+from engine.core.guard import Defer, PairGuard, Refuse, check_recipient
+from engine.flow import RunningCampaign
+from engine.store.claims import Candidate
+from engine.store.facts import Fact, FactKind
+from engine.store.leases import Lease
+
+
+@dataclass(slots=True)
+class Guarded:
+    """What the guards said. `decided` is stored with the claim; `postponed` retries only move their time."""
+
+    passed: list[Candidate] = field(default_factory=list)
+    decided: list[Fact] = field(default_factory=list)
+    postponed: list[tuple[Candidate, float, str]] = field(default_factory=list)
+
+
+def guard_first_tries(
+    candidates: Sequence[Candidate], campaign: RunningCampaign, pairs: PairGuard, lease: Lease, now_ns: int
+) -> Guarded:
+    """Guard recipients that were never claimed; a deferral becomes a stored fact of try 0."""
+    guarded = Guarded()
+    now = datetime.now(UTC)
+    for candidate in candidates:
+        refusal = _refusal(candidate, campaign, now)
+        if refusal is not None:
+            guarded.decided.append(_fact(candidate, lease, FactKind.SKIPPED, refusal))
+        elif isinstance(verdict := pairs.admit(candidate.phone, now_ns), Defer):
+            guarded.decided.append(_fact(candidate, lease, FactKind.DEFERRED, verdict.reason, verdict.wait_s))
+        else:
+            guarded.passed.append(candidate)
+    return guarded
+
+
+def guard_retries(
+    candidates: Sequence[Candidate], board: CampaignBoard, pairs: PairGuard, lease: Lease, now_ns: int
+) -> Guarded:
+    """Guard recipients that wait for another try; they are stored already, so a deferral moves their time."""
+    guarded = Guarded()
+    now = datetime.now(UTC)
+    for candidate in candidates:
+        refusal = _refusal(candidate, board[candidate.campaign_id], now)
+        if refusal is not None:
+            guarded.decided.append(_fact(candidate, lease, FactKind.SKIPPED, refusal))
+        elif isinstance(verdict := pairs.admit(candidate.phone, now_ns), Defer):
+            guarded.postponed.append((candidate, verdict.wait_s, verdict.reason))
+        else:
+            guarded.passed.append(candidate)
+    return guarded
+
+
+def _refusal(candidate: Candidate, campaign: RunningCampaign, now: datetime) -> str | None:
+    verdict = check_recipient(opted_out=candidate.opted_out, expires_at=campaign.expires_at, now=now)
+    if isinstance(verdict, Refuse):
+        return verdict.reason
+    if len(candidate.variables) != campaign.template.placeholder_count:
+        return "variables do not fit the template"  # planning checks it; a row must never block its range
+    return None
+
+
+def _fact(candidate: Candidate, lease: Lease, kind: FactKind, reason: str, wait_s: float = 0.0) -> Fact:
+    return Fact(
+        candidate.campaign_id,
+        candidate.range_id,
+        candidate.seq,
+        candidate.attempt_try,
+        lease.epoch,
+        lease.phone_number_id,
+        kind,
+        reason=reason,
+        wait_s=wait_s,
+        spent=candidate.spent,
+    )

@@ -1,0 +1,373 @@
+"""The flow of one number: claim, guard, mark, pace, attempt, outcome. One owner, one epoch, one of these.
+
+    feeder ──page──▶ guard ──▶ mark (committed) ──▶ sender's lanes ──▶ outcome ──▶ sink
+
+The mark runs ahead of the sender by a quarter of a second of the rate, so that a claim never waits for a
+commit and little is in doubt if this process dies. Whatever speaks against sending stops the raise of the
+mark; it never leaves marked recipients behind.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import islice
+from math import ceil
+
+import structlog
+
+from engine.api.transport import Transport
+from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
+from engine.core.bucket import PaceBucket
+from engine.core.governor import Governor
+from engine.core.guard import PairGuard
+from engine.core.outcome import Outcome
+from engine.feeder import Feed, Feeder
+from engine.flow import Claimed
+from engine.guarding import Guarded, guard_first_tries, guard_retries
+from engine.pacer import Pacer
+from engine.reaction import Reactions, fact_of
+from engine.sender import Sender
+from engine.shared import Shared
+from engine.store.claims import (
+    Candidate,
+    ClaimRefused,
+    HeldRange,
+    adopt_ranges,
+    claim_retries,
+    due_retries,
+    let_go_ranges,
+    look_at_opt_outs,
+    postpone_retries,
+    raise_mark,
+    read_mark,
+    unsent_claims,
+    unsent_first_try,
+)
+from engine.store.database import LOST_CONNECTION
+from engine.store.leases import PERMIT_S, Lease, Renewal
+
+LEAD_S = 0.25  # of the rate: how far the mark runs ahead of the sender
+# Of the rate, where the process or the service is slower than the limit: what is claimed must be written
+# within two seconds, and this much is, down to 1/40 of the rate.
+LEAD_S_MIN = 0.05
+MEASURE_S = 0.25
+# A claim is a permit of 2 s: at low rates nothing is claimed until its turn is this near.
+TURN_NS_MAX = SECOND_NS // 2
+RETRY_PERIOD_NS = SECOND_NS // 4
+LET_GO_PERIOD_NS = SECOND_NS // 2
+PARK_S = 10.0  # deferred recipients due later than this need no owner meanwhile
+HAND_OVER_S = 1.0  # how long the slower number leaves a tail to the faster one
+POLL_S = 0.05  # how long the raise sleeps when something speaks against it
+IDLE_S = 0.2  # how long it sleeps when nothing is there to send
+DOWN_S = 0.5  # how long it sleeps when the database does not answer
+
+log = structlog.get_logger(__name__)
+
+
+class NumberFlow:
+    """Sends for one number until it is drained. `run` is its life; the rest may be called at any time."""
+
+    def __init__(self, shared: Shared, lease: Lease, limit_per_s: float, transport: Transport) -> None:
+        now_ns = monotonic_ns()
+        self.lease = lease
+        self.governor = Governor(limit_per_s, now_ns)
+        self.sender = Sender(lease.phone_number_id, transport, self._on_outcome)
+        self.pacer = Pacer(PaceBucket(limit_per_s, now_ns), self.sender.add_lanes)
+        self.pacer.bucket.hold_until(now_ns + ceil(lease.wait_s * SECOND_NS))
+        self.sender.pacer = self.pacer
+        self.feeder = Feeder(shared.pool, lease, shared.board)
+        self.idle = False
+        self.suspended_reason: str | None = None
+        self._shared = shared
+        self._reactions = Reactions(shared, lease.phone_number_id, self.governor)
+        self._pairs = PairGuard(every_s=1 / shared.service.pair_rate_per_s, burst=shared.service.pair_burst)
+        self._stopping = False
+        self._retried_ns = self._let_go_ns = 0
+        self._measured_ns, self._measured_writes, self._written_per_s = now_ns, 0, limit_per_s
+        self._claims_unanswered = False
+
+    @property
+    def limit_per_s(self) -> float:
+        return self.pacer.bucket.limit_per_s
+
+    @property
+    def rate_per_s(self) -> float:
+        return self.pacer.bucket.rate_per_s
+
+    def renewed(self, renewal: Renewal) -> None:
+        """The database's word on this number: its limit, and whether it rests."""
+        now_ns = monotonic_ns()
+        if renewal.limit_per_s != self.limit_per_s:
+            log.info("limit_changed", number=self.lease.phone_number_id, limit_per_s=renewal.limit_per_s)
+            self.pacer.bucket.set_limit(renewal.limit_per_s, now_ns)
+            self.governor.set_limit(renewal.limit_per_s, now_ns)
+        rests = renewal.suspended_s is not None and renewal.suspended_s > 0
+        if self.suspended_reason and not rests:
+            self.governor.resume(now_ns)
+        self.suspended_reason = (renewal.suspended_reason or "suspended") if rests else None
+        if not self._shared.has_order_for(self.lease.phone_number_id):
+            self._reactions.blocked = False  # from here the database's word counts
+
+    def regulate(self, now_ns: int) -> None:
+        """Let the governor look at what it saw, and pace accordingly; a few times a second."""
+        self._measure(now_ns)
+        if (rest := self.governor.decide(now_ns)) is not None:
+            self._reactions.suspend((rest.until_ns - now_ns) / SECOND_NS, rest.reason)
+        self.pacer.bucket.set_rate(self.governor.rate_per_s(now_ns), now_ns)
+        self.pacer.bucket.hold_until(self.governor.hold_until_ns)
+
+    def _measure(self, now_ns: int) -> None:
+        """How many messages a second get written, whatever the limit allows; a fall counts by halves."""
+        if (elapsed_s := (now_ns - self._measured_ns) / SECOND_NS) >= MEASURE_S:
+            written_per_s = (self.pacer.bucket.writes - self._measured_writes) / elapsed_s
+            self._written_per_s = max(written_per_s, (self._written_per_s + written_per_s) / 2)
+            self._measured_ns, self._measured_writes = now_ns, self.pacer.bucket.writes
+
+    async def run(self) -> None:
+        """Adopt what a former owner left, then raise and send until told to stop."""
+        adopted = False
+        while not self._stopping:
+            try:
+                if not adopted:
+                    await self._adopt()
+                    adopted = True
+                if await self._step():
+                    continue
+                if self._shared.sink.full:
+                    await self._shared.sink.relief(POLL_S)
+                else:
+                    await self._rest(IDLE_S if self.idle else POLL_S)
+            except ClaimRefused as refusal:
+                log.info("claim_refused", number=self.lease.phone_number_id, why=str(refusal))
+            except LOST_CONNECTION as problem:
+                log.warning(
+                    "database_lost", number=self.lease.phone_number_id, problem=type(problem).__name__
+                )
+                await self._rest(DOWN_S)
+
+    def stop(self) -> None:
+        """Claim nothing more."""
+        self._stopping = True
+        self.sender.low.set()
+
+    async def drain(self, timeout_s: float) -> None:
+        """Claim nothing more, let open requests end, store what was not written as deferred."""
+        self.stop()
+        self.sender.give_back()
+        try:
+            await asyncio.wait_for(self.sender.idle(), timeout_s)
+        except TimeoutError:
+            self.sender.abort()
+            await self.sender.idle()
+        await self.feeder.close()
+
+    async def release(self) -> None:
+        """Give every range back: after a drain, when the sink has stored everything."""
+        await self.feeder.release(list(self.feeder.held.values()))
+
+    async def _adopt(self) -> None:
+        async with self._shared.pool.acquire(timeout=5) as connection:
+            await adopt_ranges(connection, self.lease)
+        # The former owner may have claimed until the stamp: its permits are counted from here.
+        self.pacer.bucket.hold_until(monotonic_ns() + ceil(self.lease.wait_s * SECOND_NS))
+        await self.feeder.recover()
+
+    async def _step(self) -> bool:
+        """One round: let go, retries, first tries. False when there was nothing to do."""
+        if self.sender.failure is not None:
+            raise self.sender.failure  # a bug: better to end, all accounted for, than to stand still
+        now_ns = monotonic_ns()
+        if self._claims_unanswered:
+            await self._give_up_unanswered()
+        await self._let_go(now_ns)
+        if self._must_wait(now_ns):
+            return False
+        lead = self._lead()
+        self.sender.low_below = max(1, lead // 2)
+        room = lead - self.sender.queued
+        if room <= lead // 2 and self.sender.queued:
+            return await self._until_low()
+        retried = await self._raise_retries(now_ns, room)
+        raised = await self._raise_first_tries(room - retried) if room > retried else False
+        self.idle = not (raised or retried or self.sender.under_way)
+        return bool(raised or retried)
+
+    def _lead(self) -> int:
+        """How far the mark runs ahead: a quarter of a second of the rate, less where less gets written."""
+        if self._shared.breaker.suspicious:
+            return 1
+        lead_s = min(LEAD_S, max(LEAD_S_MIN, 2 * LEAD_S * self._written_per_s / self.rate_per_s))
+        return max(1, ceil(self.rate_per_s * lead_s))
+
+    def _must_wait(self, now_ns: int) -> bool:
+        return (
+            self._shared.sink.full
+            or self.suspended_reason is not None
+            or self._reactions.blocked
+            or self._shared.breaker.is_open(now_ns)
+            or (self._shared.breaker.suspicious and self.sender.under_way > 0)
+            or self.pacer.bucket.wait_ns(now_ns) > TURN_NS_MAX
+        )
+
+    async def _until_low(self) -> bool:
+        self.sender.low.clear()
+        if self.sender.queued >= self.sender.low_below:
+            await self._rest(POLL_S)
+        return True
+
+    async def _rest(self, wait_s: float) -> None:
+        """Sleep, but not through a stop or a queue that runs low."""
+        self.sender.low.clear()
+        try:
+            await asyncio.wait_for(self.sender.low.wait(), wait_s)
+        except TimeoutError:
+            return
+
+    async def _raise_first_tries(self, room: int) -> bool:
+        feed = await self.feeder.feed()
+        if feed is None or self._stopping:
+            return False
+        campaign = self._shared.board[feed.held.campaign_id]
+        looked_at = await self._looked_at(feed, room)
+        guarded = guard_first_tries(looked_at, campaign, self._pairs, self.lease, monotonic_ns())
+        mark = looked_at[-1].seq if len(looked_at) < len(feed.page) else feed.held.hi
+        claimed_ns = suspend_aware_ns()
+        await self._raise_mark(feed, mark, guarded)
+        for _ in looked_at:
+            feed.page.popleft()
+        tries = {(one.range_id, one.seq): 1 for one in guarded.passed}
+        self.sender.send(self._messages(guarded, tries, claimed_ns))
+        self.feeder.look_ahead(2 * self._lead())
+        return True
+
+    async def _looked_at(self, feed: Feed, room: int) -> Sequence[Candidate]:
+        async with self._shared.pool.acquire(timeout=5) as connection:
+            return await look_at_opt_outs(connection, list(islice(feed.page, room)))
+
+    async def _raise_mark(self, feed: Feed, mark: int, guarded: Guarded) -> None:
+        held = feed.held
+        try:
+            async with self._shared.pool.acquire(timeout=5) as connection:
+                await raise_mark(connection, self.lease, held, mark, guarded.decided)
+        except ClaimRefused:
+            await self._look_at_refused(feed)
+            raise
+        except LOST_CONNECTION:
+            if await self._read_mark(feed) != mark:
+                raise
+            held.mark = mark
+
+    async def _read_mark(self, feed: Feed) -> int:
+        """The answer to a COMMIT was lost: nothing else happens until the database says what became of it."""
+        while True:
+            try:
+                async with self._shared.pool.acquire(timeout=5) as connection:
+                    return await read_mark(connection, self.lease, feed.held)
+            except ClaimRefused:
+                self.feeder.drop(feed.held.range_id)
+                raise
+            except LOST_CONNECTION:
+                if self._stopping:
+                    raise
+                await asyncio.sleep(DOWN_S)
+
+    async def _look_at_refused(self, feed: Feed) -> None:
+        """Lost: the range has a new owner. Closed: its outcomes are still ours to wait for.
+
+        A mark beyond ours is a raise whose answer was lost and which came late: nobody sent what it covers.
+        """
+        async with self._shared.pool.acquire(timeout=5) as connection:
+            try:
+                mark = await read_mark(connection, self.lease, feed.held)
+            except ClaimRefused:
+                self.feeder.forget({feed.held.range_id})
+                return
+        if mark == feed.held.mark:
+            self.feeder.drop(feed.held.range_id)
+        while feed.page and feed.page[0].seq <= mark:
+            self._shared.sink.put(unsent_first_try(feed.page.popleft(), self.lease))
+        feed.held.mark = mark
+
+    async def _raise_retries(self, now_ns: int, room: int) -> int:
+        """Claim what is due for another try; returns how many."""
+        if now_ns - self._retried_ns < RETRY_PERIOD_NS or not self.feeder.held:
+            return 0
+        self._retried_ns = now_ns
+        sendable = [one for one in self.feeder.held.values() if self._shared.board.sends(one.campaign_id)]
+        claimed_ns = suspend_aware_ns()
+        try:
+            guarded, tries = await self._claim_retries(sendable, room, now_ns)
+        except LOST_CONNECTION:
+            self._claims_unanswered = True
+            raise
+        self.sender.send(self._messages(guarded, tries, claimed_ns))
+        return len(tries)
+
+    async def _claim_retries(
+        self, sendable: list[HeldRange], room: int, now_ns: int
+    ) -> tuple[Guarded, dict[tuple[int, int], int]]:
+        async with self._shared.pool.acquire(timeout=5) as connection:
+            due = await due_retries(connection, sendable, room)
+            guarded = guard_retries(due, self._shared.board, self._pairs, self.lease, now_ns)
+            if guarded.postponed:
+                await postpone_retries(connection, guarded.postponed)
+            if not (guarded.passed or guarded.decided):
+                return guarded, {}
+            return guarded, await claim_retries(connection, self.lease, guarded.passed, guarded.decided)
+
+    async def _give_up_unanswered(self) -> None:
+        """Claims of retries whose COMMIT lost its answer: what they granted was never sent."""
+        await self.sender.idle()
+        await self._shared.sink.flushed()
+        async with self._shared.pool.acquire(timeout=5) as connection:
+            unsent = await unsent_claims(connection, self.lease, list(self.feeder.held.values()))
+        for fact in unsent:
+            self._shared.sink.put(fact)
+        await self._shared.sink.flushed()
+        self._claims_unanswered = False
+
+    def _messages(
+        self, guarded: Guarded, tries: dict[tuple[int, int], int], claimed_ns: int
+    ) -> list[Claimed]:
+        """The payloads of what was granted; each may be written until its claim is two seconds old."""
+        expires_ns = claimed_ns + int(PERMIT_S * SECOND_NS)
+        return [
+            self._shared.message(one, tries[one.range_id, one.seq], self.lease, expires_ns)
+            for one in guarded.passed
+            if (one.range_id, one.seq) in tries
+        ]
+
+    async def _let_go(self, now_ns: int) -> None:
+        """Finish ranges in which nothing is left; hand the tail of a campaign to a faster idle number."""
+        if now_ns - self._let_go_ns < LET_GO_PERIOD_NS:
+            return
+        self._let_go_ns = now_ns
+        running = self._shared.board.running
+        ended = [
+            one
+            for one in self.feeder.held.values()
+            if one.mark >= one.hi or one.state != "open" or one.campaign_id not in running
+        ]
+        if ended:
+            async with self._shared.pool.acquire(timeout=5) as connection:
+                gone = await let_go_ranges(connection, self.lease, ended, PARK_S)
+            self.feeder.forget(gone)
+        if self.suspended_reason and self.feeder.held:
+            await self._hand_over(list(self.feeder.held.values()))
+        elif self._shared.faster_idle(self):
+            await self._hand_over([one for one in self.feeder.held.values() if one.mark < one.hi])
+            await asyncio.sleep(HAND_OVER_S)
+
+    async def _hand_over(self, ranges: list[HeldRange]) -> None:
+        """Release ranges for other numbers, when nothing is under way: the next owner would doubt it."""
+        self.sender.give_back()
+        await self.sender.idle()
+        await self._shared.sink.flushed()
+        log.info("ranges_handed_over", number=self.lease.phone_number_id, ranges=len(ranges))
+        await self.feeder.release(ranges)
+
+    def _on_outcome(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
+        fact = fact_of(message, outcome, self.lease, written_ns)
+        self._shared.sink.put(fact)
+        if written_ns is not None:
+            self._shared.sink.count(fact, outcome, self.limit_per_s, written_ns)
+        self._reactions.react(message, outcome, written_ns)

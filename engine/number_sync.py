@@ -1,0 +1,40 @@
+"""What the service says of its numbers: for `numbers sync`, and when an event says that they changed."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from engine.api.resources import NumberRecord
+from engine.store.database import Pool
+from engine.store.queries import queries
+
+DEFAULT_LIMIT_PER_S = 80.0  # the interface: "80 messages per second by default"
+LIMIT_PER_S = {  # by throughput level: the interface, "Limits"
+    "STANDARD": DEFAULT_LIMIT_PER_S,
+    "HIGH": 1000.0,
+}
+
+
+class NumbersSource(Protocol):
+    """What lists the numbers of an account: `engine.api.resources.ManagementClient`."""
+
+    async def phone_numbers(self, waba_id: str) -> list[NumberRecord]: ...
+
+
+async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> None:
+    """Read the account's numbers from the service and store them; owners follow a new limit at once."""
+    await store_numbers(pool, await source.phone_numbers(waba_id))
+
+
+async def store_numbers(pool: Pool, records: Sequence[NumberRecord]) -> None:
+    """Store what the service says; a limit set by a person, and everything about the owner, stay."""
+    await pool.execute(
+        queries("numbers")["store"],
+        [record.phone_number_id for record in records],
+        [record.display_phone_number for record in records],
+        [record.verified_name for record in records],
+        [record.quality_rating for record in records],
+        [record.messaging_limit_tier for record in records],
+        [record.status for record in records],
+        [record.throughput_level for record in records],
+        [LIMIT_PER_S.get(record.throughput_level.upper()) for record in records],
+    )

@@ -1,0 +1,108 @@
+"""Hands out permits to write, number by number, from one ticker for the whole process.
+
+The arithmetic is `engine.core.bucket`; here is only waiting. A waiter takes its permit itself, in the moment
+in which it goes on to write: a permit that was taken before a stall would be judged by the wrong time.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
+from engine.core.bucket import PaceBucket
+
+# The loop's timers count in milliseconds, and the schedule forgives five: shorter waits would only cost.
+TICK_S_MIN = 0.002
+# With nobody waiting the ticker only looks in now and then.
+TICK_S_MAX = 0.02
+# A tick that comes this much later than planned met a busy loop.
+LATE_NS = 4_000_000
+
+
+class Pacer:
+    """Permits of one number. `on_starved(n, grow)` is called when n permits are due and nobody waits for one;
+    `grow` says whether more requests at once would help.
+    """
+
+    def __init__(self, bucket: PaceBucket, on_starved: Callable[[int, bool], bool]) -> None:
+        self.bucket = bucket
+        self._on_starved = on_starved
+        self._loop = asyncio.get_running_loop()
+        self._waiters: deque[tuple[asyncio.Future[None], int]] = deque()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiters)
+
+    async def permit(self, expires_ns: int) -> bool:
+        """Wait for the next permit and take it; False once the claim is older than its own permit.
+
+        `expires_ns` is on the suspend-aware clock. Write at once after True: the permit is for this moment.
+        """
+        first, woken = not self._waiters, False
+        while suspend_aware_ns() < expires_ns:
+            if (first or woken) and self.bucket.take(monotonic_ns()):
+                return True
+            waiter = (self._loop.create_future(), expires_ns)
+            if woken:
+                self._waiters.appendleft(waiter)  # it was woken in vain: still the longest waiting
+            else:
+                self._waiters.append(waiter)
+            try:
+                await waiter[0]
+            except asyncio.CancelledError:
+                if waiter in self._waiters:
+                    self._waiters.remove(waiter)
+                raise
+            woken = True
+        return False
+
+    def tick(self, now_ns: int, late: bool = False) -> int:
+        """Wake whom a permit is due to; returns the nanoseconds until the next look is worth it.
+
+        `late`: the loop did not come round in time. Then it is busy, not the service slow: more requests at
+        once would only make it later.
+        """
+        if self._waiters:
+            self._wake_expired()
+        due = self.bucket.available(now_ns)
+        for _ in range(min(due, len(self._waiters))):
+            self._wake_first()
+            due -= 1
+        if due and not self._on_starved(due, not late):
+            return SECOND_NS
+        return self.bucket.wait_ns(now_ns)
+
+    def _wake_expired(self) -> None:
+        now_ns = suspend_aware_ns()
+        while self._waiters and now_ns >= self._waiters[0][1]:
+            self._wake_first()
+
+    def _wake_first(self) -> None:
+        future, _ = self._waiters.popleft()
+        if not future.done():
+            future.set_result(None)
+
+
+class Ticker:
+    """One timer for the pacers of a process."""
+
+    def __init__(self) -> None:
+        self._pacers: list[Pacer] = []
+
+    def add(self, pacer: Pacer) -> None:
+        self._pacers.append(pacer)
+
+    def remove(self, pacer: Pacer) -> None:
+        self._pacers.remove(pacer)
+
+    async def run(self) -> None:
+        """Tick until cancelled."""
+        planned_ns = monotonic_ns()
+        while True:
+            now_ns = monotonic_ns()
+            late = now_ns - planned_ns > LATE_NS
+            wait_ns = min([pacer.tick(now_ns, late) for pacer in self._pacers], default=SECOND_NS)
+            wait_s = min(TICK_S_MAX, max(TICK_S_MIN, wait_ns / SECOND_NS))
+            planned_ns = now_ns + int(wait_s * SECOND_NS)
+            await asyncio.sleep(wait_s)

@@ -1,0 +1,139 @@
+"""What an outcome means beyond its recipient: for the pace, the number, the campaign, the account."""
+
+import time
+from datetime import UTC, datetime
+
+import structlog
+
+from engine.backoff import deferral_s
+from engine.campaign_board import SYSTEMATIC_REJECTIONS_MAX
+from engine.clock import SECOND_NS, monotonic_ns
+from engine.core.governor import Governor
+from engine.core.outcome import Accepted, Outcome, Rejected, Scope, Throttled
+from engine.core.retry import Defer, Doubt, Fail, Settled, decide
+from engine.flow import Claimed
+from engine.shared import AccountStop, CampaignPause, NumberRest, Shared
+from engine.store.facts import Fact, FactKind
+from engine.store.leases import Lease
+
+# A number that the service stopped for good rests until a person has looked; ten years is "until then".
+UNTIL_A_PERSON_S = 10 * 365 * 86_400.0
+
+log = structlog.get_logger(__name__)
+
+
+def fact_of(message: Claimed, outcome: Outcome, lease: Lease, written_ns: int | None) -> Fact:
+    """The fact to store for one attempt. `written_ns` None: no byte was written."""
+    if type(outcome) is Accepted:  # what `decide` says of it, without the way there: nearly every message
+        return Fact(
+            message.campaign_id,
+            message.range_id,
+            message.seq,
+            message.attempt_try,
+            lease.epoch,
+            lease.phone_number_id,
+            FactKind.ACCEPTED,
+            outcome.wamid,
+            None,
+            None,
+            _wall_time(written_ns),
+            0.0,
+            message.spent,
+        )
+    decision = decide(outcome, message.spent)
+    kind, wamid, reason = FactKind.UNKNOWN, None, None
+    wait_s, spent, suppress = 0.0, message.spent, False
+    match decision:
+        case Settled():
+            kind, wamid = FactKind.ACCEPTED, decision.wamid
+        case Doubt():
+            reason = decision.reason
+        case Fail():
+            kind, reason, suppress = FactKind.FAILED, decision.name, decision.suppress
+        case Defer():
+            kind, reason, wait_s, spent = (
+                FactKind.DEFERRED,
+                decision.reason,
+                deferral_s(decision),
+                decision.spent,
+            )
+    return Fact(
+        message.campaign_id,
+        message.range_id,
+        message.seq,
+        message.attempt_try,
+        lease.epoch,
+        lease.phone_number_id,
+        kind,
+        wamid=wamid,
+        code=getattr(outcome, "code", None),
+        reason=reason,
+        attempted_at=_wall_time(written_ns),
+        wait_s=wait_s,
+        spent=spent,
+        suppress=suppress,
+    )
+
+
+def _wall_time(written_ns: int | None) -> datetime | None:
+    if written_ns is None:
+        return None
+    return datetime.fromtimestamp(time.time() - (monotonic_ns() - written_ns) / SECOND_NS, UTC)
+
+
+class Reactions:
+    """The reactions of one number's flow. `blocked`: the service stopped the number; the database follows."""
+
+    def __init__(self, shared: Shared, phone_number_id: str, governor: Governor) -> None:
+        self._shared = shared
+        self._phone_number_id = phone_number_id
+        self._governor = governor
+        self.blocked = False
+
+    def react(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
+        now_ns = monotonic_ns()
+        if self._shared.breaker.record(outcome, now_ns):
+            log.warning(
+                "service_unreachable", reason=self._shared.breaker.reason, effect="waits, then tries one"
+            )
+        if isinstance(outcome, Throttled):
+            self._throttled(outcome, now_ns, written_ns or now_ns)
+        elif isinstance(outcome, Rejected):
+            self._rejected(message.campaign_id, outcome)
+        elif isinstance(outcome, Accepted):
+            self._count_systematic(message.campaign_id, accepted=True)
+
+    def suspend(self, wait_s: float, reason: str) -> None:
+        """Rest the number: at once here, and in the database for whoever owns it later."""
+        self.blocked = True
+        self._shared.order(NumberRest(self._phone_number_id, reason, wait_s))
+
+    def _throttled(self, outcome: Throttled, now_ns: int, written_ns: int) -> None:
+        if outcome.scope is Scope.NUMBER:
+            self._governor.throttled(now_ns, written_ns, outcome.wait_s)
+        elif outcome.scope is Scope.ACCOUNT:
+            self._shared.slow_account(now_ns, written_ns, outcome.wait_s)
+
+    def _rejected(self, campaign_id: int, outcome: Rejected) -> None:
+        reason = f"{outcome.detail} ({outcome.name})" if outcome.detail else outcome.name
+        if outcome.scope is Scope.ACCOUNT:
+            self._shared.order(AccountStop(reason))
+        elif outcome.scope is Scope.TEMPLATE:
+            self._pause(campaign_id, reason)
+        elif outcome.scope is Scope.NUMBER:
+            wait_s = outcome.wait_s if outcome.suspend and outcome.wait_s else UNTIL_A_PERSON_S
+            self.suspend(wait_s, reason)
+        elif outcome.systematic:
+            self._count_systematic(campaign_id, accepted=False, reason=reason)
+
+    def _count_systematic(self, campaign_id: int, *, accepted: bool, reason: str = "") -> None:
+        campaign = self._shared.board[campaign_id]
+        campaign.systematic_rejections = 0 if accepted else campaign.systematic_rejections + 1
+        if campaign.systematic_rejections >= SYSTEMATIC_REJECTIONS_MAX:
+            self._pause(
+                campaign_id, f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: {reason}"
+            )
+
+    def _pause(self, campaign_id: int, reason: str) -> None:
+        self._shared.board.stop(campaign_id)
+        self._shared.order(CampaignPause(campaign_id, reason))

@@ -1,0 +1,239 @@
+"""All settings in one frozen object, checked once.
+
+Precedence: command line, environment (`DRUMBEAT_<NAME>`; a secret also by the path of a file in
+`DRUMBEAT_<NAME>_FILE`), `drumbeat.toml` in the working directory, defaults. An empty variable is unset.
+Law: a secret is a SecretStr from the moment it is read, and no error quotes the value of a setting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import platformdirs
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from engine.errors import ConfigurationError
+from engine.store.database import connect
+from engine.store.embedded import start_embedded
+from engine.store.migrate import is_current, migrate
+
+PREFIX = "DRUMBEAT_"
+SETTINGS_FILE = Path("drumbeat.toml")
+SECRETS = ("database_url", "access_token", "app_secret", "verify_token")
+SECRET_BYTES_MAX = 16 * 1024  # a path that names the wrong file must not be read into memory
+ROOT_HOME = Path("/var/lib/drumbeat")  # the embedded Postgres runs as another user, who cannot enter /root
+
+# lanes: the fast one. session: the fallback, should a new aiohttp not have what lanes rely on.
+Transport = Literal["lanes", "session"]
+
+
+def default_home() -> Path:
+    """Where data is kept: for root a place other users can enter, else the user's data directory."""
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    return ROOT_HOME if is_root else platformdirs.user_data_path("drumbeat")
+
+
+def _absolute(path: Path) -> Path:
+    return path.expanduser().absolute()
+
+
+def _without_slash(url: str) -> str:
+    return url.rstrip("/")
+
+
+def _shaped(pattern: str, shape: str) -> AfterValidator:
+    """A text that must match; `shape` says in words what was wanted."""
+
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value):
+            raise ValueError(f"{shape} is wanted")
+        return value
+
+    return AfterValidator(check)
+
+
+Home = Annotated[Path, AfterValidator(_absolute)]
+BaseUrl = Annotated[
+    str,
+    _shaped(r"https?://[^\s/?#@]+[^\s?#]*", "a URL like https://service.example"),
+    AfterValidator(_without_slash),
+]
+Identifier = Annotated[str, _shaped(r"[A-Za-z0-9_.-]{1,64}", "an id of letters and digits")]
+Version = Annotated[str, _shaped(r"v\d+\.\d+", "a version like v22.0")]
+Product = Annotated[str, _shaped(r"[a-z][a-z_]*", "a lower-case word")]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """What the engine needs in order to talk to the service; `pair_*`: rule of one number and one recipient.
+
+    `tag`: whether requests carry opaque data, which comes back in their statuses (open point "Send").
+    """
+
+    base_url: str
+    access_token: SecretStr
+    api_version: str = "v22.0"
+    product: str = "chat"
+    waba_id: str | None = None
+    transport: Transport = "lanes"
+    pair_rate_per_s: float = 1 / 6
+    pair_burst: int = 45
+    tag: bool = True
+
+
+class Settings(BaseSettings):
+    """Made by `load_settings`. `database_url` None: the embedded Postgres in `home`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", hide_input_in_errors=True
+    )
+
+    home: Home = Field(default_factory=default_home)
+    database_url: SecretStr | None = None
+    base_url: BaseUrl | None = None
+    api_version: Version = "v22.0"
+    access_token: SecretStr | None = None
+    app_secret: SecretStr | None = None
+    verify_token: SecretStr | None = None
+    waba_id: Identifier | None = None
+    product: Product = "chat"
+    transport: Transport = "lanes"
+    pair_rate_per_s: float = Field(default=1 / 6, gt=0)  # open point: one message per 6 s
+    pair_burst: int = Field(default=45, ge=1)  # open point: borrowed from the future
+    tag: bool = True
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the library names its arguments
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The precedence of the module's first lines; values outrank files that hold values."""
+        files = _SecretFiles(settings_cls)
+        return init_settings, env_settings, files, TomlConfigSettingsSource(settings_cls, SETTINGS_FILE)
+
+    def service(self) -> ServiceSettings:
+        """The view for what talks to the service; ConfigurationError names what is missing."""
+        return ServiceSettings(
+            base_url=self.required("base_url"),
+            access_token=self.required_secret("access_token"),
+            api_version=self.api_version,
+            product=self.product,
+            waba_id=self.waba_id,
+            transport=self.transport,
+            pair_rate_per_s=self.pair_rate_per_s,
+            pair_burst=self.pair_burst,
+            tag=self.tag,
+        )
+
+    def required(self, name: Literal["base_url", "waba_id"]) -> str:
+        """A setting that has no default; ConfigurationError says how to give it."""
+        value: str | None = getattr(self, name)
+        if value is None:
+            raise _missing(name)
+        return value
+
+    def required_secret(self, name: Literal["access_token", "app_secret", "verify_token"]) -> SecretStr:
+        """As `required`, for secrets; an empty one counts as missing."""
+        value: SecretStr | None = getattr(self, name)
+        if value is None or not value.get_secret_value():
+            raise _missing(name)
+        return value
+
+
+class _SecretFiles(PydanticBaseSettingsSource):
+    """Secrets by path: `DRUMBEAT_ACCESS_TOKEN_FILE=/run/secrets/token`; white space around one is dropped."""
+
+    def get_field_value(self, field: object, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002
+        return self._read(field_name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        read = {name: self._read(name) for name in SECRETS}
+        return {name: value for name, value in read.items() if value is not None}
+
+    def _read(self, name: str) -> str | None:
+        variable = f"{PREFIX}{name.upper()}_FILE"
+        path = os.environ.get(variable)
+        if not path:
+            return None
+        try:
+            with Path(path).open("rb") as file:
+                return file.read(SECRET_BYTES_MAX).decode("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not text"
+            raise ConfigurationError(
+                f"the secret cannot be read from {path}: {reason}", where=f"environment {variable}"
+            ) from None
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Read all sources; `overrides` come from the command line, None for what was not given.
+
+    Raises ConfigurationError that names each wrong setting and where it was given, never its value.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        problems = (_explain(problem["loc"], problem["msg"], given) for problem in error.errors())
+        raise ConfigurationError("; ".join(problems)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise ConfigurationError(f"the settings cannot be read: {error}", where=str(SETTINGS_FILE)) from None
+
+
+def database_url(settings: Settings) -> str:
+    """The URL of a database that is up and migrated; starts the embedded Postgres where no URL is set.
+
+    Blocks: call it before the event loop starts. Raises what `engine.store` raises for either.
+    """
+    given = settings.database_url
+    url = given.get_secret_value() if given is not None else start_embedded(settings.home)
+    asyncio.run(_migrate_when_needed(url))
+    return url
+
+
+async def _migrate_when_needed(url: str) -> None:
+    connection = await connect(url)
+    try:
+        current = await is_current(connection)
+    finally:
+        await connection.close()
+    if not current:
+        await migrate(url)
+
+
+def _missing(name: str) -> ConfigurationError:
+    variable = PREFIX + name.upper()
+    where = f"{variable} or {variable}_FILE" if name in SECRETS else variable
+    return ConfigurationError(f"the setting {name} is missing", remedy=f"set {where}")
+
+
+def _explain(location: tuple[int | str, ...], message: str, given: dict[str, Any]) -> str:
+    name = str(location[0]) if location else "settings"
+    if name not in Settings.model_fields:
+        message = "there is no such setting"
+    return f"setting {name} ({_source(name, given)}): {message.removeprefix('Value error, ')}"
+
+
+def _source(name: str, given: dict[str, Any]) -> str:
+    variable = PREFIX + name.upper()
+    if name in given:
+        return "command line"
+    if os.environ.get(variable):
+        return f"environment {variable}"
+    return f"environment {variable}_FILE" if os.environ.get(f"{variable}_FILE") else str(SETTINGS_FILE)

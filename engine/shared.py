@@ -1,0 +1,137 @@
+"""What the flows of one process share, and the orders that they give to it."""
+
+import asyncio
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Protocol
+
+from engine.breaker import Breaker
+from engine.campaign_board import CampaignBoard
+from engine.core.governor import Governor
+from engine.core.tag import TagEncoder
+from engine.feeder import Feeder
+from engine.flow import Claimed
+from engine.settings import ServiceSettings
+from engine.sink import Sink
+from engine.store.claims import Candidate
+from engine.store.database import Pool
+from engine.store.leases import Lease
+
+# Handing a tail over costs a drain: not worth it for less than this much of the slow number's time.
+TAIL_S_MIN = 2.0
+# Ranges of which messages are made at a time; a number works on a few.
+RANGES_IN_HAND_MAX = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignPause:
+    """The service refuses a campaign as a whole."""
+
+    campaign_id: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AccountStop:
+    """The service refuses the token or the account: every campaign stops."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRest:
+    """The service, or the governor, sends a number to rest."""
+
+    phone_number_id: str
+    reason: str
+    wait_s: float = field(compare=False)
+
+
+Order = CampaignPause | AccountStop | NumberRest
+
+
+class Number(Protocol):
+    """What the numbers of a process see of each other."""
+
+    @property
+    def lease(self) -> Lease: ...
+    @property
+    def governor(self) -> Governor: ...
+    @property
+    def feeder(self) -> Feeder: ...
+    @property
+    def idle(self) -> bool: ...
+    @property
+    def suspended_reason(self) -> str | None: ...
+    @property
+    def rate_per_s(self) -> float: ...
+
+
+@lru_cache(maxsize=RANGES_IN_HAND_MAX)
+def _tag_encoder(installation: str, range_id: int, epoch: int) -> TagEncoder:
+    return TagEncoder(installation, range_id, epoch)
+
+
+@dataclass(slots=True)
+class Shared:
+    """One for a process."""
+
+    pool: Pool
+    service: ServiceSettings
+    installation: str
+    board: CampaignBoard
+    sink: Sink
+    breaker: Breaker
+    orders: dict[Order, None] = field(default_factory=dict)  # in order, each once
+    ordered: asyncio.Event = field(default_factory=asyncio.Event)
+    numbers: dict[str, Number] = field(default_factory=dict)
+
+    def order(self, order: Order) -> None:
+        """Have the worker do something in the database; an order that waits already is no news."""
+        self.orders.setdefault(order)
+        self.ordered.set()
+        if isinstance(order, AccountStop):
+            for campaign_id in self.board.running:
+                self.board.stop(campaign_id)
+
+    def has_order_for(self, phone_number_id: str) -> bool:
+        """Whether a rest of the number is ordered and not yet in the database."""
+        return any(
+            isinstance(order, NumberRest) and order.phone_number_id == phone_number_id
+            for order in self.orders
+        )
+
+    def slow_account(self, now_ns: int, written_ns: int, wait_s: float | None) -> None:
+        """The service throttles the account: all its numbers slow down."""
+        for number in self.numbers.values():
+            number.governor.throttled(now_ns, written_ns, wait_s)
+
+    def message(self, candidate: Candidate, attempt_try: int, lease: Lease, expires_ns: int) -> Claimed:
+        """The payload of a claimed recipient, with the tag that its statuses bring back."""
+        tag = None
+        if self.service.tag:
+            encoder = _tag_encoder(self.installation, candidate.range_id, lease.epoch)
+            tag = encoder.encode(candidate.seq, attempt_try)
+        template = self.board[candidate.campaign_id].template
+        return Claimed(
+            candidate.campaign_id,
+            candidate.range_id,
+            candidate.seq,
+            attempt_try,
+            template.payload(candidate.phone, candidate.variables, tag),
+            expires_ns,
+            candidate.spent,
+        )
+
+    def faster_idle(self, number: Number) -> bool:
+        """Whether an idle number of this process would finish what `number` holds sooner."""
+        if number.feeder.unclaimed < number.rate_per_s * TAIL_S_MIN:
+            return False
+        campaigns = {held.campaign_id for held in number.feeder.held.values() if held.mark < held.hi}
+        return any(
+            other.idle
+            and other.suspended_reason is None
+            and other.rate_per_s > number.rate_per_s
+            and campaigns.intersection(self.board.sending_with(other.lease.phone_number_id))
+            for other in self.numbers.values()
+        )

@@ -1,0 +1,216 @@
+"""Stores what became of tries, in batches, and says when the rest of the flow must stop for it.
+
+Law: if outcomes cannot be stored, stop sending. What waits here is the part of the doubt that a crash would
+leave, so it is bounded: above HIGH_MARK nobody claims. A batch that the database could not take is repeated
+for as long as it takes. A fact that it refuses never holds up the others: its recipient ends in doubt.
+"""
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+import asyncpg
+import structlog
+from tenacity import RetryCallState
+
+from engine.backoff import reconnecting
+from engine.clock import SECOND_NS
+from engine.core.outcome import Accepted, Outcome, Throttled
+from engine.store.database import LOST_CONNECTION, Pool
+from engine.store.facts import Attempts, Fact, FactKind, record
+
+PERIOD_S = 0.05  # of outcomes in one transaction: amortises a commit, and adds this little to the doubt
+BATCH_MAX = 1_000  # longer transactions would jitter the pace
+HIGH_MARK = 2_000
+GAP_NS_MAX = SECOND_NS  # longer pauses between two attempts are not time spent sending
+
+# What the driver cannot encode, or the database does not take. No other error is the fault of a fact.
+REFUSED_FACT = (
+    ValueError,
+    TypeError,
+    OverflowError,
+    asyncpg.DataError,
+    asyncpg.IntegrityConstraintViolationError,
+)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Count:
+    """Attempts of one number for one campaign, until the next batch carries them away."""
+
+    limit_per_s: float = 0.0
+    attempts: int = 0
+    accepted: int = 0
+    throttled: int = 0
+    active_ns: int = 0
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+
+
+class Sink:
+    """One for a process. `put` never waits, `run` stores, `flushed` returns when what was put is stored."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._facts: list[Fact] = []
+        self._counts: dict[tuple[int, str], _Count] = {}
+        self._last_ns: dict[tuple[int, str], int] = {}
+        self._arrived = asyncio.Event()
+        self._many = (
+            asyncio.Event()
+        )  # enough for a transaction of its own: waiting longer would only add doubt
+        self._relieved = asyncio.Event()
+        self._stored = 0
+        self._put = 0
+        self._progress = asyncio.Condition()
+        self._cpu_s = time.process_time()
+        self.healthy = True
+
+    @property
+    def pending(self) -> int:
+        """Facts that a crash at this moment would lose."""
+        return self._put - self._stored
+
+    @property
+    def full(self) -> bool:
+        return self.pending >= HIGH_MARK or not self.healthy
+
+    def put(self, fact: Fact) -> None:
+        self._facts.append(fact)
+        self._put += 1
+        if self.pending == HIGH_MARK:
+            self._relieved.clear()
+        if len(self._facts) == 1:
+            self._arrived.set()
+        elif len(self._facts) == BATCH_MAX // 2:
+            self._many.set()
+
+    def count(self, fact: Fact, outcome: Outcome, limit_per_s: float, written_ns: int) -> None:
+        """Add one written request to what its number did for its campaign."""
+        key = (fact.campaign_id, fact.phone_number_id)
+        count = self._counts.setdefault(key, _Count())
+        count.limit_per_s = limit_per_s
+        count.attempts += 1
+        count.accepted += isinstance(outcome, Accepted)
+        count.throttled += isinstance(outcome, Throttled)
+        last_ns = self._last_ns.get(key, written_ns)
+        count.active_ns += max(0, min(written_ns - last_ns, GAP_NS_MAX))
+        self._last_ns[key] = max(last_ns, written_ns)
+        count.first_at = count.first_at or fact.attempted_at
+        count.last_at = fact.attempted_at
+
+    async def run(self) -> None:
+        """Store until cancelled."""
+        while True:
+            await self._arrived.wait()
+            if len(self._facts) < BATCH_MAX:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._many.wait(), PERIOD_S)
+            await self._store_all()
+
+    async def relief(self, wait_s: float) -> None:
+        """Return when there is room again, or after `wait_s`."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._relieved.wait(), wait_s)
+
+    async def flushed(self) -> None:
+        """Return when everything put before this call is stored."""
+        target = self._put
+        async with self._progress:
+            await self._progress.wait_for(lambda: self._stored >= target)
+
+    async def _store_all(self) -> None:
+        self._arrived.clear()
+        self._many.clear()
+        while self._facts:
+            batch, self._facts = self._facts[:BATCH_MAX], self._facts[BATCH_MAX:]
+            await self._store(batch)
+            self._stored += len(batch)
+            if not self.full:
+                self._relieved.set()
+            async with self._progress:
+                self._progress.notify_all()
+
+    async def _store(self, batch: list[Fact]) -> None:
+        counted = self._take_counts()
+        async for attempt in reconnecting(*LOST_CONNECTION, asyncpg.PostgresError, before_sleep=self._failed):
+            with attempt:
+                await self._store_once(batch, counted)
+        if not self.healthy:
+            self.healthy = True
+            log.info("outcomes_stored_again", pending=self.pending)
+
+    async def _store_once(self, batch: list[Fact], counted: list[Attempts]) -> None:
+        try:
+            async with self._pool.acquire(timeout=5) as connection:
+                await record(connection, batch, counted)
+        except REFUSED_FACT as problem:
+            await self._store_apart(batch, problem)
+            await self._store_counts(counted)
+
+    async def _store_counts(self, counted: list[Attempts]) -> None:
+        """The counts of a batch that was refused: they are for the report, and must not be the trouble."""
+        try:
+            async with self._pool.acquire(timeout=5) as connection:
+                await record(connection, [], counted)
+        except REFUSED_FACT as problem:
+            log.warning("counts_not_storable", problem=str(problem)[:200])
+
+    async def _store_apart(self, batch: list[Fact], problem: Exception) -> None:
+        """The database refuses something in the batch: halve it until the one bad fact stands alone."""
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            await self._store_once(batch[:middle], [])
+            await self._store_once(batch[middle:], [])
+            return
+        log.error(
+            "fact_not_storable", range_id=batch[0].range_id, seq=batch[0].seq, problem=str(problem)[:200]
+        )
+        if batch[0].kind is not FactKind.UNKNOWN:
+            await self._store_once([_in_doubt(batch[0])], [])
+
+    def _failed(self, state: RetryCallState) -> None:
+        if self.healthy:
+            self.healthy = False
+            self._relieved.clear()  # or whoever waits for room would spin until the database is back
+            problem = repr(state.outcome.exception() if state.outcome else None)[:200]
+            log.warning("outcomes_not_stored", problem=problem, pending=self.pending, effect="sending stops")
+
+    def _take_counts(self) -> list[Attempts]:
+        cpu_s, self._cpu_s = time.process_time() - self._cpu_s, time.process_time()
+        counts, self._counts = self._counts, {}
+        attempts = sum(count.attempts for count in counts.values())
+        return [
+            Attempts(
+                campaign_id,
+                phone_number_id,
+                count.limit_per_s,
+                count.attempts,
+                count.accepted,
+                count.throttled,
+                count.active_ns / SECOND_NS,
+                cpu_s * count.attempts / attempts,
+                count.first_at,
+                count.last_at,
+            )
+            for (campaign_id, phone_number_id), count in counts.items()
+            if count.first_at is not None and count.last_at is not None
+        ]
+
+
+def _in_doubt(fact: Fact) -> Fact:
+    """What remains of a fact that the database refuses: that its recipient is in doubt."""
+    return Fact(
+        fact.campaign_id,
+        fact.range_id,
+        fact.seq,
+        fact.attempt_try,
+        fact.epoch,
+        fact.phone_number_id,
+        FactKind.UNKNOWN,
+        reason="the reply could not be stored",
+    )

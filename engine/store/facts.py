@@ -1,0 +1,240 @@
+"""Recording what became of tries: one transaction for a batch of facts and the tallies that they change.
+
+Law: facts of any epoch are stored, twice the same changes nothing, and the tallies change by exactly the
+difference of the recipients' states before and after. Recipients of whom nothing was recorded were pending,
+which makes the common batch three statements; the others are looked up on both sides of the writing.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from engine.core.retry import Budget
+from engine.core.states import CampaignEvent, Status
+from engine.store.campaign_states import apply_if_allowed
+from engine.store.database import Connection
+from engine.store.queries import queries
+
+REASON_CHARACTERS_MAX = 200
+_UNSPENT = Budget()
+
+
+class FactKind(StrEnum):
+    """What a fact says of its try. The first three settle it."""
+
+    ACCEPTED = "accepted"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    DEFERRED = "deferred"
+    UNKNOWN = "unknown"
+
+
+_STORED_KIND = {FactKind.ACCEPTED: 1, FactKind.FAILED: 2, FactKind.SKIPPED: 3}
+
+
+class Fact(NamedTuple):
+    """One try of one recipient and what became of it.
+
+    `attempt_try` counts requests from 1; 0 for a recipient that the guard deferred or refused before any.
+    `wait_s` and `spent` belong to DEFERRED. `suppress`: the recipient asked for silence.
+    """
+
+    campaign_id: int
+    range_id: int
+    seq: int
+    attempt_try: int
+    epoch: int
+    phone_number_id: str
+    kind: FactKind
+    wamid: str | None = None
+    code: int | None = None
+    reason: str | None = None
+    attempted_at: datetime | None = None
+    wait_s: float = 0.0
+    spent: Budget = _UNSPENT
+    suppress: bool = False
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.range_id, self.seq
+
+    @property
+    def settles(self) -> bool:
+        return self.kind in _STORED_KIND
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """What one number did for one campaign since the last batch; adds up in `campaign_numbers`."""
+
+    campaign_id: int
+    phone_number_id: str
+    limit_per_s: float
+    attempts: int
+    accepted: int
+    throttled: int
+    active_s: float
+    cpu_s: float
+    first_attempt_at: datetime
+    last_attempt_at: datetime
+
+
+async def record(connection: Connection, facts: Sequence[Fact], attempts: Sequence[Attempts] = ()) -> None:
+    """Store a batch in one transaction. Safe to repeat after a lost COMMIT (attempts then count twice)."""
+    async with connection.transaction():
+        await record_in_transaction(connection, facts)
+        if attempts:
+            await connection.execute(queries("facts")["count_attempts"], *_attempt_columns(attempts))
+
+
+async def record_in_transaction(connection: Connection, facts: Sequence[Fact]) -> None:
+    """As `record`, as a part of the caller's transaction (a raise that also defers or skips)."""
+    if not facts:
+        return
+    sql = queries("facts")
+    await connection.execute(sql["lock_tallies"], sorted({fact.range_id for fact in facts}))
+    touched = await _touched(connection, facts)
+    plain = [fact for fact in facts if fact.settles and fact.key not in touched]
+    looked_up = [fact for fact in facts if not fact.settles or fact.key in touched]
+    changes: Counter[tuple[int, str]] = Counter((fact.range_id, fact.kind.value) for fact in plain)
+    if plain:
+        await connection.execute(sql["insert_outcomes"], *_outcome_columns(plain))
+    if looked_up:
+        await _record_looked_up(connection, looked_up, changes)
+    await change_tallies(connection, changes)
+    if silenced := [fact for fact in facts if fact.suppress]:
+        await connection.execute(
+            sql["suppress"], *_keys(silenced), [f"asked for silence ({fact.reason})" for fact in silenced]
+        )
+
+
+async def change_tallies(connection: Connection, changes: Counter[tuple[int, str]]) -> None:
+    """Apply differences, (range, state) → change; the tallies must be locked. `pending` is the rest."""
+    counted = [(*key, change) for key, change in changes.items() if change and key[1] != "pending"]
+    if counted:
+        await connection.execute(queries("facts")["change_tallies"], *map(list, zip(*counted, strict=True)))
+
+
+async def states(connection: Connection, keys: Sequence[tuple[int, int]]) -> Counter[tuple[int, str]]:
+    """How many of the recipients `(range_id, seq)` are in which state, by range."""
+    rows = await connection.fetch(
+        queries("facts")["states"], [key[0] for key in keys], [key[1] for key in keys]
+    )
+    return Counter((row["range_id"], row["state"]) for row in rows)
+
+
+async def _touched(connection: Connection, facts: Sequence[Fact]) -> set[tuple[int, int]]:
+    rows = await connection.fetch(queries("facts")["touched"], *_keys(facts))
+    touched = {(row["range_id"], row["seq"]) for row in rows}
+    counts = Counter(fact.key for fact in facts)
+    return touched | {key for key, count in counts.items() if count > 1}
+
+
+async def _record_looked_up(
+    connection: Connection, facts: Sequence[Fact], changes: Counter[tuple[int, str]]
+) -> None:
+    sql = queries("facts")
+    keys = sorted({fact.key for fact in facts})
+    changes.subtract(await states(connection, keys))
+    if settling := [fact for fact in facts if fact.settles]:
+        await connection.execute(sql["insert_outcomes"], *_outcome_columns(settling))
+        await connection.execute(sql["settle_open_tries"], *_tries(settling), _stored_kinds(settling))
+    for waiting in _waiting_by_try(facts):
+        await connection.execute(sql["write_open_tries"], *_open_columns(waiting))
+        await connection.execute(sql["drop_reached"], *_tries(waiting))
+        await connection.execute(sql["skip_deferred_of_closed"], *_keys(waiting))
+    changes.update(await states(connection, keys))
+    await _reopen_done(
+        connection, sorted({fact.range_id for fact in facts if fact.kind is FactKind.DEFERRED})
+    )
+
+
+def _waiting_by_try(facts: Sequence[Fact]) -> list[list[Fact]]:
+    """What settles nothing, the earlier tries first; one fact a try, since one statement writes a row once.
+
+    "Certainly not accepted" says more than "in doubt".
+    """
+    unsettled = [fact for fact in facts if not fact.settles]
+    unsettled.sort(key=lambda fact: (fact.attempt_try, fact.key, fact.kind is FactKind.DEFERRED))
+    one_each = {(fact.attempt_try, fact.key): fact for fact in unsettled}.values()
+    return [list(waiting) for _, waiting in groupby(one_each, key=lambda fact: fact.attempt_try)]
+
+
+async def _reopen_done(connection: Connection, range_ids: Sequence[int]) -> None:
+    """A deferral in a range that was done opens it again, and its campaign.
+
+    A range that is done is nobody's, so that its row may be locked after the tallies without a deadlock.
+    """
+    if range_ids:
+        rows = await connection.fetch(queries("facts")["reopen_done"], range_ids)
+        for campaign_id in sorted({row["campaign_id"] for row in rows}):
+            await apply_if_allowed(
+                connection,
+                campaign_id,
+                CampaignEvent.REOPEN,
+                "recipients in doubt were not sent to after all",
+            )
+
+
+def _keys(facts: Sequence[Fact]) -> tuple[list[int], list[int]]:
+    return [fact.range_id for fact in facts], [fact.seq for fact in facts]
+
+
+def _tries(facts: Sequence[Fact]) -> tuple[list[int], list[int], list[int]]:
+    return (*_keys(facts), [fact.attempt_try for fact in facts])
+
+
+def _stored_kinds(facts: Sequence[Fact]) -> list[int]:
+    return [_STORED_KIND[fact.kind] for fact in facts]
+
+
+def _outcome_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
+    return (
+        *_tries(facts),
+        [fact.epoch for fact in facts],
+        _stored_kinds(facts),
+        [Status.ACCEPTED.value if fact.kind is FactKind.ACCEPTED else None for fact in facts],
+        [fact.phone_number_id for fact in facts],
+        [fact.wamid for fact in facts],
+        [fact.code for fact in facts],
+        [_shortened(fact.reason) for fact in facts],
+        [fact.attempted_at for fact in facts],
+    )
+
+
+def _open_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
+    return (
+        *_tries(facts),
+        [fact.kind.value for fact in facts],
+        [fact.epoch for fact in facts],
+        [fact.phone_number_id for fact in facts],
+        [_shortened(fact.reason) or "" for fact in facts],
+        [fact.wait_s for fact in facts],
+        [fact.spent.transient_failures for fact in facts],
+        [fact.spent.pair_throttles for fact in facts],
+        [fact.spent.unreachable for fact in facts],
+    )
+
+
+def _attempt_columns(attempts: Sequence[Attempts]) -> tuple[list[Any], ...]:
+    return (
+        [counted.campaign_id for counted in attempts],
+        [counted.phone_number_id for counted in attempts],
+        [counted.limit_per_s for counted in attempts],
+        [counted.attempts for counted in attempts],
+        [counted.accepted for counted in attempts],
+        [counted.throttled for counted in attempts],
+        [counted.active_s for counted in attempts],
+        [counted.cpu_s for counted in attempts],
+        [counted.first_attempt_at for counted in attempts],
+        [counted.last_attempt_at for counted in attempts],
+    )
+
+
+def _shortened(reason: str | None) -> str | None:
+    """A service's text may hold a NUL, which Postgres refuses: one odd reply must not block a batch."""
+    return None if reason is None else reason.replace("\x00", " ")[:REASON_CHARACTERS_MAX]

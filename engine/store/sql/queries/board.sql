@@ -1,0 +1,52 @@
+-- name: startable
+-- Scheduled campaigns whose time has come.
+SELECT campaign_id FROM campaigns
+WHERE state = 'scheduled' AND planned_at IS NOT NULL AND (start_at IS NULL OR start_at <= now())
+  AND ($1::bigint IS NULL OR campaign_id = $1)
+ORDER BY campaign_id;
+
+-- name: running
+SELECT campaign_id, name, reason, template, phone_number_ids, window_opens, window_closes, time_zone, expires_at
+FROM campaigns
+WHERE state = 'running' AND planned_at IS NOT NULL AND ($1::bigint IS NULL OR campaign_id = $1)
+ORDER BY campaign_id;
+
+-- name: overdue
+-- Campaigns that expired before everybody was sent to.
+SELECT campaign_id FROM campaigns
+WHERE state IN ('draft', 'scheduled', 'running', 'paused') AND planned_at IS NOT NULL AND expires_at <= now()
+  AND ($1::bigint IS NULL OR campaign_id = $1)
+ORDER BY campaign_id;
+
+-- name: unclosed
+-- Campaigns that ended a while ago and still have free ranges open: whoever closed them was killed. Ranges that a number
+-- holds are closed when it has given them back.
+SELECT campaign_id, state FROM campaigns
+WHERE state IN ('cancelled', 'expired') AND coalesce(finished_at, '-infinity') < now() - interval '1 minute'
+  AND ($1::bigint IS NULL OR campaign_id = $1)
+  AND EXISTS (SELECT 1 FROM ranges WHERE ranges.campaign_id = campaigns.campaign_id AND ranges.state = 'open'
+                                     AND ranges.phone_number_id IS NULL)
+ORDER BY campaign_id;
+
+-- name: state
+SELECT state, reason FROM campaigns WHERE campaign_id = $1;
+
+-- name: installation
+SELECT installation, installation.system_identifier, timeline,
+       server.system_identifier AS server_identifier, checkpoint.timeline_id AS server_timeline
+FROM installation, pg_control_system() AS server, pg_control_checkpoint() AS checkpoint;
+
+-- name: accept_time_travel
+UPDATE installation
+SET system_identifier = (SELECT system_identifier FROM pg_control_system()),
+    timeline = (SELECT timeline_id FROM pg_control_checkpoint());
+
+-- name: unknown_count
+SELECT coalesce(sum(unknown), 0)::bigint FROM tallies WHERE campaign_id = $1;
+
+-- name: all_resting
+-- When the first of a campaign's numbers returns, if every one of them rests, and why the first one does.
+SELECT extract(epoch FROM min(suspended_until) - now())::float8 AS returns_in_s,
+       (array_agg(phone_number_id || ': ' || coalesce(suspended_reason, 'suspended') ORDER BY suspended_until))[1] AS reason
+FROM numbers WHERE phone_number_id = ANY($1::text[])
+HAVING bool_and(coalesce(suspended_until > now(), false));

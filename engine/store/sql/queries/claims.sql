@@ -1,0 +1,188 @@
+-- name: held_ranges
+-- What a former start of this number left behind, locked before it is stamped.
+SELECT range_id, epoch FROM ranges
+WHERE phone_number_id = $1 AND epoch < $2 ORDER BY range_id FOR UPDATE;
+
+-- name: stamp
+-- The fence stands on the range itself: from here no claim of an earlier epoch finds its row.
+UPDATE ranges SET epoch = $2 WHERE range_id = ANY($1::bigint[])
+RETURNING range_id, campaign_id, hi, mark, state;
+
+-- name: lock_tallies
+SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
+
+-- name: own_ranges
+SELECT range_id, campaign_id, hi, mark, state FROM ranges
+WHERE phone_number_id = $1 AND epoch = $2 ORDER BY campaign_id, ordinal;
+
+-- name: doubt_marked
+-- First tries that were claimed, have no outcome, and whose owner's epoch is gone.
+INSERT INTO open_tries (range_id, seq, try, state, epoch, phone_number_id, reason)
+SELECT recipients.range_id, recipients.seq, 1, 'unknown', held.epoch, $3, 'its sender ended before the reply was stored'
+FROM unnest($1::bigint[], $2::bigint[]) AS held (range_id, epoch)
+JOIN ranges USING (range_id)
+JOIN recipients ON recipients.range_id = held.range_id AND recipients.seq <= ranges.mark
+WHERE recipients.skip_reason IS NULL
+  AND NOT EXISTS (SELECT 1 FROM outcomes WHERE outcomes.range_id = recipients.range_id AND outcomes.seq = recipients.seq)
+  AND NOT EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = recipients.range_id AND open_tries.seq = recipients.seq)
+RETURNING range_id;
+
+-- name: drop_reached_claims
+-- A later try under way whose recipient an earlier try reached is no doubt.
+DELETE FROM open_tries
+WHERE range_id = ANY($1::bigint[]) AND state = 'claimed'
+  AND EXISTS (SELECT 1 FROM outcomes
+              WHERE outcomes.range_id = open_tries.range_id AND outcomes.seq = open_tries.seq
+                AND outcomes.kind = 1 AND outcomes.status <> 3);
+
+-- name: doubt_claimed
+-- Later tries likewise.
+UPDATE open_tries
+SET state = 'unknown', since = now(), reason = 'its sender ended before the reply was stored'
+WHERE range_id = ANY($1::bigint[]) AND state = 'claimed'
+RETURNING range_id;
+
+-- name: wake_untagged
+-- Events without a tag that found no match may be about the doubts that are named now: the fold looks again at once.
+UPDATE inbox SET due_at = now()
+WHERE phone_number_id = $1 AND range_id IS NULL AND installation IS NULL AND due_at > now();
+
+-- name: count_doubts
+UPDATE tallies SET unknown = tallies.unknown + doubts.count
+FROM unnest($1::bigint[], $2::integer[]) AS doubts (range_id, count)
+WHERE tallies.range_id = doubts.range_id;
+
+-- name: hold_number
+-- Held until commit, so that no taking-over can slip between the look and the claim.
+SELECT epoch FROM numbers WHERE phone_number_id = $1 AND epoch = $2 FOR SHARE;
+
+-- name: take_range
+-- The next free range of a campaign; ranges that another number takes at this moment are passed over.
+UPDATE ranges SET phone_number_id = $2, epoch = $3
+WHERE range_id = (
+    SELECT range_id FROM ranges
+    WHERE campaign_id = $1 AND state = 'open' AND phone_number_id IS NULL AND due_at <= now()
+    ORDER BY due_at, ordinal LIMIT 1
+    FOR UPDATE SKIP LOCKED)
+RETURNING range_id, campaign_id, hi, mark, state;
+
+-- name: record_claim
+INSERT INTO claims (range_id, from_seq, epoch, phone_number_id) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING;
+
+-- name: page
+-- A range's recipients that are still to be claimed for the first time, in one page.
+SELECT seq, phone, variables FROM recipients
+WHERE range_id = $1 AND seq > $2 AND skip_reason IS NULL
+ORDER BY seq;
+
+-- name: opted_out
+-- Asked just before the mark rises: a page may have waited through a pause.
+SELECT phone FROM suppressions WHERE phone = ANY($1::bigint[]);
+
+-- name: raise_mark
+UPDATE ranges SET mark = $5
+WHERE range_id = $1 AND phone_number_id = $2 AND epoch = $3 AND mark = $4 AND state = 'open' AND $5 <= hi
+RETURNING mark;
+
+-- name: read_mark
+-- Locks the row: a transaction of a connection that was lost may still be under way, and its COMMIT may yet arrive.
+SELECT mark, state, phone_number_id, epoch FROM ranges WHERE range_id = $1 FOR UPDATE;
+
+-- name: due_retries
+SELECT open_tries.range_id, open_tries.seq, open_tries.try, recipients.phone, recipients.variables,
+       open_tries.transient_failures, open_tries.pair_throttles, open_tries.unreachable,
+       suppressions.phone IS NOT NULL AS opted_out
+FROM open_tries
+JOIN recipients ON recipients.range_id = open_tries.range_id AND recipients.seq = open_tries.seq
+LEFT JOIN suppressions ON suppressions.phone = recipients.phone
+WHERE open_tries.range_id = ANY($1::bigint[]) AND open_tries.state = 'deferred' AND open_tries.due_at <= now()
+ORDER BY open_tries.due_at LIMIT $2;
+
+-- name: lock_open_ranges
+-- The fence of a retry's claim: rows of ranges that are still ours and still open.
+SELECT range_id FROM ranges
+WHERE range_id = ANY($1::bigint[]) AND phone_number_id = $2 AND epoch = $3 AND state = 'open'
+ORDER BY range_id FOR UPDATE;
+
+-- name: claim_retries
+UPDATE open_tries
+SET state = 'claimed', try = open_tries.try + 1, epoch = $4, phone_number_id = $5, since = now()
+FROM unnest($1::bigint[], $2::integer[], $3::integer[]) AS wanted (range_id, seq, try)
+WHERE open_tries.range_id = wanted.range_id AND open_tries.seq = wanted.seq
+  AND open_tries.state = 'deferred' AND open_tries.try = wanted.try
+RETURNING open_tries.range_id, open_tries.seq, open_tries.try;
+
+-- name: count_claimed
+UPDATE tallies SET deferred = tallies.deferred - claimed.count
+FROM unnest($1::bigint[], $2::integer[]) AS claimed (range_id, count)
+WHERE tallies.range_id = claimed.range_id;
+
+-- name: postpone_retries
+-- What the guard defers again keeps its try; only its time moves.
+UPDATE open_tries SET due_at = now() + make_interval(secs => wanted.wait_s), reason = wanted.reason
+FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::float8[], $5::text[]) AS wanted (range_id, seq, try, wait_s, reason)
+WHERE open_tries.range_id = wanted.range_id AND open_tries.seq = wanted.seq
+  AND open_tries.state = 'deferred' AND open_tries.try = wanted.try;
+
+-- name: claimed_by
+SELECT range_id, seq, try, transient_failures, pair_throttles, unreachable FROM open_tries
+WHERE range_id = ANY($1::bigint[]) AND state = 'claimed' AND phone_number_id = $2 AND epoch = $3;
+
+-- name: lock_ranges
+SELECT range_id FROM ranges
+WHERE range_id = ANY($1::bigint[]) AND phone_number_id = $2 AND epoch = $3 ORDER BY range_id FOR UPDATE;
+
+-- name: finish_ranges
+-- Every recipient has an outcome or is in doubt: nothing is left to send. Closed ranges only let go of the number.
+-- The tallies must be locked: a deferral that is being recorded would otherwise end in a range that is done.
+UPDATE ranges
+SET state = CASE WHEN ranges.state = 'open' THEN 'done' ELSE ranges.state END, phone_number_id = NULL
+FROM tallies
+WHERE ranges.range_id = ANY($1::bigint[]) AND tallies.range_id = ranges.range_id AND tallies.deferred = 0
+  AND tallies.recipients = tallies.accepted + tallies.sent + tallies.delivered + tallies.read + tallies.failed
+                         + tallies.unknown + tallies.skipped
+RETURNING ranges.range_id;
+
+-- name: park_ranges
+-- Only deferred recipients are left, and none is due soon: whoever is free then takes the range.
+UPDATE ranges SET phone_number_id = NULL, due_at = waiting.due_at
+FROM (SELECT range_id, min(due_at) AS due_at FROM open_tries
+      WHERE range_id = ANY($1::bigint[]) AND state = 'deferred' GROUP BY range_id) AS waiting,
+     tallies
+WHERE ranges.range_id = waiting.range_id AND tallies.range_id = ranges.range_id AND ranges.mark = ranges.hi
+  AND waiting.due_at > now() + make_interval(secs => $2)
+  AND tallies.recipients = tallies.accepted + tallies.sent + tallies.delivered + tallies.read + tallies.failed
+                         + tallies.unknown + tallies.skipped + tallies.deferred
+RETURNING ranges.range_id;
+
+-- name: release_ranges
+-- A clean hand-over: nothing is under way in them, and the store proves it. Where something is claimed without an
+-- outcome (a claim whose answer was lost), the range stays with its number: the next owner stamps it and names the
+-- doubt, which nobody does for a free range.
+UPDATE ranges
+SET phone_number_id = NULL,
+    due_at = CASE WHEN mark < hi THEN '-infinity'
+                  ELSE coalesce((SELECT min(due_at) FROM open_tries
+                                 WHERE open_tries.range_id = ranges.range_id AND open_tries.state = 'deferred'), '-infinity')
+             END
+WHERE range_id = ANY($1::bigint[]) AND phone_number_id = $2 AND epoch = $3
+  AND NOT EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = ranges.range_id AND open_tries.state = 'claimed')
+  AND NOT EXISTS (
+      SELECT 1 FROM recipients
+      WHERE recipients.range_id = ranges.range_id AND recipients.seq <= ranges.mark AND recipients.skip_reason IS NULL
+        AND NOT EXISTS (SELECT 1 FROM outcomes
+                        WHERE outcomes.range_id = recipients.range_id AND outcomes.seq = recipients.seq)
+        AND NOT EXISTS (SELECT 1 FROM open_tries
+                        WHERE open_tries.range_id = recipients.range_id AND open_tries.seq = recipients.seq));
+
+-- name: holders
+-- Numbers that hold ranges, whatever became of the campaigns, and how long their owners have been silent.
+SELECT DISTINCT ON (numbers.phone_number_id) numbers.phone_number_id, numbers.owner_process,
+       numbers.released OR numbers.leased_until < now() - make_interval(secs => $2) AS long_gone
+FROM ranges JOIN numbers USING (phone_number_id)
+WHERE ranges.phone_number_id <> ALL($1::text[])
+ORDER BY numbers.phone_number_id;
+
+-- name: ranges_left
+-- Work that a campaign still has: open ranges, whoever holds them.
+SELECT EXISTS (SELECT 1 FROM ranges WHERE campaign_id = $1 AND state = 'open');

@@ -1,0 +1,3 @@
+-- name: database
+SELECT current_setting('server_version') AS version, (SELECT max(number) FROM schema_migrations) AS migration,
+       clock_timestamp() AS now, (SELECT count(*) FROM numbers) AS numbers, (SELECT count(*) FROM templates) AS templates;

@@ -1,0 +1,114 @@
+-- name: lock_tallies
+SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
+
+-- name: touched
+-- Recipients of whom something is recorded already: their states before and after must be looked up.
+SELECT fact.range_id, fact.seq FROM unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)
+WHERE EXISTS (SELECT 1 FROM outcomes WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq)
+   OR EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq);
+
+-- name: states
+SELECT recipient_states.range_id, recipient_states.state
+FROM unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)
+JOIN recipient_states ON recipient_states.range_id = fact.range_id AND recipient_states.seq = fact.seq;
+
+-- name: insert_outcomes
+-- A lost COMMIT is replayed: what is there already stays as it is.
+INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid, code, reason, attempted_at)
+SELECT * FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::smallint[], $6::smallint[], $7::text[],
+                     $8::text[], $9::integer[], $10::text[], $11::timestamptz[])
+ON CONFLICT (range_id, seq, try) DO NOTHING;
+
+-- name: settle_open_tries
+-- An outcome settles its own try; evidence of acceptance also cancels what waits for another one.
+DELETE FROM open_tries
+USING unnest($1::bigint[], $2::integer[], $3::integer[], $4::smallint[]) AS fact (range_id, seq, try, kind)
+WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq
+  AND (open_tries.try = fact.try OR (fact.kind = 1 AND open_tries.state <> 'claimed'));
+
+-- name: write_open_tries
+-- "Not accepted" and "in doubt" hold only for the current try, and only while nothing has settled it.
+INSERT INTO open_tries (range_id, seq, try, state, epoch, phone_number_id, reason, due_at,
+                        transient_failures, pair_throttles, unreachable)
+SELECT fact.range_id, fact.seq, fact.try, fact.state, fact.epoch, fact.phone_number_id, fact.reason,
+       now() + make_interval(secs => fact.wait_s), fact.transient_failures, fact.pair_throttles, fact.unreachable
+FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::float8[],
+            $9::smallint[], $10::smallint[], $11::smallint[])
+    AS fact (range_id, seq, try, state, epoch, phone_number_id, reason, wait_s,
+             transient_failures, pair_throttles, unreachable)
+WHERE NOT EXISTS (SELECT 1 FROM outcomes
+                  WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq
+                    AND (outcomes.try >= fact.try OR outcomes.kind = 1 AND outcomes.status <> 3))
+ON CONFLICT (range_id, seq) DO UPDATE
+SET state = EXCLUDED.state, reason = EXCLUDED.reason, due_at = EXCLUDED.due_at, since = now(),
+    transient_failures = EXCLUDED.transient_failures, pair_throttles = EXCLUDED.pair_throttles,
+    unreachable = EXCLUDED.unreachable
+WHERE open_tries.try = EXCLUDED.try
+  AND (open_tries.state = 'claimed' OR (open_tries.state = 'unknown' AND EXCLUDED.state = 'deferred'));
+
+-- name: drop_reached
+-- A later try that was refused for now, of a recipient whom an earlier try reached: nothing waits any more.
+DELETE FROM open_tries
+USING unnest($1::bigint[], $2::integer[], $3::integer[]) AS fact (range_id, seq, try)
+WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.try = fact.try
+  AND open_tries.state = 'claimed'
+  AND EXISTS (SELECT 1 FROM outcomes
+              WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq
+                AND outcomes.kind = 1 AND outcomes.status <> 3);
+
+-- name: skip_deferred_of_closed
+-- The campaign was cancelled or expired meanwhile: what would wait is skipped with that reason.
+WITH gone AS (
+    DELETE FROM open_tries USING ranges, unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)
+    WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.state = 'deferred'
+      AND ranges.range_id = fact.range_id AND ranges.state = 'closed'
+    RETURNING open_tries.range_id, open_tries.seq, open_tries.try, open_tries.epoch, open_tries.phone_number_id,
+              ranges.closed_reason)
+INSERT INTO outcomes (range_id, seq, try, epoch, kind, phone_number_id, reason)
+SELECT range_id, seq, try, epoch, 3, phone_number_id, closed_reason FROM gone
+ON CONFLICT (range_id, seq, try) DO NOTHING;
+
+-- name: reopen_done
+-- A late "not accepted" of a former owner turns a doubt into a deferral, perhaps after the new owner found nothing left
+-- to send: without this nobody would ever look into the range again.
+UPDATE ranges SET state = 'open', due_at = least(due_at, now())
+WHERE range_id = ANY($1::bigint[]) AND state = 'done'
+  AND EXISTS (SELECT 1 FROM open_tries
+              WHERE open_tries.range_id = ranges.range_id AND open_tries.state = 'deferred')
+RETURNING campaign_id;
+
+-- name: change_tallies
+UPDATE tallies
+SET deferred = tallies.deferred + change.deferred, accepted = tallies.accepted + change.accepted, sent = tallies.sent + change.sent,
+    delivered = tallies.delivered + change.delivered, read = tallies.read + change.read, failed = tallies.failed + change.failed,
+    unknown = tallies.unknown + change.unknown, skipped = tallies.skipped + change.skipped
+FROM (SELECT range_id,
+             coalesce(sum(change) FILTER (WHERE state = 'deferred'), 0) AS deferred,
+             coalesce(sum(change) FILTER (WHERE state = 'accepted'), 0) AS accepted,
+             coalesce(sum(change) FILTER (WHERE state = 'sent'), 0) AS sent,
+             coalesce(sum(change) FILTER (WHERE state = 'delivered'), 0) AS delivered,
+             coalesce(sum(change) FILTER (WHERE state = 'read'), 0) AS read,
+             coalesce(sum(change) FILTER (WHERE state = 'failed'), 0) AS failed,
+             coalesce(sum(change) FILTER (WHERE state = 'unknown'), 0) AS unknown,
+             coalesce(sum(change) FILTER (WHERE state = 'skipped'), 0) AS skipped
+      FROM unnest($1::bigint[], $2::text[], $3::integer[]) AS changes (range_id, state, change)
+      GROUP BY range_id) AS change
+WHERE tallies.range_id = change.range_id;
+
+-- name: suppress
+INSERT INTO suppressions (phone, reason)
+SELECT recipients.phone, fact.reason FROM unnest($1::bigint[], $2::integer[], $3::text[]) AS fact (range_id, seq, reason)
+JOIN recipients ON recipients.range_id = fact.range_id AND recipients.seq = fact.seq
+ON CONFLICT (phone) DO NOTHING;
+
+-- name: count_attempts
+INSERT INTO campaign_numbers AS kept (campaign_id, phone_number_id, limit_per_s, attempts, accepted, throttled, active_s,
+                                      cpu_s, first_attempt_at, last_attempt_at)
+SELECT * FROM unnest($1::bigint[], $2::text[], $3::float8[], $4::bigint[], $5::bigint[], $6::bigint[], $7::float8[],
+                     $8::float8[], $9::timestamptz[], $10::timestamptz[])
+ON CONFLICT (campaign_id, phone_number_id) DO UPDATE
+SET limit_per_s = EXCLUDED.limit_per_s, attempts = kept.attempts + EXCLUDED.attempts,
+    accepted = kept.accepted + EXCLUDED.accepted, throttled = kept.throttled + EXCLUDED.throttled,
+    active_s = kept.active_s + EXCLUDED.active_s, cpu_s = kept.cpu_s + EXCLUDED.cpu_s,
+    first_attempt_at = least(kept.first_attempt_at, EXCLUDED.first_attempt_at),
+    last_attempt_at = greatest(kept.last_attempt_at, EXCLUDED.last_attempt_at);

@@ -1,0 +1,303 @@
+-- name: create_workspace
+-- One batch of a fold: the events taken, and what they say of each recipient. Emptied by every commit.
+CREATE TEMP TABLE IF NOT EXISTS fold_events (
+    received_at timestamptz NOT NULL, wamid text NOT NULL, status smallint NOT NULL, status_at timestamptz NOT NULL,
+    phone_number_id text, recipient text, installation text, range_id bigint, seq integer, try integer, epoch bigint,
+    code integer, detail text, matches_tried integer NOT NULL, by_pair boolean NOT NULL DEFAULT false
+) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS fold_recipients (
+    range_id bigint NOT NULL, seq integer NOT NULL, try integer NOT NULL, rank smallint NOT NULL,
+    sent_at timestamptz, delivered_at timestamptz, read_at timestamptz, failed_at timestamptz,
+    phone_number_id text, epoch bigint, wamid text, code integer, detail text,
+    was smallint, route text NOT NULL
+) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS fold_before (
+    range_id bigint NOT NULL, seq integer NOT NULL, state text NOT NULL
+) ON COMMIT DELETE ROWS;
+
+-- name: begin_fold
+-- Two folders would only wait for each other. Losing this lock loses nothing: the delete decides who has an event.
+SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.fold', 0));
+
+-- name: take
+-- Delete-and-return: no cursor over ids, so an event that is committed late is never skipped.
+WITH taken AS (
+    DELETE FROM inbox
+    WHERE ctid = ANY (ARRAY(SELECT ctid FROM inbox WHERE due_at <= now() ORDER BY due_at LIMIT $1))
+    RETURNING *),
+kept AS (
+    INSERT INTO fold_events
+    SELECT received_at, wamid, status, status_at, phone_number_id, recipient, installation,
+           CASE WHEN ours THEN range_id END, CASE WHEN ours THEN seq END, CASE WHEN ours THEN try END,
+           CASE WHEN ours THEN epoch END, code, detail, matches_tried
+    FROM (SELECT taken.*, taken.installation = (SELECT installation.installation FROM installation) AS ours FROM taken)
+        AS events
+    RETURNING range_id)
+SELECT count(*) AS taken, count(*) FILTER (WHERE range_id IS NULL) AS without_tag FROM kept;
+
+-- name: match_wamids
+UPDATE fold_events
+SET range_id = outcomes.range_id, seq = outcomes.seq, try = outcomes.try, epoch = outcomes.epoch
+FROM outcomes
+WHERE fold_events.range_id IS NULL AND outcomes.wamid = fold_events.wamid;
+
+-- name: unmatched_of_doubtful_numbers
+-- Events that carried no opaque data, of numbers that have doubts.
+SELECT DISTINCT phone_number_id, recipient FROM fold_events
+WHERE range_id IS NULL AND installation IS NULL AND recipient IS NOT NULL
+  AND EXISTS (SELECT 1 FROM open_tries
+              WHERE open_tries.phone_number_id = fold_events.phone_number_id AND open_tries.state = 'unknown');
+
+-- name: match_pairs
+-- An event without a tag settles a doubt only if it can be about nothing else: one doubt of that number and
+-- recipient over all campaigns, every other attempt of the pair has a recorded outcome with its wamid, one such
+-- message among the events, and the doubt was claimed before the event (a minute for clocks that differ).
+-- All in one snapshot with the look for the wamid: an outcome stored in between must not make a doubt the only one.
+WITH spelled AS (
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[]) AS pair (phone_number_id, recipient, phone)),
+doubts AS (
+    SELECT spelled.phone_number_id, spelled.recipient, open_tries.range_id, open_tries.seq, open_tries.try,
+           open_tries.epoch, count(*) OVER (PARTITION BY spelled.phone_number_id, spelled.recipient) AS candidates
+    FROM spelled
+    JOIN open_tries ON open_tries.phone_number_id = spelled.phone_number_id AND open_tries.state = 'unknown'
+    JOIN recipients ON recipients.range_id = open_tries.range_id AND recipients.seq = open_tries.seq
+                   AND recipients.phone = spelled.phone),
+sole AS (
+    SELECT doubts.*, claimed.claimed_at FROM doubts
+    LEFT JOIN LATERAL (
+        SELECT claims.claimed_at FROM claims
+        WHERE doubts.try = 1 AND claims.range_id = doubts.range_id AND claims.from_seq <= doubts.seq
+          AND claims.epoch = doubts.epoch
+        ORDER BY claims.from_seq DESC LIMIT 1) AS claimed ON true
+    WHERE doubts.candidates = 1
+      AND NOT EXISTS (
+          SELECT 1 FROM spelled
+          JOIN open_tries ON open_tries.phone_number_id = spelled.phone_number_id AND open_tries.state = 'claimed'
+          JOIN recipients ON recipients.range_id = open_tries.range_id AND recipients.seq = open_tries.seq
+                         AND recipients.phone = spelled.phone
+          WHERE spelled.phone_number_id = doubts.phone_number_id AND spelled.recipient = doubts.recipient)
+      AND NOT EXISTS (
+          SELECT 1 FROM spelled
+          JOIN outcomes ON outcomes.phone_number_id = spelled.phone_number_id AND outcomes.kind = 1
+                       AND outcomes.wamid IS NULL
+          JOIN recipients ON recipients.range_id = outcomes.range_id AND recipients.seq = outcomes.seq
+                         AND recipients.phone = spelled.phone
+          WHERE spelled.phone_number_id = doubts.phone_number_id AND spelled.recipient = doubts.recipient)
+      AND NOT EXISTS (
+          SELECT 1 FROM spelled
+          JOIN ranges ON ranges.phone_number_id = spelled.phone_number_id
+          JOIN recipients ON recipients.range_id = ranges.range_id AND recipients.seq <= ranges.mark
+                         AND recipients.phone = spelled.phone AND recipients.skip_reason IS NULL
+          WHERE spelled.phone_number_id = doubts.phone_number_id AND spelled.recipient = doubts.recipient
+            AND NOT EXISTS (SELECT 1 FROM outcomes
+                            WHERE outcomes.range_id = recipients.range_id AND outcomes.seq = recipients.seq)
+            AND NOT EXISTS (SELECT 1 FROM open_tries
+                            WHERE open_tries.range_id = recipients.range_id AND open_tries.seq = recipients.seq))),
+messages AS (
+    SELECT phone_number_id, recipient, min(wamid) AS wamid, min(status_at) AS first_at FROM fold_events
+    WHERE range_id IS NULL AND installation IS NULL
+    GROUP BY phone_number_id, recipient HAVING min(wamid) = max(wamid))
+UPDATE fold_events
+SET range_id = sole.range_id, seq = sole.seq, try = sole.try, epoch = sole.epoch, by_pair = true
+FROM sole JOIN messages USING (phone_number_id, recipient)
+WHERE fold_events.range_id IS NULL AND fold_events.installation IS NULL AND fold_events.wamid = messages.wamid
+  AND (sole.claimed_at IS NULL OR messages.first_at > sole.claimed_at - interval '1 minute')
+  AND NOT EXISTS (SELECT 1 FROM outcomes WHERE outcomes.wamid = messages.wamid);
+
+-- name: lock_tallies
+-- The fact side's lock, in range order: from here no other writer of facts changes these ranges.
+SELECT count(*) FROM (
+    SELECT 1 FROM tallies WHERE range_id IN (SELECT DISTINCT range_id FROM fold_events WHERE range_id IS NOT NULL)
+    ORDER BY range_id FOR UPDATE) AS locked;
+
+-- name: drop_settled_pairs
+-- A doubt that somebody settled or reopened before the lock was ours is no candidate any more.
+UPDATE fold_events SET range_id = NULL, by_pair = false
+WHERE by_pair AND NOT EXISTS (
+    SELECT 1 FROM open_tries
+    WHERE open_tries.range_id = fold_events.range_id AND open_tries.seq = fold_events.seq
+      AND open_tries.try = fold_events.try AND open_tries.state = 'unknown');
+
+-- name: reduce
+-- One row a recipient: the highest rank, the earliest time of each status, and which way the change is counted.
+--   plain: its only recorded try is this accepted one      fresh: claimed by the mark, nothing recorded yet
+--   slow:  everything else is looked up before and after
+-- All tries of a recipient lie side by side in the key: one look finds this one and the others. In the key's order,
+-- so that this and the updates after it walk index and pages forward.
+INSERT INTO fold_recipients
+SELECT reduced.range_id, reduced.seq, reduced.try, reduced.rank, reduced.sent_at, reduced.delivered_at, reduced.read_at,
+       reduced.failed_at, reduced.phone_number_id, reduced.epoch, reduced.wamid, reduced.code, reduced.detail,
+       recorded.status,
+       CASE
+           WHEN reduced.try <> reduced.last_try OR open_tries.seq IS NOT NULL THEN 'slow'
+           WHEN recorded.tries > 1 OR (recorded.tries = 1 AND recorded.kind IS NULL) THEN 'slow'
+           WHEN recorded.kind = 1 THEN 'plain'
+           WHEN recorded.tries = 0 AND reduced.phone_number_id IS NOT NULL AND EXISTS (
+               SELECT 1 FROM ranges JOIN recipients ON recipients.range_id = ranges.range_id
+               WHERE ranges.range_id = reduced.range_id AND recipients.seq = reduced.seq
+                 AND recipients.seq <= ranges.mark AND recipients.skip_reason IS NULL) THEN 'fresh'
+           ELSE 'slow'
+       END
+FROM (SELECT range_id, seq, min(try) AS try, max(try) AS last_try, max(status) AS rank,
+             min(status_at) FILTER (WHERE status = 2) AS sent_at,
+             min(status_at) FILTER (WHERE status = 4) AS delivered_at,
+             min(status_at) FILTER (WHERE status = 5) AS read_at,
+             min(status_at) FILTER (WHERE status = 3) AS failed_at,
+             min(phone_number_id COLLATE "C") AS phone_number_id, min(epoch) AS epoch,
+             min(wamid COLLATE "C") AS wamid,
+             max(code) AS code, max(detail COLLATE "C") AS detail
+      FROM fold_events WHERE range_id IS NOT NULL
+      GROUP BY range_id, seq) AS reduced
+CROSS JOIN LATERAL (
+    SELECT count(*) AS tries, max(kind) FILTER (WHERE outcomes.try = reduced.try) AS kind,
+           max(status) FILTER (WHERE outcomes.try = reduced.try) AS status
+    FROM outcomes WHERE outcomes.range_id = reduced.range_id AND outcomes.seq = reduced.seq) AS recorded
+LEFT JOIN open_tries ON open_tries.range_id = reduced.range_id AND open_tries.seq = reduced.seq
+ORDER BY reduced.range_id, reduced.seq;
+
+-- name: count_slow
+SELECT count(*) FROM fold_recipients WHERE route = 'slow';
+
+-- name: update_plain
+-- By primary key and within the page (HOT); what a duplicate would write again is not written.
+UPDATE outcomes
+SET status = greatest(outcomes.status, folded.rank),
+    sent_at = least(outcomes.sent_at, folded.sent_at),
+    delivered_at = least(outcomes.delivered_at, folded.delivered_at),
+    read_at = least(outcomes.read_at, folded.read_at),
+    failed_at = least(outcomes.failed_at, folded.failed_at),
+    wamid = coalesce(outcomes.wamid, folded.wamid),
+    code = coalesce(outcomes.code, folded.code),
+    reason = CASE WHEN folded.failed_at IS NULL THEN outcomes.reason
+                  ELSE coalesce(folded.detail, folded.code::text, outcomes.reason, 'failed') END
+FROM fold_recipients AS folded
+WHERE folded.route = 'plain'
+  AND outcomes.range_id = folded.range_id AND outcomes.seq = folded.seq AND outcomes.try = folded.try
+  AND (folded.rank > outcomes.status
+       OR folded.sent_at < coalesce(outcomes.sent_at, 'infinity')
+       OR folded.delivered_at < coalesce(outcomes.delivered_at, 'infinity')
+       OR folded.read_at < coalesce(outcomes.read_at, 'infinity')
+       OR folded.failed_at < coalesce(outcomes.failed_at, 'infinity')
+       OR outcomes.wamid IS NULL);
+
+-- name: insert_fresh
+-- The event came before the reply was stored, or instead of it: it is the evidence of acceptance.
+INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid, code, reason,
+                      sent_at, delivered_at, read_at, failed_at)
+SELECT range_id, seq, try, epoch, 1, rank, phone_number_id, wamid, code,
+       CASE WHEN failed_at IS NOT NULL THEN coalesce(detail, code::text, 'failed') END,
+       sent_at, delivered_at, read_at, failed_at
+FROM fold_recipients WHERE route = 'fresh'
+ORDER BY range_id, seq;
+
+-- name: count_plain
+-- Before: the recorded status of a plain one; a fresh one was pending. After: the higher rank.
+UPDATE tallies
+SET accepted = tallies.accepted + change.accepted, sent = tallies.sent + change.sent,
+    failed = tallies.failed + change.failed, delivered = tallies.delivered + change.delivered,
+    read = tallies.read + change.read
+FROM (SELECT range_id,
+             count(*) FILTER (WHERE rank = 1) - count(*) FILTER (WHERE was = 1) AS accepted,
+             count(*) FILTER (WHERE rank = 2) - count(*) FILTER (WHERE was = 2) AS sent,
+             count(*) FILTER (WHERE rank = 3) - count(*) FILTER (WHERE was = 3) AS failed,
+             count(*) FILTER (WHERE rank = 4) - count(*) FILTER (WHERE was = 4) AS delivered,
+             count(*) FILTER (WHERE rank = 5) - count(*) FILTER (WHERE was = 5) AS read
+      FROM fold_recipients WHERE route = 'fresh' OR (route = 'plain' AND rank > was)
+      GROUP BY range_id) AS change
+WHERE tallies.range_id = change.range_id;
+
+-- name: states_before
+INSERT INTO fold_before
+SELECT recipient_states.range_id, recipient_states.seq, recipient_states.state
+FROM fold_recipients
+JOIN recipient_states ON recipient_states.range_id = fold_recipients.range_id AND recipient_states.seq = fold_recipients.seq
+WHERE fold_recipients.route = 'slow';
+
+-- name: record_slow
+-- Evidence of acceptance outlives what we thought of the try: a refusal only gives way to what was seen on a phone,
+-- a skip to any status.
+INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid, code, reason,
+                      sent_at, delivered_at, read_at, failed_at)
+SELECT events.range_id, events.seq, events.try, min(events.epoch), 1, max(events.status),
+       coalesce(min(events.phone_number_id), min(open_tries.phone_number_id), min(claimed.phone_number_id), ''),
+       min(events.wamid), max(events.code),
+       CASE WHEN bool_or(events.status = 3) THEN coalesce(max(events.detail), max(events.code)::text, 'failed') END,
+       min(events.status_at) FILTER (WHERE events.status = 2), min(events.status_at) FILTER (WHERE events.status = 4),
+       min(events.status_at) FILTER (WHERE events.status = 5), min(events.status_at) FILTER (WHERE events.status = 3)
+FROM fold_before
+JOIN fold_events AS events USING (range_id, seq)
+LEFT JOIN open_tries ON open_tries.range_id = events.range_id AND open_tries.seq = events.seq
+LEFT JOIN LATERAL (
+    SELECT claims.phone_number_id FROM claims
+    WHERE claims.range_id = events.range_id AND claims.from_seq <= events.seq
+    ORDER BY claims.epoch = events.epoch DESC, claims.from_seq DESC LIMIT 1) AS claimed ON true
+GROUP BY events.range_id, events.seq, events.try
+ORDER BY events.range_id, events.seq, events.try
+ON CONFLICT (range_id, seq, try) DO UPDATE
+SET kind = CASE WHEN outcomes.kind = 2 AND EXCLUDED.status <= 3 THEN 2 ELSE 1 END,
+    status = CASE WHEN outcomes.kind = 2 AND EXCLUDED.status <= 3 THEN NULL
+                  ELSE greatest(outcomes.status, EXCLUDED.status) END,
+    wamid = coalesce(outcomes.wamid, EXCLUDED.wamid),
+    code = coalesce(outcomes.code, EXCLUDED.code),
+    reason = coalesce(EXCLUDED.reason, outcomes.reason),
+    sent_at = least(outcomes.sent_at, EXCLUDED.sent_at),
+    delivered_at = least(outcomes.delivered_at, EXCLUDED.delivered_at),
+    read_at = least(outcomes.read_at, EXCLUDED.read_at),
+    failed_at = least(outcomes.failed_at, EXCLUDED.failed_at);
+
+-- name: close_slow
+-- An accepted try settles itself whatever it was thought to be, and every earlier one; unless it failed it also
+-- settles the recipient, so nothing waits for a later try. A later try under way keeps its row until its outcome.
+DELETE FROM open_tries
+USING fold_before
+WHERE open_tries.range_id = fold_before.range_id AND open_tries.seq = fold_before.seq
+  AND EXISTS (SELECT 1 FROM outcomes
+              WHERE outcomes.range_id = open_tries.range_id AND outcomes.seq = open_tries.seq AND outcomes.kind = 1
+                AND (outcomes.try >= open_tries.try
+                     OR (outcomes.status <> 3 AND open_tries.state <> 'claimed')));
+
+-- name: count_slow_changes
+UPDATE tallies
+SET deferred = tallies.deferred + change.deferred, accepted = tallies.accepted + change.accepted,
+    sent = tallies.sent + change.sent, delivered = tallies.delivered + change.delivered,
+    read = tallies.read + change.read, failed = tallies.failed + change.failed,
+    unknown = tallies.unknown + change.unknown, skipped = tallies.skipped + change.skipped
+FROM (SELECT range_id,
+             sum(sign) FILTER (WHERE state = 'deferred') AS deferred, sum(sign) FILTER (WHERE state = 'accepted') AS accepted,
+             sum(sign) FILTER (WHERE state = 'sent') AS sent, sum(sign) FILTER (WHERE state = 'delivered') AS delivered,
+             sum(sign) FILTER (WHERE state = 'read') AS read, sum(sign) FILTER (WHERE state = 'failed') AS failed,
+             sum(sign) FILTER (WHERE state = 'unknown') AS unknown, sum(sign) FILTER (WHERE state = 'skipped') AS skipped
+      FROM (SELECT range_id, state, -1 AS sign FROM fold_before
+            UNION ALL
+            SELECT recipient_states.range_id, recipient_states.state, 1
+            FROM fold_before
+            JOIN recipient_states ON recipient_states.range_id = fold_before.range_id
+                                 AND recipient_states.seq = fold_before.seq) AS changes
+      GROUP BY range_id) AS sums,
+     LATERAL (SELECT coalesce(sums.deferred, 0), coalesce(sums.accepted, 0), coalesce(sums.sent, 0),
+                     coalesce(sums.delivered, 0), coalesce(sums.read, 0), coalesce(sums.failed, 0),
+                     coalesce(sums.unknown, 0), coalesce(sums.skipped, 0))
+         AS change (deferred, accepted, sent, delivered, read, failed, unknown, skipped)
+WHERE tallies.range_id = sums.range_id;
+
+-- name: return_unmatched
+-- Nobody's yet: the reply may be on its way, or the message is not ours. Tried again later and later, then dropped.
+WITH unmatched AS (
+    DELETE FROM fold_events
+    WHERE range_id IS NULL
+       OR EXISTS (SELECT 1 FROM fold_recipients
+                  WHERE fold_recipients.range_id = fold_events.range_id AND fold_recipients.seq = fold_events.seq
+                    AND fold_recipients.route = 'slow'
+                    AND NOT EXISTS (SELECT 1 FROM fold_before
+                                    WHERE fold_before.range_id = fold_events.range_id
+                                      AND fold_before.seq = fold_events.seq))
+    RETURNING *),
+returned AS (
+    INSERT INTO inbox (due_at, received_at, wamid, status, status_at, phone_number_id, recipient, installation,
+                       range_id, seq, try, epoch, code, detail, matches_tried)
+    SELECT now() + least(interval '1 hour', make_interval(secs => $2 * 2 ^ least(matches_tried, 20))) * (1 + random() / 5),
+           received_at, wamid, status, status_at, phone_number_id, recipient, installation,
+           range_id, seq, try, epoch, code, detail, matches_tried + 1
+    FROM unmatched WHERE received_at > now() - make_interval(days => $1)
+    RETURNING 1)
+SELECT (SELECT count(*) FROM unmatched) AS unmatched, (SELECT count(*) FROM returned) AS returned;

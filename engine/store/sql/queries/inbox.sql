@@ -1,0 +1,63 @@
+-- name: note_flow
+-- In one order, so that two receivers never wait for each other in a circle.
+INSERT INTO event_flow (phone_number_id, last_event_at)
+SELECT phone_number_id, now() FROM unnest($1::text[]) AS seen (phone_number_id) ORDER BY phone_number_id
+ON CONFLICT (phone_number_id) DO UPDATE SET last_event_at = greatest(event_flow.last_event_at, EXCLUDED.last_event_at);
+
+-- name: keep_messages
+INSERT INTO incoming_messages (wamid, phone_number_id, sender, type, sent_at, body)
+SELECT wamid, phone_number_id, sender, type, sent_at, body::jsonb
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[])
+    AS message (wamid, phone_number_id, sender, type, sent_at, body)
+ORDER BY wamid
+ON CONFLICT (wamid) DO NOTHING;
+
+-- name: keep_account_events
+-- A repetition is one row. Without a time of its own, the same event after a later one about the same subject is
+-- news again (paused, approved, paused): it is acted on again.
+INSERT INTO account_events AS kept (event_key, field, value, subject, occurred_at)
+SELECT DISTINCT ON (event_key) event_key, field, value::jsonb, subject, occurred_at
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
+    AS event (event_key, field, value, subject, occurred_at)
+ORDER BY event_key
+ON CONFLICT (event_key) DO UPDATE SET received_at = now(), acted_at = NULL
+WHERE kept.occurred_at IS NULL
+  AND EXISTS (SELECT 1 FROM account_events AS later
+              WHERE later.subject = kept.subject AND later.received_at > kept.received_at);
+
+-- name: keep_unreadable
+INSERT INTO unreadable_events (event_key, body, problem)
+SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[]) AS part (event_key, body, problem) ORDER BY event_key
+ON CONFLICT (event_key) DO NOTHING;
+
+-- name: act_lock
+-- One actor at a time, so that events about one subject are acted on in their order.
+SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.act', 0));
+
+-- name: to_act
+-- stale: the service itself dates a later event about the same.
+SELECT event_key, field, value,
+       EXISTS (SELECT 1 FROM account_events AS later
+               WHERE later.subject = account_events.subject AND later.occurred_at > account_events.occurred_at) AS stale
+FROM account_events WHERE acted_at IS NULL ORDER BY received_at, occurred_at LIMIT $1 FOR UPDATE;
+
+-- name: acted
+UPDATE account_events SET acted_at = now() WHERE event_key = $1;
+
+-- name: set_template_status
+UPDATE templates SET status = $3 WHERE name = $1 AND language = $2;
+
+-- name: refresh_number
+-- What the event says is taken at once; synced_at NULL asks for the rest to be read again.
+UPDATE numbers SET messaging_limit_tier = coalesce($2, messaging_limit_tier), synced_at = NULL
+WHERE regexp_replace(display_phone_number, '\D', '', 'g') = $1;
+
+-- name: refresh_numbers
+UPDATE numbers SET synced_at = NULL
+WHERE phone_number_id IN (SELECT phone_number_id FROM numbers ORDER BY phone_number_id FOR UPDATE);
+
+-- name: waiting
+-- How many events wait, how long the oldest that is due has waited (s), and how many wait for their match.
+SELECT count(*) AS events, count(*) FILTER (WHERE matches_tried > 0) AS unmatched,
+       coalesce(extract(epoch FROM now() - min(due_at) FILTER (WHERE due_at <= now())), 0)::float8 AS oldest_due_s
+FROM inbox;

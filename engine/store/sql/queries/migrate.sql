@@ -1,0 +1,22 @@
+-- name: lock
+-- Two processes that start together must not both create the tables.
+SELECT pg_advisory_xact_lock(hashtextextended('drumbeat.migrate', 0));
+
+-- name: create_ledger
+CREATE TABLE IF NOT EXISTS schema_migrations (
+    number     integer PRIMARY KEY,
+    name       text        NOT NULL,
+    checksum   text        NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- name: applied
+SELECT number, checksum FROM schema_migrations;
+
+-- name: record
+INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2, $3);
+
+-- name: identify_installation
+INSERT INTO installation (installation, system_identifier, timeline)
+SELECT $1, system_identifier, timeline_id FROM pg_control_system(), pg_control_checkpoint()
+ON CONFLICT DO NOTHING;

@@ -1,0 +1,35 @@
+-- name: store
+-- What the service says of its numbers; a limit set by a person and everything about the owner stay.
+INSERT INTO numbers (phone_number_id, display_phone_number, verified_name, quality_rating, messaging_limit_tier,
+                     status, throughput_level, service_limit_per_s, synced_at)
+SELECT phone_number_id, nullif(display_phone_number, ''), nullif(verified_name, ''), nullif(quality_rating, ''),
+       nullif(messaging_limit_tier, ''), nullif(status, ''), nullif(throughput_level, ''), limit_per_s, now()
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::float8[])
+    AS told (phone_number_id, display_phone_number, verified_name, quality_rating, messaging_limit_tier, status,
+             throughput_level, limit_per_s)
+ON CONFLICT (phone_number_id) DO UPDATE
+SET display_phone_number = excluded.display_phone_number,
+    verified_name = excluded.verified_name,
+    quality_rating = excluded.quality_rating,
+    messaging_limit_tier = excluded.messaging_limit_tier,
+    status = excluded.status,
+    throughput_level = excluded.throughput_level,
+    service_limit_per_s = excluded.service_limit_per_s,
+    synced_at = excluded.synced_at;
+
+-- name: list
+SELECT phone_number_id, display_phone_number, verified_name, quality_rating, messaging_limit_tier, status,
+       coalesce(manual_limit_per_s, service_limit_per_s, $1) AS limit_per_s,
+       manual_limit_per_s IS NOT NULL AS limit_is_manual,
+       rate_per_s,
+       (SELECT coalesce(sum(throttled), 0)::bigint FROM campaign_numbers
+        WHERE campaign_numbers.phone_number_id = numbers.phone_number_id) AS throttles,
+       CASE WHEN NOT released AND leased_until > now() THEN owner END AS owner,
+       CASE WHEN suspended_until > now() THEN suspended_until END AS suspended_until,
+       CASE WHEN suspended_until > now() THEN suspended_reason END AS suspended_reason,
+       synced_at
+FROM numbers
+ORDER BY phone_number_id;
+
+-- name: set_limit
+UPDATE numbers SET manual_limit_per_s = $2 WHERE phone_number_id = $1 RETURNING phone_number_id;

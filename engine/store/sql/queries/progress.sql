@@ -1,0 +1,39 @@
+-- name: status
+-- One campaign with its recipients by state: sums over tallies, and over what the audit keeps of pruned months.
+SELECT campaigns.name, campaigns.state, campaigns.reason, campaigns.start_at, campaigns.started_at,
+       campaigns.finished_at, campaigns.phone_number_ids, counts.*
+FROM campaigns,
+     LATERAL (
+         SELECT coalesce(sum(recipients), 0)::bigint AS recipients, coalesce(sum(deferred), 0)::bigint AS deferred,
+                coalesce(sum(accepted), 0)::bigint AS accepted, coalesce(sum(sent), 0)::bigint AS sent,
+                coalesce(sum(delivered), 0)::bigint AS delivered, coalesce(sum(read), 0)::bigint AS read,
+                coalesce(sum(failed), 0)::bigint AS failed, coalesce(sum(unknown), 0)::bigint AS unknown,
+                coalesce(sum(skipped), 0)::bigint AS skipped
+         FROM (
+             SELECT recipients, deferred, accepted, sent, delivered, read, failed, unknown, skipped
+             FROM tallies WHERE tallies.campaign_id = campaigns.campaign_id
+             UNION ALL
+             SELECT kept.* FROM audit,
+                 jsonb_to_record(audit.detail) AS kept (
+                     recipients bigint, deferred bigint, accepted bigint, sent bigint, delivered bigint, read bigint,
+                     failed bigint, unknown bigint, skipped bigint)
+             WHERE audit.action = 'prune' AND audit.campaign_id = campaigns.campaign_id
+         ) AS parts
+     ) AS counts
+WHERE campaigns.campaign_id = $1;
+
+-- name: numbers
+-- The campaign's numbers: what they did for it so far, and how they send now; a pace is told only by a living owner.
+SELECT phone_number_id,
+       coalesce(numbers.manual_limit_per_s, numbers.service_limit_per_s, $3) AS limit_per_s,
+       CASE WHEN living THEN numbers.rate_per_s END AS rate_per_s,
+       CASE WHEN living THEN numbers.owner END AS owner,
+       coalesce(campaign_numbers.attempts, 0) AS attempts,
+       coalesce(campaign_numbers.throttled, 0) AS throttled,
+       CASE WHEN numbers.suspended_until > now() THEN numbers.suspended_until END AS suspended_until,
+       CASE WHEN numbers.suspended_until > now() THEN numbers.suspended_reason END AS suspended_reason
+FROM unnest($2::text[]) WITH ORDINALITY AS asked (phone_number_id, place)
+LEFT JOIN numbers USING (phone_number_id)
+LEFT JOIN (SELECT * FROM campaign_numbers WHERE campaign_id = $1) AS campaign_numbers USING (phone_number_id),
+     LATERAL (SELECT NOT numbers.released AND numbers.leased_until > now() AS living) AS lease
+ORDER BY place;

@@ -1,0 +1,42 @@
+-- name: months
+-- Months whose last day lies before the limit, by the partitions that exist.
+SELECT to_char(month, 'YYYY-MM') AS month, to_char(month, '_YYYY_MM') AS suffix,
+       first_range_id(month) AS first_id, first_range_id((month + interval '1 month')::date) AS end_id
+FROM (
+    SELECT to_date(right(partition.relname, 7), 'YYYY_MM') AS month
+    FROM pg_inherits JOIN pg_class AS partition ON partition.oid = pg_inherits.inhrelid
+    WHERE pg_inherits.inhparent = 'ranges'::regclass
+) AS partitions
+WHERE month + interval '1 month' <= now() - make_interval(days => $1)
+ORDER BY month;
+
+-- name: lock_campaigns
+-- Locked, so that no resend opens one of them again before its recipients are gone.
+SELECT campaign_id, name,
+       state IN ('finished', 'cancelled', 'expired') AND finished_at < now() - make_interval(days => $3) AS over
+FROM campaigns
+WHERE campaign_id IN (SELECT DISTINCT campaign_id FROM ranges WHERE range_id >= $1 AND range_id < $2)
+ORDER BY campaign_id
+FOR UPDATE;
+
+-- name: keep_counts
+-- The campaign's row stays, since its name must not be planned again; its counts live on here.
+INSERT INTO audit (actor, action, campaign_id, detail)
+SELECT $3, 'prune', campaign_id, jsonb_build_object(
+    'month', $4::text, 'recipients', sum(recipients), 'deferred', sum(deferred), 'accepted', sum(accepted),
+    'sent', sum(sent), 'delivered', sum(delivered), 'read', sum(read), 'failed', sum(failed),
+    'unknown', sum(unknown), 'skipped', sum(skipped))
+FROM tallies
+WHERE range_id >= $1 AND range_id < $2
+GROUP BY campaign_id;
+
+-- name: limit_wait
+-- Dropping waits for everybody and everybody waits for it: rather later than long.
+SET LOCAL lock_timeout = '5s';
+
+-- name: drop_statements
+SELECT format('DROP TABLE %I', partition.relname) AS statement
+FROM pg_inherits JOIN pg_class AS partition ON partition.oid = pg_inherits.inhrelid
+WHERE pg_inherits.inhparent = ANY (ARRAY['ranges', 'tallies', 'claims', 'recipients', 'outcomes', 'open_tries']::regclass[])
+  AND right(partition.relname, 8) = $1
+ORDER BY partition.relname;

@@ -1,0 +1,66 @@
+-- name: campaign
+SELECT campaign_id, name, template ->> 'name' AS template, template ->> 'language' AS language,
+       audience_rows, rejected, duplicates, recipients, created_at, on_unknown, max_failed
+FROM campaigns WHERE campaign_id = $1;
+
+-- name: reasons
+-- Why recipients failed, were skipped, are in doubt or wait: present states only, so that they add up with the counts.
+-- Whoever has a reason has it in an outcome, in an open try, from the plan or from the closing of its range; the
+-- view is asked only about the first two, since it looks up the tries of every recipient it shows.
+WITH of_campaign AS (SELECT range_id, mark, state, closed_reason FROM ranges WHERE campaign_id = $1),
+told AS (
+    SELECT range_id, seq, (array_agg(code ORDER BY try DESC))[1] AS code
+    FROM (
+        SELECT range_id, seq, try, code FROM outcomes JOIN of_campaign USING (range_id) WHERE outcomes.reason IS NOT NULL
+        UNION ALL
+        SELECT range_id, seq, 0, NULL FROM open_tries JOIN of_campaign USING (range_id)) AS tries
+    GROUP BY range_id, seq),
+reasons AS (
+    SELECT recipient_states.state, count(*) AS recipients,
+           CASE WHEN recipient_states.state = 'failed' THEN coalesce(told.code::text, recipient_states.reason)
+                ELSE recipient_states.reason END AS reason
+    FROM told JOIN recipient_states USING (range_id, seq)
+    WHERE recipient_states.state IN ('failed', 'skipped', 'unknown', 'deferred')
+    GROUP BY 1, 3
+    UNION ALL
+    SELECT 'skipped', count(*), recipients.skip_reason
+    FROM recipients JOIN of_campaign USING (range_id)
+    WHERE recipients.skip_reason IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM told WHERE told.range_id = recipients.range_id AND told.seq = recipients.seq)
+    GROUP BY 3
+    UNION ALL
+    SELECT 'skipped', count(*), of_campaign.closed_reason
+    FROM recipients JOIN of_campaign USING (range_id)
+    WHERE of_campaign.state = 'closed' AND recipients.seq > of_campaign.mark AND recipients.skip_reason IS NULL
+      AND NOT EXISTS (SELECT 1 FROM told WHERE told.range_id = recipients.range_id AND told.seq = recipients.seq)
+    GROUP BY 3)
+SELECT state, coalesce(nullif(reason, ''), '(no reason given)') AS reason, sum(recipients)::bigint AS recipients
+FROM reasons
+GROUP BY 1, 2
+ORDER BY 1, 3 DESC, 2
+LIMIT 500;
+
+-- name: numbers
+-- What each number did for the campaign. achieved_per_s: from the first to the last request, pauses taken out.
+SELECT phone_number_id, limit_per_s, attempts, accepted, throttled, active_s, cpu_s,
+       CASE WHEN active_s > 0 THEN (attempts - 1) / active_s END AS achieved_per_s,
+       first_attempt_at, last_attempt_at
+FROM campaign_numbers WHERE campaign_id = $1
+ORDER BY phone_number_id;
+
+-- name: audits
+SELECT at, actor, action, detail FROM audit WHERE campaign_id = $1 ORDER BY audit_id;
+
+-- name: export_ranges
+SELECT range_id, ordinal FROM ranges WHERE campaign_id = $1 AND ordinal > $2 ORDER BY ordinal LIMIT 100;
+
+-- name: export_page
+-- One range is a page: about 1,000 recipients, a statement of a few milliseconds, no cursor held open.
+SELECT phone, state, reason, line, wamid, phone_number_id, attempted_at, sent_at, delivered_at, read_at, failed_at, variables
+FROM recipient_states
+WHERE range_id = $1 AND ($2::text IS NULL OR state = $2)
+ORDER BY seq;
+
+-- name: variables
+SELECT cardinality(variables) FROM recipients
+WHERE range_id = (SELECT range_id FROM ranges WHERE campaign_id = $1 LIMIT 1) LIMIT 1;

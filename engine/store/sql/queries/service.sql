@@ -1,0 +1,33 @@
+-- What people ask of a campaign beside its plan: find, list, release, stop.
+
+-- name: find
+SELECT campaign_id, name, external_id, state, reason, template ->> 'name' AS template,
+       template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
+       audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at
+FROM campaigns
+WHERE name = $1;
+
+-- name: list
+-- Newest first.
+SELECT campaign_id, name, external_id, state, reason, template ->> 'name' AS template,
+       template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
+       audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at
+FROM campaigns
+ORDER BY campaign_id DESC
+LIMIT $1;
+
+-- name: names_like
+SELECT name FROM campaigns ORDER BY campaign_id DESC LIMIT 1000;
+
+-- name: is_future
+SELECT coalesce(start_at > now(), false) FROM campaigns WHERE campaign_id = $1;
+
+-- name: active
+-- What an emergency stop has to stop.
+SELECT campaign_id, name FROM campaigns WHERE state IN ('scheduled', 'running') ORDER BY campaign_id;
+
+-- name: lift_stops
+-- Numbers that the service stopped until a person looks (for years); rests that end by themselves stay.
+UPDATE numbers SET suspended_until = NULL, suspended_reason = NULL
+WHERE phone_number_id = ANY((SELECT phone_number_ids FROM campaigns WHERE campaign_id = $1)::text[])
+  AND suspended_until > now() + interval '30 days';

@@ -1,0 +1,22 @@
+-- name: store
+INSERT INTO templates (name, language, template_id, status, category, definition, synced_at)
+SELECT name, language, nullif(template_id, ''), status, nullif(category, ''), definition, now()
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[])
+    AS told (name, language, template_id, status, category, definition)
+ON CONFLICT (name, language) DO UPDATE
+SET template_id = excluded.template_id,
+    status = excluded.status,
+    category = excluded.category,
+    definition = excluded.definition,
+    synced_at = excluded.synced_at;
+
+-- name: forget
+-- Templates that the service lists no more; campaigns carry a copy of theirs.
+DELETE FROM templates
+WHERE (name, language) NOT IN (SELECT name, language FROM unnest($1::text[], $2::text[]) AS told (name, language));
+
+-- name: list
+SELECT name, language, status, category, synced_at, definition FROM templates ORDER BY name, language;
+
+-- name: of_name
+SELECT name, language, status, category, synced_at, definition FROM templates WHERE name = $1 ORDER BY language;

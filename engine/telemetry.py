@@ -1,0 +1,147 @@
+"""Log events: what happened in a word or two, with fields, to stderr, set up in one place.
+
+Law: no secret and no recipient's number leaves this module readable, whoever logs it: our own events, those
+of libraries, and tracebacks pass the same masks.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import structlog
+from pydantic import SecretStr
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from engine.errors import ConfigurationError
+
+LEVEL_VARIABLE = "DRUMBEAT_LOG_LEVEL"
+LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+MASK = "***"
+DIGITS_KEPT = 4
+SECRET_CHARACTERS_MIN = 4  # masking every "a" of a log would tell the secret by its gaps
+
+# Fields that hold a recipient's number, whatever their type.
+PHONE_FIELDS = frozenset({"phone", "phones", "recipient", "recipient_id", "to", "sender", "wa_id"})
+# Fields whose digits are no recipient's: ids of the service and of ours.
+PLAIN_FIELDS = frozenset(
+    {"phone_number_id", "number", "numbers", "waba_id", "range_id", "timestamp", "level"}
+)
+
+_BEARER = re.compile(r"(?i)\b(bearer\s+)[^\s\"',;]+")
+_URL_PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
+# 8 to 15 digits are a number of E.164; longer runs are ids, shorter ones are counts.
+_PHONE = re.compile(r"(?<![\w.])\+?\d{8,15}(?!\w|\.\d)")
+
+
+def configure_logging(secrets: Iterable[SecretStr | None] = (), *, level: str | None = None) -> None:
+    """Send all log events to stderr: for people on a terminal, as JSON lines elsewhere.
+
+    `secrets`: their values are masked wherever they occur. `level` outranks DRUMBEAT_LOG_LEVEL (debug, info,
+    warning, error; info by default); ConfigurationError for any other word.
+    """
+    number = _level(level)
+    structlog.configure(
+        processors=_processors(mask(secrets), people=sys.stderr.isatty()),
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=structlog.PrintLoggerFactory(file=_CurrentStderr()),  # type: ignore[arg-type]
+        cache_logger_on_first_use=False,
+    )
+    logging.basicConfig(handlers=[_Forward()], level=max(number, logging.WARNING), force=True)
+
+
+def quieten() -> None:
+    """From now on only warnings and errors."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+
+
+def mask(secrets: Iterable[SecretStr | None] = ()) -> Processor:
+    """A processor that masks secrets and numbers in every field of an event."""
+    hide = _hider(secrets)
+
+    def processor(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+        return {key: _masked(key, value, hide) for key, value in event.items()}
+
+    return processor
+
+
+def mask_phone(phone: int | str) -> str:
+    """A recipient's number as logs may show it: `***4567`."""
+    return MASK + str(phone)[-DIGITS_KEPT:]
+
+
+def _processors(masks: Processor, *, people: bool) -> list[Processor]:
+    renderer: Processor = (
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        if people
+        else structlog.processors.JSONRenderer()
+    )
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        masks,
+        renderer,
+    ]
+
+
+def _level(level: str | None) -> int:
+    word = (level or os.environ.get(LEVEL_VARIABLE) or "info").lower()
+    if word not in LEVELS:
+        raise ConfigurationError(
+            f"setting log_level (environment {LEVEL_VARIABLE}): one of {', '.join(LEVELS)} is wanted"
+        )
+    return LEVELS[word]
+
+
+def _hider(secrets: Iterable[SecretStr | None]) -> Callable[[str], str]:
+    values = [secret.get_secret_value() for secret in secrets if secret is not None]
+    longest_first = sorted(
+        (value for value in values if len(value) >= SECRET_CHARACTERS_MIN), key=len, reverse=True
+    )
+    known = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+    def hide(text: str) -> str:
+        text = known.sub(MASK, text) if known else text
+        return _URL_PASSWORD.sub(rf"\1:{MASK}@", _BEARER.sub(rf"\1{MASK}", text))
+
+    return hide
+
+
+def _masked(key: str, value: Any, hide: Callable[[str], str]) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _masked(str(name), inner, hide) for name, inner in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_masked(key, inner, hide) for inner in value]
+    if isinstance(value, bool) or value is None:
+        return value
+    if key in PHONE_FIELDS:
+        return mask_phone(value)
+    if isinstance(value, (int, float)):
+        return value
+    text = hide(str(value))
+    return text if key in PLAIN_FIELDS else _PHONE.sub(lambda found: mask_phone(found.group()), text)
+
+
+class _CurrentStderr:
+    """stderr of the moment of writing: a live display puts itself in its place for a while."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+class _Forward(logging.Handler):
+    """Brings what libraries log to the same place, through the same masks."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        logger = structlog.get_logger()
+        level = min(50, max(10, record.levelno // 10 * 10))  # levels between the standard ones have no name
+        logger.log(level, record.getMessage(), logger=record.name, exc_info=record.exc_info)

@@ -1,0 +1,73 @@
+"""Acts on what the service tells about templates, numbers and accounts, once for each event.
+
+Law: acting and the note that it was done are one transaction. A template that the service no longer sends
+pauses its campaigns; one that it approves again changes only its own row, for a pause is lifted by a person.
+"""
+
+import re
+
+import orjson
+import structlog
+
+from engine.store.campaign_states import pause_campaigns_of_template
+from engine.store.database import Connection
+from engine.store.queries import queries
+from engine.webhooks.events import TemplateStatus
+from engine.webhooks.parse import TEMPLATE_FIELD, read_template_status
+
+EVENTS_PER_TRANSACTION = 100
+NUMBER_FIELD = "phone_number_quality_update"
+# Fields after which what we know of the numbers may be wrong.
+ACCOUNT_FIELDS = frozenset({"account_update", "account_alerts", "business_capability_update"})
+# How a person is told; the service's own word for every other status.
+_STOPPED = {"PAUSED": "paused", "DISABLED": "disabled", "REJECTED": "rejected"}
+
+_log = structlog.get_logger()
+
+
+async def act(connection: Connection) -> int:
+    """Act on the oldest events that nobody acted on; returns how many. 0 also while another process acts."""
+    sql = queries("inbox")
+    async with connection.transaction():
+        if not await connection.fetchval(sql["act_lock"]):
+            return 0
+        rows = await connection.fetch(sql["to_act"], EVENTS_PER_TRANSACTION)
+        for row in rows:
+            if not row["stale"]:
+                await _act_on(connection, row["field"], row["value"])
+            await connection.execute(sql["acted"], row["event_key"])
+    return len(rows)
+
+
+async def _act_on(connection: Connection, field: str, value: object) -> None:
+    fields = value if isinstance(value, dict) else orjson.loads(value) if isinstance(value, str) else {}
+    if field == TEMPLATE_FIELD:
+        status = read_template_status(fields)
+        if status is not None:
+            await _set_template(connection, status)
+    elif field == NUMBER_FIELD:
+        await _refresh_number(connection, fields)
+    elif field in ACCOUNT_FIELDS:
+        await connection.execute(queries("inbox")["refresh_numbers"])
+
+
+async def _set_template(connection: Connection, status: TemplateStatus) -> None:
+    await connection.execute(
+        queries("inbox")["set_template_status"], status.name, status.language, status.event
+    )
+    if status.event not in _STOPPED:
+        return
+    why = f": {status.reason}" if status.reason and status.reason.upper() != "NONE" else ""
+    reason = f"template {status.name} ({status.language}) was {_STOPPED[status.event]} by the service{why}"
+    paused = await pause_campaigns_of_template(connection, status.name, status.language, reason)
+    _log.warning("template stopped", template=status.name, language=status.language, campaigns=paused)
+
+
+async def _refresh_number(connection: Connection, fields: dict[str, object]) -> None:
+    digits = re.sub(r"\D", "", str(fields.get("display_phone_number") or ""))
+    limit = fields.get("current_limit")
+    tier = limit if isinstance(limit, str) and limit.startswith("TIER_") else None
+    if digits:
+        await connection.execute(queries("inbox")["refresh_number"], digits, tier)
+    else:
+        await connection.execute(queries("inbox")["refresh_numbers"])

@@ -1,0 +1,79 @@
+"""The records that a body of events is read into. Tuples, because a thousand of them come in one body."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from engine.core.states import Status
+from engine.core.tag import Tag
+
+
+class StatusEvent(NamedTuple):
+    """One status of one message: interface, field `messages`, `statuses[]`.
+
+    `tag`: ours or another installation's. `foreign`: it came with opaque data that is no tag of any
+    installation, so some other program sent that message. `code`, `detail`: why, when failed (open point).
+    """
+
+    wamid: str
+    status: Status
+    status_at: datetime
+    phone_number_id: str | None
+    recipient: str | None
+    tag: Tag | None
+    foreign: bool
+    code: int | None
+    detail: str | None
+
+
+class IncomingMessage(NamedTuple):
+    """One message of a customer: `messages[]`. `body`: the whole of it, as JSON."""
+
+    wamid: str
+    phone_number_id: str | None
+    sender: str
+    type: str
+    sent_at: datetime
+    body: str
+
+
+class TemplateStatus(NamedTuple):
+    """Field `message_template_status_update`. `event`: APPROVED, REJECTED, PAUSED, PENDING, DISABLED."""
+
+    name: str
+    language: str
+    event: str
+    reason: str | None
+
+
+class AccountEvent(NamedTuple):
+    """Any other change, `value` as JSON; a template's status is kept as one too, and `template` reads it.
+
+    `occurred_at`: the entry's own time, where it has one. `subject`: what it is about, so that a later event
+    about the same can be told from a repetition of this one.
+    """
+
+    field: str
+    value: str
+    subject: str
+    occurred_at: datetime | None
+    template: TemplateStatus | None
+
+
+class Unreadable(NamedTuple):
+    """A part of a signed body that could not be read: kept, with the problem in words."""
+
+    part: bytes
+    problem: str
+
+
+class Parsed(NamedTuple):
+    """All that one body held. Nothing of it is lost: what fits nowhere is in `unreadable`."""
+
+    statuses: list[StatusEvent]
+    messages: list[IncomingMessage]
+    account: list[AccountEvent]
+    unreadable: list[Unreadable]
+
+    @property
+    def events(self) -> int:
+        return len(self.statuses) + len(self.messages) + len(self.account) + len(self.unreadable)

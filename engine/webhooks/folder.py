@@ -1,0 +1,95 @@
+"""Moves status events from the inbox to the recipients and the tallies, one transaction a batch.
+
+Law: an event is deleted from the inbox in the transaction that folds it; the tallies of its ranges are locked
+first, in range order, and change by exactly the difference of the recipients' states. A batch is folded as
+sets: the plain recipients by primary key, the others through the view that says what a state is.
+"""
+
+from dataclasses import dataclass
+
+from engine.store.database import Connection
+from engine.store.queries import queries
+from engine.webhooks.spelling import spellings
+
+BATCH_EVENTS_MAX = 10_000  # larger ones gain nothing and hold their locks longer
+UNMATCHED_DAYS = 8  # the service repeats an event for up to 7 days
+FIRST_WAIT_S = 2.0  # of an event that nobody matched; doubles, an hour at most
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What one batch did, counted in events. `returned` wait in the inbox for their match.
+
+    `slow`: recipients that were looked up before and after. `dropped`: unmatched for too long.
+    """
+
+    taken: int = 0
+    returned: int = 0
+    dropped: int = 0
+    slow: int = 0
+
+    @property
+    def matched(self) -> int:
+        return self.taken - self.returned - self.dropped
+
+
+NOTHING = Folded()
+
+
+async def fold_batch(connection: Connection, limit: int = BATCH_EVENTS_MAX) -> Folded:
+    """Fold up to `limit` events that are due, oldest first; taken 0 when none is, or another folder works.
+
+    Repeating after a lost COMMIT is safe: the events are either folded and gone, or still there.
+    """
+    sql = queries("fold")
+    await connection.execute(sql["create_workspace"])
+    async with connection.transaction():
+        if not await connection.fetchval(sql["begin_fold"]):
+            return NOTHING
+        taken = await connection.fetchrow(sql["take"], limit)
+        assert taken is not None
+        if not taken["taken"]:
+            return NOTHING
+        if taken["without_tag"]:
+            await _match(connection)
+        await connection.execute(sql["lock_tallies"])
+        if taken["without_tag"]:
+            await connection.execute(sql["drop_settled_pairs"])
+        slow = await _count_and_record(connection)
+        unmatched = slow or taken["without_tag"]
+        returned, dropped = await _return_unmatched(connection) if unmatched else (0, 0)
+    return Folded(taken["taken"], returned, dropped, slow)
+
+
+async def _match(connection: Connection) -> None:
+    """Find the tries of events without our tag: by wamid, else by number and recipient."""
+    sql = queries("fold")
+    await connection.execute(sql["match_wamids"])
+    pairs = await connection.fetch(sql["unmatched_of_doubtful_numbers"])
+    spelled = [
+        (row["phone_number_id"], row["recipient"], phone)
+        for row in pairs
+        for phone in spellings(row["recipient"])
+    ]
+    if spelled:
+        await connection.execute(sql["match_pairs"], *map(list, zip(*spelled, strict=True)))
+
+
+async def _count_and_record(connection: Connection) -> int:
+    """Write what the events say; returns how many recipients took the slow way."""
+    sql = queries("fold")
+    await connection.execute(sql["reduce"])
+    await connection.execute(sql["count_plain"])
+    await connection.execute(sql["update_plain"])
+    await connection.execute(sql["insert_fresh"])
+    slow: int = await connection.fetchval(sql["count_slow"])
+    if slow:
+        for name in ("states_before", "record_slow", "close_slow", "count_slow_changes"):
+            await connection.execute(sql[name])
+    return slow
+
+
+async def _return_unmatched(connection: Connection) -> tuple[int, int]:
+    row = await connection.fetchrow(queries("fold")["return_unmatched"], UNMATCHED_DAYS, FIRST_WAIT_S)
+    assert row is not None
+    return row["returned"], row["unmatched"] - row["returned"]

@@ -1,0 +1,309 @@
+"""HTTP for the receiver: one connection's requests in, their answers out in order, everything bounded.
+
+Law: an answer that waits for a commit holds back the later answers of its connection (pipelining), never
+those of others. What the peer may send without being answered is bounded in size, number and time.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple, cast
+
+import httptools
+
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    408: "Request Timeout",
+    413: "Content Too Large",
+    414: "URI Too Long",
+    431: "Request Header Fields Too Large",
+    503: "Service Unavailable",
+}
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_COMMON = (
+    b"content-type: text/plain; charset=utf-8\r\n"
+    b"x-content-type-options: nosniff\r\n"
+    b"cache-control: no-store\r\n"
+)
+# A refused peer is still sending: closing at once would reset the connection before it reads why.
+LINGER_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one peer may ask of us. 3 MB hold the 1,000 updates of the largest body (open point "Events")."""
+
+    body_bytes: int = 3_000_000
+    head_bytes: int = 16_384
+    headers: int = 64
+    url_bytes: int = 4_096
+    request_s: float = 15.0  # from a request's first byte to its last
+    idle_s: float = 75.0
+    connections: int = 1_000
+    pipelined: int = 64  # beyond it nothing more is read until an answer has left
+
+
+class Request(NamedTuple):
+    """One whole request. `headers`: names in lower case; of a repeated one the last."""
+
+    method: bytes
+    url: bytes
+    headers: dict[bytes, bytes]
+    body: bytes
+
+
+class Answer(NamedTuple):
+    """`close`: nothing of this connection is read any more."""
+
+    status: int
+    body: bytes = b""
+    close: bool = False
+
+
+class Slot:
+    """The place of one answer in its connection's order; filled once, at once or much later."""
+
+    __slots__ = ("_connection", "answer", "keep_alive")
+
+    def __init__(self, connection: "HttpConnection", keep_alive: bool) -> None:
+        self._connection = connection
+        self.keep_alive = keep_alive
+        self.answer: Answer | None = None
+
+    def fill(self, answer: Answer) -> None:
+        if self.answer is None:
+            self.answer = answer
+            self._connection.send_ready()
+
+
+Handler = Callable[[Request, Slot], None]
+
+
+class HttpConnection(asyncio.Protocol):
+    """One peer. `handle` gets every whole request and a slot to fill; `on_end` hears of its end."""
+
+    def __init__(
+        self,
+        handle: Handler,
+        limits: Limits,
+        on_end: Callable[["HttpConnection"], None],
+        on_answer: Callable[[int], None],
+    ) -> None:
+        self._handle = handle
+        self._limits = limits
+        self._on_end = on_end
+        self._on_answer = on_answer
+        self._parser = httptools.HttpRequestParser(self)
+        self._transport: asyncio.Transport | None = None
+        self._slots: deque[Slot] = deque()
+        self._reading = True
+        self._writable = True
+        self._ending = False
+        self._refused = False
+        self._reset()
+        self._head_bytes = 0
+        self._in_request = False
+        self._in_head = True
+        self.deadline = asyncio.get_running_loop().time() + limits.idle_s
+
+    # --- what the transport tells
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's transports are no subclasses of it
+
+    def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - the protocol's signature
+        self._transport = None
+        self._slots.clear()
+        self._on_end(self)
+
+    def eof_received(self) -> bool:
+        self._ending = True
+        return bool(self._slots)  # half-closed: what was asked is still answered
+
+    def pause_writing(self) -> None:
+        self._writable = False
+        self._steer_reading()
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._steer_reading()
+
+    def data_received(self, data: bytes) -> None:
+        if self._ending:
+            return
+        if self._in_head:
+            self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._refuse(400)
+        except httptools.HttpParserError:
+            if not self._ending:
+                self._refuse(400)
+        if self._in_head and self._head_bytes > self._limits.head_bytes and not self._ending:
+            self._refuse(431)
+        self._steer_reading()
+
+    # --- what the parser tells
+
+    def on_message_begin(self) -> None:
+        self._reset()
+        self._in_request = True
+        self._set_deadline(self._limits.request_s)
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+        if len(self._url) > self._limits.url_bytes:
+            self._refuse(414)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._header_count += 1
+        self._header_bytes += len(name) + len(value)
+        too_many = self._header_count > self._limits.headers
+        if too_many or self._header_bytes > self._limits.head_bytes:
+            self._refuse(431)
+        else:
+            self._headers[name.lower()] = value
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._head_bytes = 0
+        length = self._headers.get(b"content-length", b"")
+        if length.isdigit() and int(length[:20]) > self._limits.body_bytes:
+            self._refuse(413)
+        elif self._headers.get(b"expect", b"").lower() == b"100-continue" and not self._slots:
+            self._write(_CONTINUE)
+
+    def on_body(self, part: bytes) -> None:
+        self._body_bytes += len(part)
+        if self._body_bytes > self._limits.body_bytes:
+            self._refuse(413)
+        else:
+            self._body.append(part)
+
+    def on_message_complete(self) -> None:
+        if self._ending:
+            return
+        self._in_request = False
+        self._in_head = True
+        self._head_bytes = 0
+        slot = Slot(self, self._parser.should_keep_alive())
+        self._slots.append(slot)
+        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        request = Request(self._parser.get_method(), self._url, self._headers, body)
+        self._reset()
+        self._set_deadline(self._limits.idle_s)
+        self._handle(request, slot)
+
+    # --- answers
+
+    def send_ready(self) -> None:
+        """Write the answers whose turn it is."""
+        out = []
+        while self._slots and (answer := self._slots[0].answer) is not None:
+            slot = self._slots.popleft()
+            closes = answer.close or not slot.keep_alive
+            out.append(_encode(answer, closes))
+            self._on_answer(answer.status)
+            if closes:
+                self._ending = True
+                self._slots.clear()
+        if out:
+            self._write(b"".join(out))
+        if self._ending and not self._slots:
+            self._end()
+        else:
+            self._steer_reading()
+
+    def expire(self, now: float) -> None:
+        """Called now and then: ends a slow or idle peer. What waits for a commit is not the peer's fault."""
+        if now < self.deadline or self._slots:
+            return
+        if self._in_request and not self._ending:
+            self._refuse(408)
+        elif self._refused or not self._writable:
+            self.abort()
+        else:
+            self._close()
+
+    def stop(self) -> None:
+        """Read nothing more; end as soon as what was asked is answered."""
+        self._ending = True
+        if not self._slots:
+            self._close()
+
+    def abort(self) -> None:
+        """End now, whatever is unanswered."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --- its own
+
+    def _reset(self) -> None:
+        self._url = b""
+        self._headers: dict[bytes, bytes] = {}
+        self._body: list[bytes] = []
+        self._header_bytes = 0
+        self._header_count = 0
+        self._body_bytes = 0
+
+    def _set_deadline(self, seconds: float) -> None:
+        self.deadline = asyncio.get_running_loop().time() + seconds
+
+    def _refuse(self, status: int) -> None:
+        """The last answer of this connection, in its turn."""
+        if self._ending:
+            return
+        self._ending = self._refused = True
+        slot = Slot(self, keep_alive=False)
+        self._slots.append(slot)
+        slot.fill(Answer(status, close=True))
+
+    def _end(self) -> None:
+        """All is answered. Who was refused in the middle of sending is read, and ignored, a little longer."""
+        if self._refused and self._transport is not None and not self._transport.is_closing():
+            self._set_deadline(LINGER_S)
+            self._transport.write_eof()
+            self._steer_reading()
+        else:
+            self._close()
+
+    def _steer_reading(self) -> None:
+        wanted = self._writable and len(self._slots) < self._limits.pipelined
+        if self._transport is None or wanted == self._reading or self._transport.is_closing():
+            return
+        self._reading = wanted
+        if wanted:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()
+
+    def _write(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def _close(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.close()
+
+
+def _encode(answer: Answer, closes: bool) -> bytes:
+    if not answer.body:
+        return _head_of_empty(answer.status, closes)
+    return _head(answer.status, len(answer.body), closes) + answer.body
+
+
+@cache
+def _head_of_empty(status: int, closes: bool) -> bytes:
+    return _head(status, 0, closes)
+
+
+def _head(status: int, length: int, closes: bool) -> bytes:
+    line = f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-length: {length}\r\n"
+    return line.encode() + _COMMON + (b"connection: close\r\n\r\n" if closes else b"\r\n")

@@ -1,0 +1,244 @@
+"""Reads a signed body into records. Total: whatever the bytes, it returns, and every part is somewhere.
+
+Tolerates what the interface does not show: absent fields, unknown ones, other types. What the store cannot
+hold (a NUL in a text) is cleaned out of a status and kept as bytes elsewhere.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from engine.core.states import Status
+from engine.core.tag import decode
+from engine.webhooks.events import (
+    AccountEvent,
+    IncomingMessage,
+    Parsed,
+    StatusEvent,
+    TemplateStatus,
+    Unreadable,
+)
+
+TEXT_CHARACTERS_MAX = 512  # of what a status carries; its whole length is bounded by the body's
+TIMES_REMEMBERED, TIME_CHARACTERS_MAX = 1_024, 20
+TEMPLATE_FIELD = "message_template_status_update"
+_STATUSES = {
+    "sent": Status.SENT,
+    "failed": Status.FAILED,
+    "delivered": Status.DELIVERED,
+    "read": Status.READ,
+}
+_FAILED = Status.FAILED
+_SECONDS_MAX = 253_402_300_799  # the last second of the year 9999
+_INT4_MAX = 2**31 - 1
+_NUL = b"\\u0000"  # how JSON writes a NUL; raw ones are no JSON
+
+
+def parse(body: bytes, product: str, received_at: datetime) -> Parsed:
+    """Read one body. `received_at` stands in for a time that is missing or cannot be read. Never raises."""
+    parsed = Parsed([], [], [], [])
+    try:
+        envelope = orjson.loads(body)
+    except ValueError as error:
+        parsed.unreadable.append(Unreadable(body, f"not JSON: {error}"[:200]))
+        return parsed
+    expected = f"{product}_business_account"
+    if not isinstance(envelope, dict) or envelope.get("object") != expected:
+        parsed.unreadable.append(Unreadable(body, f"not an event of a {expected}"))
+        return parsed
+    _Reader(parsed, received_at, has_nul=_NUL in body).read_entries(envelope)
+    if not parsed.events:
+        parsed.unreadable.append(Unreadable(body, "no event in it"))
+    return parsed
+
+
+class _Reader:
+    """Sorts the parts of one envelope into `parsed`; a part that cannot be read goes to `unreadable`."""
+
+    def __init__(self, parsed: Parsed, received_at: datetime, *, has_nul: bool) -> None:
+        self._parsed = parsed
+        self._received_at = received_at
+        self._has_nul = has_nul
+
+    def read_entries(self, envelope: dict[str, Any]) -> None:
+        for entry in self._list_of(envelope, "entry"):
+            changes = entry.get("changes") if isinstance(entry, dict) else None
+            if not isinstance(changes, list):
+                self._keep(entry, "an entry without a list of changes")
+                continue
+            occurred_at = _time_or_none(entry.get("time"))
+            for change in changes:
+                self._read_change(change, occurred_at)
+
+    def _read_change(self, change: Any, occurred_at: datetime | None) -> None:
+        value = change.get("value") if isinstance(change, dict) else None
+        field = change.get("field") if isinstance(change, dict) else None
+        if not isinstance(value, dict) or not isinstance(field, str):
+            self._keep(change, "a change without field and value")
+        elif field == "messages":
+            self._read_messages(value, occurred_at)
+        else:
+            self._read_account(field, value, occurred_at)
+
+    def _read_messages(self, value: dict[str, Any], occurred_at: datetime | None) -> None:
+        metadata = value.get("metadata")
+        number = _text(metadata.get("phone_number_id")) if isinstance(metadata, dict) else None
+        statuses, messages = self._list_of(value, "statuses"), self._list_of(value, "messages")
+        for status in statuses:
+            self._read_status(status, number)
+        for message in messages:
+            self._read_message(message, number)
+        if not statuses and not messages:
+            self._read_account("messages", value, occurred_at)
+
+    def _read_status(self, status: Any, number: str | None) -> None:
+        wamid = _identifier(status.get("id")) if isinstance(status, dict) else None
+        if not wamid:
+            self._keep(status, "a status without the id of its message")
+            return
+        word = status.get("status")
+        rank = _STATUSES.get(word) if isinstance(word, str) else None
+        if rank is None:
+            # Whatever it says, the service has taken the message; the words themselves are kept.
+            self._keep(status, "a status of an unknown word")
+            rank = Status.ACCEPTED
+        opaque = status.get("biz_opaque_callback_data")
+        tag = decode(opaque) if opaque else None
+        code, detail = _failure(status) if rank is _FAILED else (None, None)
+        self._parsed.statuses.append(
+            StatusEvent(
+                wamid,
+                rank,
+                _time_or_none(status.get("timestamp")) or self._received_at,
+                number,
+                _text(status.get("recipient_id")),
+                tag,
+                bool(opaque) and tag is None,
+                code,
+                detail,
+            )
+        )
+
+    def _read_message(self, message: Any, number: str | None) -> None:
+        wamid = _identifier(message.get("id")) if isinstance(message, dict) else None
+        sender = _identifier(message.get("from")) if isinstance(message, dict) else None
+        if not wamid or not sender:
+            self._keep(message, "a message without id or sender")
+        elif (text := self._json(message)) is None:
+            self._keep(message, "a message that the store cannot hold")
+        else:
+            kind = _text(message.get("type")) or "unknown"
+            sent_at = _time_or_none(message.get("timestamp")) or self._received_at
+            self._parsed.messages.append(IncomingMessage(wamid, number, sender, kind, sent_at, text))
+
+    def _read_account(self, field: str, value: dict[str, Any], occurred_at: datetime | None) -> None:
+        text = self._json(value)
+        if text is None or _identifier(field) is None:
+            self._keep({"field": field, "value": value}, "an event that the store cannot hold")
+            return
+        template = read_template_status(value) if field == TEMPLATE_FIELD else None
+        subject = _subject(field, value, template)
+        self._parsed.account.append(AccountEvent(field, text, subject, occurred_at, template))
+
+    def _list_of(self, parent: dict[str, Any], name: str) -> list[Any]:
+        """The list of that name; anything else in its place is kept as it is."""
+        found = parent.get(name)
+        if found is not None and not isinstance(found, list):
+            self._keep(found, f"{name} is no list")
+        return _list(found)
+
+    def _json(self, part: Any) -> str | None:
+        """The part as JSON again, or None for a NUL, or for a depth that only reading bears."""
+        try:
+            text = orjson.dumps(part)
+        except orjson.JSONEncodeError:
+            return None
+        return None if self._has_nul and _NUL in text else text.decode()
+
+    def _keep(self, part: Any, problem: str) -> None:
+        try:
+            kept = orjson.dumps(part)
+        except orjson.JSONEncodeError:
+            kept = repr(part).encode("utf-8", "backslashreplace")
+        self._parsed.unreadable.append(Unreadable(kept, problem))
+
+
+def read_template_status(value: dict[str, Any]) -> TemplateStatus | None:
+    """The template's status in an event's value (open point), or None where name, language or event lack."""
+    name = _text(value.get("message_template_name"))
+    language = _text(value.get("message_template_language"))
+    event = _text(value.get("event"))
+    if not (name and language and event):
+        return None
+    return TemplateStatus(name, language, event.upper(), _text(value.get("reason")))
+
+
+def _subject(field: str, value: dict[str, Any], template: TemplateStatus | None) -> str:
+    if template is not None:
+        return f"{field}:{template.name}:{template.language}"
+    return f"{field}:{_text(value.get('display_phone_number')) or ''}"
+
+
+def _failure(status: dict[str, Any]) -> tuple[int | None, str | None]:
+    """Code and detail of the first error; the most informative text wins (open point)."""
+    for error in _list(status.get("errors")):
+        if isinstance(error, dict):
+            code = error.get("code")
+            known = isinstance(code, int) and not isinstance(code, bool) and abs(code) <= _INT4_MAX
+            return (code if known else None), next(_details(error), None)
+    return None, None
+
+
+def _details(error: dict[str, Any]) -> Iterator[str]:
+    data = error.get("error_data")
+    nested = data.get("details") if isinstance(data, dict) else data
+    for candidate in (nested, error.get("message"), error.get("title")):
+        if text := _text(candidate):
+            yield text
+
+
+def _time_or_none(given: Any) -> datetime | None:
+    """Unix seconds, as text (interface) or number; None for anything else, and for the year 10000."""
+    remembered = type(given) is str and len(given) <= TIME_CHARACTERS_MAX
+    return _time_of_text(given) if remembered else _time_of(given)
+
+
+@lru_cache(TIMES_REMEMBERED)
+def _time_of_text(given: str) -> datetime | None:
+    """Statuses of the same seconds come together: nearly every one repeats what another said."""
+    return _time_of(given)
+
+
+def _time_of(given: Any) -> datetime | None:
+    try:
+        seconds = int(given)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return datetime.fromtimestamp(seconds, UTC) if 0 <= seconds <= _SECONDS_MAX else None
+
+
+def _text(given: Any) -> str | None:
+    """A text that the store can hold: bounded, without NUL; a whole number is taken as its digits."""
+    if type(given) is str and len(given) <= TEXT_CHARACTERS_MAX and "\x00" not in given:
+        return given
+    if isinstance(given, int) and not isinstance(given, bool):
+        given = str(given)
+    if not isinstance(given, str):
+        return None
+    short = given if len(given) <= TEXT_CHARACTERS_MAX else given[:TEXT_CHARACTERS_MAX]
+    return short.replace("\x00", "") if "\x00" in short else short
+
+
+def _identifier(given: Any) -> str | None:
+    """A text that names something: cut short or cleaned it would name something else."""
+    text = _text(given)
+    if text is given:
+        return text or None
+    return text if text and (text == given or text == str(given)) else None
+
+
+def _list(given: Any) -> list[Any]:
+    return given if isinstance(given, list) else []

@@ -1,0 +1,203 @@
+"""The callback that the service pushes to, and what operators ask of it.
+
+`/webhook`: the verification handshake (GET) and the events (POST), 200 only after the commit; `/livez`,
+`/readyz`, `/metrics` beside it. Law: who cannot sign learns nothing, only 403; what is signed is kept.
+"""
+
+import asyncio
+import errno
+import gc
+import hmac
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import parse_qs
+
+from pydantic import SecretStr
+
+from engine.errors import ConfigurationError
+from engine.webhooks.http import Answer, HttpConnection, Limits, Request, Slot
+from engine.webhooks.intake import Intake
+from engine.webhooks.metrics import Metrics
+from engine.webhooks.parse import parse
+from engine.webhooks.signature import SIGNATURE_HEADER, verify
+
+CALLBACK_PATH = b"/webhook"
+SWEEP_S = 1.0  # how late a slow peer may be noticed
+DRAIN_S = 3.0  # for answers that wait for their commit when we are told to stop
+COLLECT_CONTAINERS = 50_000
+BACKLOG = 1_024  # connections that the kernel holds while we are busy
+
+_FORBIDDEN = Answer(403)
+_STORED = Answer(200)
+_AWAY = Answer(503)
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What the service and we know: the key of the signatures, and the word of the handshake."""
+
+    app_secret: SecretStr
+    verify_token: SecretStr
+
+
+class Receiver:
+    """Answers requests; one for all connections of a server."""
+
+    def __init__(
+        self, intake: Intake, metrics: Metrics, secrets: Secrets, product: str, limits: Limits | None = None
+    ) -> None:
+        self._intake = intake
+        self._metrics = metrics
+        self._app_secret = secrets.app_secret.get_secret_value().encode()
+        self._verify_token = secrets.verify_token.get_secret_value().encode()
+        self._product = product
+        self._limits = limits or Limits()
+        self._connections: set[HttpConnection] = set()
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    def connect(self) -> asyncio.Protocol:
+        """The protocol of a new connection; one too many is closed without a word."""
+        if len(self._connections) >= self._limits.connections:
+            self._metrics.refused_connections += 1
+            return _Refused()
+        connection = HttpConnection(self._handle, self._limits, self._forget, self._count_answer)
+        self._connections.add(connection)
+        self._empty.clear()
+        self._metrics.connections = len(self._connections)
+        return connection
+
+    async def sweep(self) -> None:
+        """End slow and idle peers, until cancelled."""
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            now = asyncio.get_running_loop().time()
+            for connection in list(self._connections):
+                connection.expire(now)
+
+    async def drain(self) -> None:
+        """Let every connection end after what it was promised, for at most DRAIN_S."""
+        for connection in list(self._connections):
+            connection.stop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                await self._empty.wait()
+        for connection in list(self._connections):
+            connection.abort()
+
+    def _handle(self, request: Request, slot: Slot) -> None:
+        path, _, query = request.url.partition(b"?")
+        if path == CALLBACK_PATH:
+            if request.method == b"POST":
+                self._take_events(request, slot)
+            elif request.method == b"GET":
+                slot.fill(self._shake_hands(query))
+            else:
+                slot.fill(Answer(405))
+        else:
+            slot.fill(self._tell(request.method, path))
+
+    def _take_events(self, request: Request, slot: Slot) -> None:
+        if not verify(request.body, request.headers.get(SIGNATURE_HEADER), self._app_secret):
+            slot.fill(_FORBIDDEN)
+            return
+        parsed = parse(request.body, self._product, datetime.now(UTC))
+        if not self._intake.offer(request.body, parsed, lambda done: slot.fill(_STORED if done else _AWAY)):
+            slot.fill(_AWAY)
+
+    def _shake_hands(self, query: bytes) -> Answer:
+        """Interface, "Callback endpoints": the challenge for who knows the token, 403 for everyone else."""
+        try:
+            given = parse_qs(query.decode("ascii"), max_num_fields=16)
+        except ValueError:
+            return _FORBIDDEN
+        mode, token, challenge = (
+            given.get(name, [""])[-1] for name in ("hub.mode", "hub.verify_token", "hub.challenge")
+        )
+        known = hmac.compare_digest(token.encode("utf-8", "replace"), self._verify_token)
+        return (
+            Answer(200, challenge.encode("utf-8", "replace")) if known and mode == "subscribe" else _FORBIDDEN
+        )
+
+    def _tell(self, method: bytes, path: bytes) -> Answer:
+        if path not in (b"/livez", b"/readyz", b"/metrics"):
+            return Answer(404)
+        if method != b"GET":
+            return Answer(405)
+        if path == b"/metrics":
+            return Answer(200, self._metrics.text().encode())
+        if path == b"/readyz" and not self._intake.healthy:
+            return Answer(503, b"the database does not answer\n")
+        return Answer(200, b"ok\n")
+
+    def _forget(self, connection: HttpConnection) -> None:
+        self._connections.discard(connection)
+        if not self._connections:
+            self._empty.set()
+        self._metrics.connections = len(self._connections)
+
+    def _count_answer(self, status: int) -> None:
+        self._metrics.answers[status] += 1
+
+
+class _Refused(asyncio.Protocol):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.close()
+
+
+@contextmanager
+def _collecting_seldom() -> Iterator[None]:
+    """Cyclic garbage is looked for once in 50,000 new containers, and not among what stands from the start.
+
+    What a body is read into has no cycles and lives until its commit; by default every 700 containers are
+    searched, which took a seventh of the time of a body of a hundred statuses, and longer pauses.
+    """
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(COLLECT_CONTAINERS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
+
+@asynccontextmanager
+async def listening(receiver: Receiver, intake: Intake, host: str, port: int) -> AsyncIterator[str]:
+    """Accept connections; yields the URL of the callback. On exit nothing new is accepted, the rest drained.
+
+    Raises ConfigurationError naming host and port where they cannot be listened on. Port 0: any free one.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        server = await loop.create_server(receiver.connect, host, port, backlog=BACKLOG)
+    except OSError as error:
+        raise _cannot_listen(host, port, error) from error
+    tasks = [asyncio.create_task(work) for work in (intake.run(), intake.watch(), receiver.sweep())]
+    try:
+        bound = server.sockets[0].getsockname()[1]
+        shown = f"[{host}]" if ":" in host else host
+        with _collecting_seldom():
+            yield f"http://{shown}:{bound}{CALLBACK_PATH.decode()}"
+    finally:
+        server.close()
+        await receiver.drain()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> ConfigurationError:
+    where = f"{host}:{port}"
+    if error.errno == errno.EADDRINUSE:
+        return ConfigurationError(f"port {port} is in use", where=where, remedy="choose another with --port")
+    if error.errno == errno.EACCES:
+        return ConfigurationError(
+            f"port {port} needs a privilege", where=where, remedy="choose one above 1023"
+        )
+    if isinstance(error, socket.gaierror):
+        return ConfigurationError(f"{host} is no address of this machine", where=where)
+    return ConfigurationError(f"cannot listen: {error.strerror or error}", where=where)

@@ -1,0 +1,40 @@
+"""The receiver and the reconciler as one service: started, announced, drained and stopped together."""
+
+import asyncio
+from collections.abc import Callable
+
+from engine.store.database import Pool
+from engine.webhooks.http import Limits
+from engine.webhooks.intake import Intake
+from engine.webhooks.metrics import Metrics
+from engine.webhooks.receiver import Receiver, Secrets, listening
+from engine.webhooks.reconciler import Intervals, Reconciler
+
+POOL_CONNECTIONS = 6  # commit, health, fold, act, policies, and one to spare
+
+
+async def serve(
+    pool: Pool,
+    secrets: Secrets,
+    product: str,
+    *,
+    host: str,
+    port: int,
+    stop: asyncio.Event,
+    on_listening: Callable[[str], None],
+    limits: Limits | None = None,
+    intervals: Intervals | None = None,
+) -> None:
+    """Receive and reconcile until `stop` is set, then drain; `on_listening` gets the callback's URL once.
+
+    Raises ConfigurationError where host and port cannot be listened on. After a stop it returns within
+    seconds, and whoever was answered 200 is committed.
+    """
+    metrics = Metrics()
+    committed = asyncio.Event()
+    intake = Intake(pool, metrics, committed=committed)
+    receiver = Receiver(intake, metrics, secrets, product, limits)
+    reconciler = Reconciler(pool, metrics, committed, intervals)
+    async with listening(receiver, intake, host, port) as url:
+        on_listening(url)
+        await reconciler.run(stop)

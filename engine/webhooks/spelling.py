@@ -1,0 +1,44 @@
+"""The spellings of one phone number, where the service answers with another than it was given.
+
+Brazil: mobile numbers gained a 9 after the area code. Mexico: 521 before mobiles called from abroad.
+Argentina: 549 before mobiles. The service may report either; both name the same person.
+"""
+
+_BRAZIL_DIGITS = {12, 13}  # 55, two of area, eight or nine
+_MOBILE_BEGINNINGS = "6789"  # of a Brazilian number before it gained its 9
+
+
+def spellings(recipient: str) -> tuple[int, ...]:
+    """All numbers that `recipient` (digits of E.164) may stand for, itself first; none for other texts."""
+    if not (recipient.isascii() and recipient.isdigit() and len(recipient) <= 15):
+        return ()
+    other = _other_spelling(recipient)
+    return (int(recipient),) if other is None else (int(recipient), int(other))
+
+
+def _other_spelling(digits: str) -> str | None:
+    if digits.startswith("55") and len(digits) in _BRAZIL_DIGITS:
+        return _other_brazilian(digits)
+    if digits.startswith("52"):
+        return _without_or_with(digits, "52", "1", national_digits=10)
+    if digits.startswith("54"):
+        return _without_or_with(digits, "54", "9", national_digits=10)
+    return None
+
+
+def _other_brazilian(digits: str) -> str | None:
+    area, local = digits[:4], digits[4:]
+    if len(local) == 9 and local[0] == "9" and local[1] in _MOBILE_BEGINNINGS:
+        return area + local[1:]
+    if len(local) == 8 and local[0] in _MOBILE_BEGINNINGS:
+        return area + "9" + local
+    return None
+
+
+def _without_or_with(digits: str, country: str, mark: str, *, national_digits: int) -> str | None:
+    national = digits[len(country) :]
+    if len(national) == national_digits:
+        return country + mark + national
+    if len(national) == national_digits + 1 and national.startswith(mark):
+        return country + national[1:]
+    return None

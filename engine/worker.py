@@ -1,0 +1,344 @@
+"""The life of a process that sends: take numbers, keep leases, look after campaigns, drain, give back."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import structlog
+
+from engine.api.transport import Transport
+from engine.clock import monotonic_ns
+from engine.core.states import CampaignEvent
+from engine.errors import DrumbeatError, TryLater
+from engine.number import NumberFlow
+from engine.pacer import Ticker
+from engine.process import this_process
+from engine.settle import resend_by_policy
+from engine.shared import AccountStop, CampaignPause, NumberRest, Order, Shared
+from engine.store.campaign_states import apply_if_allowed
+from engine.store.closing import close_ranges
+from engine.store.database import LOST_CONNECTION, Connection
+from engine.store.installation import identify
+from engine.store.leases import Lease, NumberHeld, release, renew, suspend, take, takeable
+from engine.store.queries import queries
+from engine.store.recovery import recover_abandoned
+
+CONTROL_PERIOD_S = 0.4  # a pause, a new limit, a lost number: all within a second
+REGULATE_PERIOD_S = 0.1
+REREAD_PERIOD_S = 60.0  # of the 200 management calls an hour, at most this many a process
+LONG_REST_S = 30 * 86_400.0  # beyond every rest that ends by itself
+# Of the five seconds in which a signal ends the process:
+STOP_CLAIMING_S = 0.5
+DRAIN_S = 3.0  # for open requests
+STORE_S = 1.0  # for outcomes and for giving back
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How the work ended: `state` and `reason` of the one campaign, or empty for a worker."""
+
+    state: str = ""
+    reason: str = ""
+    drained: bool = True
+
+
+class Worker:
+    """Owns some numbers and sends what the board says. `run` until `stop` is set or the one campaign ends."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        transport: Transport,
+        phone_number_ids: Sequence[str],
+        campaign_id: int | None,
+        refresh: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`refresh` reads the numbers from the service again; what it raises is logged, never fatal."""
+        self._shared = shared
+        self._transport = transport
+        self._wanted = list(phone_number_ids)
+        self._campaign_id = campaign_id
+        self._owner = this_process()
+        self._ticker = Ticker()
+        self._flows: dict[str, NumberFlow] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._leaving: set[asyncio.Task[None]] = set()  # of lost numbers: their open requests end
+        self._ended = asyncio.Event()
+        self._refresh = refresh
+        self._identify_again = False
+        self._reread_s = -REREAD_PERIOD_S
+
+    async def run(self, stop: asyncio.Event) -> RunEnd:
+        """Send until told to stop. Raises NumberHeld where the one campaign's number is owned elsewhere."""
+        background = [
+            asyncio.create_task(part()) for part in (self._ticker.run, self._shared.sink.run, self._regulate)
+        ]
+        try:
+            await self._take_numbers()
+            control = asyncio.create_task(self._control())
+            try:
+                await self._until_end(stop, [control, *background])
+            finally:
+                control.cancel()
+                drained = await self._drain()
+        finally:
+            await _cancel_all([*background, *self._tasks.values()])
+        return await self._end(drained)
+
+    async def _until_end(self, stop: asyncio.Event, background: list[asyncio.Task[None]]) -> None:
+        waits = [asyncio.create_task(stop.wait()), asyncio.create_task(self._ended.wait())]
+        await asyncio.wait([*waits, *background], return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+        for task in background:
+            if task.done():
+                task.result()  # a part that ends by itself has failed: say so
+
+    async def _take_numbers(self) -> None:
+        async with self._shared.pool.acquire(timeout=10) as connection:
+            await self._shared.board.refresh(connection)
+            leases: list[Lease] = []
+            for phone_number_id in self._wanted:
+                try:
+                    leases.append(await take(connection, phone_number_id, self._owner))
+                except NumberHeld:
+                    if self._campaign_id is not None:
+                        await self._give_back(connection, leases)
+                        raise
+            await self._start(connection, leases)
+
+    async def _give_back(self, connection: Connection, leases: list[Lease]) -> None:
+        for lease in leases:
+            await release(connection, lease)
+
+    async def _retake(self, connection: Connection) -> None:
+        """A worker takes over numbers whose owner is gone."""
+        missing = [phone_number_id for phone_number_id in self._wanted if phone_number_id not in self._flows]
+        for phone_number_id in await takeable(connection, missing) if missing else ():
+            with suppress(NumberHeld):
+                await self._start(connection, [await take(connection, phone_number_id, self._owner)])
+
+    async def _start(self, connection: Connection, leases: list[Lease]) -> None:
+        if not leases:
+            return
+        for renewal in await renew(connection, leases, [0.0] * len(leases)):
+            lease = next(one for one in leases if one.phone_number_id == renewal.phone_number_id)
+            flow = NumberFlow(self._shared, lease, renewal.limit_per_s, self._transport)
+            flow.renewed(renewal)
+            self._flows[lease.phone_number_id] = self._shared.numbers[lease.phone_number_id] = flow
+            self._ticker.add(flow.pacer)
+            self._tasks[lease.phone_number_id] = asyncio.create_task(flow.run())
+            log.info("number_taken", number=lease.phone_number_id, epoch=lease.epoch, wait_s=lease.wait_s)
+
+    async def _regulate(self) -> None:
+        while True:
+            for flow in self._flows.values():
+                flow.regulate(monotonic_ns())
+            await asyncio.sleep(REGULATE_PERIOD_S)
+
+    async def _control(self) -> None:
+        """Everything that the process does in the database beside sending."""
+        while not self._ended.is_set():
+            try:
+                async with self._shared.pool.acquire(timeout=5) as connection:
+                    await self._control_once(connection)
+            except LOST_CONNECTION as problem:
+                log.warning("database_lost", part="control", problem=type(problem).__name__)
+                self._identify_again = True
+            await self._wait_for_order(CONTROL_PERIOD_S)
+
+    async def _control_once(self, connection: Connection) -> None:
+        if self._identify_again:
+            await identify(connection)  # what answers now may be another server, or the past
+            self._identify_again = False
+        await self._carry_out_orders(connection)
+        await self._renew(connection)
+        await self._shared.board.refresh(connection)
+        self._begin_closing()
+        if self._campaign_id is None:
+            await self._retake(connection)
+        await recover_abandoned(connection, self._owner, self._wanted)
+        await self._finish_campaigns(connection)
+        if self._campaign_id is not None and self._campaign_id not in self._shared.board.running:
+            self._ended.set()
+        for task in self._tasks.values():
+            if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                raise error
+
+    async def _wait_for_order(self, timeout_s: float) -> None:
+        """Sleep until the next round, or until an order comes."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._shared.ordered.wait(), timeout_s)
+        self._shared.ordered.clear()
+
+    async def _carry_out_orders(self, connection: Connection) -> None:
+        for order in list(self._shared.orders):
+            await self._carry_out(connection, order)
+            del self._shared.orders[order]
+
+    async def _carry_out(self, connection: Connection, order: Order) -> None:
+        match order:
+            case CampaignPause(campaign_id, reason):
+                log.warning("campaign_paused", campaign_id=campaign_id, reason=reason)
+                await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
+            case AccountStop(reason):
+                for campaign_id in self._shared.board.running:
+                    log.warning("campaign_paused", campaign_id=campaign_id, reason=reason)
+                    await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
+            case NumberRest(phone_number_id, reason, wait_s):
+                log.warning("number_suspended", number=phone_number_id, wait_s=round(wait_s), reason=reason)
+                await suspend(connection, phone_number_id, wait_s, reason)
+
+    async def _renew(self, connection: Connection) -> None:
+        flows = list(self._flows.values())
+        if not flows:
+            return
+        renewals = await renew(
+            connection, [flow.lease for flow in flows], [flow.rate_per_s for flow in flows]
+        )
+        renewed = {renewal.phone_number_id: renewal for renewal in renewals}
+        for flow in flows:
+            renewal = renewed.get(flow.lease.phone_number_id)
+            if renewal is None:
+                self._lose(flow)
+            else:
+                flow.renewed(renewal)
+        if any(renewal.outdated for renewal in renewals):
+            self._refresh_numbers()
+
+    def _begin_closing(self) -> None:
+        """Beside everything else: closing a large campaign takes longer than a lease lasts."""
+        closing = self._tasks.get("closing")
+        if self._shared.board.to_close and (closing is None or closing.done()):
+            self._tasks["closing"] = asyncio.create_task(self._close_ended())
+
+    async def _close_ended(self) -> None:
+        to_close = self._shared.board.to_close
+        try:
+            while to_close:
+                campaign_id, reason = next(iter(to_close.items()))
+                async with self._shared.pool.acquire(timeout=5) as connection:
+                    await close_ranges(connection, campaign_id, reason)
+                del to_close[campaign_id]
+        except LOST_CONNECTION as problem:
+            log.warning("database_lost", part="closing", problem=type(problem).__name__)
+
+    def _refresh_numbers(self) -> None:
+        """Read the numbers again, beside all else; not more often than the budget of such calls bears."""
+        now_s = time.monotonic()
+        if now_s - self._reread_s >= REREAD_PERIOD_S:
+            self._reread_s = now_s
+            self._tasks["refresh"] = asyncio.create_task(self._read_numbers())
+
+    async def _read_numbers(self) -> None:
+        try:
+            await self._refresh()
+        except (DrumbeatError, *LOST_CONNECTION) as problem:
+            log.warning("numbers_not_read", problem=str(problem)[:200])
+
+    def _lose(self, flow: NumberFlow) -> None:
+        """Another owner has the number: claim nothing more. What is open ends; facts are still stored."""
+        phone_number_id = flow.lease.phone_number_id
+        log.warning("number_lost", number=phone_number_id, epoch=flow.lease.epoch)
+        del self._flows[phone_number_id], self._shared.numbers[phone_number_id]
+        leaving = asyncio.create_task(self._wind_down(flow))
+        self._leaving.add(leaving)
+        leaving.add_done_callback(self._leaving.discard)
+        if self._campaign_id is not None:
+            raise TryLater(f"number {phone_number_id} was taken over by another process")
+
+    async def _wind_down(self, flow: NumberFlow) -> None:
+        await self._stop_claiming([flow])
+        await flow.drain(DRAIN_S)
+        self._ticker.remove(flow.pacer)
+
+    async def _finish_campaigns(self, connection: Connection) -> None:
+        await resend_by_policy(connection)  # before the end is looked for, so that the run goes on with them
+        for campaign_id in self._shared.board.running:
+            if await connection.fetchval(queries("claims")["ranges_left"], campaign_id):
+                await self._look_at_resting(connection, campaign_id)
+                continue
+            await self._finish(connection, campaign_id)
+
+    async def _finish(self, connection: Connection, campaign_id: int) -> None:
+        """Look again under the campaign's lock: a resend opens the range, then takes this lock."""
+        async with connection.transaction():
+            await connection.execute(queries("campaigns")["lock_state"], campaign_id)
+            if await connection.fetchval(queries("claims")["ranges_left"], campaign_id):
+                return
+            unknown = await connection.fetchval(queries("board")["unknown_count"], campaign_id)
+            reason = f"{unknown} in doubt: see `campaign settle`" if unknown else ""
+            if await apply_if_allowed(connection, campaign_id, CampaignEvent.FINISH, reason) is not None:
+                log.info("campaign_finished", campaign_id=campaign_id, unknown=unknown)
+
+    async def _look_at_resting(self, connection: Connection, campaign_id: int) -> None:
+        """A campaign whose numbers were all stopped until a person looks waits for that person."""
+        numbers = list(self._shared.board[campaign_id].phone_number_ids)
+        resting = await connection.fetchrow(queries("board")["all_resting"], numbers)
+        if resting is not None and resting["returns_in_s"] > LONG_REST_S:
+            self._shared.order(CampaignPause(campaign_id, f"every number is stopped: {resting['reason']}"))
+
+    async def _stop_claiming(self, flows: Sequence[NumberFlow]) -> None:
+        """No claim is under way when this returns: what one had committed is in the sender's queue."""
+        for flow in flows:
+            flow.stop()
+        claiming = [self._tasks[flow.lease.phone_number_id] for flow in flows]
+        if claiming:
+            _, stuck = await asyncio.wait(claiming, timeout=STOP_CLAIMING_S)
+            for task in stuck:
+                task.cancel()
+
+    async def _drain(self) -> bool:
+        """Open requests end, outcomes are stored, ranges and numbers given back.
+
+        False where the database did not answer in time: its connections are closed then.
+        """
+        flows = list(self._flows.values())
+        await self._stop_claiming(flows)
+        await asyncio.gather(*(flow.drain(DRAIN_S) for flow in flows), *self._leaving)
+        # A statement that hangs does not heed a cancellation either: closing its connection ends it.
+        deadline = asyncio.get_running_loop().call_later(STORE_S, self._shared.pool.terminate)
+        try:
+            async with asyncio.timeout(STORE_S):
+                await self._give_everything_back(flows)
+        except (TimeoutError, *LOST_CONNECTION):
+            log.warning("drain_incomplete", pending=self._shared.sink.pending)
+            self._shared.pool.terminate()
+            return False
+        finally:
+            deadline.cancel()
+        return True
+
+    async def _give_everything_back(self, flows: Sequence[NumberFlow]) -> None:
+        await self._shared.sink.flushed()
+        for flow in flows:
+            await flow.release()
+        async with self._shared.pool.acquire() as connection:
+            await self._carry_out_orders(connection)
+            await self._give_back(connection, [flow.lease for flow in flows])
+
+    async def _end(self, drained: bool) -> RunEnd:
+        if self._campaign_id is None or not drained:
+            return RunEnd(drained=drained)
+        await self._close_ended()
+        try:
+            async with self._shared.pool.acquire(timeout=2) as connection:
+                row = await connection.fetchrow(queries("board")["state"], self._campaign_id)
+        except LOST_CONNECTION:
+            row = None
+        if row is None:
+            return RunEnd(drained=False)
+        return RunEnd(row["state"], row["reason"], drained)
+
+
+async def _cancel_all(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel until they end: a connection that breaks under a cancellation hides it from its task."""
+    pending = {task for task in tasks if not task.done()}
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=STOP_CLAIMING_S)

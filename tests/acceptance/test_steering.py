@@ -1,0 +1,94 @@
+"""A campaign is steered from another process while it runs, and a signal ends a run in order."""
+
+import signal
+import time
+
+import pytest
+
+from tests.acceptance.conftest import Scene
+from tests.cli.processes import until
+
+# More than any of these tests lets through at 80/s.
+PEOPLE = 20_000
+# Promised: a second for a pause, 5 s for a drain. The rest is for a machine that many tests share.
+STEERED_S, DRAINED_S = 1.0 + 2.0, 5.0 + 5.0
+
+
+def last_write_s(scene: Scene) -> float:
+    """When the service received the last message; the same clock as time.monotonic()."""
+    return float(scene.service.ledger()[-1]["received_at_ns"]) / 1e9
+
+
+def test_a_pause_stops_within_a_second_and_a_resume_goes_on(scene: Scene) -> None:
+    scene.create(PEOPLE, numbers=("1",))
+    run = scene.drumbeat.start("campaign", "run", "spring", "--quiet")
+    until(lambda: scene.service.accepted() > 50, "it sends")
+    scene.drumbeat.ok("campaign", "pause", "spring")
+    paused_s = time.monotonic()
+    _, stderr = run.communicate(timeout=30)
+    assert run.returncode == 75
+    assert "paused by hand" in stderr
+    assert last_write_s(scene) - paused_s < STEERED_S
+    counts = scene.counts()
+    assert counts["unknown"] == 0
+    assert counts["pending"] > 0
+    sent = scene.service.accepted()
+
+    refused = scene.drumbeat("campaign", "run", "spring", "--quiet")
+    assert refused.exit_code == 75
+    assert "paused by hand" in refused.complaint
+    assert scene.service.accepted() == sent
+
+    scene.drumbeat.ok("campaign", "resume", "spring")
+    again = scene.drumbeat.start("campaign", "run", "spring", "--quiet")
+    until(lambda: scene.service.accepted() > sent, "it goes on")
+    again.terminate()
+    again.communicate(timeout=30)
+    recipients = scene.service.recipients()
+    assert len(recipients) == len(set(recipients))
+
+
+def test_a_cancel_ends_it_for_good_and_skips_whom_nobody_wrote_to(scene: Scene) -> None:
+    scene.create(PEOPLE, numbers=("1",))
+    run = scene.drumbeat.start("campaign", "run", "spring", "--quiet")
+    until(lambda: scene.service.accepted() > 50, "it sends")
+    scene.drumbeat.ok("campaign", "cancel", "spring")
+    cancelled_s = time.monotonic()
+    run.communicate(timeout=30)
+    assert run.returncode == 0
+    assert last_write_s(scene) - cancelled_s < STEERED_S
+    until(scene.told, "every event was delivered")
+    counts = scene.counts()
+    assert counts["pending"] == counts["deferred"] == counts["unknown"] == 0
+    assert counts["skipped"] == PEOPLE - scene.service.accepted()
+    assert scene.state() == "cancelled"
+
+
+@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_drains_and_leaves_the_campaign_running(scene: Scene, number: int, exit_code: int) -> None:
+    scene.create(PEOPLE)
+    run = scene.drumbeat.start("campaign", "run", "spring", "--quiet")
+    until(lambda: scene.service.accepted() > 500, "it sends")
+    run.send_signal(number)
+    asked_s = time.monotonic()
+    run.communicate(timeout=30)
+    assert run.returncode == exit_code
+    assert time.monotonic() - asked_s < DRAINED_S
+    assert scene.state() == "running"
+    accepted = scene.service.accepted()
+    counts = scene.counts()
+    assert counts["unknown"] == 0
+    assert PEOPLE - counts["pending"] - counts["deferred"] == accepted
+
+
+def test_a_new_limit_is_followed_by_the_run(scene: Scene) -> None:
+    scene.create(PEOPLE, numbers=("2",))
+    scene.drumbeat.ok("numbers", "limit", "2", "5")
+    run = scene.drumbeat.start("campaign", "run", "spring", "--quiet")
+    until(lambda: scene.service.accepted() > 3, "it sends slowly")
+    slow = scene.service.accepted()
+    assert slow < 100
+    scene.drumbeat.ok("numbers", "limit", "2", "service")
+    until(lambda: scene.service.accepted() > 1_000, "it sends at the service's limit", timeout_s=30)
+    run.terminate()
+    run.communicate(timeout=30)

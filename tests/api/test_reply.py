@@ -1,0 +1,144 @@
+"""Replies as services, proxies and accidents write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from multidict import CIMultiDict
+
+from engine.api.reply import DETAIL_CHARACTERS_MAX, Reply, outcome_of, parse_error, parse_reply
+from engine.core.outcome import Accepted, Throttled, Unknown
+
+
+def parse(content: Any, status: int = 400, **headers: str) -> Reply:
+    return parse_reply(
+        status,
+        CIMultiDict({name.replace("_", "-"): text for name, text in headers.items()}),
+        orjson.dumps(content),
+    )
+
+
+def error(**fields: Any) -> dict[str, Any]:
+    return {"error": {"message": "m", "code": 131026, **fields}}
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "detail"),
+    [
+        (error(error_data={"messaging_product": "chat", "details": "why"}), 131026, "why"),
+        (error(), 131026, "m"),
+        (error(error_data="plain"), 131026, "plain"),
+        (error(error_data=["odd"]), 131026, "m"),
+        (error(error_data={"details": 7}), 131026, "m"),
+        (error(error_user_msg="for people"), 131026, "for people"),
+        (error(code="190"), 190, "m"),
+        (error(code=190.0), 190, "m"),
+        (error(code="x"), None, "m"),
+        (error(code=True), None, "m"),
+        (error(code=None), None, "m"),
+        (error(code=1e300), None, "m"),
+        (error(code="nan"), None, "m"),
+        ({"error": "gone"}, None, "gone"),
+        (error(message="a\x00b", error_data=None), 131026, "ab"),
+    ],
+)
+def test_errors_of_every_shape(content: Any, code: int | None, detail: str) -> None:
+    assert parse(content) == Reply(code, detail)
+    assert parse_error(orjson.dumps(content)) == (code, detail)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"\xff\xfe", b"[]", b"7", b'{"error":[]}', b'{"messages":{}}']
+)
+def test_bodies_without_an_error_have_no_code(body: bytes) -> None:
+    reply = parse_reply(500, {}, body)
+    assert (reply.code, reply.wamid, reply.wait_s) == (None, None, None)
+
+
+def test_a_detail_is_cut() -> None:
+    assert len(parse(error(message="x" * 9_000)).detail) == DETAIL_CHARACTERS_MAX
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [[], [{}], [{"id": ""}], [{"id": 7}], [{"id": "x" * 513}], [{"id": "a\x00"}], ["wamid"], None, "wamid"],
+)
+def test_a_message_without_a_usable_name_is_in_doubt(messages: Any) -> None:
+    assert isinstance(outcome_of(200, {}, orjson.dumps({"messages": messages})), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("status", "held"), [("accepted", False), ("held_for_quality_assessment", True), (None, False)]
+)
+def test_a_named_message_is_accepted(status: str | None, held: bool) -> None:
+    body = orjson.dumps(
+        {"messages": [{"id": "wamid.A", "message_status": status}, {"id": "wamid.B"}], "more": 1}
+    )
+    assert outcome_of(200, {}, body) == Accepted("wamid.A", held)
+
+
+DATE = "Mon, 04 May 2026 12:00:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait_s"),
+    [
+        ({"Retry_After": "7"}, 7),
+        ({"retry_after": " 7 "}, 7),
+        ({"Retry_After": "0"}, 0),
+        ({"Retry_After": "-3"}, None),
+        ({"Retry_After": "soon"}, None),
+        ({"Retry_After": "٧"}, None),
+        ({"Retry_After": "9" * 5_000}, 86_400),
+        ({"Retry_After": "Mon, 04 May 2026 12:01:30 GMT", "Date": DATE}, 90),
+        ({"Retry_After": "Mon, 04 May 2026 11:00:00 GMT", "Date": DATE}, None),
+        ({"X_Business_Use_Case_Usage": '{"55":[{"type":"m","estimated_time_to_regain_access":2}]}'}, 120),
+        ({"X_Business_Use_Case_Usage": '{"55":[{"estimated_time_to_regain_access":0}]}'}, None),
+        ({"X_Business_Use_Case_Usage": '{"55":[7,{"call_count":1}],"56":3}'}, None),
+        ({"X_Business_Use_Case_Usage": "{oops"}, None),
+        (
+            {
+                "Retry_After": "7",
+                "X_Business_Use_Case_Usage": '{"5":[{"estimated_time_to_regain_access":"1"}]}',
+            },
+            60,
+        ),
+    ],
+)
+def test_the_services_word_on_when_to_come_back(headers: dict[str, str], wait_s: float | None) -> None:
+    assert parse(error(code=130429), 429, **headers).wait_s == wait_s
+    outcome = outcome_of(
+        429,
+        CIMultiDict({n.replace("_", "-"): t for n, t in headers.items()}),
+        orjson.dumps(error(code=130429)),
+    )
+    assert isinstance(outcome, Throttled)
+    assert outcome.wait_s == wait_s
+
+
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["error", "code", "messages", "id", "error_data", "details"]), inner, max_size=4
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.integers(100, 599), json_values | st.binary(max_size=40), st.text(max_size=20))
+def test_no_reply_raises(status: int, content: Any, header: str) -> None:
+    body = content if isinstance(content, bytes) else orjson.dumps(content)
+    headers = {"Retry-After": header, "x-business-use-case-usage": header, "Date": header}
+    outcome = outcome_of(status, CIMultiDict(headers), body)
+    assert isinstance(outcome, Accepted) <= (200 <= status < 300)

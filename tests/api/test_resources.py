@@ -1,0 +1,190 @@
+"""Reading templates and numbers from a service that pages, lacks fields, refuses and goes away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
+import pytest
+from aiolimiter import AsyncLimiter
+
+from engine.api.resources import CALLS_PER_HOUR, PAGE_BYTES_MAX, PAGES_MAX, ManagementClient
+from engine.core.message import compile_template
+from engine.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    DrumbeatError,
+    ServiceError,
+    TryLater,
+    Unreachable,
+)
+
+from .loopback import Conversation, Script, Server, free_port, serving
+
+Query = dict[str, str]
+
+
+def pages(answer: Callable[[Query], Any], status: int = 200) -> Script:
+    """Answers each GET with what `answer` makes of its query."""
+
+    async def script(server: Server, conversation: Conversation) -> None:
+        while request := await server.read(conversation):
+            target = urlsplit(request.split(b" ")[1].decode())
+            content = answer({name: values[0] for name, values in parse_qs(target.query).items()})
+            await conversation.answer(
+                status, content if isinstance(content, bytes) else orjson.dumps(content)
+            )
+
+    return script
+
+
+def template(number: int) -> dict[str, Any]:
+    return {
+        "id": str(number),
+        "name": f"t_{number}",
+        "language": "en",
+        "status": "APPROVED",
+        "category": "UTILITY",
+    }
+
+
+def three_pages(query: Query) -> dict[str, Any]:
+    begin = int(query.get("after", "0"))
+    paging: dict[str, Any] = {"cursors": {"before": str(begin), "after": str(begin + 2)}}
+    if begin < 4:
+        paging["next"] = "https://elsewhere.example/"
+    return {"data": [template(begin), template(begin + 1)], "paging": paging}
+
+
+async def test_pages_are_followed_to_the_last() -> None:
+    async with (
+        serving(pages(three_pages)) as server,
+        ManagementClient(server.base_url, "the-token") as client,
+    ):
+        records = await client.templates("77")
+    assert [record.name for record in records] == [f"t_{number}" for number in range(6)]
+    assert len(server.requests) == 3
+    assert server.requests[0].startswith(b"GET /v22.0/77/message_templates?")
+    assert b"Authorization: Bearer the-token" in server.requests[0]
+
+
+async def test_one_template_is_found_by_name_and_language() -> None:
+    async with serving(pages(three_pages)) as server, ManagementClient(server.base_url, "t") as client:
+        (record,) = await client.templates("77", name="t_3", language="en")
+        assert await client.templates("77", name="t_3", language="en_US") == []
+    assert record.template_id == "3"
+    assert b"name=t_3" in server.requests[0]
+
+
+async def test_a_record_is_ready_to_be_compiled_and_absent_fields_are_empty() -> None:
+    entry = {"name": "a", "language": "en", "components": [{"type": "BODY", "text": "{{1}}"}], "new": {}}
+    script = pages(lambda _: {"data": [entry, {"name": "b", "language": "en"}, {"id": "9"}, 7]})
+    async with serving(script) as server, ManagementClient(server.base_url, "t") as client:
+        first, second = await client.templates("77")
+    assert compile_template(first.definition(), "chat").placeholder_count == 1
+    assert (second.components, second.parameter_format, second.status) == ([], "POSITIONAL", "")
+
+
+async def test_numbers_with_and_without_their_fields() -> None:
+    full = {
+        "id": "1055",
+        "display_phone_number": "+55 11",
+        "verified_name": "Loja",
+        "quality_rating": "GREEN",
+        "messaging_limit_tier": "TIER_1K",
+        "status": "CONNECTED",
+        "throughput": {"level": "HIGH"},
+    }
+    script = pages(lambda _: {"data": [full, {"id": 1056, "throughput": "HIGH"}]})
+    async with serving(script) as server, ManagementClient(server.base_url, "t") as client:
+        first, second = await client.phone_numbers("77")
+    assert (first.throughput_level, first.messaging_limit_tier, first.verified_name) == (
+        "HIGH",
+        "TIER_1K",
+        "Loja",
+    )
+    assert (second.phone_number_id, second.quality_rating, second.throughput_level) == ("1056", "UNKNOWN", "")
+
+
+async def test_a_circle_of_cursors_ends() -> None:
+    circle = pages(
+        lambda query: {
+            "data": [template(1)],
+            "paging": {"next": "x", "cursors": {"after": "b" if query.get("after") == "a" else "a"}},
+        }
+    )
+    async with serving(circle) as server, ManagementClient(server.base_url, "t") as client:
+        with pytest.raises(ServiceError, match="pages"):
+            await client.templates("77")
+    assert len(server.requests) == PAGES_MAX
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "expected"),
+    [
+        (401, {"error": {"code": 190, "message": "token expired"}}, AuthenticationError),
+        (400, {"error": {"code": 190, "message": "token expired"}}, AuthenticationError),
+        (403, {"error": {"code": 200, "message": "no permission"}}, AuthenticationError),
+        (401, b"nope", AuthenticationError),
+        (400, {"error": {"code": 80007, "message": "slow"}}, TryLater),
+        (503, b"", TryLater),
+        (404, b"", ConfigurationError),
+        (400, {"error": {"code": 100, "message": "unknown object"}}, ConfigurationError),
+        (418, {"error": {"code": 7777, "message": "odd"}}, ServiceError),
+        (302, b"", ServiceError),
+        (200, b"<html>a portal</html>", ServiceError),
+        (200, b'{"data":"' + b"x" * (PAGE_BYTES_MAX + 1) + b'"}', ServiceError),
+    ],
+)
+async def test_errors_say_what_where_and_what_to_do(
+    status: int, content: Any, expected: type[DrumbeatError]
+) -> None:
+    async with (
+        serving(pages(lambda _: content, status)) as server,
+        ManagementClient(server.base_url, "secret") as client,
+    ):
+        with pytest.raises(DrumbeatError) as refused:
+            await client.phone_numbers("77")
+    assert type(refused.value) is expected
+    assert "77/phone_numbers" in str(refused.value)
+    assert "secret" not in str(refused.value)
+
+
+async def test_nobody_there_is_unreachable() -> None:
+    base_url = f"http://127.0.0.1:{free_port()}"
+    async with ManagementClient(base_url, "t") as client:
+        with pytest.raises(Unreachable, match=base_url) as gone:
+            await client.phone_numbers("77")
+    assert gone.value.exit_code == 69
+
+
+async def test_silence_is_unreachable() -> None:
+    async def silent(server: Server, conversation: Conversation) -> None:
+        await conversation.closed_by_client()
+
+    async with serving(silent) as server, ManagementClient(server.base_url, "t", call_s=0.05) as client:
+        with pytest.raises(Unreachable):
+            await client.phone_numbers("77")
+
+
+async def test_the_budget_of_the_hour_is_kept() -> None:
+    script = pages(lambda _: {"data": []})
+    async with serving(script) as server, ManagementClient(server.base_url, "t") as client:
+        for _ in range(CALLS_PER_HOUR // 2):
+            await client.phone_numbers("77")
+        with pytest.raises(TryLater, match="200"):
+            await client.phone_numbers("77")
+    assert len(server.requests) == CALLS_PER_HOUR // 2
+
+
+async def test_a_budget_may_be_shared() -> None:
+    budget = AsyncLimiter(2, 3600)
+    async with serving(pages(lambda _: {"data": []})) as server:
+        async with ManagementClient(server.base_url, "t", budget=budget) as client:
+            await client.phone_numbers("77")
+        async with ManagementClient(server.base_url, "t", budget=budget) as client:
+            await client.phone_numbers("77")
+            with pytest.raises(TryLater):
+                await client.phone_numbers("77")

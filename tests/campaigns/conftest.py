@@ -1,0 +1,48 @@
+"""What a campaign needs beside its audience: a template of two placeholders, two numbers, a directory."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.store.database import Pool
+
+DEFINITION = {
+    "components": [{"type": "BODY", "text": "Hello {{1}}, your order {{2}} is on its way"}],
+    "parameter_format": "POSITIONAL",
+}
+WriteAudience = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Lists of rejects go to the working directory unless told otherwise."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def write_audience(tmp_path: Path) -> WriteAudience:
+    """Writes text, or bytes as they are, to a file of the test's own."""
+
+    def write(content: str | bytes, name: str = "audience.csv", encoding: str = "utf-8") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+        return path
+
+    return write
+
+
+@pytest.fixture
+async def ready(pool: Pool, database_url: str) -> str:
+    """The URL of a database that knows the template `order` in English and Portuguese, and two numbers."""
+    await pool.executemany(
+        "INSERT INTO templates (name, language, status, definition) VALUES ($1, $2, $3, $4)",
+        [
+            ("order", "en", "APPROVED", DEFINITION),
+            ("order", "pt_BR", "APPROVED", DEFINITION),
+            ("promo", "en", "PAUSED", DEFINITION),
+        ],
+    )
+    await pool.executemany("INSERT INTO numbers (phone_number_id) VALUES ($1)", [("1001",), ("1002",)])
+    return database_url

@@ -1,0 +1,117 @@
+"""Rows against columns, placeholders and the rules of variables; and the dry run over a whole file."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.audience.check import Accepted, row_check, surely_sendable
+from campaigns.audience.columns import MissingColumn, column_index
+from campaigns.audience.preview import check_audience
+from campaigns.audience.reader import RowBatch
+from engine.core.message import check_variable
+from engine.errors import UsageError
+from tests.campaigns.conftest import WriteAudience
+
+HEADER = ["Phone ", "name", "NAME", "city"]
+GOOD = "5511987654321"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "index"), [("name", 1), ("NAME", 2), ("phone", 0), ("Phone ", 0), (" CITY", 3)]
+)
+def test_columns_are_found_exactly_then_alike(wanted: str, index: int) -> None:
+    assert column_index(HEADER, wanted, where="a.csv") == index
+
+
+def test_a_missing_column_lists_those_there_are() -> None:
+    with pytest.raises(MissingColumn, match=r'no column "town".*"Phone ", "name", "NAME", "city"'):
+        column_index(HEADER, "town", where="a.csv")
+
+
+def test_a_long_header_is_listed_in_part() -> None:
+    with pytest.raises(MissingColumn, match="and 80 more"):
+        column_index([f"c{n}" for n in range(100)], "town", where="a.csv")
+
+
+def test_an_ambiguous_column_is_refused() -> None:
+    with pytest.raises(MissingColumn, match="2 times, as columns 2, 3"):
+        column_index(HEADER, "Name", where="a.csv")
+
+
+def checked(rows: list[list[str]], *params: str) -> tuple[list[Accepted], list[tuple[int, str, str]]]:
+    check = row_check(["phone", "name", "city"], "a.csv", "phone", params, None)
+    batch = check.check(RowBatch(0, range(2, 2 + len(rows)), rows))
+    return batch.accepted, [(reject.line, reject.code, reject.column) for reject in batch.rejects]
+
+
+@pytest.mark.parametrize(
+    ("params", "variables"),
+    [
+        ((), ()),
+        (("city",), ("Rio",)),
+        (("=Hi",), ("Hi",)),
+        (("city", "name"), ("Rio", "Ana")),
+        (("=Hi", "name", "=a=b", "name"), ("Hi", "Ana", "a=b", "Ana")),
+    ],
+)
+def test_variables_come_in_the_order_of_the_params(
+    params: tuple[str, ...], variables: tuple[str, ...]
+) -> None:
+    assert checked([[GOOD, "Ana", "Rio"]], *params) == ([(2, int(GOOD), variables)], [])
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ("", "variable_empty"),
+        ("  ", "variable_empty"),
+        ("a\nb", "variable_newline"),
+        ("a\tb", "variable_tab"),
+        ("a     b", "variable_spaces"),
+        ("a\x00b", "variable_control"),
+        ("x" * 1025, "variable_too_long"),
+    ],
+)
+def test_bad_variables_cost_their_row_only(value: str, code: str) -> None:
+    accepted, rejects = checked([[GOOD, value, "Rio"], [GOOD, "Ana", "Rio"]], "name")
+
+    assert rejects == [(2, code, "name")]
+    assert [line for line, _, _ in accepted] == [3]
+
+
+@given(st.lists(st.text("aé \t\n\x00\x85\u2028\u00a0", max_size=12) | st.just("x" * 1000), max_size=3))
+def test_the_quick_look_at_variables_never_lets_a_bad_one_pass(variables: list[str]) -> None:
+    if surely_sendable(variables):
+        assert all(check_variable(variable) is None for variable in variables)
+
+
+def test_the_quick_look_knows_ordinary_variables() -> None:
+    assert surely_sendable(["João da Silva", "R$ 1.000,00", "20:30"])
+
+
+def test_what_no_param_names_is_not_checked() -> None:
+    assert checked([[GOOD, "", "a\nb"]], "=x")[1] == []
+
+
+def test_a_row_without_any_text_is_no_row_and_a_phone_alone_missing_is() -> None:
+    assert checked([["", " ", ""]], "name") == ([], [])
+    assert checked([["", "Ana", ""]], "name") == ([], [(2, "phone_empty", "phone")])
+
+
+def test_a_literal_that_cannot_be_sent_is_refused() -> None:
+    with pytest.raises(UsageError, match="empty"):
+        checked([], "=")
+
+
+def test_the_dry_run_counts_and_shows_the_first_rejects(write_audience: WriteAudience) -> None:
+    rows = [f"{GOOD},Ana", GOOD, f"{GOOD},Bob", "551199,Eve"] + ["x,y"] * 20
+    report = check_audience(write_audience("phone,name\n" + "\n".join(rows), encoding="utf-16"))
+
+    assert (report.rows, report.good, report.duplicates, report.rejected) == (24, 2, 1, 22)
+    assert (report.encoding, report.delimiter, report.columns) == ("UTF-16 LE", ",", ["phone", "name"])
+    assert report.reject_codes == {"row_shape": 1, "phone_too_short": 1, "phone_malformed": 20}
+    assert [(reject.line, reject.code) for reject in report.first_rejects[:2]] == [
+        (3, "row_shape"),
+        (5, "phone_too_short"),
+    ]
+    assert len(report.first_rejects) == 10

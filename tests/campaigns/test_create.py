@@ -1,0 +1,417 @@
+"""From a file to frozen recipients: nobody lost, nothing half-done, the same again unchanged."""
+
+import asyncio
+import csv
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from campaigns import create, plan
+from campaigns import freeze as freezing
+from campaigns.audience import encoding, reader
+from campaigns.plan import PlanCounts, PlanProgress
+from campaigns.service import CampaignSpec, create_campaign
+from engine.errors import ConfigurationError, DrumbeatError, TryLater, UsageError
+from engine.store.database import Pool
+from engine.store.queries import queries
+from tests.campaigns.conftest import WriteAudience
+
+PHONE = 5511960000000
+
+
+@pytest.fixture
+def spec(write_audience: WriteAudience) -> CampaignSpec:
+    rows = [f"{PHONE + row},Name {row},A{row}" for row in range(10)]
+    path = write_audience("phone,name,order\n" + "\n".join(rows) + "\n")
+    return CampaignSpec("spring", "order", "en", path, ("1001", "1002"), params=("name", "order"))
+
+
+@pytest.fixture
+def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same arithmetic with hundreds of rows."""
+    monkeypatch.setattr(plan, "RANGE_SIZE", 10)
+    monkeypatch.setattr(plan, "CHUNK_ROWS", 50)
+    monkeypatch.setattr(encoding, "CHUNK_BYTES", 700)
+    monkeypatch.setattr(reader, "HEAD_CHARACTERS", 100)
+
+
+async def everything(pool: Pool) -> dict[str, int]:
+    tables = ("campaigns", "ranges", "recipients", "tallies")
+    return {table: await pool.fetchval(f"SELECT count(*) FROM {table}") for table in tables}
+
+
+async def recipients(pool: Pool) -> list[asyncpg.Record]:
+    return await pool.fetch(
+        "SELECT phone, variables, line, skip_reason, seq FROM recipients JOIN ranges USING (range_id)"
+        " ORDER BY ordinal, seq"
+    )
+
+
+async def assert_tallies_equal_a_recount(pool: Pool) -> None:
+    wrong = await pool.fetch(
+        "SELECT range_id, tallies.recipients, tallies.skipped, counted.* FROM tallies JOIN ("
+        "  SELECT range_id, count(*) AS all, count(*) FILTER (WHERE state = 'skipped') AS skip"
+        "  FROM recipient_states GROUP BY range_id) AS counted USING (range_id)"
+        " WHERE tallies.recipients <> counted.all OR tallies.skipped <> counted.skip"
+    )
+    assert wrong == []
+
+
+async def test_rows_become_recipients_in_file_order(ready: str, pool: Pool, spec: CampaignSpec) -> None:
+    created = await create_campaign(ready, spec)
+
+    assert (created.name, created.state, created.unchanged) == ("spring", "draft", False)
+    assert created.counts == PlanCounts(10, 10, 0, 0, 0)
+    assert created.rejects_path is None
+    rows = await recipients(pool)
+    assert [row["phone"] for row in rows] == [PHONE + row for row in range(10)]
+    assert [row["variables"] for row in rows[:2]] == [["Name 0", "A0"], ["Name 1", "A1"]]
+    assert [row["line"] for row in rows] == list(range(2, 12))
+    assert [row["seq"] for row in rows] == list(range(1, 11))
+    campaign = await pool.fetchrow("SELECT * FROM campaigns")
+    assert campaign is not None
+    assert campaign["planned_at"] is not None
+    assert campaign["reason"] == ""
+    assert campaign["phone_number_ids"] == ["1001", "1002"]
+    assert campaign["template"]["definition"]["components"][0]["type"] == "BODY"
+    assert (campaign["audience_rows"], campaign["recipients"]) == (10, 10)
+
+
+async def test_every_row_is_accounted_for(
+    ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience, small_ranges: None
+) -> None:
+    silent = [PHONE + 5, PHONE + 105, 1]
+    await pool.executemany("INSERT INTO suppressions VALUES ($1, 'asked')", [(phone,) for phone in silent])
+    lines = ["phone;name;order"]
+    for row in range(400):
+        lines.append(f"{PHONE + row};Zoë\\{row};A\\t{row}")
+        if row % 7 == 0:
+            lines.append(f"+55 (11) {str(PHONE + row // 2)[4:]};again;B")
+        if row % 11 == 0:
+            lines += [f"{PHONE + row};;", "12;x;y", '"broken;x;y']
+        if row % 13 == 0:
+            lines.append(f'"{PHONE + row}0000";"quoted\nname";z')
+    path = write_audience("\r\n".join(lines), encoding="cp1252")
+
+    created = await create_campaign(ready, replace(spec, audience=path))
+
+    counts = created.counts
+    assert counts.audience_rows == counts.recipients + counts.rejected + counts.duplicates
+    assert (counts.recipients, counts.duplicates, counts.suppressed) == (400, 58, 2)
+    rows = await recipients(pool)
+    assert sorted(row["phone"] for row in rows) == [PHONE + row for row in range(400)]
+    assert [row["phone"] for row in rows if row["skip_reason"] == "suppressed"] == silent[:2]
+    assert [row["line"] for row in rows] == sorted(row["line"] for row in rows)
+    assert rows[3]["variables"] == ["Zoë\\3", "A\\t3"]
+    ranges = await pool.fetch("SELECT ordinal, hi, state, phone_number_id FROM ranges ORDER BY ordinal")
+    assert [row["ordinal"] for row in ranges] == list(range(len(ranges)))
+    assert sum(row["hi"] for row in ranges) == 400
+    assert max(row["hi"] for row in ranges) == 10
+    await assert_tallies_equal_a_recount(pool)
+    assert await pool.fetchval("SELECT sum(skipped) FROM tallies") == 2
+
+
+async def test_rejects_and_duplicates_are_listed_with_their_lines(
+    ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
+) -> None:
+    rows = [
+        f"{PHONE},Ana,1",
+        f"={PHONE}+1,Bob,2",
+        f"+{PHONE},Ana again,3",
+        f"{PHONE + 1},,4",
+        f"{PHONE + 2},Eve,5",
+    ]
+    path = write_audience("phone,name,order\n" + "\n".join(rows))
+
+    created = await create_campaign(ready, replace(spec, audience=path))
+
+    assert created.counts == PlanCounts(5, 2, 2, 1, 0)
+    assert created.reject_codes == {"phone_malformed": 1, "variable_empty": 1, "duplicate": 1}
+    assert created.rejects_path is not None
+    listed = list(csv.reader(created.rejects_path.open(encoding="utf-8-sig", newline="")))
+    assert [(row[0], row[1], row[2], row[4]) for row in listed[1:]] == [
+        ("3", "phone_malformed", "phone", f"'={PHONE}+1"),
+        ("5", "variable_empty", "name", ""),
+        ("4", "duplicate", "phone", str(PHONE)),
+    ]
+    assert [row["line"] for row in await recipients(pool)] == [2, 6]
+
+
+async def test_the_same_again_changes_nothing(ready: str, pool: Pool, spec: CampaignSpec) -> None:
+    first = await create_campaign(ready, spec)
+    moved = spec.audience.rename(spec.audience.with_name("moved.csv"))
+    before = await everything(pool)
+
+    again = await create_campaign(
+        ready, replace(spec, audience=moved, numbers=("1002", "1001"), rejects=Path("elsewhere.csv"))
+    )
+
+    assert again.unchanged
+    assert again.campaign_id == first.campaign_id
+    assert again.counts == replace(first.counts, suppressed=None)
+    assert await everything(pool) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"language": "pt_BR"}, "--language was en and is pt_BR"),
+        ({"numbers": ("1001",)}, "--number was 1001, 1002 and is 1001"),
+        ({"params": ("name", "=x")}, "--param was name, order and is name, =x"),
+        ({"start_at": "2030-01-01T00:00Z"}, "--start-at was not given and is 2030-01-01T00:00:00"),
+        ({"max_failed": "5%"}, "--max-failed was not given and is 5%"),
+        ({"external_id": "42"}, "--external-id was not given and is 42"),
+        ({"strict": True}, "--strict was False and is True"),
+    ],
+)
+async def test_a_difference_is_refused_and_named(
+    ready: str, spec: CampaignSpec, change: dict[str, Any], said: str
+) -> None:
+    await create_campaign(ready, spec)
+
+    with pytest.raises(ConfigurationError, match=re.escape(said)):
+        await create_campaign(ready, replace(spec, **change))
+
+
+async def test_another_file_is_refused(ready: str, spec: CampaignSpec, write_audience: WriteAudience) -> None:
+    await create_campaign(ready, spec)
+    write_audience(spec.audience.read_text() + f"{PHONE + 50},New,1\n")
+
+    with pytest.raises(ConfigurationError, match="the audience's content has changed"):
+        await create_campaign(ready, spec)
+
+
+async def test_an_external_id_is_the_key(ready: str, spec: CampaignSpec) -> None:
+    keyed = replace(spec, external_id="crm-7")
+    await create_campaign(ready, keyed)
+
+    assert (await create_campaign(ready, keyed)).unchanged
+    with pytest.raises(ConfigurationError, match="name was spring and is summer"):
+        await create_campaign(ready, replace(keyed, name="summer"))
+    with pytest.raises(ConfigurationError, match="--external-id was crm-7 and is crm-8"):
+        await create_campaign(ready, replace(keyed, external_id="crm-8"))
+
+
+async def test_the_same_moment_in_another_zone_is_the_same(ready: str, spec: CampaignSpec) -> None:
+    await create_campaign(ready, replace(spec, start_at="2030-01-01T09:00-03:00"))
+
+    assert (await create_campaign(ready, replace(spec, start_at="2030-01-01T12:00Z"))).unchanged
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [
+        ({"template": "ordre"}, ConfigurationError, 'no template "ordre"; there is order'),
+        ({"language": "de"}, ConfigurationError, 'in the language "de", only in en, pt_BR'),
+        ({"template": "promo"}, ConfigurationError, "promo .en. is PAUSED"),
+        ({"params": ("name",)}, UsageError, r"2 placeholders.*body \{\{1\}\}, body \{\{2\}\}"),
+        ({"params": ("name", "town")}, ConfigurationError, 'no column "town"'),
+        ({"phone_column": "mobile"}, ConfigurationError, 'no column "mobile"'),
+        ({"numbers": ("1001", "77")}, ConfigurationError, "number ID 77; it has 1001, 1002.*numbers sync"),
+        ({"numbers": ()}, UsageError, "--number"),
+        ({"region": "XX"}, ConfigurationError, "XX"),
+        ({"window": "9-5"}, UsageError, "--window"),
+        ({"time_zone": "Mars"}, UsageError, "Mars"),
+        ({"on_unknown": "guess"}, UsageError, "hold, resend-silent, resend"),
+        ({"max_failed": "lots"}, UsageError, "--max-failed"),
+        ({"expires_at": "2020-01-01T00:00Z"}, UsageError, "passed"),
+        ({"audience": Path("nobody.csv")}, ConfigurationError, r"nobody\.csv"),
+        ({"name": " "}, UsageError, "name"),
+    ],
+)
+async def test_what_does_not_fit_is_refused_and_nothing_is_created(
+    ready: str, pool: Pool, spec: CampaignSpec, change: dict[str, Any], error: type[DrumbeatError], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        await create_campaign(ready, replace(spec, **change))
+
+    assert set((await everything(pool)).values()) == {0}
+
+
+async def test_strict_refuses_the_whole_and_lists_why(
+    ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience, working_directory: Path
+) -> None:
+    path = write_audience(f"phone,name,order\n{PHONE},Ana,1\n12,Bob,2\n")
+
+    with pytest.raises(ConfigurationError, match=r"1 rows are rejected.*audience\.rejects\.csv"):
+        await create_campaign(ready, replace(spec, audience=path, strict=True))
+
+    assert set((await everything(pool)).values()) == {0}
+    assert "phone_too_short" in (working_directory / "audience.rejects.csv").read_text("utf-8-sig")
+
+
+async def test_strict_accepts_duplicates(
+    ready: str, spec: CampaignSpec, write_audience: WriteAudience
+) -> None:
+    path = write_audience(f"phone,name,order\n{PHONE},Ana,1\n{PHONE},Bob,2\n")
+
+    assert (await create_campaign(ready, replace(spec, audience=path, strict=True))).counts.duplicates == 1
+
+
+@pytest.mark.parametrize("content", ["phone,name,order\n", "phone,name,order\n12,a,b\n,,\n"])
+async def test_nobody_to_send_to_is_refused(
+    content: str, ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
+) -> None:
+    with pytest.raises(ConfigurationError, match="nobody to send to"):
+        await create_campaign(ready, replace(spec, audience=write_audience(content)))
+
+    assert set((await everything(pool)).values()) == {0}
+
+
+async def test_a_template_without_placeholders_needs_no_params(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    await pool.execute(
+        "INSERT INTO templates (name, language, status, definition) VALUES ('plain', 'en', 'APPROVED', $1)",
+        {"components": [{"type": "BODY", "text": "Hello"}]},
+    )
+    await create_campaign(ready, replace(spec, template="plain", params=()))
+
+    assert (await recipients(pool))[0]["variables"] == []
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: no handler of ours runs on it."""
+
+
+async def test_a_create_killed_half_way_is_planned_anew(
+    ready: str,
+    pool: Pool,
+    spec: CampaignSpec,
+    write_audience: WriteAudience,
+    small_ranges: None,
+) -> None:
+    rows = [f"{PHONE + row},Name,A{row}" for row in range(300)]
+    spec = replace(spec, audience=write_audience("phone,name,order\n" + "\n".join(rows)))
+
+    def kill(progress: PlanProgress) -> None:
+        if progress.stage == "freezing" and progress.done >= 100:
+            raise Killed
+
+    with pytest.raises(Killed):
+        await create_campaign(ready, spec, kill)
+    left = await everything(pool)
+    assert left["campaigns"] == 1
+    assert 100 <= left["recipients"] < 300
+    assert await pool.fetchval("SELECT planned_at FROM campaigns") is None
+
+    created = await create_campaign(ready, spec)
+
+    assert not created.unchanged
+    now = await everything(pool)
+    assert (now["campaigns"], now["recipients"]) == (1, 300)
+    assert now["ranges"] == now["tallies"] == await pool.fetchval("SELECT max(ordinal) + 1 FROM ranges")
+    await assert_tallies_equal_a_recount(pool)
+
+
+async def test_leftovers_of_another_file_under_that_name_go_as_well(
+    ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
+) -> None:
+    def kill(progress: PlanProgress) -> None:
+        if progress.stage == "freezing":
+            raise Killed
+
+    with pytest.raises(Killed):
+        await create_campaign(ready, spec, kill)
+    other = write_audience(f"phone,name,order\n{PHONE + 99},Ana,1\n", name="other.csv")
+
+    await create_campaign(ready, replace(spec, audience=other))
+
+    assert [row["phone"] for row in await recipients(pool)] == [PHONE + 99]
+
+
+async def test_leftovers_wait_for_a_chunk_that_outlives_its_process(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    def kill(progress: PlanProgress) -> None:
+        if progress.stage == "freezing":
+            raise Killed
+
+    with pytest.raises(Killed):
+        await create_campaign(ready, spec, kill)
+    before = await everything(pool)
+    async with pool.acquire() as writer, writer.transaction():
+        held = await writer.fetchval(queries("plan")["hold_unplanned"], await campaign_id(pool))
+        assert held is not None
+        with pytest.raises(TryLater, match="being created elsewhere"):
+            await create_campaign(ready, spec)
+        assert await everything(pool) == before
+
+    await create_campaign(ready, spec)
+
+    assert len(await recipients(pool)) == 10
+
+
+async def test_a_chunk_of_a_removed_campaign_is_not_written(
+    ready: str, pool: Pool, spec: CampaignSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = freezing.freeze
+
+    async def freeze_after_removal(*arguments: Any) -> tuple[int, int]:
+        await pool.execute("DELETE FROM campaigns")
+        return await original(*arguments)
+
+    monkeypatch.setattr(create, "freeze", freeze_after_removal)
+    with pytest.raises(RuntimeError, match="was removed while it was planned"):
+        await create_campaign(ready, spec)
+    assert set((await everything(pool)).values()) == {0}
+
+
+async def campaign_id(pool: Pool) -> int:
+    found: int = await pool.fetchval("SELECT campaign_id FROM campaigns")
+    return found
+
+
+@pytest.fixture
+async def creating(ready: str, spec: CampaignSpec) -> AsyncIterator[asyncio.Event]:
+    """The campaign is being created by somebody else until the event is set."""
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    original = create._check_numbers
+
+    async def wait(*arguments: Any) -> None:
+        await original(*arguments)
+        reached.set()
+        await go_on.wait()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(create, "_check_numbers", wait)
+        running = asyncio.create_task(create_campaign(ready, spec))
+        await reached.wait()
+    yield go_on
+    go_on.set()
+    await running
+
+
+async def test_two_creates_of_one_name_at_once(
+    ready: str, pool: Pool, spec: CampaignSpec, creating: asyncio.Event
+) -> None:
+    with pytest.raises(TryLater, match="being created elsewhere"):
+        await create_campaign(ready, spec)
+    assert not (await create_campaign(ready, replace(spec, name="other"))).unchanged
+
+
+async def test_a_file_that_changes_while_it_is_read_is_refused(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    def append(progress: PlanProgress) -> None:
+        if progress.stage == "reading":
+            with spec.audience.open("a") as file:
+                file.write("more\n")
+
+    with pytest.raises(ConfigurationError, match="changed while it was read"):
+        await create_campaign(ready, spec, append)
+    assert set((await everything(pool)).values()) == {0}
+
+
+async def test_progress_goes_through_the_stages(ready: str, spec: CampaignSpec) -> None:
+    seen: list[PlanProgress] = []
+    await create_campaign(ready, spec, seen.append)
+
+    assert list(dict.fromkeys(progress.stage for progress in seen)) == ["reading", "checking", "freezing"]
+    assert all(progress.done <= progress.total for progress in seen)
+    assert seen[-1] == PlanProgress("freezing", 10, 10, 10)

@@ -1,0 +1,96 @@
+"""Files as people export them are read as text; what is not text is refused with the place."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.audience import encoding as encodings
+from campaigns.audience.encoding import UnreadableAudience, decode, detect
+
+TEXT = "phone;name\r\n5511987654321;João Ação\r\n"
+
+
+def read(content: bytes) -> tuple[str, str]:
+    file = io.BytesIO(content)
+    found = detect(file, "a.csv")
+    return found.label, "".join(text for text, _ in decode(file, found, "a.csv"))
+
+
+@pytest.mark.parametrize(
+    ("content", "label"),
+    [
+        (TEXT.encode("utf-8"), "UTF-8"),
+        (TEXT.encode("utf-8-sig"), "UTF-8 with byte order mark"),
+        (TEXT.encode("utf-16"), "UTF-16 LE"),
+        (b"\xfe\xff" + TEXT.encode("utf-16-be"), "UTF-16 BE"),
+        (TEXT.encode("utf-16-le"), "UTF-16 LE without byte order mark"),
+        (TEXT.encode("utf-16-be"), "UTF-16 BE without byte order mark"),
+        (TEXT.encode("cp1252"), "Windows-1252"),
+        (b"phone\n1\n", "UTF-8"),
+        (b"", "UTF-8"),
+    ],
+)
+def test_each_encoding_is_seen_and_read(content: bytes, label: str) -> None:
+    seen, text = read(content)
+
+    assert seen == label
+    assert text == (TEXT if len(content) > 20 else content.decode())
+
+
+def test_a_first_accent_after_a_megabyte_decides_all_the_same() -> None:
+    plain = "5511987654321;Ana\n" * 100_000
+
+    assert read((plain + "1;João\n").encode("cp1252")) == ("Windows-1252", plain + "1;João\n")
+    assert read((plain + "1;João\n").encode())[0] == "UTF-8"
+
+
+def test_a_damaged_utf8_file_is_not_taken_for_windows_1252() -> None:
+    content = "João\nZoë\nMárcia\n".encode() + b"Jo\xe3o\n" + b"Ana\n"
+
+    with pytest.raises(UnreadableAudience, match=r"e3.*line 4, byte 21"):
+        read(content)
+
+
+def test_a_byte_unknown_to_the_encoding_names_line_and_offset_beyond_the_first_chunk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(encodings, "CHUNK_BYTES", 7)
+    content = "ação\n".encode() * 4 + b"ab\xffcd\n"
+
+    with pytest.raises(UnreadableAudience, match=r"ff.*line 5, byte 30"):
+        read(content)
+
+
+def test_a_character_cut_by_the_end_of_the_file_is_refused() -> None:
+    with pytest.raises(UnreadableAudience, match="line 2, byte 10"):
+        read("ação ã\nã".encode()[:-1])
+
+
+def test_half_a_code_unit_of_utf16_is_refused() -> None:
+    with pytest.raises(UnreadableAudience, match="UTF-16 LE"):
+        read(TEXT.encode("utf-16")[:-1])
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"PK\x03\x04", "workbook"),
+        (b"\x1f\x8b\x08", "compressed"),
+        (b"%PDF-1.7", "PDF"),
+        (b"PAR1", "Parquet"),
+    ],
+)
+def test_other_kinds_of_file_are_named(head: bytes, kind: str) -> None:
+    with pytest.raises(UnreadableAudience, match=kind):
+        read(head + bytes(100))
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), st.integers(1, 16))
+def test_text_in_utf8_survives_any_chunking(text: str, chunk_bytes: int) -> None:
+    file = io.BytesIO(text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encodings, "CHUNK_BYTES", chunk_bytes)
+        pieces = [piece for piece, _ in decode(file, encodings.UTF_8, "a.csv")]
+    assert "".join(pieces) == text

@@ -1,0 +1,160 @@
+"""Phones as people write them; the compiled patterns answer exactly as the library does."""
+
+import random
+import re
+
+import phonenumbers
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from campaigns.audience.phone import Normaliser
+from engine.errors import ConfigurationError
+
+REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
+CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
+
+
+@pytest.mark.parametrize(
+    ("text", "region", "expected"),
+    [
+        ("5511987654321", None, 5511987654321),
+        ("+55 (11) 98765-4321", None, 5511987654321),
+        ("+55 11 98765–4321", None, 5511987654321),  # en dash, as word processors write
+        ("\u202a+55\u00a011\u00a098765\u20114321\u202c", None, 5511987654321),  # from a contact card
+        ("00 55 11 98765 4321", None, 5511987654321),
+        ("  5511987654321  ", None, 5511987654321),
+        ("'5511987654321", None, 5511987654321),
+        ('="5511987654321"', None, 5511987654321),
+        ("5511987654321.0", None, 5511987654321),
+        ("+44 (0)20 7183 8750", None, 442071838750),
+        ("+39 06 698 1234", None, 39066981234),
+        ("11987654321", "BR", 5511987654321),
+        ("(11) 98765-4321", "br", 5511987654321),
+        ("011 98765-4321", "BR", 5511987654321),
+        ("5511987654321", "BR", 5511987654321),
+        ("005511987654321", "BR", 5511987654321),
+        ("0055119876543210", "BR", "phone_invalid"),
+        ("+1 650 253 0000", "BR", 16502530000),
+        ("030/901820", "DE", 4930901820),
+        ("", None, "phone_empty"),
+        (" \t", None, "phone_empty"),
+        ("5,51199E+12", None, "phone_scientific"),
+        ("5.51199e12", None, "phone_scientific"),
+        ("call me", None, "phone_malformed"),
+        ("5511987654321 ext 3", None, "phone_malformed"),
+        ("+", None, "phone_malformed"),
+        ("--", None, "phone_malformed"),
+        ("55+11987654321", None, "phone_malformed"),
+        ("5511987654321\x00", None, "phone_malformed"),
+        ("x" * 100_000, None, "phone_malformed"),
+        ("9" * 100_000, None, "phone_too_long"),
+        ("9" * 100_000, "BR", "phone_too_long"),
+        ("119", None, "phone_too_short"),
+        ("119", "BR", "phone_too_short"),
+        ("11987654321", None, "phone_invalid"),
+        ("5511111", None, "phone_invalid"),
+        ("0000000000", None, "phone_invalid"),
+        ("٥٥١١٩٨٧٦٥٤٣٢١", None, "phone_malformed"),
+        ("551198765432\u0661", None, "phone_malformed"),  # begins in ASCII, ends in an Arabic digit
+        ("0115511987654321", "US", 5511987654321),  # dialled out of a region by its own exit code
+    ],
+)
+def test_each_way_of_writing(text: str, region: str | None, expected: int | str) -> None:
+    assert Normaliser(region).normalise(text) == expected
+
+
+def test_an_unknown_region_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="XX"):
+        Normaliser("XX")
+
+
+def library(text: str, region: str | None) -> int | None:
+    """What the library itself says: parsed, valid, in digits."""
+    try:
+        number = phonenumbers.parse(text, region)
+    except phonenumbers.NumberParseException:
+        return None
+    if not phonenumbers.is_valid_number(number):
+        return None
+    return int(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)[1:])
+
+
+def ours(digits: str, region: str | None = None) -> int | None:
+    found = Normaliser(region).normalise(digits)
+    return found if isinstance(found, int) else None
+
+
+def examples(region: str) -> list[str]:
+    """National digits of each kind that the metadata shows for a region."""
+    metadata = phonenumbers.PhoneMetadata.metadata_for_region(region, None)
+    assert metadata is not None
+    kinds = ("mobile", "fixed_line", "toll_free", "premium_rate", "voip", "shared_cost", "pager", "uan")
+    found = [getattr(getattr(metadata, kind), "example_number", None) for kind in kinds]
+    return [example for example in found if example]
+
+
+def neighbours(digits: str, chance: random.Random) -> list[str]:
+    """Numbers near a valid one, on both sides of every rule: changed, longer, shorter, prefixed digits."""
+    place = chance.randrange(len(digits))
+    changed = digits[:place] + str(chance.randrange(10)) + digits[place + 1 :]
+    tail = digits[:2] + "".join(str(chance.randrange(10)) for _ in digits[2:])
+    prefixed = [str(chance.randrange(10)) + digits, "0" + digits, "1" + digits, "8" + digits]
+    return [digits, changed, tail, digits[:-1], digits + str(chance.randrange(10)), *prefixed]
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_international_digits_of_every_region_agree_with_the_library(region: str) -> None:
+    chance = random.Random(region)
+    code = str(phonenumbers.country_code_for_region(region))
+    for example in examples(region):
+        for national in neighbours(example, chance):
+            digits = code + national
+            if len(digits) >= 7:
+                assert ours(digits) == library("+" + digits, None), digits
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_national_digits_of_every_region_agree_with_the_library(region: str) -> None:
+    chance = random.Random(region)
+    code = str(phonenumbers.country_code_for_region(region))
+    for example in examples(region):
+        for national in neighbours(example, chance):
+            for digits in (national, code + national):
+                if not digits.startswith("00"):
+                    reference = library(digits, region) or (
+                        library("+" + digits, None) if len(digits) > 6 else None
+                    )
+                    assert ours(digits, region) == reference, digits
+
+
+@pytest.mark.parametrize(
+    "digits",
+    [
+        "3758107705795",  # valid as it stands, and still the library takes a national prefix off
+        "434351160291193",  # fits the pattern of a kind, not the general one
+        "4949791749320",
+    ],
+)
+def test_rules_that_few_numbers_meet_agree_with_the_library(digits: str) -> None:
+    assert ours(digits) == library("+" + digits, None)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(CODES), st.from_regex(re.compile("[0-9]{4,13}", re.ASCII), fullmatch=True))
+def test_any_digits_agree_with_the_library(code: int, national: str) -> None:
+    digits = f"{code}{national}"
+    if len(digits) >= 7:
+        assert ours(digits) == library("+" + digits, None)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(REGIONS), st.from_regex(re.compile("[1-9][0-9]{6,14}", re.ASCII), fullmatch=True))
+def test_any_digits_in_a_region_agree_with_the_library(region: str, digits: str) -> None:
+    assert ours(digits, region) == (library(digits, region) or library("+" + digits, None))
+
+
+@given(st.text(max_size=80), st.sampled_from([None, "BR", "US", "DE"]))
+def test_any_text_gets_an_answer(text: str, region: str | None) -> None:
+    found = Normaliser(region).normalise(text)
+    assert isinstance(found, int) or found.startswith("phone_")

@@ -1,0 +1,218 @@
+"""Releasing, pausing, resuming, cancelling; and closing ranges by the law of the tallies."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from campaigns import service
+from campaigns.service import CampaignSpec, Moved, create_campaign
+from engine.core.states import CampaignState, IllegalTransition
+from engine.errors import ConfigurationError, TryLater
+from engine.store import closing
+from engine.store.closing import close_ranges
+from engine.store.database import Pool
+from engine.store.facts import change_tallies
+from tests.campaigns.conftest import WriteAudience
+
+PHONE = 5511960000000
+STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
+
+
+@pytest.fixture
+def audience(write_audience: WriteAudience) -> Path:
+    return write_audience("phone\n" + "\n".join(str(PHONE + row) for row in range(2500)))
+
+
+@pytest.fixture
+async def spring(ready: str, audience: Path) -> str:
+    """A planned campaign of 2,500 recipients in three ranges."""
+    await create_campaign(ready, spec("spring", audience))
+    return "spring"
+
+
+def spec(name: str, audience: Path, start_at: str | None = None) -> CampaignSpec:
+    return CampaignSpec(name, "order", "en", audience, ("1001",), params=("=Hi", "=you"), start_at=start_at)
+
+
+async def counted(pool: Pool) -> Counter[str]:
+    """By the tallies, which must equal a recount of every recipient."""
+    sums = ", ".join(f"sum({state})::bigint AS {state}" for state in STATES)
+    row = await pool.fetchrow(f"SELECT sum(recipients)::bigint AS recipients, {sums} FROM tallies")
+    assert row is not None
+    tallied = Counter({state: row[state] for state in STATES if row[state]})
+    tallied["pending"] = row["recipients"] - tallied.total()
+    rows = await pool.fetch("SELECT state, count(*) AS count FROM recipient_states GROUP BY state")
+    assert +tallied == Counter({row["state"]: row["count"] for row in rows})
+    return +tallied
+
+
+async def test_a_campaign_is_found_by_name(pool: Pool, spring: str) -> None:
+    async with pool.acquire() as connection:
+        found = await service.find_campaign(connection, spring)
+        assert [campaign.name for campaign in await service.list_campaigns(connection)] == [spring]
+
+    assert (found.state, found.recipients, found.template) == (CampaignState.DRAFT, 2500, "order")
+
+
+async def test_what_is_not_found_names_the_database_and_near_names(pool: Pool, spring: str) -> None:
+    async with pool.acquire() as connection:
+        with pytest.raises(ConfigurationError, match=r"database test_\w+.*did you mean spring"):
+            await service.find_campaign(connection, "sprign")
+
+
+async def test_start_pause_resume(pool: Pool, spring: str) -> None:
+    async with pool.acquire() as connection:
+        assert await service.start(connection, spring) == Moved(spring, CampaignState.RUNNING, True)
+        assert await service.start(connection, spring) == Moved(spring, CampaignState.RUNNING, False)
+        assert await service.pause(connection, spring, "too early") == Moved(
+            spring, CampaignState.PAUSED, True
+        )
+        assert await service.pause(connection, spring) == Moved(spring, CampaignState.PAUSED, False)
+        with pytest.raises(TryLater, match="paused: too early"):
+            await service.start(connection, spring)
+        assert await service.resume(connection, spring) == Moved(spring, CampaignState.RUNNING, True)
+        assert (await service.find_campaign(connection, spring)).reason == ""
+
+
+async def test_a_future_campaign_waits_for_its_time_even_after_a_pause(
+    ready: str, pool: Pool, audience: Path
+) -> None:
+    await create_campaign(ready, spec("later", audience, "2190-01-01T00:00Z"))
+    async with pool.acquire() as connection:
+        assert (await service.start(connection, "later")).state is CampaignState.SCHEDULED
+        await service.pause(connection, "later")
+        assert (await service.resume(connection, "later")).state is CampaignState.SCHEDULED
+
+
+async def test_a_due_campaign_runs_at_once(ready: str, pool: Pool, audience: Path) -> None:
+    await create_campaign(ready, spec("due", audience, "2020-01-01T00:00Z"))
+    async with pool.acquire() as connection:
+        assert (await service.start(connection, "due")).state is CampaignState.RUNNING
+
+
+async def test_the_emergency_stop_pauses_all_that_could_send(
+    ready: str, pool: Pool, spring: str, audience: Path
+) -> None:
+    await create_campaign(ready, spec("later", audience, "2190-01-01T00:00Z"))
+    await create_campaign(ready, spec("draft", audience))
+    async with pool.acquire() as connection:
+        await service.start(connection, spring)
+        await service.start(connection, "later")
+        assert [moved.name for moved in await service.pause_all(connection)] == ["spring", "later"]
+        assert await service.pause_all(connection) == []
+        states = {campaign.name: campaign.state for campaign in await service.list_campaigns(connection)}
+    assert states == {
+        "spring": CampaignState.PAUSED,
+        "later": CampaignState.PAUSED,
+        "draft": CampaignState.DRAFT,
+    }
+
+
+async def test_an_unplanned_campaign_is_not_released(pool: Pool, spring: str) -> None:
+    await pool.execute("UPDATE campaigns SET planned_at = NULL")
+    async with pool.acquire() as connection:
+        for act in (service.start, service.resume, service.cancel):
+            with pytest.raises(TryLater, match="not planned"):
+                await act(connection, spring)
+
+
+async def put_under_way(pool: Pool) -> None:
+    """Range 0 wholly claimed, range 1 half, range 2 not; some deferred, under way, in doubt, reached."""
+    ranges = await pool.fetch("SELECT range_id, hi FROM ranges ORDER BY ordinal")
+    first, second, third = (row["range_id"] for row in ranges)
+    await pool.execute("UPDATE ranges SET mark = 1000 WHERE range_id = $1", first)
+    await pool.execute("UPDATE ranges SET mark = 400 WHERE range_id = $1", second)
+    await pool.execute(
+        "UPDATE recipients SET skip_reason = 'suppressed' WHERE range_id = $1 AND seq > 490", third
+    )
+    await pool.executemany(
+        "INSERT INTO open_tries (range_id, seq, try, state, epoch, phone_number_id, reason)"
+        " VALUES ($1, $2, $3, $4, 1, '1001', 'x')",
+        [
+            (first, 1, 1, "deferred"),
+            (first, 2, 0, "deferred"),
+            (second, 3, 2, "claimed"),
+            (second, 4, 1, "unknown"),
+        ]
+        + [(second, seq, 1, "deferred") for seq in range(10, 20)],
+    )
+    await pool.executemany(
+        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id)"
+        " VALUES ($1, $2, 1, 1, $3, $4, '1001')",
+        [(first, 5, 1, 5), (first, 6, 2, None), (second, 7, 1, 1)],
+    )
+    await pool.execute("UPDATE tallies SET deferred = 2, read = 1, failed = 1 WHERE range_id = $1", first)
+    await pool.execute(
+        "UPDATE tallies SET deferred = 10, unknown = 1, accepted = 1 WHERE range_id = $1", second
+    )
+    await pool.execute("UPDATE tallies SET skipped = 10 WHERE range_id = $1", third)
+
+
+async def test_cancel_skips_what_is_not_claimed_and_what_is_deferred(
+    pool: Pool, spring: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(closing, "RANGES_A_BATCH", 2)
+    await put_under_way(pool)
+    before = await counted(pool)
+    assert before["skipped"] == 10
+
+    async with pool.acquire() as connection:
+        moved = await service.cancel(connection, spring)
+        again = await service.cancel(connection, spring)
+
+    assert moved == Moved(spring, CampaignState.CANCELLED, True, skipped=2 + 10 + 600 + 490)
+    assert again == Moved(spring, CampaignState.CANCELLED, False, skipped=0)
+    after = await counted(pool)
+    assert after["skipped"] == 10 + moved.skipped
+    assert (after["deferred"], after["unknown"], after["read"]) == (0, 1, 1)
+    assert after["pending"] == 1000 - 4 + 400 - 12  # claimed and without an outcome, still under way
+    reasons = await pool.fetch("SELECT DISTINCT reason FROM recipient_states WHERE state = 'skipped'")
+    assert {row["reason"] for row in reasons} == {"cancelled", "suppressed"}
+    assert await pool.fetchval("SELECT count(*) FROM ranges WHERE state <> 'closed'") == 0
+
+
+async def test_a_cancel_killed_half_way_is_finished_by_the_next(pool: Pool, spring: str) -> None:
+    await put_under_way(pool)
+    async with pool.acquire() as connection:
+        await service.start(connection, spring)
+        with pytest.MonkeyPatch.context() as patch:
+            calls = []
+
+            async def die_at_the_second(*arguments: object) -> None:
+                calls.append(1)
+                if len(calls) == 2:
+                    raise ConnectionResetError
+                await original(*arguments)  # type: ignore[arg-type]
+
+            original = change_tallies
+            patch.setattr(closing, "RANGES_A_BATCH", 1)
+            patch.setattr(closing, "change_tallies", die_at_the_second)
+            with pytest.raises(ConnectionResetError):
+                await service.cancel(connection, spring)
+        await counted(pool)
+        assert await pool.fetchval("SELECT count(*) FROM ranges WHERE state = 'closed'") == 1
+
+        assert not (await service.cancel(connection, spring)).changed
+    assert (await counted(pool))["skipped"] == 10 + 2 + 10 + 600 + 490
+
+
+async def test_ranges_that_are_done_are_left_alone(pool: Pool, spring: str) -> None:
+    await pool.execute("UPDATE ranges SET state = 'done', mark = hi WHERE ordinal = 0")
+    async with pool.acquire() as connection:
+        assert (
+            await close_ranges(
+                connection, await pool.fetchval("SELECT campaign_id FROM campaigns"), "expired"
+            )
+            == 1500
+        )
+    assert await pool.fetchval("SELECT state FROM ranges WHERE ordinal = 0") == "done"
+    assert await counted(pool) == {"pending": 1000, "skipped": 1500}
+
+
+async def test_a_finished_campaign_cannot_be_cancelled(pool: Pool, spring: str) -> None:
+    await pool.execute("UPDATE campaigns SET state = 'finished'")
+    async with pool.acquire() as connection:
+        with pytest.raises(IllegalTransition):
+            await service.cancel(connection, spring)
+    assert (await counted(pool))["skipped"] == 0

@@ -1,0 +1,120 @@
+"""Pieces checked by several processes: rows, rejects and lines as read in order, and nothing left behind."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+
+from campaigns.audience import encoding, reader, workers
+from campaigns.audience.reader import AudienceReader, open_audience
+from campaigns.audience.rejects import Reject
+from campaigns.audience.staged import CheckSpec, StagedBatch, staged_batch
+from campaigns.audience.workers import WorkerLost, staged_batches
+from tests.campaigns.conftest import WriteAudience
+
+PHONE = 5511960000000
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of pieces from a few kilobytes."""
+    monkeypatch.setattr(encoding, "CHUNK_BYTES", 700)
+    monkeypatch.setattr(reader, "HEAD_CHARACTERS", 100)
+
+
+def awkward_rows() -> Iterator[str]:
+    """Good rows, and at every place something that a piece alone would misread."""
+    for row in range(1_500):
+        yield f"{PHONE + row},Zoë\\{row},A{row}"
+        if row % 7 == 3 and row % 40 < 20:
+            yield f'{PHONE + 5_000 + row},"two\nlines, and ""more""",B'
+        if row % 110 == 50:
+            yield '"never closed,x,y'
+        if row % 310 == 30:
+            yield f'"{PHONE + 9_000 + row}","quoted, all","C"'
+        if row % 13 == 0:
+            yield from ("12,x,y", f"{PHONE},,", "a,b", "", " , , ")
+
+
+def spec_of(found: AudienceReader, path: Path) -> CheckSpec:
+    return CheckSpec(found.header, str(path), "phone", ("name", "=x", "order"), None, found.delimiter)
+
+
+def in_order(path: Path) -> tuple[bytes, list[Reject], int]:
+    with open_audience(path) as file:
+        found = AudienceReader(file, str(path))
+        check = spec_of(found, path).row_check()
+        return summed(staged_batch(batch) for batch in check.batches(found))
+
+
+def by_workers(path: Path, count: int) -> tuple[bytes, list[Reject], int]:
+    with open_audience(path) as file:
+        found = AudienceReader(file, str(path))
+        with closing(staged_batches(found, spec_of(found, path), count)) as batches:
+            return summed(batches)
+
+
+def summed(batches: Iterator[StagedBatch]) -> tuple[bytes, list[Reject], int]:
+    every = list(batches)
+    assert all(batch.text.count(b"\n") == batch.rows for batch in every)
+    rejects = [reject for batch in every for reject in batch.rejects]
+    return b"".join(batch.text for batch in every), rejects, max(batch.last_line for batch in every)
+
+
+def children() -> set[int]:
+    return {child.pid for child in psutil.Process().children(recursive=True)}
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("count", [0, 2])
+def test_what_is_checked_ahead_equals_what_is_read_in_order(
+    count: int, ends: str, write_audience: WriteAudience
+) -> None:
+    path = write_audience(ends.join(["phone,name,order", *awkward_rows()]))
+    before = children()
+
+    expected = in_order(path)
+
+    assert len(expected[1]) > 100
+    assert expected[0].count(b"\n") > 1_500
+    assert by_workers(path, count) == expected
+    assert children() == before
+
+
+def test_a_worker_that_is_killed_ends_the_plan(write_audience: WriteAudience) -> None:
+    path = write_audience("\n".join(["phone,name,order", *awkward_rows()]))
+    before = children()
+    with open_audience(path) as file:
+        found = AudienceReader(file, str(path))
+        with closing(staged_batches(found, spec_of(found, path), 2)) as batches:
+            next(batches)
+            for pid in children() - before:
+                psutil.Process(pid).kill()
+            with pytest.raises(WorkerLost):
+                list(batches)
+    assert children() == before
+
+
+def test_workers_go_when_nobody_wants_their_work(write_audience: WriteAudience) -> None:
+    path = write_audience("\n".join(["phone,name,order", *awkward_rows()]))
+    before = children()
+    with open_audience(path) as file:
+        found = AudienceReader(file, str(path))
+        batches = staged_batches(found, spec_of(found, path), 2)
+        next(batches)
+        assert len(children() - before) == 2
+        batches.close()
+    assert children() == before
+
+
+def test_small_files_and_single_cores_get_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    assert workers.worker_count(workers.WORKERS_BYTES_MIN - 1) == 0
+    assert workers.worker_count(workers.WORKERS_BYTES_MIN) == 3
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
+    assert workers.worker_count(1 << 40) == 0
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    assert workers.worker_count(1 << 40) == workers.WORKERS_MAX

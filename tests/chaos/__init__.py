@@ -1,0 +1,1 @@
+"""Faults: races and lost answers in the store, and whole processes under kills, freezes and a bad network."""

@@ -1,0 +1,247 @@
+"""The fault bench: campaigns through an installation, faults at planned moments, a judgement after each."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from campaigns.campaign import CampaignSpec
+from campaigns.create import create_campaign
+from campaigns.service import start as start_campaign
+from engine.settle import resend
+from engine.store.database import Connection, connect
+from tests.chaos import store
+from tests.chaos.checks import Evidence, Message, findings
+from tests.chaos.installation import DATABASE_AWAY, LOOK_PERIOD_S, NUMBER, Installation, installed
+from tests.chaos.processes import COMMAND
+from tests.chaos.schedule import Plan
+from tests.chaos.strikes import Striker
+
+LATENCY_S_BAD = 0.25  # of the slowest share in bad weather
+SINK_HIGH_MARK = 2_000
+LEAD_S = 0.25
+RUN_S_MAX = 90.0
+EVENTS_S_MAX = 45.0
+
+
+@dataclass(slots=True)
+class Report:
+    """What one run showed. `broken`: promises that did not hold. `takeovers_s`: from an owner's loss."""
+
+    plan: Plan
+    broken: list[str] = field(default_factory=list)
+    recipients: int = 0
+    accepted: int = 0
+    unknown_max: int = 0
+    unknown_bound: int = 0
+    unknown_left: int = 0
+    resent: int = 0
+    takeovers_s: list[float] = field(default_factory=list)
+    lasted_s: float = 0.0
+    trace: str = ""
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What is noted while a run goes on."""
+
+    campaign_id: int
+    name: str
+    ledger_from: int
+    unknown_max: int = 0
+    resend_declared: bool = False
+
+
+class Bench:
+    """Made by `standing`. One campaign after the other runs through the same processes."""
+
+    def __init__(self, installation: Installation) -> None:
+        self.run_s_max = RUN_S_MAX
+        self.stop = installation.stop
+        self._installation = installation
+        self._service = installation.service
+        self._runs = 0
+        self._phone = 5511900000000
+
+    @property
+    def unknown_bound(self) -> int:
+        """Lead of the mark + open requests + the sink's high mark."""
+        return int(self._installation.rate_per_s * (LEAD_S + LATENCY_S_BAD)) + SINK_HIGH_MARK
+
+    async def run(
+        self, plan: Plan, recipients: int, *, on_unknown: str = "hold", events: bool = True
+    ) -> Report:
+        """One campaign under a plan of faults, judged when its events have come and when it is settled.
+
+        `events` False: the service tells nothing, so that all doubts of a crash stay to be counted.
+        """
+        began_s = time.monotonic()
+        report = Report(plan, recipients=recipients, unknown_bound=self.unknown_bound)
+        await self._service.weather(plan.weather)
+        await self._service.statuses(on=events)
+        progress = await self._begin(recipients, on_unknown)
+        progress.resend_declared = on_unknown != "hold"
+        supervising = asyncio.create_task(self._installation.supervise())
+        striker = Striker(self._installation, progress.ledger_from)
+        striking = asyncio.create_task(striker.strike_all(plan))
+        try:
+            evidence = await self._until_judged(progress, striking, report, recipients, events)
+            report.takeovers_s = _takeovers(evidence.ledger, striker.owner_lost_at_s)
+            if events and not report.broken and report.unknown_left:
+                await self._settle(progress, report, recipients)
+        finally:
+            for task in (striking, supervising):
+                task.cancel()
+            await asyncio.gather(striking, supervising, return_exceptions=True)
+            self._installation.proxy.flow()
+        report.broken += self._installation.unexpected
+        self._installation.unexpected = []
+        report.lasted_s = time.monotonic() - began_s
+        return report
+
+    async def _begin(self, recipients: int, on_unknown: str) -> _Progress:
+        self._runs += 1
+        name = f"run {self._runs}"
+        audience = self._installation.home / "audience.csv"
+        lines = (f"+{self._phone + place},Ana,A-{place}\n" for place in range(recipients))
+        audience.write_text("phone,name,order\n" + "".join(lines), "utf-8")
+        self._phone += recipients
+        spec = CampaignSpec(
+            name, "order_shipped", "en_US", audience, (NUMBER,), ("name", "order"), on_unknown=on_unknown,
+            rejects=self._installation.home / "rejects.csv",
+        )  # fmt: skip
+        created = await create_campaign(self._installation.direct_url, spec)
+        ledger_from = await self._service.length()
+        connection = await self._installation.connect()
+        await start_campaign(connection, name)
+        await connection.close()
+        return _Progress(created.campaign_id, name, ledger_from)
+
+    async def _until_judged(
+        self,
+        progress: _Progress,
+        striking: "asyncio.Task[None]",
+        report: Report,
+        recipients: int,
+        events: bool,
+    ) -> Evidence:
+        ended = await self._until_finished(progress, striking)
+        report.unknown_max = max(report.unknown_max, progress.unknown_max)
+        if not ended:
+            report.broken.append(f"the campaign did not end within {self.run_s_max:.0f} s")
+        else:
+            await striking
+        evidence = await self._evidence(progress, recipients, report, events_dropped=not events)
+        report.broken += findings(evidence)
+        if report.broken:
+            report.trace = await self._trace(progress)
+        return evidence
+
+    async def _until_finished(self, progress: _Progress, striking: "asyncio.Task[None]") -> bool:
+        """Wait for the end of a campaign; a late deferral may open it again, so faults must be over too."""
+        deadline_s = time.monotonic() + self.run_s_max
+        connection: Connection | None = None
+        while time.monotonic() < deadline_s:
+            try:
+                connection = connection or await connect(self._installation.direct_url)
+                state, _, unknown = await store.progress(connection, progress.campaign_id)
+                progress.unknown_max = max(progress.unknown_max, unknown)
+                if state == "finished" and striking.done():
+                    await connection.close()
+                    return True
+            except DATABASE_AWAY:
+                connection = None
+            await asyncio.sleep(LOOK_PERIOD_S)
+        return False
+
+    async def _evidence(
+        self,
+        progress: _Progress,
+        recipients: int,
+        report: Report,
+        *,
+        settled: bool = False,
+        events_dropped: bool = False,
+    ) -> Evidence:
+        told = await self._service.events_told(EVENTS_S_MAX)
+        connection = await self._installation.connect()
+        try:
+            taken = await self._until_folded(connection)
+            ledger = await self._service.ledger(progress.ledger_from)
+            states = await store.states(connection, progress.campaign_id)
+            written = await store.written(connection, progress.campaign_id)
+            tallies = await store.tallies(connection, progress.campaign_id)
+        finally:
+            await connection.close()
+        if not told or not taken:
+            report.broken.append(f"events did not flow: told {told}, folded {taken}")
+        report.accepted = len(ledger)
+        report.unknown_left = sum(one.state == "unknown" for one in states)
+        return Evidence(
+            recipients=recipients,
+            ledger=ledger,
+            states=states,
+            wamids=frozenset(written),
+            written_s={wamid: at_s for wamid, at_s in written.items() if at_s is not None},
+            tallies=tallies,
+            recount=store.recount(states),
+            unknown_max=progress.unknown_max,
+            unknown_bound=self.unknown_bound,
+            limits_per_s={NUMBER: self._installation.rate_per_s},
+            settled=settled,
+            resend_declared=progress.resend_declared,
+            events_dropped=events_dropped,
+        )
+
+    async def _until_folded(self, connection: Connection) -> bool:
+        deadline_s = time.monotonic() + EVENTS_S_MAX
+        while time.monotonic() < deadline_s:
+            if not await store.waiting_events(connection):
+                return True
+            await asyncio.sleep(LOOK_PERIOD_S)
+        return False
+
+    async def _settle(self, progress: _Progress, report: Report, recipients: int) -> None:
+        """A person's word: send to all in doubt again. Fair weather, so that no new doubt arises."""
+        await self._service.weather(())
+        done = asyncio.create_task(asyncio.sleep(0))
+        while report.unknown_left and not report.broken:
+            connection = await self._installation.connect()
+            report.resent += await resend(connection, progress.campaign_id, "the bench")
+            await connection.close()
+            if not await self._until_finished(progress, done):
+                report.broken.append("the campaign did not end after settling")
+                report.trace = await self._trace(progress)
+                return
+            evidence = await self._evidence(progress, recipients, report, settled=True)
+            report.broken += findings(evidence)
+
+    async def _trace(self, progress: _Progress) -> str:
+        connection = await self._installation.connect()
+        found = await store.trace(connection, progress.campaign_id)
+        await connection.close()
+        words = (f"-- {name}\n{running.last_words}" for name, running in self._installation.processes.items())
+        return "\n".join((found, *words))
+
+
+def _takeovers(ledger: Sequence[Message], lost_at_s: Sequence[float]) -> list[float]:
+    """For each owner that was lost while there was work: how long until its successor's first message."""
+    found = []
+    for at_s in lost_at_s:
+        before = [one.read_tag.epoch for one in ledger if one.received_s <= at_s]
+        after = [
+            one for one in ledger if one.received_s > at_s and before and one.read_tag.epoch > before[-1]
+        ]
+        if after:
+            found.append(after[0].received_s - at_s)
+    return found
+
+
+@asynccontextmanager
+async def standing(
+    rate_per_s: float = 1_000, *, worker_command: tuple[str, ...] = COMMAND
+) -> AsyncIterator[Bench]:
+    """A bench over an installation in a directory of its own; everything ends with the block."""
+    async with installed(rate_per_s, worker_command) as installation:
+        yield Bench(installation)

@@ -1,0 +1,154 @@
+"""What must hold after a run, judged by the ledger and the store alone. Pure: evidence in, findings out."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from engine.core.tag import Tag, decode
+
+# The sender's own clock is not the judge's; permits are taken a moment before the write that is judged.
+PACE_SLACK_S = 0.005
+CALM_STATES = frozenset(("accepted", "sent", "delivered", "read", "failed", "skipped", "unknown"))
+REACHED_STATES = frozenset(("accepted", "sent", "delivered", "read"))
+
+Key = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One accepted message, in the service's order. `received_s`: the judge's wall clock."""
+
+    wamid: str
+    phone_number_id: str
+    tag: str
+    received_s: float
+
+    @property
+    def read_tag(self) -> Tag:
+        tag = decode(self.tag)
+        assert tag is not None, f"a message without a tag of ours: {self.tag!r}"
+        return tag
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    range_id: int
+    seq: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that is known after a run. `written_s`: the sender's wall time of each recorded write, by wamid.
+
+    `tallies` and `recount`: recipients by range and state. `events_dropped`: the faults kept events away.
+    """
+
+    recipients: int
+    ledger: Sequence[Message]
+    states: Sequence[Recipient]
+    wamids: frozenset[str]
+    written_s: dict[str, float]
+    tallies: dict[int, Counter[str]]
+    recount: dict[int, Counter[str]]
+    unknown_max: int = 0
+    unknown_bound: int = 1 << 30
+    limits_per_s: dict[str, float] = field(default_factory=dict)
+    events_dropped: bool = False
+    resend_declared: bool = False
+    settled: bool = False
+
+
+def findings(evidence: Evidence) -> list[str]:
+    """Every promise that the evidence shows broken, one line each; empty when all hold."""
+    return [
+        *_twice(evidence),
+        *_states(evidence),
+        *_unknowns(evidence),
+        *_names(evidence),
+        *_epochs(evidence.ledger),
+        *_pace(evidence),
+        *(_forgotten(evidence) if evidence.settled else ()),
+    ]
+
+
+def _reached(evidence: Evidence) -> Counter[Key]:
+    return Counter((tag.range_id, tag.seq) for tag in (message.read_tag for message in evidence.ledger))
+
+
+def _twice(evidence: Evidence) -> Iterable[str]:
+    twice = [key for key, count in _reached(evidence).items() if count > 1]
+    if twice and not evidence.resend_declared:
+        yield f"sent twice: {len(twice)}, such as {twice[0]}"
+
+
+def _states(evidence: Evidence) -> Iterable[str]:
+    keys = Counter((one.range_id, one.seq) for one in evidence.states)
+    if len(keys) != evidence.recipients or max(keys.values(), default=1) > 1:
+        yield f"{evidence.recipients} recipients, {len(keys)} of them with a state, {keys.total()} states"
+    if evidence.tallies != evidence.recount:
+        yield "the tallies differ from a recount"
+    waiting = Counter(one.state for one in evidence.states if one.state not in CALM_STATES)
+    if waiting:
+        yield f"left behind by a finished campaign: {dict(waiting)}"
+
+
+def _unknowns(evidence: Evidence) -> Iterable[str]:
+    if evidence.unknown_max > evidence.unknown_bound:
+        yield f"{evidence.unknown_max} in doubt, above the bound of {evidence.unknown_bound}"
+    reached = _reached(evidence)
+    unknown = [one for one in evidence.states if one.state == "unknown"]
+    accepted = [one for one in unknown if reached[one.range_id, one.seq]]
+    if accepted and not evidence.events_dropped:
+        yield f"accepted and still in doubt after all events: {len(accepted)}"
+    if unknown and evidence.settled:
+        yield f"in doubt after settling: {len(unknown)}"
+
+
+def _names(evidence: Evidence) -> Iterable[str]:
+    nameless = [one for one in evidence.ledger if one.wamid not in evidence.wamids]
+    if nameless and not evidence.events_dropped:
+        yield f"accepted messages that the store does not name: {len(nameless)}"
+    reached = _reached(evidence)
+    invented = [
+        one for one in evidence.states if one.state in REACHED_STATES and not reached[one.range_id, one.seq]
+    ]
+    if invented:
+        yield f"called accepted and not in the ledger: {len(invented)}"
+
+
+def _epochs(ledger: Sequence[Message]) -> Iterable[str]:
+    highest: dict[str, int] = {}
+    fallen = 0
+    for message in ledger:
+        epoch = message.read_tag.epoch
+        fallen += epoch < highest.get(message.phone_number_id, 0)
+        highest[message.phone_number_id] = max(epoch, highest.get(message.phone_number_id, 0))
+    if fallen:
+        yield f"messages of a former owner after its successor's first: {fallen}"
+
+
+def _pace(evidence: Evidence) -> Iterable[str]:
+    for number, limit_per_s in evidence.limits_per_s.items():
+        times = sorted(
+            evidence.written_s.get(one.wamid, one.received_s)
+            for one in evidence.ledger
+            if one.phone_number_id == number
+        )
+        limit = int(limit_per_s)
+        over = sum(
+            later - earlier < 1.0 - PACE_SLACK_S for earlier, later in zip(times, times[limit:], strict=False)
+        )
+        if over:
+            yield f"number {number}: {over} messages above its limit of {limit} in a second"
+
+
+def _forgotten(evidence: Evidence) -> Iterable[str]:
+    reached = _reached(evidence)
+    forgotten = [
+        one
+        for one in evidence.states
+        if not reached[one.range_id, one.seq] and one.state not in ("failed", "skipped")
+    ]
+    if forgotten:
+        yield f"forgotten: {len(forgotten)}"

@@ -1,0 +1,102 @@
+"""The processes of a run: started as a user starts them, killed and frozen as a machine does it."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import orjson
+
+ROOT = Path(__file__).resolve().parents[2]
+END_S = 15.0
+START_S = 60.0
+COMMAND = ("-m", "campaigns.cli")
+
+
+class NeverListened(Exception):
+    """A server ended before it listened."""
+
+
+class Running:
+    """One process. `expected` is set by who ends it; an end that nobody expected is a finding."""
+
+    def __init__(self, name: str, process: asyncio.subprocess.Process, log: Path) -> None:
+        self.name = name
+        self.log = log
+        self.expected = False
+        self._process = process
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def ended(self) -> bool:
+        return self._process.returncode is not None
+
+    @property
+    def last_words(self) -> str:
+        """The end of what it logged, for a report."""
+        return self.log.read_text("utf-8", "replace")[-1500:]
+
+    def kill(self) -> None:
+        self.expected = True
+        self.signal(signal.SIGKILL)
+
+    def signal(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            self._process.send_signal(number)
+
+    async def terminate(self) -> int:
+        """SIGTERM, and SIGKILL where that is not enough; the exit code, negative for a signal."""
+        self.expected = True
+        if not self.ended:
+            self.signal(signal.SIGCONT)
+            self.signal(signal.SIGTERM)
+        try:
+            return await asyncio.wait_for(self._process.wait(), END_S)
+        except TimeoutError:
+            self.signal(signal.SIGKILL)
+            return await self._process.wait()
+
+    async def wait(self) -> int:
+        return await self._process.wait()
+
+    async def announcement(self) -> dict[str, object]:
+        """The JSON line that a server writes once it listens; NeverListened where it ends before."""
+        assert self._process.stdout is not None
+        line = await asyncio.wait_for(self._process.stdout.readline(), START_S)
+        if not line:
+            raise NeverListened(f"{self.name} did not start: {self.last_words}")
+        found: dict[str, object] = orjson.loads(line)
+        return found
+
+
+async def start(
+    name: str,
+    *arguments: str,
+    environment: Mapping[str, str],
+    log: Path,
+    command: tuple[str, ...] = COMMAND,
+    announces: bool = False,
+) -> Running:
+    """Start `python *command *arguments` in a group of its own; what it logs is added to `log`."""
+    with log.open("ab") as errors:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *command,
+            *arguments,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE if announces else errors,
+            stderr=errors,
+            env={**_inherited(), **environment, "PYTHONPATH": str(ROOT)},
+            start_new_session=True,
+        )
+    return Running(name, process, log)
+
+
+def _inherited() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("DRUMBEAT_")}

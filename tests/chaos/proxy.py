@@ -1,0 +1,104 @@
+"""A TCP proxy before the database that delays, stalls, resets, and cuts connections after so many bytes."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+CHUNK_BYTES = 65_536
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER of zero seconds: closing sends RST
+
+
+class Proxy:
+    """`delay_s`: of every chunk. `cut_after`: bytes after which a new connection breaks, None for never.
+
+    `answers_lost`: what the database says is dropped, what it is told arrives.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self._target = target
+        self._open: set[asyncio.StreamWriter] = set()
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+        self.delay_s = 0.0
+        self.cut_after: int | None = None
+        self.answers_lost = False
+        self.port = 0
+
+    def stall(self) -> None:
+        """Pass nothing on, in either direction, and keep all connections open."""
+        self._flowing.clear()
+
+    def flow(self) -> None:
+        """No fault any more."""
+        self.delay_s, self.cut_after, self.answers_lost = 0.0, None, False
+        self._flowing.set()
+
+    def reset(self) -> None:
+        """End every connection by RST."""
+        for writer in list(self._open):
+            _abort(writer)
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pump both directions until either ends."""
+        try:
+            there, back = await asyncio.open_unix_connection(self._target)
+        except OSError:
+            _abort(writer)
+            return
+        self._open |= {writer, back}
+        budget = [self.cut_after if self.cut_after is not None else 1 << 62]
+        try:
+            await asyncio.wait(
+                [asyncio.create_task(self._pump(reader, back, budget, writer)),
+                 asyncio.create_task(self._pump(there, writer, budget, writer))],
+                return_when=asyncio.FIRST_COMPLETED,
+            )  # fmt: skip
+        finally:
+            for end in (writer, back):
+                self._open.discard(end)
+                _abort(end)
+
+    async def _pump(
+        self,
+        source: asyncio.StreamReader,
+        sink: asyncio.StreamWriter,
+        budget: list[int],
+        client: asyncio.StreamWriter,
+    ) -> None:
+        with suppress(OSError, asyncio.IncompleteReadError):
+            while chunk := await source.read(CHUNK_BYTES):
+                if self.delay_s:
+                    await asyncio.sleep(self.delay_s)
+                await self._flowing.wait()
+                if self.answers_lost and sink is client:
+                    continue
+                sink.write(chunk[: max(0, budget[0])])
+                budget[0] -= len(chunk)
+                if budget[0] < 0:
+                    return
+                await sink.drain()
+
+
+def _abort(writer: asyncio.StreamWriter) -> None:
+    sock = writer.get_extra_info("socket")
+    with suppress(OSError):
+        if sock is not None and sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+    writer.transport.abort()
+
+
+@asynccontextmanager
+async def proxied(target: Path) -> AsyncIterator[Proxy]:
+    """A proxy on a free port of the loopback before a Unix socket."""
+    proxy = Proxy(target)
+    server = await asyncio.start_server(proxy.accept, "127.0.0.1", 0)
+    proxy.port = server.sockets[0].getsockname()[1]
+    try:
+        yield proxy
+    finally:
+        server.close()
+        proxy.flow()
+        proxy.reset()

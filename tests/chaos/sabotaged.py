@@ -1,0 +1,98 @@
+"""The product with one protection taken out: `python -m tests.chaos.sabotaged NAME drumbeat's arguments`.
+
+For the checks of the checks alone: a bench that finds nothing wrong here would find nothing anywhere. The
+product itself has no switch for any of this.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import asyncpg
+
+import campaigns.cli.main
+import engine.number
+import engine.sink
+import engine.store.facts
+from engine.store.claims import Candidate, HeldRange
+from engine.store.database import Connection
+from engine.store.facts import Fact
+from engine.store.leases import Lease
+from engine.store.queries import queries
+
+
+def mark() -> None:
+    """First tries are sent without raising the mark."""
+
+    async def raise_mark(
+        connection: Connection, lease: Lease, held: HeldRange, mark: int, decided: Sequence[Fact]
+    ) -> None:
+        held.mark = mark
+
+    engine.number.raise_mark = raise_mark
+
+
+def epoch() -> None:
+    """No claim and no renewal compares the epoch."""
+    for group in ("claims", "leases"):
+        for name, text in queries(group).items():
+            queries(group)[name] = re.sub(r"AND epoch = (\$\d)", r"AND \1::bigint > 0", text)
+    renewed = queries("leases")["renew"]
+    queries("leases")["renew"] = renewed.replace("AND numbers.epoch = held.epoch", "")
+
+
+def retries() -> None:
+    """Later tries are sent without a claim."""
+
+    async def claim_retries(
+        connection: Connection, lease: Lease, wanted: Sequence[Candidate], decided: Sequence[Fact]
+    ) -> dict[tuple[int, int], int]:
+        return {(one.range_id, one.seq): one.attempt_try + 1 for one in wanted}
+
+    engine.number.claim_retries = claim_retries
+
+
+def permit() -> None:
+    """A claim is good for ever."""
+    engine.number.PERMIT_S = 1e6
+
+
+def stop() -> None:
+    """Sending goes on while outcomes cannot be stored; the look for finished ranges waits for none."""
+    let_go_ranges = engine.number.let_go_ranges
+
+    async def let_go_or_not(connection: Connection, *arguments: Any) -> set[int]:
+        await connection.execute("SET lock_timeout = '50ms'")
+        try:
+            return await let_go_ranges(connection, *arguments)
+        except asyncpg.LockNotAvailableError:
+            return set()
+        finally:
+            await connection.execute("RESET lock_timeout")
+
+    engine.number.let_go_ranges = let_go_or_not
+    engine.sink.Sink.full = property(lambda _: False)  # type: ignore[assignment, method-assign]
+
+
+def difference() -> None:
+    """A batch is counted by what it says, not by what it changes."""
+
+    async def touched(connection: Connection, facts: Sequence[Fact]) -> set[Any]:
+        return set()
+
+    engine.store.facts._touched = touched
+
+
+SABOTAGES: dict[str, Callable[[], None]] = {
+    one.__name__: one for one in (mark, epoch, retries, permit, stop, difference)
+}
+
+
+def run() -> None:
+    SABOTAGES[sys.argv.pop(1)]()
+    campaigns.cli.main.run()
+
+
+if __name__ == "__main__":
+    run()

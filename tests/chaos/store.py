@@ -1,0 +1,83 @@
+"""What the bench reads from the store: evidence, who owns a number, and whether a campaign has ended."""
+
+from collections import Counter
+
+from engine.store.database import Connection
+from tests.chaos.checks import Recipient
+
+STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
+
+Counts = dict[int, Counter[str]]
+
+
+async def owner_pid(connection: Connection, phone_number_id: str) -> int | None:
+    """The process that holds a number now; None while nobody does."""
+    pid: int | None = await connection.fetchval(
+        "SELECT (owner_process ->> 'pid')::integer FROM numbers WHERE phone_number_id = $1 AND NOT released",
+        phone_number_id,
+    )
+    return pid
+
+
+async def progress(connection: Connection, campaign_id: int) -> tuple[str, str, int]:
+    """State and reason of a campaign, and how many are in doubt at this moment."""
+    row = await connection.fetchrow(
+        "SELECT state, reason,"
+        " (SELECT coalesce(sum(unknown), 0) FROM tallies WHERE campaign_id = $1)::integer"
+        " AS unknown FROM campaigns WHERE campaign_id = $1",
+        campaign_id,
+    )
+    assert row is not None
+    return row["state"], row["reason"], row["unknown"]
+
+
+async def states(connection: Connection, campaign_id: int) -> list[Recipient]:
+    rows = await connection.fetch(
+        "SELECT range_id, seq, state FROM recipient_states WHERE campaign_id = $1", campaign_id
+    )
+    return [Recipient(*row) for row in rows]
+
+
+async def written(connection: Connection, campaign_id: int) -> dict[str, float | None]:
+    """Every wamid that the store knows, with the wall time of its writing where that was recorded."""
+    rows = await connection.fetch(
+        "SELECT wamid, extract(epoch FROM attempted_at)::float8 AS written_s FROM outcomes"
+        " WHERE wamid IS NOT NULL AND range_id IN (SELECT range_id FROM ranges WHERE campaign_id = $1)",
+        campaign_id,
+    )
+    return {row["wamid"]: row["written_s"] for row in rows}
+
+
+async def tallies(connection: Connection, campaign_id: int) -> Counts:
+    rows = await connection.fetch("SELECT * FROM tallies WHERE campaign_id = $1", campaign_id)
+    return {row["range_id"]: Counter({state: row[state] for state in STATES if row[state]}) for row in rows}
+
+
+def recount(recipients: list[Recipient]) -> Counts:
+    counted: Counts = {one.range_id: Counter() for one in recipients}
+    for one in recipients:
+        if one.state != "pending":
+            counted[one.range_id][one.state] += 1
+    return counted
+
+
+async def waiting_events(connection: Connection) -> int:
+    found: int = await connection.fetchval("SELECT count(*) FROM inbox")
+    return found
+
+
+async def trace(connection: Connection, campaign_id: int) -> str:
+    """Why a campaign does not end: its ranges, open tries and numbers."""
+    parts = []
+    for query in (
+        "SELECT state, phone_number_id, epoch, mark < hi AS more, count(*) FROM ranges"
+        " WHERE campaign_id = $1 GROUP BY 1, 2, 3, 4",
+        "SELECT open_tries.state, try, open_tries.epoch, reason, count(*)"
+        " FROM open_tries JOIN ranges USING (range_id)"
+        " WHERE campaign_id = $1 GROUP BY 1, 2, 3, 4",
+        "SELECT phone_number_id, epoch, owner, released, leased_until - now() AS runs, suspended_reason"
+        " FROM numbers WHERE $1 > 0",
+        "SELECT state, count(*) FROM recipient_states WHERE campaign_id = $1 GROUP BY 1",
+    ):
+        parts += [str(dict(row)) for row in await connection.fetch(query, campaign_id)]
+    return "\n".join(parts)

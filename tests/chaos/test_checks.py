@@ -1,0 +1,74 @@
+"""The bench's judgement on made-up evidence: each broken promise is found, and a clean run is clean."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.core.tag import Tag, encode
+from tests.chaos import schedule
+from tests.chaos.checks import Evidence, Message, Recipient, findings
+
+NUMBER = "1"
+INSTALLATION = "abcdefgh"
+
+
+def message(seq: int, *, epoch: int = 1, attempt_try: int = 1, at_s: float = 0.0) -> Message:
+    tag = encode(Tag(INSTALLATION, 1, seq, attempt_try, epoch))
+    return Message(f"wamid.{seq}.{attempt_try}", NUMBER, tag, at_s + seq)
+
+
+def evidence(*messages: Message, states: dict[int, str] | None = None, **others: Any) -> Evidence:
+    """Three recipients, all accepted unless `states` says otherwise."""
+    ledger = messages or tuple(message(seq) for seq in (1, 2, 3))
+    shown = {1: "accepted", 2: "accepted", 3: "accepted", **(states or {})}
+    counted = {1: Counter(state for state in shown.values() if state != "pending")}
+    made = Evidence(
+        recipients=3,
+        ledger=ledger,
+        states=[Recipient(1, seq, state) for seq, state in shown.items()],
+        wamids=frozenset(one.wamid for one in ledger),
+        written_s={},
+        tallies=counted,
+        recount=counted,
+        limits_per_s={NUMBER: 1.0},
+    )
+    return replace(made, **others)
+
+
+def test_a_clean_run_is_called_clean() -> None:
+    assert findings(evidence(settled=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (evidence(message(1), message(1, attempt_try=2), message(2), message(3)), "sent twice"),
+        (evidence(message(1), message(2), states={3: "pending"}), "left behind"),
+        (evidence(message(1), message(2), states={3: "deferred"}), "left behind"),
+        (evidence(states={3: "unknown"}), "accepted and still in doubt"),
+        (evidence(message(1), message(2), states={3: "unknown"}, settled=True), "in doubt after settling"),
+        (evidence(message(1), message(2)), "called accepted and not in the ledger"),
+        (evidence(message(1, epoch=2), message(2), message(3)), "former owner"),
+        (evidence(message(1), message(2), message(3, at_s=-0.5)), "above its limit"),
+        (evidence(wamids=frozenset()), "does not name"),
+        (evidence(tallies={1: Counter(accepted=2)}), "tallies differ"),
+        (evidence(recipients=4), "with a state"),
+        (evidence(unknown_max=11, unknown_bound=10), "above the bound"),
+    ],
+)
+def test_a_broken_promise_is_found(made: Evidence, words: str) -> None:
+    assert any(words in line for line in findings(made)), findings(made)
+
+
+def test_a_declared_resend_may_send_twice() -> None:
+    again = message(1, attempt_try=2, at_s=9.0)
+    made = evidence(message(1), message(2), message(3), again, resend_declared=True)
+    assert findings(made) == []
+
+
+def test_a_schedule_is_a_function_of_its_seed() -> None:
+    for make in (schedule.kills, schedule.database, schedule.owner_kills):
+        assert make(7, 2.0) == make(7, 2.0)
+        assert len({make(seed, 2.0).strikes for seed in range(20)}) > 10

@@ -1,0 +1,170 @@
+"""What a user gets wrong: one line with what, where and what to do, the right code, nothing half-done."""
+
+import socket
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import write_audience
+from tests.cli.processes import Done, Drumbeat, Service, until
+
+TEMPLATE = ("--template", "order_shipped", "--language", "en_US")
+PARAMS = ("--param", "name", "--param", "order")
+
+
+def create(
+    drumbeat: Drumbeat, audience: Path, *options: str, name: str = "spring", number: str = "1"
+) -> Done:
+    return drumbeat("campaign", "create", name, "--audience", audience, "--number", number, *options)
+
+
+def created(drumbeat: Drumbeat, audience: Path, *options: str) -> None:
+    done = create(drumbeat, audience, *TEMPLATE, *PARAMS, *options)
+    assert done.exit_code == 0, done.stderr
+
+
+def refused(done: Done, exit_code: int, *parts: str) -> None:
+    assert done.exit_code == exit_code, done.stderr
+    for part in parts:
+        assert part in done.complaint
+    assert done.stdout == ""
+
+
+def nothing_was_created(drumbeat: Drumbeat) -> None:
+    assert drumbeat.ok("campaign", "list", "--json").json["campaigns"] == []
+
+
+def test_a_file_that_is_not_there(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
+    refused(create(drumbeat, tmp_path / "none.csv", *TEMPLATE, *PARAMS), 78, "none.csv")
+    nothing_was_created(drumbeat)
+
+
+def test_a_file_that_is_no_text(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
+    (tmp_path / "photo.csv").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40)
+    refused(create(drumbeat, tmp_path / "photo.csv", *TEMPLATE, *PARAMS), 78, "photo.csv")
+    nothing_was_created(drumbeat)
+
+
+def test_a_column_that_is_not_there(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+    done = create(drumbeat, audience, *TEMPLATE, "--param", "name", "--param", "colour")
+    refused(done, 78, '"colour"', str(audience), '"order"')
+    nothing_was_created(drumbeat)
+
+
+def test_a_template_a_language_and_a_number_that_are_not_there(
+    drumbeat: Drumbeat, synced: Service, audience: Path
+) -> None:
+    unknown = create(drumbeat, audience, "--template", "order_shiped", "--language", "en_US", *PARAMS)
+    refused(unknown, 78, "order_shiped", "order_shipped", "templates sync")
+    language = create(drumbeat, audience, "--template", "order_shipped", "--language", "de", *PARAMS)
+    refused(language, 78, '"de"', "en_US", "pt_BR")
+    refused(create(drumbeat, audience, *TEMPLATE, *PARAMS, number="77"), 78, "77", "numbers sync")
+    nothing_was_created(drumbeat)
+
+
+def test_a_template_that_is_not_approved(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+    done = create(drumbeat, audience, "--template", "winter_sale", "--language", "en_US", *PARAMS)
+    refused(done, 78, "winter_sale", "PAUSED", "APPROVED")
+    nothing_was_created(drumbeat)
+
+
+def test_a_wrong_number_of_params(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+    refused(create(drumbeat, audience, *TEMPLATE, "--param", "name"), 2, "2 placeholders", "1 times")
+    nothing_was_created(drumbeat)
+
+
+def test_nobody_to_send_to(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("phone,name,order\n12,Ana,A\n")
+    refused(create(drumbeat, tmp_path / "bad.csv", *TEMPLATE, *PARAMS), 78, "nobody", "bad.rejects.csv")
+    nothing_was_created(drumbeat)
+
+
+def test_the_same_again_changes_nothing_and_something_else_is_refused(
+    drumbeat: Drumbeat, synced: Service, audience: Path
+) -> None:
+    assert create(drumbeat, audience, *TEMPLATE, *PARAMS, "--json").json["unchanged"] is False
+    assert create(drumbeat, audience, *TEMPLATE, *PARAMS, "--json").json["unchanged"] is True
+    refused(create(drumbeat, audience, *TEMPLATE, *PARAMS, "--on-unknown", "resend"), 78, "--on-unknown")
+
+
+def test_a_token_that_has_expired(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+    refused(drumbeat("numbers", "sync", access_token="old"), 77, "token")
+    created(drumbeat, audience)
+    run = drumbeat("campaign", "run", "spring", "--quiet", access_token="old")
+    assert run.exit_code == 77
+    assert "paused" in run.complaint
+    assert "token" in run.complaint
+    status = drumbeat.ok("campaign", "status", "spring", "--json").json
+    assert status["state"] == "paused"
+    assert status["counts"]["failed"] == status["counts"]["unknown"] == 0
+    assert synced.accepted() == 0
+    refused(drumbeat("campaign", "run", "spring", "--quiet"), 77, "paused", "resume")
+    drumbeat.ok("campaign", "resume", "spring")
+    drumbeat.ok("campaign", "run", "spring", "--quiet")
+    assert len(set(synced.recipients())) == synced.accepted() == 10
+
+
+def test_a_service_that_does_not_answer(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+    nobody = {"base_url": "http://127.0.0.1:9"}
+    refused(drumbeat("numbers", "sync", **nobody), 69, "127.0.0.1:9")
+    created(drumbeat, audience)
+    run = drumbeat("campaign", "run", "spring", "--quiet", **nobody)
+    refused(run, 69, "does not answer", "127.0.0.1:9")
+    assert drumbeat.ok("campaign", "status", "spring", "--json").json["counts"]["pending"] == 10
+
+
+def test_a_database_that_does_not_answer_and_one_that_is_not_there(drumbeat: Drumbeat) -> None:
+    away = drumbeat("campaign", "list", database_url="postgresql://me:s3cr3t@127.0.0.1:9/x")
+    refused(away, 69, "127.0.0.1:9")
+    assert "s3cr3t" not in away.stderr
+    url = drumbeat.settings["database_url"]
+    name = url.rpartition("/")[2].partition("?")[0]
+    missing = drumbeat("campaign", "list", database_url=url.replace(name, "nowhere_to_be_found"))
+    refused(missing, 78, "nowhere_to_be_found")
+
+
+def test_a_campaign_that_is_not_there_names_the_database(drumbeat: Drumbeat) -> None:
+    name = drumbeat.settings["database_url"].rpartition("/")[2].partition("?")[0]
+    for words in (("status",), ("run",), ("report",), ("export",), ("pause",), ("settle",)):
+        refused(drumbeat("campaign", *words, "nothing"), 78, '"nothing"', name)
+
+
+def test_missing_settings_are_named(drumbeat: Drumbeat) -> None:
+    refused(drumbeat("numbers", "sync", base_url=""), 78, "DRUMBEAT_BASE_URL")
+    refused(drumbeat("numbers", "sync", access_token=""), 78, "DRUMBEAT_ACCESS_TOKEN")
+    refused(drumbeat("numbers", "sync", waba_id=""), 78, "DRUMBEAT_WABA_ID")
+    refused(drumbeat("webhooks", "serve", app_secret=""), 78, "DRUMBEAT_APP_SECRET")
+
+
+@pytest.mark.parametrize("command", ["webhooks", "emulator"])
+def test_a_port_in_use(drumbeat: Drumbeat, command: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = drumbeat(command, "serve", "--port", str(port))
+    assert done.exit_code == 78
+    assert str(port) in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_start_that_lies_ahead(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    created(drumbeat, audience, "--start-at", tomorrow)
+    refused(drumbeat("campaign", "run", "spring", "--quiet"), 75, "starts at")
+    assert synced.accepted() == 0
+
+
+def test_a_second_runner_is_sent_away_at_once(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
+    created(drumbeat, write_audience(tmp_path / "many.csv", 2_000))
+    drumbeat.ok("numbers", "limit", "1", "20")
+    first = drumbeat.start("campaign", "run", "spring", "--quiet")
+    until(lambda: synced.accepted() > 0, "the first runner sends")
+    refused(drumbeat("campaign", "run", "spring", "--quiet"), 75, "number 1", str(first.pid))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a directory that nobody may write to, not even root")
+def test_a_home_that_cannot_be_made(drumbeat: Drumbeat) -> None:
+    refused(drumbeat("campaign", "list", database_url="", home="/proc/drumbeat"), 78, "/proc/drumbeat")

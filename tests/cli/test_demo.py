@@ -1,0 +1,78 @@
+"""The demo proves what it says, and leaves nothing behind, whatever ends it."""
+
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from campaigns.demo_audience import PARAMS, PHONE_COLUMN, write_audience
+from campaigns.inspection import inspect_audience
+from tests.cli.processes import Drumbeat, until
+
+
+def test_the_audience_is_what_it_says_and_the_same_for_a_seed(tmp_path: Path) -> None:
+    written = write_audience(tmp_path / "one.csv", rows=2_000, seed=7)
+    write_audience(tmp_path / "two.csv", rows=2_000, seed=7)
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+    found = inspect_audience(
+        written.path, rejects_path=tmp_path / "rejects.csv", phone_column=PHONE_COLUMN, params=PARAMS
+    )
+    assert found.rows == written.rows == written.recipients + written.rejected + written.duplicates
+    assert found.good == written.recipients + written.duplicates
+    assert len(set(written.suppressed)) == 10
+    assert len(found.reject_codes) >= 5
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where demos make their directories; short, since the database's socket lies in it."""
+    directory = Path(tempfile.mkdtemp(prefix="d-", dir="/tmp"))
+    directory.chmod(0o711)
+    monkeypatch.setenv("TMPDIR", str(directory))
+    yield directory
+    shutil.rmtree(directory)
+
+
+def leftovers(place: Path) -> list[str]:
+    """Files of a demo, and processes that have to do with its directory."""
+    found = [str(path) for path in place.iterdir()]
+    for process in psutil.process_iter(["cmdline"]):
+        words = " ".join(process.info["cmdline"] or ())
+        if f"{place}/" in words:
+            found.append(words)
+    return found
+
+
+def test_a_demo_proves_itself_and_uses_no_setting_of_the_user(drumbeat: Drumbeat, place: Path) -> None:
+    done = drumbeat(
+        "demo", "--rows", "400", base_url="http://127.0.0.1:9", access_token="other", product="other"
+    )
+    assert done.exit_code == 0, done.stderr
+    assert "sent twice 0, forgotten 0, unknown 0" in done.stdout
+    assert "every row of the file and every recipient is accounted for" in done.stdout
+    assert "400 rows = 388 recipients + 8 rejected + 4 duplicates" in done.stdout
+    assert leftovers(place) == []
+
+
+@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_demo_that_is_stopped_leaves_nothing(
+    drumbeat: Drumbeat, place: Path, number: int, exit_code: int
+) -> None:
+    demo = drumbeat.start("demo")
+    until(lambda: any("campaign run" in words for words in children_of(demo.pid)), "the demo sends")
+    demo.send_signal(number)
+    _, stderr = demo.communicate(timeout=60)
+    assert demo.returncode == exit_code, stderr
+    assert leftovers(place) == []
+
+
+def children_of(pid: int) -> list[str]:
+    """The command lines of a process's children."""
+    try:
+        return [" ".join(child.cmdline()) for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return []

@@ -1,0 +1,71 @@
+"""Every command of the fixed command line is there and explains itself; a wrong one says where to look."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer import Context
+from typer.main import get_group
+
+from campaigns.cli.main import app
+from tests.cli.processes import Drumbeat
+
+FIXED = {
+    "demo", "doctor", "worker", "db url", "db migrate", "db stop", "db prune",
+    "numbers sync", "numbers list", "numbers limit", "templates sync", "templates list", "templates show",
+    "audience check", "suppress add", "suppress remove", "suppress list", "suppress import",
+    "campaign create", "campaign list", "campaign status", "campaign run", "campaign start", "campaign pause",
+    "campaign resume", "campaign cancel", "campaign report", "campaign export", "campaign settle",
+    "webhooks serve", "emulator serve",
+}  # fmt: skip
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    context = Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if hasattr(command, "list_commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield " ".join((*path, name)), command
+
+
+ALL = dict(commands(get_group(app)))
+
+
+def test_no_command_is_missing() -> None:
+    assert ALL.keys() >= FIXED
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_every_command_and_every_option_says_what_it_does(name: str) -> None:
+    command = ALL[name]
+    assert command.help
+    for parameter in command.params:
+        assert parameter.help, f"{name}: {parameter.name}"
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("campaing",), "Did you mean 'campaign'"),
+        (("campaign", "create", "x"), "Missing option '--template'"),
+        (("campaign", "pause"), "name one campaign, or give --all"),
+        (("numbers", "limit", "1", "fast"), "is not a rate"),
+        (("campaign", "settle", "x", "--resend", "--assume-sent"), "say the opposite"),
+        (("campaign", "run", "x", "--max-failed", "some"), "--max-failed"),
+        (("db", "prune", "--older-than", "1"), "--older-than"),
+    ],
+)
+def test_a_usage_error_is_one_line_and_exit_2(drumbeat: Drumbeat, words: tuple[str, ...], part: str) -> None:
+    done = drumbeat(*words)
+    assert done.exit_code == 2
+    assert part in done.complaint
+    assert done.stdout == ""
+
+
+def test_no_command_at_all_shows_the_help_and_is_a_usage_error(drumbeat: Drumbeat) -> None:
+    assert "campaign" in drumbeat.ok("--help").stdout
+    bare = drumbeat()
+    assert bare.exit_code == 2
+    assert "campaign" in bare.stdout

@@ -1,0 +1,68 @@
+"""A month leaves only when all of it ended long ago; its campaigns keep their names and their counts."""
+
+from datetime import date
+
+import pytest
+
+from campaigns.progress import campaign_status
+from campaigns.prune import prune
+from engine.core.states import RecipientState
+from engine.errors import TryLater
+from engine.store.database import Pool
+
+PLANT = """
+WITH campaign AS (
+    INSERT INTO campaigns (name, content_hash, options, state, finished_at, template, phone_number_ids)
+    VALUES ($1, '', '{}', $2, now() - make_interval(days => $3), '{}', '{}')
+    RETURNING campaign_id),
+planted AS (
+    INSERT INTO ranges (range_id, campaign_id, ordinal, hi)
+    SELECT first_range_id($4) + campaign_id, campaign_id, 0, 3 FROM campaign RETURNING range_id, campaign_id)
+INSERT INTO tallies (range_id, campaign_id, recipients, delivered, failed)
+SELECT range_id, campaign_id, 3, 2, 1 FROM planted RETURNING campaign_id
+"""
+
+
+async def plant(pool: Pool, name: str, state: str, ended_days: int, month: str) -> int:
+    day = date.fromisoformat(f"{month}-15")
+    await pool.execute("SELECT create_partitions($1)", day)
+    campaign_id: int = await pool.fetchval(PLANT, name, state, ended_days, day)
+    return campaign_id
+
+
+async def months(pool: Pool, *, dry_run: bool = False) -> dict[str, tuple[str, ...]]:
+    return {
+        pruned.month: pruned.campaigns for pruned in await prune(pool, older_than_days=90, dry_run=dry_run)
+    }
+
+
+async def test_an_old_month_goes_and_its_counts_stay(pool: Pool) -> None:
+    old = await plant(pool, "old", "finished", 400, "2024-03")
+    assert await months(pool, dry_run=True) == {"2024-03": ("old",)}
+    assert await pool.fetchval("SELECT count(*) FROM ranges") == 1
+    before = await campaign_status(pool, old)
+    assert await months(pool) == {"2024-03": ("old",)}
+    assert await pool.fetchval("SELECT count(*) FROM ranges") == 0
+    assert await pool.fetchval("SELECT to_regclass('outcomes_2024_03')") is None
+    after = await campaign_status(pool, old)
+    assert after.counts == before.counts
+    assert after.counts[RecipientState.DELIVERED] == 2
+    assert await months(pool) == {}
+
+
+@pytest.mark.parametrize(("state", "ended_days"), [("paused", 400), ("running", 400), ("finished", 10)])
+async def test_one_campaign_that_may_go_on_keeps_its_month(pool: Pool, state: str, ended_days: int) -> None:
+    await plant(pool, "old", "finished", 400, "2024-03")
+    await plant(pool, "other", state, ended_days, "2024-03")
+    assert await months(pool) == {}
+    assert await pool.fetchval("SELECT count(*) FROM ranges") == 2
+
+
+async def test_a_month_in_use_is_left_for_later(pool: Pool) -> None:
+    await plant(pool, "old", "finished", 400, "2024-03")
+    async with pool.acquire() as reader, reader.transaction():
+        await reader.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        await reader.execute("LOCK TABLE outcomes IN ACCESS SHARE MODE")
+        with pytest.raises(TryLater, match="2024-03"):
+            await months(pool)
+    assert await months(pool) == {"2024-03": ("old",)}

@@ -1,0 +1,112 @@
+"""One frozen object from four sources, and errors that name a setting and its source, never its value."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from engine.errors import ConfigurationError
+from engine.settings import SECRETS, Settings, load_settings
+
+URL = "http://127.0.0.1:8081"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command_line_outranks_the_environment_which_outranks_the_file_which_outranks_defaults(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert load_settings().product == "chat"
+    (elsewhere / "drumbeat.toml").write_text('product = "from_file"\n')
+    assert load_settings().product == "from_file"
+    monkeypatch.setenv("DRUMBEAT_PRODUCT", "from_environment")
+    assert load_settings().product == "from_environment"
+    assert load_settings(product="from_line").product == "from_line"
+
+
+def test_an_option_that_is_not_given_and_an_empty_variable_count_as_unset(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DRUMBEAT_PRODUCT", "")
+    assert load_settings(product=None).product == "chat"
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_may_stand_in_a_file_and_is_never_shown(
+    name: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (elsewhere / "secret").write_text("hush-hush\n")
+    monkeypatch.setenv(f"DRUMBEAT_{name.upper()}_FILE", str(elsewhere / "secret"))
+    settings = load_settings()
+    assert getattr(settings, name).get_secret_value() == "hush-hush"
+    assert "hush" not in repr(settings)
+    assert "hush" not in str(settings.model_dump())
+
+
+def test_a_value_outranks_a_file_that_holds_one(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (elsewhere / "secret").write_text("from-file")
+    monkeypatch.setenv("DRUMBEAT_ACCESS_TOKEN_FILE", str(elsewhere / "secret"))
+    monkeypatch.setenv("DRUMBEAT_ACCESS_TOKEN", "direct")
+    token = load_settings().access_token
+    assert token is not None
+    assert token.get_secret_value() == "direct"
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        load_settings().product = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "source"),
+    [
+        ("BASE_URL", "ftp-is-wrong", "environment DRUMBEAT_BASE_URL"),
+        ("API_VERSION", "latest-hidden", "environment DRUMBEAT_API_VERSION"),
+        ("PAIR_BURST", "many-hidden", "environment DRUMBEAT_PAIR_BURST"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_source_and_without_its_value(
+    variable: str, value: str, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"DRUMBEAT_{variable}", value)
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings()
+    assert variable.lower() in str(caught.value)
+    assert source in str(caught.value)
+    assert value not in str(caught.value)
+
+
+def test_a_wrong_option_and_a_wrong_line_of_the_file_are_told_apart(elsewhere: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"base_url \(command line\)"):
+        load_settings(base_url="nowhere")
+    (elsewhere / "drumbeat.toml").write_text('base_url = "nowhere"\n')
+    with pytest.raises(ConfigurationError, match=r"base_url \(drumbeat\.toml\)"):
+        load_settings()
+    (elsewhere / "drumbeat.toml").write_text('colour = "red"\n')
+    with pytest.raises(ConfigurationError, match=r"colour \(drumbeat\.toml\): there is no such setting"):
+        load_settings()
+    (elsewhere / "drumbeat.toml").write_text("not toml")
+    with pytest.raises(ConfigurationError, match=r"drumbeat\.toml"):
+        load_settings()
+
+
+def test_what_talks_to_the_service_needs_an_address_and_a_token() -> None:
+    with pytest.raises(ConfigurationError, match="set DRUMBEAT_BASE_URL"):
+        load_settings().service()
+    with pytest.raises(ConfigurationError, match="set DRUMBEAT_ACCESS_TOKEN"):
+        load_settings(base_url=URL).service()
+    service = load_settings(base_url=URL + "/", access_token="hush-hush").service()
+    assert service.base_url == URL
+    assert "hush" not in repr(service)
+
+
+def test_every_default_of_the_view_is_the_default_of_the_settings() -> None:
+    settings = Settings(base_url=URL, access_token="x")  # type: ignore[arg-type]
+    service = settings.service()
+    for name in ("api_version", "product", "transport", "pair_rate_per_s", "pair_burst", "tag"):
+        assert getattr(service, name) == getattr(settings, name)
+        assert service.__dataclass_fields__[name].default == getattr(settings, name)

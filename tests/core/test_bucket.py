@@ -1,0 +1,201 @@
+"""The pace by the times of writing: never above the limit in any second, never below it for long."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.core.bucket import HEADROOM, LIMIT_PER_S_MAX, SECOND_NS, SLACK_NS, PaceBucket
+
+START_NS = 7_000_000_000_000_000_003  # a machine up for two centuries: floats would lose nanoseconds
+MS = 1_000_000
+
+
+def run(bucket: PaceBucket, now_ns: int, seconds: float, lateness_ns: Callable[[], int]) -> list[int]:
+    """Write whenever permitted, each wake-up a little late; the times of writing."""
+    writes = []
+    end_ns = now_ns + int(seconds * SECOND_NS)
+    while now_ns < end_ns:
+        if bucket.take(now_ns):
+            writes.append(now_ns)
+        else:
+            now_ns += bucket.wait_ns(now_ns) + lateness_ns()
+    return writes
+
+
+def most_in_a_second(writes: list[int], window_ns: int = SECOND_NS) -> int:
+    """The largest number of writes in any half-open window that begins with a write."""
+    most = begin = 0
+    for end, time in enumerate(writes):
+        while time - writes[begin] >= window_ns:
+            begin += 1
+        most = max(most, end - begin + 1)
+    return most
+
+
+@pytest.mark.parametrize("limit", [1, 5, 80, 250, 1_000, 5_000])
+@pytest.mark.parametrize("late_ms", [0, 1])
+def test_the_rate_is_reached_and_never_passed(limit: int, late_ms: int) -> None:
+    chance = random.Random(limit)
+    seconds = 20 if limit >= 80 else 200
+    bucket = PaceBucket(limit, START_NS)
+    writes = run(bucket, START_NS, seconds, lambda: chance.randrange(late_ms * MS + 1))
+    assert most_in_a_second(writes) <= limit
+    assert len(writes) >= 0.99 * limit * seconds - 1
+    assert len(writes) <= HEADROOM * limit * seconds + SLACK_NS * limit / SECOND_NS + 1
+
+
+def test_a_permit_always_taken_a_full_millisecond_late_costs_nothing() -> None:
+    writes = run(PaceBucket(80, START_NS), START_NS, 20, lambda: MS)
+    assert len(writes) >= 0.99 * 80 * 20 - 1
+
+
+def test_a_rate_below_one_spaces_its_writes() -> None:
+    writes = run(PaceBucket(0.5, START_NS), START_NS, 200, lambda: 0)
+    assert most_in_a_second(writes, 2 * SECOND_NS) == 1
+    assert len(writes) >= 98
+
+
+def test_stalls_of_twenty_milliseconds_every_second_cost_less_than_two_percent() -> None:
+    chance = random.Random(3)
+    bucket = PaceBucket(1_000, START_NS)
+    writes = run(bucket, START_NS, 20, lambda: 20 * MS if chance.random() < 0.001 else chance.randrange(MS))
+    assert most_in_a_second(writes) <= 1_000
+    assert len(writes) >= 0.975 * 1_000 * 20
+
+
+def test_a_stall_is_not_caught_up() -> None:
+    bucket = PaceBucket(1_000, START_NS)
+    now_ns = START_NS + 10 * SECOND_NS
+    at_once = 0
+    while bucket.take(now_ns):
+        at_once += 1
+    assert at_once == 1 + int(SLACK_NS * HEADROOM / MS)
+    assert 0 < bucket.wait_ns(now_ns) <= 2 * MS
+
+
+def test_a_new_bucket_is_empty() -> None:
+    bucket = PaceBucket(10, START_NS)
+    assert not bucket.take(START_NS)
+    assert bucket.wait_ns(START_NS) == pytest.approx(SECOND_NS / 10 / HEADROOM, rel=1e-6)
+
+
+def test_a_refused_write_changes_nothing() -> None:
+    bucket = PaceBucket(10, START_NS)
+    wait_ns = bucket.wait_ns(START_NS)
+    assert [bucket.take(START_NS + late) for late in range(0, wait_ns, wait_ns // 7)][:7] == [False] * 7
+    assert bucket.take(START_NS + wait_ns)
+
+
+def test_a_lowered_limit_counts_the_writes_of_the_second_before() -> None:
+    bucket = PaceBucket(1_000, START_NS)
+    before = run(bucket, START_NS, 3, lambda: 0)
+    bucket.set_limit(100, before[-1])
+    after = run(bucket, before[-1], 5, lambda: 0)
+    for time in after:
+        assert sum(time - SECOND_NS < write <= time for write in before + after) <= 100
+    assert after[0] - before[-1] < SECOND_NS
+    assert len(after) >= 0.98 * 100 * 4
+
+
+def test_a_raised_limit_acts_within_one_interval_of_the_new_pace() -> None:
+    bucket = PaceBucket(0.1, START_NS)
+    bucket.set_limit(1_000, START_NS)
+    assert bucket.wait_ns(START_NS) <= 2 * MS
+    assert len(run(bucket, START_NS, 2, lambda: 0)) >= 1_980
+
+
+def test_a_hold_survives_new_limits_and_rates() -> None:
+    bucket = PaceBucket(80, START_NS)
+    bucket.hold_until(START_NS + 3 * SECOND_NS)
+    bucket.set_limit(1_000, START_NS)
+    bucket.set_rate(500, START_NS)
+    assert bucket.wait_ns(START_NS) == 3 * SECOND_NS
+    assert len(run(bucket, START_NS, 3.1, lambda: 0)) <= 60
+
+
+def test_a_rate_is_cut_to_the_headroom_of_its_limit() -> None:
+    bucket = PaceBucket(80, START_NS)
+    bucket.set_rate(1_000, START_NS)
+    assert bucket.rate_per_s == 80 * HEADROOM
+    bucket.set_rate(20, START_NS)
+    assert len(run(bucket, START_NS, 10, lambda: 0)) in (199, 200, 201)
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), LIMIT_PER_S_MAX * 2])
+def test_a_limit_out_of_bounds_is_refused(limit: float) -> None:
+    with pytest.raises(ValueError, match="limit"):
+        PaceBucket(limit, START_NS)
+
+
+@pytest.mark.parametrize("rate", [0, -3])
+def test_a_rate_is_above_zero(rate: float) -> None:
+    with pytest.raises(ValueError, match="rate"):
+        PaceBucket(5, START_NS).set_rate(rate, START_NS)
+
+
+steps_ns = st.lists(
+    st.one_of(st.integers(0, 3 * MS), st.integers(0, 100 * MS), st.just(0), st.integers(0, 3 * SECOND_NS)),
+    min_size=1,
+    max_size=400,
+)
+
+
+@given(st.floats(0.2, 60), steps_ns)
+def test_no_pattern_of_calls_passes_the_limit(limit: float, steps: list[int]) -> None:
+    bucket, now_ns, writes = PaceBucket(limit, START_NS), START_NS, []
+    for step in steps:
+        now_ns += step
+        while bucket.take(now_ns):
+            writes.append(now_ns)
+    window_ns = SECOND_NS if limit >= 1 else int(SECOND_NS / limit)
+    assert most_in_a_second(writes, window_ns) <= max(1, limit)
+
+
+@given(st.lists(st.tuples(st.floats(1, 50), st.integers(0, 2 * SECOND_NS)), min_size=1, max_size=12))
+def test_no_change_of_limits_lets_a_second_pass_the_limit_at_its_last_write(
+    changes: list[tuple[float, int]],
+) -> None:
+    bucket, now_ns, writes = PaceBucket(50, START_NS), START_NS, []
+    for limit, lasting_ns in changes:
+        bucket.set_limit(limit, now_ns)
+        for _ in range(200):
+            now_ns += lasting_ns // 200
+            while bucket.take(now_ns):
+                writes.append(now_ns)
+                assert sum(now_ns - SECOND_NS < write for write in writes) <= limit
+
+
+@given(st.integers(1, 400), st.integers(0, 5 * SECOND_NS), st.integers(0, 300 * MS))
+def test_after_a_stall_at_most_the_slack_comes_at_once(limit: int, stall_ns: int, span_ns: int) -> None:
+    bucket = PaceBucket(limit, START_NS)
+    now_ns = START_NS + stall_ns
+    end_ns, writes = now_ns + span_ns, 0
+    while now_ns <= end_ns:
+        writes += bucket.take(now_ns)
+        now_ns += max(bucket.wait_ns(now_ns), 1)
+    assert writes <= 1 + (SLACK_NS + span_ns) * limit * HEADROOM / SECOND_NS
+
+
+@pytest.mark.parametrize("stall_ms", [0, 1, 2, 4, 6, 50])
+def test_what_is_available_is_what_can_be_taken_at_once(stall_ms: int) -> None:
+    bucket = PaceBucket(1_000, START_NS)
+    now_ns = START_NS + bucket.wait_ns(START_NS) + stall_ms * MS
+    available = bucket.available(now_ns)
+    assert [bucket.take(now_ns) for _ in range(available + 1)] == [True] * available + [False]
+    assert bucket.available(now_ns) == 0
+
+
+def test_the_guard_alone_holds_the_limit_also_where_it_is_raised() -> None:
+    """A slack of ten seconds takes the schedule out of the way."""
+    bucket = PaceBucket(5, START_NS, slack_ns=10 * SECOND_NS)
+    now_ns = START_NS + 10 * SECOND_NS
+    assert sum(bucket.take(now_ns) for _ in range(20)) == 5
+    bucket.set_limit(8, now_ns)
+    assert sum(bucket.take(now_ns + SECOND_NS // 2) for _ in range(20)) == 3
+    assert sum(bucket.take(now_ns + SECOND_NS) for _ in range(20)) == 0
+    assert sum(bucket.take(now_ns + SECOND_NS + 6 * MS) for _ in range(20)) == 5

@@ -1,0 +1,125 @@
+"""The rate follows what the service takes: down at once, up without a saw, lone throttles nearly free."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.core.bucket import HEADROOM, SECOND_NS
+from engine.core.governor import FLOOR_SHARE, QUOTA_SUSPENSION_S, Governor
+
+from .service_window import Simulation
+
+MS = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("believed", "true"),
+    [(1_000, 1_000), (1_000, 950), (1_000, 800), (1_000, 400), (80, 80), (80, 60), (5_000, 4_500)],
+)
+def test_the_waste_against_the_true_limit_stays_under_three_percent(believed: float, true: float) -> None:
+    seconds = Simulation(believed, lambda _: true).run(40).seconds[1:]
+    accepted, throttled = (
+        sum(second.accepted for second in seconds),
+        sum(second.throttled for second in seconds),
+    )
+    assert accepted / len(seconds) >= 0.97 * true
+    assert throttled <= 0.03 * (accepted + throttled)
+
+
+def test_a_limit_that_falls_is_followed_within_two_seconds_and_recovers_within_forty() -> None:
+    seconds = Simulation(1_000, lambda now_s: 800 if 5 <= now_s < 15 else 1_000).run(60).seconds
+    assert seconds[4].rate_per_s == pytest.approx(993)
+    assert seconds[8].rate_per_s <= 800
+    assert sum(second.throttled for second in seconds) <= 500
+    assert any(second.rate_per_s >= 985 for second in seconds[16:55])
+    assert sum(second.accepted for second in seconds[8:15]) >= 0.97 * 800 * 7
+
+
+def rate_share(governor: Governor, now_ns: int) -> float:
+    return governor.rate_per_s(now_ns) / (governor._limit_per_s * HEADROOM)
+
+
+@pytest.mark.parametrize("limit", [80, 1_000])
+def test_a_lone_throttle_costs_under_one_percent_of_the_next_ten_seconds(limit: float) -> None:
+    governor = Governor(limit, 0)
+    governor.throttled(SECOND_NS, SECOND_NS - 50 * MS)
+    shares = []
+    for step in range(100):
+        now_ns = SECOND_NS + step * 100 * MS
+        governor.decide(now_ns)
+        shares.append(rate_share(governor, now_ns))
+    assert 0.99 < sum(shares) / len(shares) < 1
+    assert min(shares) == pytest.approx(0.993, abs=0.001)
+
+
+def test_one_decision_a_window_however_many_errors() -> None:
+    governor = Governor(1_000, 0)
+    for reply in range(200):
+        governor.throttled(SECOND_NS + reply * MS, SECOND_NS)
+        governor.decide(SECOND_NS + reply * MS)
+    assert rate_share(governor, SECOND_NS + 300 * MS) == 1
+    governor.decide(2 * SECOND_NS)
+    assert governor.rate_per_s(2 * SECOND_NS) == pytest.approx((993 - 200) * HEADROOM)
+
+
+def test_throttles_of_the_old_rate_do_not_cut_twice() -> None:
+    governor = Governor(1_000, 0)
+    for reply in range(200):
+        governor.throttled(SECOND_NS + reply * MS, SECOND_NS)
+    governor.decide(2 * SECOND_NS)
+    cut = governor.rate_per_s(2 * SECOND_NS)
+    for reply in range(200):
+        governor.throttled(2 * SECOND_NS + 500 * MS, 2 * SECOND_NS + reply * MS)
+    governor.decide(4 * SECOND_NS)
+    assert governor.rate_per_s(4 * SECOND_NS) >= cut
+
+
+@pytest.mark.parametrize("limit", [1_000, 80])
+def test_five_minutes_of_throttles_at_the_floor_suspend_the_number(limit: float) -> None:
+    simulation = Simulation(limit, lambda _: 0).run(330)
+    assert simulation.suspended is not None
+    after_s, suspend = simulation.suspended
+    assert 300 <= after_s <= 305
+    assert suspend.until_ns / SECOND_NS == pytest.approx(after_s + QUOTA_SUSPENSION_S)
+    assert simulation.seconds[10].rate_per_s == pytest.approx(limit * HEADROOM * FLOOR_SHARE, rel=0.01)
+
+
+def test_a_slow_service_is_a_pace_and_no_quota() -> None:
+    simulation = Simulation(1_000, lambda _: 20).run(330)
+    assert simulation.suspended is None
+
+
+def test_the_services_own_word_holds_the_number() -> None:
+    governor = Governor(80, 0)
+    governor.throttled(SECOND_NS, 0, wait_s=7.5)
+    governor.throttled(SECOND_NS, 0, wait_s=2)
+    assert governor.hold_until_ns == SECOND_NS + 7_500 * MS
+
+
+def test_after_a_suspension_the_number_climbs_from_the_floor_within_a_minute() -> None:
+    governor = Governor(1_000, 0)
+    governor.resume(0)
+    assert governor.rate_per_s(0) == governor.floor_per_s
+    assert governor.rate_per_s(60 * SECOND_NS) == pytest.approx(993)
+
+
+def test_a_new_limit_is_believed_at_once() -> None:
+    governor = Governor(80, 0)
+    governor.set_limit(1_000, 5)
+    assert governor.rate_per_s(5) == pytest.approx(993)
+
+
+@given(
+    st.floats(0.3, 5_000),
+    st.lists(st.tuples(st.integers(0, 3 * SECOND_NS), st.integers(0, 50)), max_size=40),
+)
+def test_the_rate_stays_between_floor_and_headroom(limit: float, steps: list[tuple[int, int]]) -> None:
+    governor, now_ns = Governor(limit, 0), 0
+    for step_ns, throttles in steps:
+        now_ns += step_ns
+        for _ in range(throttles):
+            governor.throttled(now_ns, now_ns)
+        governor.decide(now_ns)
+        assert governor.floor_per_s <= governor.rate_per_s(now_ns) <= limit * HEADROOM * 1.000001

@@ -1,0 +1,90 @@
+"""What each outcome does to its recipient and its budget, followed from try to try."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
+from engine.core.retry import Budget, Defer, Doubt, Fail, Settled, Wait, decide
+
+NONE = Budget()
+
+
+def follow(outcome: Outcome, most: int) -> list[Defer | Fail]:
+    """Meet the same outcome again and again, until it fails or `most` times."""
+    spent, met = NONE, []
+    for _ in range(most):
+        decision = decide(outcome, spent)
+        assert isinstance(decision, Defer | Fail)
+        met.append(decision)
+        if isinstance(decision, Fail):
+            break
+        spent = decision.spent
+    return met
+
+
+def test_accepted_is_settled_and_unknown_in_doubt() -> None:
+    assert decide(Accepted("wamid.A"), NONE) == Settled("wamid.A")
+    assert decide(Unknown("reset"), NONE) == Doubt("reset")
+
+
+def test_a_pair_waits_five_times_and_fails_at_the_sixth() -> None:
+    met = follow(Throttled(Scope.PAIR, 131056, None, "slow"), 10)
+    assert [(step.wait, step.attempt) for step in met[:-1] if isinstance(step, Defer)] == [
+        (Wait.PAIR, attempt) for attempt in range(1, 6)
+    ]
+    assert met[-1] == Fail("131056", "slow")
+    assert len(met) == 6
+
+
+def test_a_transient_failure_is_tried_five_times() -> None:
+    met = follow(Transient(131016, "down"), 10)
+    assert len(met) == 5
+    assert met[-1] == Fail("131016", "down")
+    assert [step.attempt for step in met if isinstance(step, Defer)] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "wait"),
+    [
+        (Throttled(Scope.NUMBER, 130429, 3.0, ""), Wait.NUMBER),
+        (Throttled(Scope.NUMBER, None, None, ""), Wait.NUMBER),
+        (Throttled(Scope.ACCOUNT, 80007, None, ""), Wait.ACCOUNT),
+        (NotSent("permit expired"), Wait.NONE),
+        (Rejected(Scope.NUMBER, 131045, "131045", ""), Wait.NONE),
+        (Rejected(Scope.ACCOUNT, 190, "190", ""), Wait.NONE),
+        (Rejected(Scope.TEMPLATE, 132015, "132015", ""), Wait.NONE),
+    ],
+)
+def test_what_is_nobodys_fault_spends_nothing(outcome: Outcome, wait: Wait) -> None:
+    met = follow(outcome, 50)
+    assert len(met) == 50
+    for step in met:
+        assert isinstance(step, Defer)
+        assert (step.wait, step.spent) == (wait, NONE)
+
+
+def test_an_unreachable_service_backs_off_and_never_fails_anybody() -> None:
+    met = follow(NotSent("refused", unreachable=True), 40)
+    assert [step.attempt for step in met if isinstance(step, Defer)] == list(range(1, 41))
+
+
+def test_budgets_are_counted_apart() -> None:
+    spent = Budget(pair_throttles=4, transient_failures=3, unreachable=9)
+    fifth = decide(Throttled(Scope.PAIR, 131056, None, ""), spent)
+    fourth = decide(Transient(2, ""), spent)
+    assert isinstance(fifth, Defer)
+    assert isinstance(fourth, Defer)
+    assert fifth.spent == Budget(5, 3, 9)
+    assert fourth.spent == Budget(4, 4, 9)
+
+
+def test_a_hint_of_the_service_goes_along() -> None:
+    decision = decide(Throttled(Scope.NUMBER, 130429, 3.0, ""), NONE)
+    assert isinstance(decision, Defer)
+    assert decision.hint_s == 3
+
+
+def test_a_recipients_rejection_fails_it_and_may_suppress() -> None:
+    rejected = Rejected(Scope.RECIPIENT, 131050, "131050", "stop", suppress=True)
+    assert decide(rejected, NONE) == Fail("131050", "stop", suppress=True)

@@ -1,0 +1,205 @@
+"""Campaigns by a table written out again; recipients by every order in which facts can come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations, product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.core.states import (
+    CampaignEvent,
+    CampaignState,
+    IllegalTransition,
+    RecipientState,
+    Status,
+    Tries,
+    apply,
+    best,
+    claimed,
+    closed,
+    evidence,
+    may_claim,
+    not_accepted,
+    rank_shown,
+    state_of,
+)
+
+TABLE = {
+    "draft": {"schedule": "scheduled", "start": "running", "cancel": "cancelled", "expire": "expired"},
+    "scheduled": {"start": "running", "pause": "paused", "cancel": "cancelled", "expire": "expired"},
+    "running": {"pause": "paused", "finish": "finished", "cancel": "cancelled", "expire": "expired"},
+    "paused": {"resume": "running", "schedule": "scheduled", "cancel": "cancelled", "expire": "expired"},
+    "finished": {"reopen": "running"},
+    "cancelled": {},
+    "expired": {},
+}
+
+
+@pytest.mark.parametrize(("state", "event"), list(product(CampaignState, CampaignEvent)))
+def test_every_event_in_every_state(state: CampaignState, event: CampaignEvent) -> None:
+    expected = TABLE[state].get(event)
+    if expected is not None:
+        assert apply(state, event) == expected
+        return
+    with pytest.raises(IllegalTransition) as refused:
+        apply(state, event)
+    assert (refused.value.state, refused.value.event, refused.value.exit_code) == (state, event, 2)
+
+
+def test_ranks_are_stored_as_small_numbers() -> None:
+    assert {status.name: int(status) for status in Status} == {
+        "ACCEPTED": 1,
+        "SENT": 2,
+        "FAILED": 3,
+        "DELIVERED": 4,
+        "READ": 5,
+    }
+
+
+def test_best_of_nothing_is_nothing() -> None:
+    assert best([]) is None
+    assert best([None, Status.SENT, Status.ACCEPTED]) is Status.SENT
+
+
+def show(tries: Tries, *, owned: bool = True) -> RecipientState:
+    return state_of(tries, owned=owned)
+
+
+FIRST = claimed(Tries())
+SECOND = claimed(not_accepted(FIRST, 1))
+
+
+@pytest.mark.parametrize(
+    ("tries", "owned", "state"),
+    [
+        (Tries(), True, "pending"),
+        (FIRST, True, "pending"),
+        (FIRST, False, "unknown"),
+        (not_accepted(FIRST, 1), False, "deferred"),
+        (closed(Tries()), True, "skipped"),
+        (closed(not_accepted(FIRST, 1)), True, "skipped"),
+        (not_accepted(closed(FIRST), 1), True, "skipped"),
+        (closed(FIRST), False, "unknown"),
+        (evidence(closed(FIRST), 1, Status.ACCEPTED), False, "accepted"),
+        (evidence(FIRST, 1, Status.FAILED), True, "failed"),
+        (evidence(SECOND, 1, Status.FAILED), True, "pending"),
+        (evidence(SECOND, 1, Status.FAILED), False, "unknown"),
+        (evidence(SECOND, 1, Status.SENT), True, "sent"),
+        (evidence(evidence(SECOND, 1, Status.DELIVERED), 2, Status.FAILED), True, "delivered"),
+        (evidence(evidence(FIRST, 1, Status.FAILED), 1, Status.READ), True, "read"),
+    ],
+)
+def test_what_is_shown(tries: Tries, owned: bool, state: str) -> None:
+    assert show(tries, owned=owned) == state
+
+
+def test_late_evidence_cancels_a_deferral() -> None:
+    deferred = not_accepted(SECOND, 2)
+    assert may_claim(deferred)
+    assert not may_claim(evidence(deferred, 1, Status.ACCEPTED))
+    assert show(evidence(deferred, 1, Status.ACCEPTED)) == "accepted"
+
+
+def test_an_old_tries_refusal_says_nothing_about_the_current_one() -> None:
+    assert not_accepted(SECOND, 1) == SECOND
+
+
+def test_a_deferral_returns_when_the_earlier_try_that_cancelled_it_fails() -> None:
+    """Else the recipient would stay in doubt for ever: one try failed, the other was never accepted."""
+    resent = evidence(not_accepted(evidence(SECOND, 1, Status.SENT), 2), 1, Status.FAILED)
+    assert show(resent) == "deferred"
+    assert may_claim(resent)
+
+
+def test_a_settled_try_is_not_deferred() -> None:
+    for rank in Status:
+        settled = evidence(FIRST, 1, rank)
+        assert not_accepted(settled, 1) == settled
+        assert not may_claim(settled)
+
+
+def test_facts_about_tries_that_never_were_change_nothing() -> None:
+    assert evidence(FIRST, 2, Status.READ) == FIRST
+    assert evidence(Tries(), 0, Status.READ) == Tries()
+    assert not_accepted(Tries(), 0) == Tries()
+
+
+def test_a_second_claim_needs_a_deferral() -> None:
+    with pytest.raises(ValueError, match="no further try"):
+        claimed(FIRST)
+
+
+facts = st.lists(
+    st.one_of(
+        st.tuples(st.just("claim"), st.just(0), st.just(Status.SENT)),
+        st.tuples(st.just("not accepted"), st.integers(0, 4), st.just(Status.SENT)),
+        st.tuples(st.just("evidence"), st.integers(0, 4), st.sampled_from(Status)),
+        st.tuples(st.just("close"), st.just(0), st.just(Status.SENT)),
+    ),
+    max_size=14,
+)
+
+
+def learn(tries: Tries, fact: tuple[str, int, Status]) -> Tries:
+    kind, attempt_try, rank = fact
+    if kind == "claim":
+        return claimed(tries) if may_claim(tries) else tries
+    if kind == "not accepted":
+        return not_accepted(tries, attempt_try)
+    return evidence(tries, attempt_try, rank) if kind == "evidence" else closed(tries)
+
+
+@settings(max_examples=500)
+@given(facts)
+def test_no_history_sends_again_what_is_accepted_or_unsees_it_without_a_failure(
+    history: list[tuple[str, int, Status]],
+) -> None:
+    tries = Tries()
+    for fact in history:
+        before, tries = tries, learn(tries, fact)
+        seen, shown = rank_shown(before), rank_shown(tries)
+        if seen is not None:
+            earlier_failed = fact[0] == "evidence" and fact[2] is Status.FAILED and fact[1] < before.current
+            assert earlier_failed or (shown is not None and shown >= seen)
+            assert tries.current == before.current
+        if before.closed:
+            assert tries.current == before.current
+
+
+@given(facts)
+def test_a_fact_told_twice_is_told_once(history: list[tuple[str, int, Status]]) -> None:
+    once = twice = Tries()
+    for fact in history:
+        once = learn(once, fact)
+        twice = learn(learn(twice, fact), fact) if fact[0] != "claim" else learn(twice, fact)
+    assert once == twice
+
+
+def orders(told: list[tuple[int, Status]]) -> Iterator[Tries]:
+    for order in permutations(told):
+        tries = SECOND
+        for attempt_try, rank in order:
+            tries = evidence(tries, attempt_try, rank)
+        yield tries
+
+
+@given(st.lists(st.tuples(st.integers(1, 2), st.sampled_from(Status)), max_size=5))
+def test_the_order_of_events_does_not_matter(told: list[tuple[int, Status]]) -> None:
+    assert len(set(orders(told))) == 1
+
+
+@given(st.lists(st.tuples(st.integers(1, 2), st.sampled_from(Status)), max_size=5))
+def test_a_refusal_among_events_ends_the_same_wherever_it_comes(told: list[tuple[int, Status]]) -> None:
+    ends = set()
+    for place in range(len(told) + 1):
+        tries = SECOND
+        for attempt_try, rank in told[:place]:
+            tries = evidence(tries, attempt_try, rank)
+        tries = not_accepted(tries, 2)
+        for attempt_try, rank in told[place:]:
+            tries = evidence(tries, attempt_try, rank)
+        ends.add(tries)
+    assert len(ends) == 1

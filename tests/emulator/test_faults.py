@@ -1,0 +1,86 @@
+"""Faults: each kind, what the client sees of it, and what the ledger says."""
+
+import aiohttp
+import pytest
+
+from emulator.clock import Clock
+from emulator.config import ConfigError, FaultConfig, parse_fault
+from emulator.faults.exchange import Exchange, Stage
+from emulator.faults.table import Faults
+from tests.emulator.conftest import NUMBER, OTHER_NUMBER, Client, template
+
+
+async def accepted(client: Client) -> int:
+    return int((await client.ask("ledger/summary"))["accepted"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "in_ledger"),
+    [
+        ("lost-reply", 1),
+        ("reset-before-reading", 0),
+        ("reset-before-accepting", 0),
+        ("reset-after-accepting", 1),
+    ],
+)
+async def test_a_connection_that_breaks(client: Client, kind: str, in_ledger: int) -> None:
+    await client.control("faults", kind=kind, count=1)
+    with pytest.raises(aiohttp.ClientConnectionError):
+        await client.send(template())
+    assert await accepted(client) == in_ledger
+    assert (await client.send(template("5511987654322"))).status == 200
+    assert (await client.ask("faults"))["faults"][0]["struck"] == 1
+
+
+@pytest.mark.parametrize("taken", [True, False])
+@pytest.mark.parametrize("with_body", [True, False])
+async def test_a_server_error_with_and_without_body_and_acceptance(
+    client: Client, with_body: bool, taken: bool
+) -> None:
+    await client.control("faults", kind="server-error", status=502, body=with_body, accepted=taken)
+    answer = await client.send(template())
+    assert answer.status == 502
+    assert bool(answer.body) is with_body
+    assert await accepted(client) == taken
+
+
+async def test_latency_holds_the_reply_and_not_the_acceptance(client: Client) -> None:
+    await client.control("faults", kind="latency", median_ms=60_000, sigma=0)
+    with pytest.raises(TimeoutError):
+        await client.send(template(), timeout=aiohttp.ClientTimeout(total=0.1))
+    assert await accepted(client) == 1
+    await client.call("DELETE", "/_emulator/faults")
+    await client.control("faults", kind="latency", median_ms=5, sigma=1.0)
+    assert (await client.send(template())).status == 200
+
+
+async def test_a_fault_may_keep_to_one_number(client: Client) -> None:
+    await client.control("faults", kind="server-error", number=OTHER_NUMBER)
+    assert (await client.send(template(), number=NUMBER)).status == 200
+    assert (await client.send(template(), number=OTHER_NUMBER)).status == 503
+
+
+async def test_an_unknown_kind_is_refused(client: Client) -> None:
+    answer = await client.call("POST", "/_emulator/faults", json={"kind": "gremlin"})
+    assert (answer.status, answer.code) == (400, 100)
+
+
+def test_faults_are_reproducible_by_their_seed() -> None:
+    def strikes(seed: int) -> list[bool]:
+        faults = Faults(seed, Clock())
+        faults.add(FaultConfig("lost-reply", 0.3))
+        exchanges = [Exchange("1") for _ in range(200)]
+        for exchange in exchanges:
+            faults.meet(Stage.REPLY, exchange)
+        return [exchange.reply == b"" for exchange in exchanges]
+
+    assert strikes(1) == strikes(1) != strikes(2)
+    assert 30 < sum(strikes(1)) < 90
+
+
+def test_the_command_lines_spelling() -> None:
+    assert parse_fault("lost-reply:0.01,count=5") == FaultConfig("lost-reply", 0.01, 5, {})
+    assert parse_fault("server-error,status=500") == FaultConfig("server-error", 1.0, None, {"status": "500"})
+    for wrong in ("lost-reply:2", "lost-reply:x", "lost-reply:0.1,count=x"):
+        with pytest.raises(ConfigError):
+            parse_fault(wrong)

@@ -1,0 +1,255 @@
+"""The control plane: reset, seed, snapshot and restore, scenarios, faults of events, the clock."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.config import ConfigError
+from emulator.scenario import read_scenario
+from tests.emulator.conftest import ACCOUNT, ANA, NUMBER, OTHER_NUMBER, Client, Receiver, Start, template
+
+SCENARIO = """
+name = "a bad minute"
+seed = 7
+
+[[fault]]
+kind = "server-error"
+status = 503
+probability = 0.5
+until_s = 60
+
+[[fault]]
+kind = "throttle-storm"
+from_s = 60
+until_s = 120
+"""
+
+
+async def play(client: Client, text: str) -> Any:
+    answer = await client.call("POST", "/_emulator/scenario", data=text.encode())
+    assert answer.status == 200, answer
+    return answer.body
+
+
+async def test_a_scenario_is_the_same_each_time(client: Client) -> None:
+    async def minute() -> list[int]:
+        assert (await play(client, SCENARIO))["seed"] == 7
+        return [(await client.send(template(f"55119{place:07d}"))).status for place in range(40)]
+
+    first = await minute()
+    assert first == await minute()
+    assert set(first) == {200, 503}
+    assert (await client.ask("health"))["seed"] == 7
+
+
+async def test_a_scenario_has_its_seconds(client: Client) -> None:
+    await play(client, SCENARIO)
+    await client.control("clock", seconds=60)
+    answer = await client.send(template())
+    assert (answer.status, answer.code) == (400, 130429)
+    await client.control("clock", seconds=60)
+    assert (await client.send(template())).status == 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x", "speed = 1", "seed = 'a'", "fault = 1", "[[fault]]\ncount = 1", "[[fault]]\nkind = 'gremlin'"],
+)
+async def test_a_scenario_that_cannot_be_is_error_100(client: Client, text: str) -> None:
+    answer = await client.call("POST", "/_emulator/scenario", data=text.encode())
+    assert (answer.status, answer.code) == (400, 100)
+    if "gremlin" not in text:
+        with pytest.raises(ConfigError):
+            read_scenario(text)
+
+
+async def test_slow_bytes_come_whole_in_the_end(client: Client) -> None:
+    await client.control("faults", kind="slow-bytes", chunk_bytes=50, pause_ms=1)
+    answer = await client.send(template())
+    assert answer.status == 200
+    assert answer.wamid.startswith("wamid.")
+
+
+async def test_a_refusal_of_choice(client: Client) -> None:
+    await client.control("faults", kind="refusal", code=131048)
+    assert (await client.send(template())).code == 131048
+    assert (await client.ask("ledger/summary"))["numbers"][NUMBER]["errors"] == {"131048": 1}
+
+
+async def test_a_number_loses_quality_by_a_fault(start: Start, receiver: Receiver) -> None:
+    client = await start(callback=receiver.url)
+    await client.control("faults", kind="quality-loss", count=1)
+    assert (await client.send(template())).status == 200
+    event = (await receiver.until(lambda _: receiver.changes("phone_number_quality_update")))[0]
+    assert event["event"] == "FLAGGED"
+
+
+async def settled(client: Client) -> None:
+    while (await client.ask("events/summary"))["pending"]:
+        pass
+
+
+async def test_events_missing(start: Start, receiver: Receiver) -> None:
+    client = await start(callback=receiver.url, read_ratio=0.0)
+    await client.control("faults", kind="events-missing", count=1)
+    await client.send(template())
+    await settled(client)
+    assert len(receiver.statuses()) == 1
+
+
+async def test_events_twice(start: Start, receiver: Receiver) -> None:
+    client = await start(callback=receiver.url, read_ratio=0.0)
+    await client.control("faults", kind="events-duplicate", count=1)
+    await client.send(template())
+    await settled(client)
+    words = [status["status"] for status in receiver.statuses()]
+    assert len(words) == 3
+    assert len(set(words)) == 2
+
+
+async def test_events_late(start: Start, receiver: Receiver) -> None:
+    client = await start(callback=receiver.url, read_ratio=0.0)
+    await client.control("faults", kind="events-late", count=1, delay_s=3600)
+    await client.send(template())
+    await receiver.until(lambda _: len(receiver.statuses()) == 1)
+    assert (await client.ask("events/summary"))["scheduled"] == 1
+    await client.control("clock", seconds=3600)
+    await receiver.until(lambda _: len(receiver.statuses()) == 2)
+
+
+async def test_events_reordered(start: Start, receiver: Receiver) -> None:
+    client = await start(callback=receiver.url)
+    client.emulator.service.schedule._delay_ns = [10**9] * 4
+    await client.control("faults", kind="events-reordered")
+    for place in range(20):
+        await client.send(template(f"55119{place:07d}"))
+    await client.control("clock", seconds=3600)
+    await settled(client)
+    arrived = [(status["id"], status["timestamp"]) for status in receiver.statuses()]
+    assert len(arrived) >= 40
+    assert arrived != sorted(arrived, key=lambda each: int(each[1]))
+
+
+async def test_a_reset_takes_back_everything_and_may_set_the_seed(client: Client) -> None:
+    await client.send(template())
+    await client.control("faults", kind="throttle-storm")
+    await client.control("numbers", id=NUMBER, rate_per_s=3)
+    await client.control("accounts", id="77")
+    await client.control("reset", seed=99)
+    health = await client.ask("health")
+    assert (health["accepted"], health["seed"], health["accounts"]) == (0, 99, [ACCOUNT])
+    assert (await client.ask("faults"))["faults"] == []
+    assert (await client.ask("ledger/summary"))["numbers"][NUMBER]["rate_per_s"] == 1000
+    assert (await client.send(template())).status == 200
+
+
+async def furnish(client: Client) -> str:
+    """Something of everything that a snapshot keeps; returns the id of a message."""
+    await client.control("accounts", id="77", verified=False)
+    await client.control("numbers", id="7701", account="77", rate_per_s=5, messaging_limit_tier="TIER_250")
+    await client.control("numbers", id=OTHER_NUMBER, test_recipients=[ANA])
+    await client.control("tokens", value="theirs", accounts=["77"], expires_in_s=60)
+    await client.control("recipients", to="5511900000001", on_network=False)
+    await client.control("incoming", phone_number_id=NUMBER, type="image", **{"from": ANA})
+    await client.control("templates/winter_sale/status", status="APPROVED")
+    await client.control("faults", kind="server-error", number="7701", count=3)
+    await client.control("apps", id="7", secret="s")
+    for _ in range(45):
+        answer = await client.send(template(biz_opaque_callback_data="kept"))
+    return answer.wamid
+
+
+async def test_a_snapshot_restores_the_whole_state_in_another_emulator(start: Start, tmp_path: Path) -> None:
+    client, other = await start(), await start(seed=5)
+    wamid = await furnish(client)
+    file = str(tmp_path / "state.json")
+    await client.control("snapshot", path=file)
+    await other.control("restore", path=file)
+    before, after = await client.ask("snapshot"), await other.ask("snapshot")
+    for state in (before, after):
+        del state["now_ns"], state["unix_s"], state["next_id"]
+    assert after == before
+    ledger = (await other.ask("ledger"))["messages"]
+    assert [message["wamid"] for message in ledger][-1] == wamid
+    assert {message["tag"] for message in ledger} == {"kept"}
+    assert (await other.send(template())).code == 131056  # the burst is still to be paid for
+    assert (await other.send(template("5511900000001"))).code == 131026
+    assert (await other.send(template("5511900000002"), number=OTHER_NUMBER)).code == 131030
+    other.token = "theirs"
+    assert (await other.send(template(), number="7701")).status == 503
+    await other.control("clock", seconds=61)
+    assert (await other.send(template(), number="7701")).status == 503  # the fault, three times
+    assert (await other.send(template(), number="7701")).status == 503
+    assert (await other.send(template(), number="7701")).code == 190
+
+
+async def test_a_snapshot_that_cannot_be_read_changes_nothing(client: Client, tmp_path: Path) -> None:
+    await furnish(client)
+    good = await client.ask("snapshot")
+    for wrong in ({}, {"format": 99}, {**good, "numbers": [{}]}, {**good, "ledger": None}):
+        answer = await client.call("POST", "/_emulator/restore", json=wrong)
+        assert (answer.status, answer.code) == (400, 100)
+    assert (await client.ask("ledger/summary"))["accepted"] == 45
+    for path in (str(tmp_path / "none" / "x"), "", 5):
+        for command in ("snapshot", "restore"):
+            answer = await client.call("POST", f"/_emulator/{command}", json={"path": path})
+            assert (answer.status, answer.code) == (400, 100)
+
+
+async def test_the_clock_only_moves_ahead(client: Client) -> None:
+    before = await client.ask("health")
+    await client.control("clock", seconds=86_400)
+    after = await client.ask("health")
+    assert after["unix_s"] - before["unix_s"] >= 86_400
+    for wrong in (-1, "x", None, 1e12, True):
+        answer = await client.call("POST", "/_emulator/clock", json={"seconds": wrong})
+        assert (answer.status, answer.code) == (400, 100)
+
+
+async def test_the_overview_shows_messages_as_on_a_phone(client: Client) -> None:
+    await client.send(template(ANA, "Ana", "LH-7"))
+    await client.send(template(ANA, "Rui", "half price", name="spring_offer"))
+    seen = await client.ask("overview")
+    last, first = seen["messages"]
+    assert first["body"] == "Hi Ana, your order LH-7 is on its way."
+    assert first["footer"] == "Lantern Home Goods"
+    assert last["header"] == "Spring at Lantern"
+    assert last["buttons"] == ["Show me", "Open the shop"]
+    assert seen["numbers"][0]["accepted"] == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("numbers", {"id": "abc"}),
+        ("numbers", {"id": NUMBER, "rate_per_s": "fast"}),
+        ("numbers", {"id": NUMBER, "rate_per_s": -1}),
+        ("numbers", {"id": NUMBER, "messaging_limit_tier": "TIER_7"}),
+        ("numbers", {"id": NUMBER, "quality_rating": "BLUE"}),
+        ("numbers", {"id": "1", "account": "none"}),
+        ("tokens", {"value": ""}),
+        ("tokens", {"value": "a", "permissions": ["all"]}),
+        ("templates/order_shipped/status", {"status": "FINE"}),
+        ("templates/none/status", {"status": "PAUSED"}),
+        ("callback", {"url": "ftp://x"}),
+        ("statuses", {"on": "yes"}),
+        ("incoming", {"from": "abc"}),
+        ("incoming", {"from": ANA, "type": "smell"}),
+        ("incoming", {"from": ANA, "type": "location"}),
+        ("incoming", {"from": ANA, "type": "image", "file": "%"}),
+        ("incoming", {"from": ANA, "phone_number_id": "none"}),
+        ("recipients", {"to": "abc"}),
+        ("recipients", {"to": ANA, "on_network": "yes"}),
+        ("reads", {"id": "wamid.none"}),
+        ("faults", {"kind": "latency", "median_ms": "slow"}),
+        ("faults", {"kind": "server-error", "status": 200}),
+        ("faults", {"kind": "lost-reply", "probability": 0}),
+        ("accounts", {"id": ACCOUNT, "locked": 5}),
+        ("apps", {"id": "1"}),
+    ],
+)
+async def test_a_command_that_cannot_be_is_an_error(client: Client, path: str, content: Any) -> None:
+    answer = await client.call("POST", f"/_emulator/{path}", json=content)
+    assert answer.status in (400, 404)
+    assert answer.code in (33, 100, 132001)

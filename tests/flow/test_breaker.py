@@ -1,0 +1,56 @@
+"""The breaker, in virtual time: an accident is nothing, an outage stops claims, one message finds its end."""
+
+import pytest
+
+from engine import breaker as module
+from engine.breaker import FAILURES_IN_A_ROW, Breaker
+from engine.clock import SECOND_NS
+from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
+
+UNREACHABLE = NotSent("connection refused", unreachable=True)
+ANSWERS = (
+    Accepted("w"), Throttled(Scope.NUMBER, 130429, None, ""), Transient(131016, ""),
+    Rejected(Scope.RECIPIENT, 131026, "131026", ""),
+)  # fmt: skip
+
+
+@pytest.fixture
+def breaker(monkeypatch: pytest.MonkeyPatch) -> Breaker:
+    monkeypatch.setattr(module, "wait_s", lambda kind, opening: float(opening))
+    return Breaker()
+
+
+def fail(breaker: Breaker, times: int, now_ns: int = 0, outcome: Outcome = UNREACHABLE) -> list[bool]:
+    return [breaker.record(outcome, now_ns) for _ in range(times)]
+
+
+@pytest.mark.parametrize("failure", [UNREACHABLE, Unknown("reset")])
+def test_failures_in_a_row_open_it_once(breaker: Breaker, failure: Outcome) -> None:
+    opened = fail(breaker, FAILURES_IN_A_ROW + 3, outcome=failure)
+    assert opened == [False] * (FAILURES_IN_A_ROW - 1) + [True] + [False] * 3
+    assert breaker.is_open(0) and breaker.suspicious
+    assert breaker.reason == failure.reason  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_any_answer_of_the_service_closes_it(breaker: Breaker, answer: Outcome) -> None:
+    fail(breaker, FAILURES_IN_A_ROW - 1)
+    breaker.record(answer, 0)
+    fail(breaker, FAILURES_IN_A_ROW - 1)
+    assert not breaker.suspicious, "not in a row"
+    fail(breaker, 1)
+    breaker.record(answer, 0)
+    assert not breaker.suspicious
+
+
+def test_after_each_wait_a_failed_probe_waits_longer(breaker: Breaker) -> None:
+    fail(breaker, FAILURES_IN_A_ROW)
+    assert breaker.is_open(SECOND_NS - 1) and not breaker.is_open(SECOND_NS)
+    assert breaker.suspicious, "a single message finds out"
+    assert fail(breaker, 1, SECOND_NS) == [True]
+    assert breaker.is_open(3 * SECOND_NS - 1) and not breaker.is_open(3 * SECOND_NS)
+
+
+def test_what_we_did_not_send_ourselves_says_nothing(breaker: Breaker) -> None:
+    fail(breaker, 2 * FAILURES_IN_A_ROW, outcome=NotSent("permit expired"))
+    assert not breaker.suspicious

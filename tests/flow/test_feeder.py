@@ -1,0 +1,180 @@
+"""Feeding a number: page after page, campaign after campaign, and no range is taken and forgotten."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+
+from engine import feeder as module
+from engine.feeder import Feeder
+from engine.store.claims import ClaimRefused, raise_mark
+from engine.store.database import Pool
+from engine.store.leases import Lease, take
+from tests.flow.planted import SLOW, Planted, another_process, plant_campaign, plant_numbers
+
+
+class Board:
+    """Which campaigns may send, as the test says."""
+
+    def __init__(self) -> None:
+        self.sending: list[int] = []
+
+    def sends(self, campaign_id: int) -> bool:
+        return campaign_id in self.sending
+
+    def sending_with(self, phone_number_id: str) -> list[int]:
+        return list(self.sending)
+
+
+@pytest.fixture
+def board() -> Board:
+    return Board()
+
+
+@pytest.fixture
+async def lease(pool: Pool) -> Lease:
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 80})
+        return await take(connection, SLOW, another_process())
+
+
+@pytest.fixture
+async def feeder(pool: Pool, lease: Lease, board: Board) -> AsyncIterator[Feeder]:
+    feeder = Feeder(pool, lease, board)  # type: ignore[arg-type]
+    yield feeder
+    await feeder.close()
+
+
+async def planted(pool: Pool, board: Board, **campaign: Any) -> Planted:
+    async with pool.acquire() as connection:
+        one = await plant_campaign(connection, **campaign)
+    board.sending.append(one.campaign_id)
+    return one
+
+
+async def claim_all(pool: Pool, lease: Lease, feeder: Feeder, turns: int) -> list[int]:
+    """Claim feed after feed; the range of each turn."""
+    ranges = []
+    for _ in range(turns):
+        feed = await feeder.feed()
+        if feed is None:
+            break
+        async with pool.acquire() as connection:
+            await raise_mark(connection, lease, feed.held, feed.held.hi, [])
+        feed.page.clear()
+        ranges.append(feed.held.range_id)
+    return ranges
+
+
+async def test_every_range_is_fed_once_and_then_nothing(
+    pool: Pool, lease: Lease, feeder: Feeder, board: Board
+) -> None:
+    campaign = await planted(pool, board, recipients=23, range_size=5)
+    assert await claim_all(pool, lease, feeder, 99) == campaign.range_ids
+    assert await feeder.feed() is None
+    assert feeder.unclaimed == 0
+
+
+async def test_campaigns_take_turns(pool: Pool, lease: Lease, feeder: Feeder, board: Board) -> None:
+    campaigns = [await planted(pool, board, recipients=4, range_size=2) for _ in range(3)]
+    fed = await claim_all(pool, lease, feeder, 99)
+    assert fed == [one.range_ids[turn] for turn in (0, 1) for one in campaigns]
+
+
+async def test_a_campaign_that_may_not_send_now_keeps_its_place(
+    pool: Pool, lease: Lease, feeder: Feeder, board: Board
+) -> None:
+    first = await planted(pool, board)
+    assert (feed := await feeder.feed()) is not None
+    board.sending.clear()
+    assert await feeder.feed() is None
+    second = await planted(pool, board)
+    assert (other := await feeder.feed()) is not None
+    assert other.held.campaign_id == second.campaign_id
+    board.sending = [first.campaign_id]
+    assert await feeder.feed() is feed
+
+
+async def test_the_next_range_is_fetched_ahead_of_need(
+    pool: Pool, lease: Lease, feeder: Feeder, board: Board
+) -> None:
+    await planted(pool, board, recipients=20, range_size=10)
+    await feeder.feed()
+    feeder.look_ahead(5)
+    await feeder.close()
+    assert len(feeder.held) == 1, "there is enough in hand"
+    feeder.look_ahead(15)
+    feeder.look_ahead(15)
+    await feeder.close()
+    assert (len(feeder.held), feeder.unclaimed) == (2, 20)
+
+
+async def test_a_range_that_comes_while_another_goes_is_fed(
+    pool: Pool, lease: Lease, feeder: Feeder, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = await planted(pool, board, recipients=20, range_size=10)
+    [gone] = await claim_all(pool, lease, feeder, 1)
+    real, paging, go_on = module.page, asyncio.Event(), asyncio.Event()
+
+    async def page(*arguments: Any) -> Sequence[Any]:
+        paging.set()
+        await go_on.wait()
+        return await real(*arguments)
+
+    monkeypatch.setattr(module, "page", page)
+    feeder.look_ahead(15)
+    await asyncio.wait_for(paging.wait(), 10)
+    feeder.forget({gone})
+    go_on.set()
+    assert await claim_all(pool, lease, feeder, 9) == campaign.range_ids[1:]
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "committed"])
+@pytest.mark.parametrize("name", ["take_range", "page", "own_ranges"])
+async def test_a_range_whose_answer_is_lost_is_fed_all_the_same(
+    pool: Pool,
+    lease: Lease,
+    feeder: Feeder,
+    board: Board,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    after: bool,
+) -> None:
+    campaign = await planted(pool, board, recipients=20, range_size=10)
+    real, failures = getattr(module, name), 2
+
+    async def cut(*arguments: Any) -> Any:
+        nonlocal failures
+        failures -= 1
+        if failures < 0:
+            return await real(*arguments)
+        if after:
+            await real(*arguments)
+        raise ConnectionResetError("cut by the test")
+
+    monkeypatch.setattr(module, name, cut)
+    fed: list[int] = []
+    if name == "own_ranges":
+        with pytest.raises(ConnectionResetError):
+            await feeder.recover()
+    for _ in range(9):
+        try:
+            fed += await claim_all(pool, lease, feeder, 9)
+        except ConnectionResetError:
+            continue
+    assert sorted(fed) == campaign.range_ids
+
+
+async def test_what_is_released_is_free_and_forgotten(
+    pool: Pool, lease: Lease, feeder: Feeder, board: Board
+) -> None:
+    await planted(pool, board, recipients=10)
+    feed = await feeder.feed()
+    assert feed is not None
+    await feeder.release([feed.held])
+    assert feeder.held == {} and feeder.unclaimed == 0
+    async with pool.acquire() as connection:
+        assert await connection.fetchval("SELECT phone_number_id FROM ranges") is None
+        with pytest.raises(ClaimRefused):
+            await raise_mark(connection, lease, feed.held, 5, [])

@@ -1,0 +1,196 @@
+"""The lanes of a number: as many as rate and latency need, and an outcome for every message whatever happens."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from engine.clock import monotonic_ns, suspend_aware_ns
+from engine.core.bucket import PaceBucket
+from engine.core.outcome import Accepted, NotSent, Unknown
+from engine.pacer import Pacer, Ticker
+from engine.sender import Sender
+from tests.flow.fakes import FakeTransport, Outcomes, claimed
+from tests.flow.running import until
+
+
+@pytest.fixture
+def transport() -> FakeTransport:
+    return FakeTransport()
+
+
+@pytest.fixture
+def outcomes() -> Outcomes:
+    return Outcomes()
+
+
+@asynccontextmanager
+async def sending(
+    transport: FakeTransport, outcomes: Outcomes, rate_per_s: float = 2_000
+) -> AsyncIterator[Sender]:
+    sender = Sender("1", transport, outcomes)
+    sender.pacer = Pacer(PaceBucket(rate_per_s, monotonic_ns()), sender.add_lanes)
+    ticker = Ticker()
+    ticker.add(sender.pacer)
+    running = asyncio.create_task(ticker.run())
+    try:
+        yield sender
+    finally:
+        sender.give_back()
+        sender.abort()
+        await asyncio.wait_for(sender.idle(), 10)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_every_message_is_written_once_in_order(transport: FakeTransport, outcomes: Outcomes) -> None:
+    async with sending(transport, outcomes) as sender:
+        sender.send([claimed(seq) for seq in range(200)])
+        await sender.idle()
+    assert transport.written == list(range(200))
+    assert outcomes.by_seq == {seq: Accepted(f"wamid.{seq}") for seq in range(200)}
+    assert None not in outcomes.written_ns.values()
+
+
+async def test_lanes_grow_with_latency_and_shrink_again(transport: FakeTransport, outcomes: Outcomes) -> None:
+    async with sending(transport, outcomes, rate_per_s=400) as sender:
+        sender.send([claimed(seq) for seq in range(100)])
+        await sender.idle()
+        fast = transport.most_open
+        transport.latency_s, transport.most_open = 0.3, 0
+        sender.send([claimed(seq) for seq in range(100, 400)])
+        await sender.idle()
+        assert transport.most_open > 60, "rate times latency is 120"
+        transport.latency_s, transport.most_open = 0.0, 0
+        sender.send([claimed(seq) for seq in range(400, 600)])
+        await until(lambda: len(transport.written) >= 590)
+        assert transport.most_open <= max(20, 2 * fast)
+        await sender.idle()
+
+
+async def test_open_requests_are_bounded_when_nobody_answers(
+    transport: FakeTransport, outcomes: Outcomes
+) -> None:
+    transport.hold = asyncio.Event()
+    async with sending(transport, outcomes, rate_per_s=50) as sender:
+        later = suspend_aware_ns() + 60_000_000_000
+        sender.pacer.bucket.set_limit(50, monotonic_ns())
+        sender.send([claimed(seq, later) for seq in range(40)])
+        await until(lambda: transport.open == 40)
+        assert sender.under_way == 40 and sender.queued == 0
+        transport.hold.set()
+        await sender.idle()
+    assert len(outcomes.by_seq) == 40
+
+
+async def test_what_is_given_back_was_certainly_not_sent(
+    transport: FakeTransport, outcomes: Outcomes
+) -> None:
+    transport.hold = asyncio.Event()
+    async with sending(transport, outcomes, rate_per_s=100) as sender:
+        sender.send([claimed(seq) for seq in range(100)])
+        await until(lambda: len(transport.written) >= 10)
+        sender.give_back()
+        transport.hold.set()
+        await sender.idle()
+        assert sender.queued == sender.under_way == 0
+    assert len(outcomes.by_seq) == 100
+    sent = {seq for seq, outcome in outcomes.by_seq.items() if isinstance(outcome, Accepted)}
+    assert sent == set(transport.written)
+    others = [outcome for seq, outcome in outcomes.by_seq.items() if seq not in sent]
+    assert set(others) == {NotSent("drained")}
+
+
+async def test_an_abort_accounts_for_everybody(transport: FakeTransport, outcomes: Outcomes) -> None:
+    """Written without a reply: in doubt. In a lane before its permit: not sent."""
+    transport.hold = asyncio.Event()
+    async with sending(transport, outcomes, rate_per_s=100) as sender:
+        sender.send([claimed(seq) for seq in range(100)])
+        await until(lambda: len(transport.written) >= 10)
+        sender.give_back()
+        sender.abort()
+        await sender.idle()
+    assert len(outcomes.by_seq) == 100
+    doubts = {seq for seq, outcome in outcomes.by_seq.items() if isinstance(outcome, Unknown)}
+    assert doubts == set(transport.written)
+    assert all(isinstance(outcomes.by_seq[seq], NotSent) for seq in set(range(100)) - doubts)
+
+
+async def test_an_abort_before_a_connection_is_there_leaves_nobody_in_doubt(
+    transport: FakeTransport, outcomes: Outcomes
+) -> None:
+    transport.connecting = asyncio.Event()
+    async with sending(transport, outcomes) as sender:
+        sender.send([claimed(seq) for seq in range(10)])
+        await until(lambda: sender.approaching == 10 or sender.queued < 10)
+        sender.give_back()
+        sender.abort()
+        await sender.idle()
+    assert set(outcomes.by_seq.values()) == {NotSent("drained")}
+
+
+async def test_an_abort_in_the_moment_in_which_lanes_take_messages_accounts_for_them(
+    transport: FakeTransport, outcomes: Outcomes
+) -> None:
+    """New lanes that have not run yet, and lanes that served before."""
+    async with sending(transport, outcomes) as sender:
+        for begin in (0, 100):
+            sender.send([claimed(seq) for seq in range(begin, begin + 20)])
+            sender.add_lanes(5)
+            sender.give_back()
+            sender.abort()
+            await asyncio.wait_for(sender.idle(), 10)
+            assert len(outcomes.by_seq) == begin // 100 * 40 + 20
+            sender.send([claimed(seq) for seq in range(begin + 50, begin + 70)])
+            await asyncio.wait_for(sender.idle(), 10)
+    assert len(outcomes.by_seq) == 80
+    assert sender.queued == sender.under_way == 0
+
+
+async def test_a_claim_that_grew_old_in_the_queue_is_not_written(
+    transport: FakeTransport, outcomes: Outcomes
+) -> None:
+    async with sending(transport, outcomes) as sender:
+        sender.send([claimed(1, suspend_aware_ns() - 1), claimed(2)])
+        await sender.idle()
+    assert transport.written == [2]
+    assert outcomes.by_seq == {1: NotSent("permit expired"), 2: Accepted("wamid.2")}
+
+
+async def test_a_transport_that_raises_loses_nobody(transport: FakeTransport, outcomes: Outcomes) -> None:
+    def explode(seq: int) -> Accepted:
+        if seq % 3 == 0:
+            raise RuntimeError("a bug")
+        return Accepted(f"wamid.{seq}")
+
+    transport.reply = explode
+    async with sending(transport, outcomes) as sender:
+        sender.send([claimed(seq) for seq in range(30)])
+        await sender.idle()
+    assert len(outcomes.by_seq) == 30
+    doubts = {seq for seq, outcome in outcomes.by_seq.items() if isinstance(outcome, Unknown)}
+    assert doubts == set(range(0, 30, 3)), "it may have been accepted: never sent again by itself"
+
+
+async def test_a_transport_that_raises_before_it_writes_leaves_nobody_in_doubt(outcomes: Outcomes) -> None:
+    class Broken(FakeTransport):
+        async def send(self, phone_number_id: str, payload: bytes, gate: object) -> Accepted:  # type: ignore[override]
+            raise RuntimeError("a bug")
+
+    async with sending(Broken(), outcomes) as sender:
+        sender.send([claimed(seq) for seq in range(5)])
+        await sender.idle()
+        assert sender.queued == sender.under_way == 0
+    assert all(isinstance(outcome, NotSent) for outcome in outcomes.by_seq.values())
+
+
+async def test_it_tells_when_it_runs_low(transport: FakeTransport, outcomes: Outcomes) -> None:
+    async with sending(transport, outcomes, rate_per_s=500) as sender:
+        sender.low_below = 10
+        sender.send([claimed(seq) for seq in range(40)])
+        sender.low.clear()
+        await asyncio.wait_for(sender.low.wait(), 10)
+        assert sender.queued < 10
+        assert len(transport.written) > 25
+        await sender.idle()

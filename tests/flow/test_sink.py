@@ -1,0 +1,206 @@
+"""Storing what became of tries: bounded, patient, nothing lost, nothing doubled, and one bad fact stands alone."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from engine import sink as module
+from engine.core.outcome import Accepted, Scope, Throttled
+from engine.sink import BATCH_MAX, HIGH_MARK, Sink
+from engine.store.database import Pool, connect
+from engine.store.facts import Fact, FactKind
+from tests.flow.planted import SLOW, Planted, assert_tallies_hold, counts, plant_campaign, plant_numbers
+from tests.flow.running import until
+
+
+def fact(campaign: Planted, place: int, kind: FactKind = FactKind.ACCEPTED, **others: Any) -> Fact:
+    """Of recipient `place` (from 0) of a campaign of one range."""
+    told: dict[str, Any] = {"wamid": f"w{place}", "attempted_at": datetime.now(UTC), **others}
+    return Fact(campaign.campaign_id, campaign.range_ids[0], place + 1, 1, 1, SLOW, kind, **told)
+
+
+@asynccontextmanager
+async def storing(pool: Pool) -> AsyncIterator[Sink]:
+    sink = Sink(pool)
+    running = asyncio.create_task(sink.run())
+    try:
+        yield sink
+    finally:
+        while not running.done():
+            running.cancel()
+            await asyncio.wait([running], timeout=0.5)
+
+
+async def planted(pool: Pool, recipients: int = 50) -> Planted:
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 80})
+        campaign = await plant_campaign(connection, recipients=recipients, range_size=5_000)
+        await connection.execute("UPDATE ranges SET mark = hi, phone_number_id = $1, epoch = 1", SLOW)
+        return campaign
+
+
+async def flush(sink: Sink) -> None:
+    await asyncio.wait_for(sink.flushed(), 30)
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """While it is set, every batch meets a database that is gone."""
+    real, cut = module.record, asyncio.Event()
+
+    async def record(*arguments: Any) -> None:
+        if cut.is_set():
+            raise ConnectionResetError("cut by the test")
+        await real(*arguments)
+
+    monkeypatch.setattr(module, "record", record)
+    return cut
+
+
+async def test_what_is_put_is_stored_in_batches_and_flushed_tells_when(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, sizes = module.record, []
+
+    async def record(connection: Any, facts: list[Fact], attempts: Any) -> None:
+        sizes.append(len(facts))
+        await real(connection, facts, attempts)
+
+    monkeypatch.setattr(module, "record", record)
+    campaign = await planted(pool, 2_500)
+    async with storing(pool) as sink:
+        for place in range(2_500):
+            sink.put(fact(campaign, place))
+        assert sink.pending == 2_500
+        await flush(sink)
+        assert sink.pending == 0 and not sink.full
+    assert sum(sizes) == 2_500 and max(sizes) == BATCH_MAX and len(sizes) < 10
+    async with pool.acquire() as connection:
+        assert await counts(connection, campaign.campaign_id) == {"accepted": 2_500}
+
+
+async def test_above_the_high_mark_nobody_may_claim(pool: Pool) -> None:
+    campaign = await planted(pool, HIGH_MARK)
+    sink = Sink(pool)
+    for place in range(HIGH_MARK - 1):
+        sink.put(fact(campaign, place))
+    assert not sink.full
+    sink.put(fact(campaign, HIGH_MARK - 1))
+    assert sink.full
+    running = asyncio.create_task(sink.run())
+    await flush(sink)
+    assert not sink.full
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_cut_database_stops_claims_until_everything_is_stored(pool: Pool, cut: asyncio.Event) -> None:
+    campaign = await planted(pool)
+    async with storing(pool) as sink:
+        sink.put(fact(campaign, 0))
+        await flush(sink)
+        cut.set()
+        for place in range(1, 25):
+            sink.put(fact(campaign, place))
+        await until(lambda: not sink.healthy)
+        assert sink.full and sink.pending == 24
+        for place in range(25, 50):
+            sink.put(fact(campaign, place))
+        cut.clear()
+        await flush(sink)
+        assert sink.healthy and not sink.full
+    async with pool.acquire() as connection:
+        assert await counts(connection, campaign.campaign_id) == {"accepted": 50}
+        await assert_tallies_hold(connection)
+
+
+async def test_relief_comes_with_the_database_not_before(pool: Pool, cut: asyncio.Event) -> None:
+    """Else whoever waits for room would spin for as long as the database is away."""
+    campaign = await planted(pool)
+    async with storing(pool) as sink:
+        sink.put(fact(campaign, 0))
+        await flush(sink)
+        cut.set()
+        sink.put(fact(campaign, 1))
+        await until(lambda: not sink.healthy)
+        waiting = asyncio.create_task(sink.relief(60))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        cut.clear()
+        await asyncio.wait_for(waiting, 30)
+        assert not sink.full
+
+
+async def test_connections_cut_by_the_server_lose_and_double_nothing(pool: Pool, database_url: str) -> None:
+    campaign = await planted(pool, 3_000)
+    elsewhere = await connect(database_url)
+    async with storing(pool) as sink:
+        for begin in range(0, 3_000, 300):
+            for place in range(begin, begin + 300):
+                sink.put(fact(campaign, place))
+            await elsewhere.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        await flush(sink)
+    assert await counts(elsewhere, campaign.campaign_id) == {"accepted": 3_000}
+    await assert_tallies_hold(elsewhere)
+    await elsewhere.close()
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"wamid": "w\x00"},
+        {"code": 2**40},
+        {"wamid": "\ud800"},
+    ],
+    ids=["a NUL", "a code beyond int4", "half a character"],
+)
+async def test_a_fact_that_the_database_refuses_stands_alone_as_a_doubt(
+    pool: Pool, bad: dict[str, Any]
+) -> None:
+    campaign = await planted(pool)
+    async with storing(pool) as sink:
+        for place in range(50):
+            sink.put(fact(campaign, place, **(bad if place == 17 else {})))
+        await flush(sink)
+        assert sink.healthy
+    async with pool.acquire() as connection:
+        assert await counts(connection, campaign.campaign_id) == {"accepted": 49, "unknown": 1}
+        assert await connection.fetchval("SELECT seq FROM open_tries WHERE state = 'unknown'") == 18
+        await assert_tallies_hold(connection)
+
+
+async def test_what_a_number_did_is_counted_also_beside_a_bad_fact(pool: Pool) -> None:
+    campaign = await planted(pool)
+    async with storing(pool) as sink:
+        outcomes = [Accepted("w0"), Accepted("w\x00"), Throttled(Scope.NUMBER, 130429, None, "")]
+        for place, outcome in enumerate(outcomes):
+            kind = FactKind.ACCEPTED if isinstance(outcome, Accepted) else FactKind.DEFERRED
+            one = fact(campaign, place, kind, wamid=getattr(outcome, "wamid", None), reason="x")
+            sink.put(one)
+            sink.count(one, outcome, 80.0, 1_000_000_000 * (place + 1) // 2)
+        await flush(sink)
+    async with pool.acquire() as connection:
+        row = await connection.fetchrow(
+            "SELECT attempts, accepted, throttled, active_s, limit_per_s FROM campaign_numbers"
+        )
+    assert row is not None and tuple(row) == (3, 2, 1, 1.0, 80.0)
+
+
+async def test_a_pause_between_attempts_is_not_time_spent_sending(pool: Pool) -> None:
+    campaign = await planted(pool)
+    async with storing(pool) as sink:
+        for place, at_s in enumerate((10, 11, 500)):
+            one = fact(campaign, place)
+            sink.put(one)
+            sink.count(one, Accepted("w"), 80.0, at_s * 1_000_000_000)
+        await flush(sink)
+    async with pool.acquire() as connection:
+        assert await connection.fetchval("SELECT active_s FROM campaign_numbers") == 2.0

@@ -1,0 +1,1 @@
+"""The protocol of claiming, sending and recording as a small state machine, over all interleavings."""

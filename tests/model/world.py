@@ -1,0 +1,137 @@
+"""The states of the protocol model: the store's rows, the owners, the service's ledger, and the protections.
+
+What the facts do to a recipient is the product's own table (`engine.core.states.Tries`). Time is counted in
+permits: a tick passes one permit, so a claim made before a tick is worthless after it.
+"""
+
+from dataclasses import dataclass, field, fields, replace
+
+from engine.core.states import RecipientState, Tries, state_of
+
+REACHED = frozenset(
+    (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVERED, RecipientState.READ)
+)
+PERMIT_TICKS = 1
+LEASE_TICKS = 1
+# Claimed and not recorded, per owner: above it nothing is claimed.
+DOUBT_MAX = 1
+# Of a number taken without proof, until its ranges are stamped: the wait begins only then.
+UNSTAMPED = 99
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The protections. All of them hold; a mutant has one taken out."""
+
+    mark_before_write: bool = True
+    epoch_compared: bool = True
+    retries_claimed: bool = True
+    permit_checked: bool = True
+    wait_from_stamp: bool = True
+    wait_outlives_owner: bool = True
+    wait_kept_until_stamped: bool = True
+    lease_respected: bool = True
+    counted_by_difference: bool = True
+    stops_when_not_stored: bool = True
+    release_proven: bool = True
+    late_deferral_reopens: bool = True
+
+
+RULES = Rules()
+MUTANTS = tuple(replace(RULES, **{one.name: False}) for one in fields(Rules))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where the exploration ends, and what may happen in it."""
+
+    recipients: int = 2
+    epochs: int = 3
+    tries: int = 2
+    cancel: bool = False
+    resend: bool = False  # of a doubt, as soon as it is one: the declared policy that may send twice
+    lost_answers: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """A claimed try in an owner's memory that is not written yet."""
+
+    seq: int
+    attempt_try: int
+    ticks: int = PERMIT_TICKS
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What an owner knows of a try and has not stored: kind "accepted", "refused" or "unknown"."""
+
+    seq: int
+    attempt_try: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """One start of a process. `replies` are requests that the service has decided and that it waits for.
+
+    `whole_wait` is what the former owner's end asks for; `wait_ticks` what is left of it.
+    """
+
+    epoch: int
+    whole_wait: int
+    wait_ticks: int
+    stamped: bool = False
+    stopping: bool = False
+    known_mark: int = 0
+    permits: frozenset[Permit] = frozenset()
+    replies: frozenset[Fact] = frozenset()
+    facts: frozenset[Fact] = frozenset()
+
+    @property
+    def under_way(self) -> int:
+        return len(self.permits) + len(self.replies) + len(self.facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """The store's row. `doubted`: its owner's epoch is gone, or its reply was lost."""
+
+    tries: Tries = field(default_factory=Tries)
+    doubted: bool = False
+    resent: bool = False
+
+    @property
+    def state(self) -> RecipientState:
+        return state_of(self.tries, owned=not self.doubted)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything: the number's row, the range's row, recipients, counts, owners, and the service's ledger."""
+
+    recipients: tuple[Recipient, ...]
+    owners: frozenset[Owner] = frozenset()
+    epoch: int = 0
+    lease_ticks: int = 0
+    quiet_ticks: int = 0
+    released: bool = True
+    holder_dead: bool = False
+    mark: int = 0
+    range_epoch: int = 0
+    range_held: bool = False
+    range_done: bool = False
+    range_closed: bool = False
+    counted_accepted: int = 0
+    ledger: tuple[tuple[int, int], ...] = ()  # (seq, try) of every accepted message, sorted
+    newest_epoch: int = 0
+    epoch_fell: bool = False
+    doubted_at_once: int = 0  # the most recipients that one takeover left in doubt
+
+
+Step = tuple[str, World]
+
+
+def start(limits: Limits) -> World:
+    """Planned, and nobody has begun."""
+    return World(tuple(Recipient() for _ in range(limits.recipients)))

@@ -1,0 +1,293 @@
+"""Taking, paging, marking, retrying, letting go: what one owner may claim, and that a stale one may nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from engine.process import this_process
+from engine.store.claims import (
+    Candidate,
+    ClaimRefused,
+    HeldRange,
+    adopt_ranges,
+    claim_retries,
+    due_retries,
+    let_go_ranges,
+    page,
+    postpone_retries,
+    raise_mark,
+    read_mark,
+    release_ranges,
+    take_range,
+)
+from engine.store.database import Connection, Pool, connect
+from engine.store.facts import Fact, FactKind, record
+from engine.store.leases import Lease, take
+from tests.flow.planted import (
+    FAST,
+    SLOW,
+    Planted,
+    another_process,
+    assert_tallies_hold,
+    counts,
+    plant_campaign,
+    plant_numbers,
+)
+
+
+@pytest.fixture
+async def connection(pool: Pool) -> AsyncIterator[Connection]:
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 80, FAST: 1000})
+        yield connection
+
+
+@pytest.fixture
+async def other(database_url: str) -> AsyncIterator[Connection]:
+    connection = await connect(database_url)
+    yield connection
+    await connection.close()
+
+
+async def owned(connection: Connection, **campaign: object) -> tuple[Planted, Lease, HeldRange]:
+    """A planted campaign, a number of a process that is dead by now, and the range that it took."""
+    planted = await plant_campaign(connection, **campaign)  # type: ignore[arg-type]
+    lease = await take(connection, SLOW, another_process())
+    held = await take_range(connection, lease, planted.campaign_id)
+    assert held is not None
+    return planted, lease, held
+
+
+def fact(
+    held: HeldRange, seq: int, kind: FactKind, attempt_try: int = 1, epoch: int = 1, wait_s: float = 0
+) -> Fact:
+    wamid = f"wamid.{seq}.{attempt_try}" if kind is FactKind.ACCEPTED else None
+    return Fact(
+        held.campaign_id, held.range_id, seq, attempt_try, epoch, SLOW, kind, wamid, reason="test", wait_s=wait_s
+    )  # fmt: skip
+
+
+async def holders(connection: Connection) -> dict[int, str | None]:
+    rows = await connection.fetch("SELECT range_id, phone_number_id FROM ranges")
+    return {row["range_id"]: row["phone_number_id"] for row in rows}
+
+
+async def test_ranges_are_taken_in_order_and_a_lost_number_takes_none(connection: Connection) -> None:
+    planted = await plant_campaign(connection, recipients=25, range_size=10)
+    lease = await take(connection, SLOW, another_process())
+    first = await take_range(connection, lease, planted.campaign_id)
+    second = await take_range(connection, lease, planted.campaign_id)
+    assert [first and first.range_id, second and second.range_id] == planted.range_ids[:2]
+    successor = await take(connection, SLOW, this_process())
+    assert await take_range(connection, lease, planted.campaign_id) is None
+    last = await take_range(connection, successor, planted.campaign_id)
+    assert last is not None and last.hi == 5
+    assert await take_range(connection, successor, planted.campaign_id) is None
+
+
+async def test_many_owners_at_once_never_take_one_range_twice(pool: Pool, connection: Connection) -> None:
+    planted = await plant_campaign(connection, recipients=40, range_size=2)
+    leases = [await take(connection, number, this_process()) for number in (SLOW, FAST)]
+
+    async def take_all(lease: Lease) -> list[int]:
+        taken = []
+        async with pool.acquire() as own:
+            while (held := await take_range(own, lease, planted.campaign_id)) is not None:
+                taken.append(held.range_id)
+        return taken
+
+    hauls = await asyncio.gather(*(take_all(lease) for lease in leases * 3))
+    taken = [range_id for haul in hauls for range_id in haul]
+    assert sorted(taken) == planted.range_ids
+
+
+async def test_a_page_holds_who_is_above_the_mark_and_not_skipped_by_the_plan(connection: Connection) -> None:
+    planted, lease, held = await owned(connection, recipients=10, skipped=[4, 6])
+    await raise_mark(connection, lease, held, 3, [])
+    found = await page(connection, held)
+    assert [one.seq for one in found] == [4, 6, 8, 9, 10]
+    assert [one.phone for one in found][:2] == [planted.phones[3], planted.phones[5]]
+    assert found[0].variables == ["Ana 4", "LH-4"]
+
+
+async def test_a_raise_from_another_mark_or_beyond_the_range_is_refused(connection: Connection) -> None:
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 4, [])
+    stale = HeldRange(held.range_id, held.campaign_id, held.hi, 0, "open")
+    for wrong, mark in ((stale, 6), (held, 11)):
+        with pytest.raises(ClaimRefused):
+            await raise_mark(connection, lease, wrong, mark, [fact(held, 5, FactKind.SKIPPED, 0)])
+    assert await read_mark(connection, lease, held) == held.mark == 4
+    assert await connection.fetchval("SELECT count(*) FROM outcomes") == 0, "refused with all it decided"
+
+
+async def test_what_the_guard_decides_is_stored_with_the_raise(connection: Connection) -> None:
+    planted, lease, held = await owned(connection)
+    decided = [fact(held, 2, FactKind.SKIPPED, 0), fact(held, 3, FactKind.DEFERRED, 0)]
+    await raise_mark(connection, lease, held, 5, decided)
+    assert await counts(connection, planted.campaign_id) == {"pending": 8, "skipped": 1, "deferred": 1}
+    await assert_tallies_hold(connection)
+    assert [(one.seq, one.attempt_try) for one in await due_retries(connection, [held], 9)] == [(3, 0)]
+
+
+async def test_after_a_takeover_every_claim_of_the_stale_owner_is_refused(
+    connection: Connection, other: Connection
+) -> None:
+    planted, lease, held = await owned(connection, recipients=20, range_size=10)
+    await raise_mark(other, lease, held, 2, [])
+    await record(other, [fact(held, 1, FactKind.DEFERRED), fact(held, 2, FactKind.ACCEPTED)])
+    due = await due_retries(other, [held], 10)
+    successor = await take(connection, SLOW, this_process())
+    await adopt_ranges(connection, successor)
+    with pytest.raises(ClaimRefused):
+        await raise_mark(other, lease, held, 3, [])
+    with pytest.raises(ClaimRefused):
+        await read_mark(other, lease, held)
+    assert await claim_retries(other, lease, due, []) == {}
+    assert await take_range(other, lease, planted.campaign_id) is None
+    assert await let_go_ranges(other, lease, [held], 10) == {held.range_id}, "it is told that it lost it"
+    await release_ranges(other, lease, [held])
+    assert (await holders(connection))[held.range_id] == SLOW
+    assert await claim_retries(connection, successor, due, []) == {(held.range_id, 1): 2}
+
+
+async def test_a_takeover_names_each_doubt_once_and_leaves_what_is_known(connection: Connection) -> None:
+    planted, lease, held = await owned(connection, recipients=12, skipped=[1])
+    await raise_mark(connection, lease, held, 8, [fact(held, 1, FactKind.SKIPPED, 0)])
+    known = [
+        fact(held, 3, FactKind.ACCEPTED),
+        fact(held, 4, FactKind.FAILED),
+        fact(held, 5, FactKind.DEFERRED),
+    ]
+    await record(connection, known)
+    for _ in range(2):
+        successor = await take(connection, SLOW, another_process())
+        [adopted] = await adopt_ranges(connection, successor)
+        assert (adopted.mark, adopted.hi) == (8, 12)
+        assert await counts(connection, planted.campaign_id) == {
+            "skipped": 2, "accepted": 1, "failed": 1, "deferred": 1, "unknown": 3, "pending": 4,
+        }  # fmt: skip
+        await assert_tallies_hold(connection)
+    assert await adopt_ranges(connection, successor) == [], "what is stamped is no longer a former owner's"
+    rows = await connection.fetch(
+        "SELECT seq, try, state FROM open_tries WHERE state = 'unknown' ORDER BY seq"
+    )
+    assert [tuple(row) for row in rows] == [(seq, 1, "unknown") for seq in (6, 7, 8)]
+
+
+async def test_a_retry_under_way_becomes_a_doubt_unless_the_recipient_was_reached(
+    connection: Connection,
+) -> None:
+    planted, lease, held = await owned(connection, recipients=3)
+    await raise_mark(connection, lease, held, 3, [])
+    await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2, 3)])
+    due = await due_retries(connection, [held], 10)
+    granted = await claim_retries(connection, lease, [one for one in due if one.seq != 3], [])
+    assert sorted(granted.values()) == [2, 2]
+    assert await counts(connection, planted.campaign_id) == {"pending": 2, "deferred": 1}
+    await record(
+        connection, [fact(held, 1, FactKind.ACCEPTED)]
+    )  # an event: the first try got through after all
+    await adopt_ranges(connection, await take(connection, SLOW, this_process()))
+    assert await counts(connection, planted.campaign_id) == {"accepted": 1, "unknown": 1, "deferred": 1}
+    await assert_tallies_hold(connection)
+
+
+async def test_a_retry_is_due_in_its_time_the_longest_waiting_first(connection: Connection) -> None:
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 10, [])
+    await record(connection, [fact(held, 5, FactKind.DEFERRED)])
+    later = [fact(held, 2, FactKind.DEFERRED), fact(held, 3, FactKind.DEFERRED, wait_s=60)]
+    await record(connection, later)
+    due = await due_retries(connection, [held], 10)
+    assert [one.seq for one in due] == [5, 2]
+    assert [one.seq for one in await due_retries(connection, [held], 1)] == [5]
+    await postpone_retries(connection, [(due[0], 60.0, "pair rate")])
+    assert [one.seq for one in await due_retries(connection, [held], 10)] == [2]
+    await assert_tallies_hold(connection)
+
+
+async def test_a_retry_that_the_guard_refuses_is_stored_with_the_claim_of_the_others(
+    connection: Connection,
+) -> None:
+    planted, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 10, [])
+    await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2)])
+    due: list[Candidate] = await due_retries(connection, [held], 10)
+    granted = await claim_retries(connection, lease, due[:1], [fact(held, due[1].seq, FactKind.SKIPPED)])
+    assert granted == {(held.range_id, due[0].seq): 2}
+    assert granted == {(held.range_id, due[0].seq): 2}
+    assert await counts(connection, planted.campaign_id) == {"pending": 9, "skipped": 1}
+    await assert_tallies_hold(connection)
+
+
+async def test_only_a_range_with_nothing_left_is_finished(connection: Connection) -> None:
+    _, lease, held = await owned(connection, recipients=2)
+    await raise_mark(connection, lease, held, 2, [])
+    await record(connection, [fact(held, 1, FactKind.ACCEPTED)])
+    assert await let_go_ranges(connection, lease, [held], 10) == set(), "one is under way"
+    await record(connection, [fact(held, 2, FactKind.UNKNOWN)])
+    assert await let_go_ranges(connection, lease, [held], 10) == {held.range_id}
+    row = await connection.fetchrow("SELECT state, phone_number_id FROM ranges")
+    assert row is not None and tuple(row) == ("done", None)
+
+
+async def test_a_range_is_parked_until_its_first_deferred_is_due(connection: Connection) -> None:
+    planted, lease, held = await owned(connection, recipients=3)
+    await raise_mark(connection, lease, held, 3, [])
+    await record(connection, [fact(held, 1, FactKind.ACCEPTED), fact(held, 2, FactKind.DEFERRED, wait_s=60)])
+    assert await let_go_ranges(connection, lease, [held], 10) == set(), "one is under way"
+    await record(connection, [fact(held, 3, FactKind.DEFERRED, wait_s=5)])
+    assert await let_go_ranges(connection, lease, [held], 10) == set(), "one is due soon"
+    assert await let_go_ranges(connection, lease, [held], 1) == {held.range_id}
+    assert await take_range(connection, lease, planted.campaign_id) is None, "nothing to do in it yet"
+    waits_s = await connection.fetchval("SELECT extract(epoch FROM due_at - now())::float8 FROM ranges")
+    assert 0 < waits_s <= 5
+    await connection.execute("UPDATE ranges SET due_at = now()")
+    again = await take_range(connection, lease, planted.campaign_id)
+    assert again is not None and again.mark == 3
+
+
+async def test_a_range_given_back_is_free_at_once_or_when_its_deferred_are_due(
+    connection: Connection,
+) -> None:
+    planted, lease, first = await owned(connection, recipients=4, range_size=2)
+    second = await take_range(connection, lease, planted.campaign_id)
+    assert second is not None
+    for held, mark in ((first, 1), (second, 2)):
+        await raise_mark(connection, lease, held, mark, [])
+    deferred = [fact(second, 1, FactKind.DEFERRED, wait_s=60), fact(second, 2, FactKind.DEFERRED, wait_s=90)]
+    await record(connection, [fact(first, 1, FactKind.DEFERRED, wait_s=60), *deferred])
+    await release_ranges(connection, lease, [first, second])
+    assert set((await holders(connection)).values()) == {None}
+    waits_s = await connection.fetchval(
+        "SELECT extract(epoch FROM due_at - now())::float8 FROM ranges WHERE range_id = $1", second.range_id
+    )
+    assert 50 < waits_s <= 60
+    fast = await take(connection, FAST, this_process())
+    taken = await take_range(connection, fast, planted.campaign_id)
+    assert taken is not None and (taken.range_id, taken.mark) == (first.range_id, 1)
+    assert await take_range(connection, fast, planted.campaign_id) is None
+
+
+async def test_a_raise_and_a_takeover_that_interleave_leave_one_owner(
+    connection: Connection, other: Connection, pool: Pool
+) -> None:
+    """Whichever commits first: what was marked is either sent by the old owner or doubted by the new one."""
+    planted, lease, held = await owned(connection, recipients=200)
+    for turn in range(15):
+        successor = await take(connection, SLOW, another_process())
+        raised, adopted = await asyncio.gather(
+            raise_mark(other, lease, held, held.mark + 1, []),
+            adopt_ranges(connection, successor),
+            return_exceptions=True,
+        )
+        assert raised is None or isinstance(raised, ClaimRefused), turn
+        assert isinstance(adopted, list)
+        doubts = (await counts(connection, planted.campaign_id))["unknown"]
+        assert doubts == adopted[0].mark, "everything marked before the stamp is doubted, nothing after it"
+        with pytest.raises(ClaimRefused):
+            await raise_mark(other, lease, adopted[0], adopted[0].mark + 1, [])
+        lease, held = successor, adopted[0]
+    await assert_tallies_hold(connection)

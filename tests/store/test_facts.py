@@ -1,0 +1,224 @@
+"""Recording what became of tries: twice the same, in any order, with odd texts, and the tallies follow exactly."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from itertools import permutations
+
+import pytest
+
+from engine.core.retry import Budget
+from engine.store.claims import HeldRange, claim_retries, due_retries, raise_mark, take_range
+from engine.store.closing import close_ranges
+from engine.store.database import Connection, Pool
+from engine.store.facts import REASON_CHARACTERS_MAX, Attempts, Fact, FactKind, record
+from engine.store.leases import Lease, take
+from tests.flow.planted import (
+    SLOW,
+    another_process,
+    assert_tallies_hold,
+    counts,
+    plant_campaign,
+    plant_numbers,
+)
+
+NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
+
+
+class Sending:
+    """Ten recipients of one range, the first eight of them claimed."""
+
+    def __init__(self, connection: Connection, lease: Lease, held: HeldRange) -> None:
+        self.connection = connection
+        self.lease = lease
+        self.held = held
+
+    def fact(self, seq: int, kind: FactKind, attempt_try: int = 1, **others: object) -> Fact:
+        told = {"reason": None if kind is FactKind.ACCEPTED else kind.value, **others}
+        if kind is FactKind.ACCEPTED:
+            told.setdefault("wamid", f"wamid.{seq}.{attempt_try}")
+        return Fact(
+            self.held.campaign_id, self.held.range_id, seq, attempt_try, self.lease.epoch, SLOW, kind, **told
+        )  # type: ignore[arg-type]  # fmt: skip
+
+    async def record(self, *facts: Fact) -> None:
+        await record(self.connection, facts)
+        await assert_tallies_hold(self.connection)
+
+    async def retry(self, seq: int) -> None:
+        """The next try of a deferred recipient is claimed."""
+        due = await due_retries(self.connection, [self.held], 100)
+        await claim_retries(self.connection, self.lease, [one for one in due if one.seq == seq], [])
+
+    async def state(self, seq: int) -> str:
+        found: str = await self.connection.fetchval("SELECT state FROM recipient_states WHERE seq = $1", seq)
+        return found
+
+    async def open_tries(self) -> list[tuple[object, ...]]:
+        rows = await self.connection.fetch("SELECT seq, try, state FROM open_tries ORDER BY seq")
+        return [tuple(row) for row in rows]
+
+
+@pytest.fixture
+async def sending(pool: Pool) -> AsyncIterator[Sending]:
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 80})
+        planted = await plant_campaign(connection)
+        lease = await take(connection, SLOW, another_process())
+        held = await take_range(connection, lease, planted.campaign_id)
+        assert held is not None
+        await raise_mark(connection, lease, held, 8, [])
+        yield Sending(connection, lease, held)
+
+
+def one_of_each(sending: Sending) -> Sequence[Fact]:
+    return [sending.fact(seq, kind) for seq, kind in enumerate(FactKind, 1)]
+
+
+async def test_a_batch_is_counted_by_what_became_of_each(sending: Sending) -> None:
+    await sending.record(*one_of_each(sending))
+    assert await counts(sending.connection, sending.held.campaign_id) == {
+        "accepted": 1, "failed": 1, "skipped": 1, "deferred": 1, "unknown": 1, "pending": 5,
+    }  # fmt: skip
+
+
+async def test_a_whole_batch_again_changes_nothing(sending: Sending) -> None:
+    await sending.record(*one_of_each(sending))
+    before = await sending.connection.fetch("SELECT * FROM outcomes ORDER BY seq")
+    open_before = await sending.open_tries()
+    counted = await counts(sending.connection, sending.held.campaign_id)
+    await sending.record(*one_of_each(sending))
+    await sending.record(*reversed(one_of_each(sending)))
+    assert await sending.connection.fetch("SELECT * FROM outcomes ORDER BY seq") == before
+    assert await sending.open_tries() == open_before
+    assert await counts(sending.connection, sending.held.campaign_id) == counted
+
+
+@pytest.mark.parametrize("kind", list(FactKind))
+async def test_the_same_fact_twice_in_a_batch_counts_once(sending: Sending, kind: FactKind) -> None:
+    once = sending.fact(1, kind)
+    await sending.record(once, once, sending.fact(2, FactKind.ACCEPTED))
+    counted = await counts(sending.connection, sending.held.campaign_id)
+    assert counted.total() == 10
+    assert counted["pending"] == 8
+
+
+@pytest.mark.parametrize(
+    "order", list(permutations((FactKind.ACCEPTED, FactKind.DEFERRED, FactKind.UNKNOWN)))
+)
+async def test_in_one_batch_acceptance_wins_in_any_order(
+    sending: Sending, order: tuple[FactKind, ...]
+) -> None:
+    await sending.record(*(sending.fact(1, kind) for kind in order))
+    assert await sending.state(1) == "accepted"
+    assert await sending.open_tries() == []
+
+
+async def test_a_doubt_and_its_deferral_in_one_batch_leave_the_deferral(sending: Sending) -> None:
+    both = [sending.fact(1, FactKind.UNKNOWN), sending.fact(1, FactKind.DEFERRED)]
+    await sending.record(*both)
+    await sending.record(*both)
+    await sending.record(*reversed(both))
+    assert await sending.open_tries() == [(1, 1, "deferred")]
+
+
+async def test_the_outcomes_of_two_tries_in_one_batch(sending: Sending) -> None:
+    await sending.record(sending.fact(1, FactKind.DEFERRED), sending.fact(2, FactKind.DEFERRED))
+    await sending.retry(1)
+    await sending.retry(2)
+    await sending.record(
+        sending.fact(1, FactKind.DEFERRED), sending.fact(1, FactKind.ACCEPTED, 2),
+        sending.fact(2, FactKind.ACCEPTED), sending.fact(2, FactKind.DEFERRED, 2),
+    )  # fmt: skip
+    assert [await sending.state(seq) for seq in (1, 2)] == ["accepted", "accepted"]
+    assert await sending.open_tries() == []
+
+
+async def test_a_reply_after_its_own_event_changes_nothing(sending: Sending) -> None:
+    """A status may come before the reply: the fold wrote the outcome, and its rank, first."""
+    await sending.connection.execute(
+        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid)"
+        " VALUES ($1, 1, 1, 1, 1, 4, $2, 'wamid.1.1')",
+        sending.held.range_id,
+        SLOW,
+    )
+    await sending.connection.execute("UPDATE tallies SET delivered = 1")
+    await sending.record(sending.fact(1, FactKind.ACCEPTED))
+    await sending.record(sending.fact(1, FactKind.UNKNOWN), sending.fact(2, FactKind.ACCEPTED))
+    assert await sending.state(1) == "delivered"
+    assert await sending.open_tries() == []
+
+
+async def test_acceptance_cancels_a_deferral_and_a_later_deferral_finds_it_settled(sending: Sending) -> None:
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    await sending.record(sending.fact(1, FactKind.ACCEPTED))
+    assert await sending.open_tries() == []
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    assert await sending.state(1) == "accepted"
+    assert await sending.open_tries() == []
+
+
+async def test_a_deferral_holds_only_for_the_current_try(sending: Sending) -> None:
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    await sending.retry(1)
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    assert await sending.open_tries() == [(1, 2, "claimed")], (
+        "the first try's word says nothing of the second"
+    )
+    await sending.record(sending.fact(1, FactKind.DEFERRED, 2, spent=Budget(transient_failures=2), wait_s=60))
+    assert await sending.open_tries() == [(1, 2, "deferred")]
+    row = await sending.connection.fetchrow(
+        "SELECT transient_failures, due_at > now() + interval '50 s' FROM open_tries"
+    )
+    assert row is not None and tuple(row) == (2, True)
+
+
+async def test_a_failure_of_an_earlier_try_fails_nobody_whose_later_try_is_open(sending: Sending) -> None:
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    await sending.retry(1)
+    await sending.record(sending.fact(1, FactKind.FAILED))
+    assert await sending.state(1) == "pending"
+    await sending.record(sending.fact(1, FactKind.ACCEPTED, 2))
+    assert await sending.state(1) == "accepted"
+
+
+async def test_what_waits_in_a_closed_range_is_skipped_with_its_reason(sending: Sending) -> None:
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    await close_ranges(sending.connection, sending.held.campaign_id, "cancelled")
+    await assert_tallies_hold(sending.connection)
+    await sending.record(
+        sending.fact(2, FactKind.DEFERRED),
+        sending.fact(3, FactKind.ACCEPTED),
+        sending.fact(4, FactKind.UNKNOWN),
+    )
+    rows = await sending.connection.fetch("SELECT state, reason FROM recipient_states ORDER BY seq LIMIT 5")
+    assert [tuple(row) for row in rows] == [
+        ("skipped", "cancelled"), ("skipped", "cancelled"), ("accepted", None), ("unknown", "unknown"),
+        ("pending", None),
+    ]  # fmt: skip
+
+
+async def test_who_asks_for_silence_is_suppressed(sending: Sending) -> None:
+    await sending.record(sending.fact(2, FactKind.FAILED, code=131050, reason="131050", suppress=True))
+    await sending.record(sending.fact(2, FactKind.FAILED, code=131050, reason="131050", suppress=True))
+    rows = await sending.connection.fetch("SELECT phone, reason FROM suppressions")
+    phone = await sending.connection.fetchval("SELECT phone FROM recipients WHERE seq = 2")
+    assert [tuple(row) for row in rows] == [(phone, "asked for silence (131050)")]
+
+
+async def test_a_reason_with_a_nul_or_without_end_is_stored_readably(sending: Sending) -> None:
+    await sending.record(
+        sending.fact(1, FactKind.FAILED, reason="odd\x00reply"),
+        sending.fact(2, FactKind.UNKNOWN, reason="x" * 9_999),
+    )
+    rows = await sending.connection.fetch("SELECT reason FROM recipient_states WHERE seq <= 2 ORDER BY seq")
+    assert [row["reason"] for row in rows] == ["odd reply", "x" * REASON_CHARACTERS_MAX]
+
+
+async def test_what_a_number_did_adds_up(sending: Sending) -> None:
+    counted = Attempts(sending.held.campaign_id, SLOW, 80.0, 10, 8, 2, 0.5, 0.01, NOON, NOON)
+    for _ in range(2):
+        await record(sending.connection, [], [counted])
+    row = await sending.connection.fetchrow(
+        "SELECT attempts, accepted, throttled, active_s FROM campaign_numbers"
+    )
+    assert row is not None and tuple(row) == (20, 16, 4, 1.0)

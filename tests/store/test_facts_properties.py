@@ -1,0 +1,176 @@
+"""Any history of claims, facts, takeovers and cancels: tallies equal a recount after every step, nobody who was
+accepted is claimed again, and in the end everybody has a fate."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.store.claims import (
+    ClaimRefused,
+    HeldRange,
+    adopt_ranges,
+    claim_retries,
+    due_retries,
+    let_go_ranges,
+    page,
+    raise_mark,
+    release_ranges,
+    take_range,
+)
+from engine.store.closing import close_ranges
+from engine.store.database import Connection, Pool
+from engine.store.facts import Fact, FactKind, record
+from engine.store.leases import Lease, take
+from tests.flow.planted import (
+    SLOW,
+    another_process,
+    assert_tallies_hold,
+    counts,
+    plant_campaign,
+    plant_numbers,
+)
+
+Key = tuple[int, int]  # range, seq
+Sent = tuple[Key, int, int]  # (whom), try, epoch: a claimed attempt, of which a fact may come at any time
+REPLIES = (FactKind.ACCEPTED, FactKind.FAILED, FactKind.DEFERRED, FactKind.UNKNOWN)
+
+# One reply: which of the attempts so far, what became of it, and how often the batch says so.
+replies = st.lists(
+    st.tuples(st.integers(0, 30), st.sampled_from(REPLIES), st.integers(1, 2)), min_size=1, max_size=6
+)
+steps = st.one_of(
+    st.tuples(st.just("claim_first"), st.integers(1, 4), st.booleans()),
+    st.tuples(st.just("claim_retries"), st.integers(1, 3), st.booleans()),
+    st.tuples(st.just("hear"), replies),
+    st.tuples(st.just("hear_again")),
+    st.tuples(st.just("die")),
+    st.tuples(st.just("let_go")),
+    st.tuples(st.just("give_back")),
+    st.tuples(st.just("cancel")),
+)
+
+
+@dataclass
+class World:
+    """One campaign of two ranges, sent by owners that die."""
+
+    connection: Connection
+    campaign_id: int
+    lease: Lease
+    held: list[HeldRange] = field(default_factory=list)
+    sent: list[Sent] = field(default_factory=list)
+    accepted: set[Key] = field(default_factory=set)
+    answered: dict[Sent, FactKind] = field(default_factory=dict)
+    last_batch: list[Fact] = field(default_factory=list)
+
+    def fact(self, key: Key, attempt_try: int, epoch: int, kind: FactKind) -> Fact:
+        wamid = f"{key}.{attempt_try}" if kind is FactKind.ACCEPTED else None
+        return Fact(self.campaign_id, *key, attempt_try, epoch, SLOW, kind, wamid, reason="told")
+
+    def claimed(self, keys: dict[Key, int]) -> None:
+        assert not self.accepted.intersection(keys), "whoever was accepted is never claimed again"
+        self.sent += [(key, attempt_try, self.lease.epoch) for key, attempt_try in keys.items()]
+
+    async def claim_first(self, room: int, guards: bool) -> None:
+        open_ranges = [held for held in self.held if held.state == "open" and held.mark < held.hi]
+        if not open_ranges:
+            taken = await take_range(self.connection, self.lease, self.campaign_id)
+            if taken is None:
+                return
+            self.held.append(taken)
+            open_ranges = [taken] if taken.mark < taken.hi else []
+        for held in open_ranges[:1]:
+            looked_at = (await page(self.connection, held))[:room]
+            mark = looked_at[-1].seq if looked_at else held.hi
+            kinds = (FactKind.SKIPPED, FactKind.DEFERRED) if guards else ()
+            decided = [
+                self.fact((one.range_id, one.seq), 0, self.lease.epoch, kind)
+                for one, kind in zip(looked_at, kinds, strict=False)
+            ]
+            try:
+                await raise_mark(self.connection, self.lease, held, mark, decided)
+            except ClaimRefused:
+                held.state = "closed"  # by a cancel: no other owner lives here
+                continue
+            self.claimed({(one.range_id, one.seq): 1 for one in looked_at[len(decided) :]})
+
+    async def claim_retries(self, limit: int, guards: bool) -> None:
+        due = await due_retries(self.connection, self.held, limit)
+        refused = [
+            self.fact((one.range_id, one.seq), one.attempt_try, 0, FactKind.SKIPPED) for one in due[:1]
+        ]
+        if guards:
+            self.claimed(await claim_retries(self.connection, self.lease, due[1:], refused))
+        else:
+            self.claimed(await claim_retries(self.connection, self.lease, due, []))
+
+    async def hear(self, told: list[tuple[int, FactKind, int]]) -> None:
+        """Replies of any epoch, in any order; one attempt has one reply, told once or twice."""
+        batch = []
+        for place, kind, times in told:
+            if place < len(self.sent):
+                attempt = self.sent[place]
+                kind = self.answered.setdefault(attempt, kind)
+                batch += [self.fact(*attempt, kind)] * times
+                if kind is FactKind.ACCEPTED:
+                    self.accepted.add(attempt[0])
+        await record(self.connection, batch)
+        self.last_batch = batch
+
+    async def hear_again(self) -> None:
+        await record(self.connection, self.last_batch)
+
+    async def die(self) -> None:
+        self.lease = await take(self.connection, SLOW, another_process())
+        self.held = await adopt_ranges(self.connection, self.lease)
+
+    async def let_go(self) -> None:
+        gone = await let_go_ranges(self.connection, self.lease, self.held, -1.0)
+        self.held = [held for held in self.held if held.range_id not in gone]
+
+    async def give_back(self) -> None:
+        await release_ranges(self.connection, self.lease, self.held)
+        rows = await self.connection.fetch("SELECT range_id FROM ranges WHERE phone_number_id IS NOT NULL")
+        kept = {row["range_id"] for row in rows}
+        self.held = [held for held in self.held if held.range_id in kept]
+
+    async def cancel(self) -> None:
+        await close_ranges(self.connection, self.campaign_id, "cancelled")
+
+    async def finish(self) -> None:
+        """A patient last owner, whose every attempt is accepted."""
+        await self.die()
+        for _ in range(20):
+            await self.claim_first(100, False)
+            await self.claim_retries(100, False)
+            await self.hear([(place, FactKind.ACCEPTED, 1) for place in range(len(self.sent))])
+            await self.let_go()
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(taken=st.lists(steps, min_size=2, max_size=25))
+async def test_every_history_keeps_the_tallies_and_ends(pool: Pool, taken: list[tuple[Any, ...]]) -> None:
+    async with pool.acquire() as connection:
+        await connection.execute(
+            "TRUNCATE numbers, campaigns, ranges, tallies, claims, recipients, outcomes, open_tries CASCADE"
+        )
+        await plant_numbers(connection, **{SLOW: 80})
+        planted = await plant_campaign(connection, recipients=7, range_size=4, skipped=[2])
+        lease = await take(connection, SLOW, another_process())
+        world = World(connection, planted.campaign_id, lease)
+        for name, *arguments in taken:
+            await getattr(world, name)(*arguments)
+            await assert_tallies_hold(connection)
+        await world.finish()
+        await assert_tallies_hold(connection)
+        left = await counts(connection, planted.campaign_id)
+        assert not left["pending"] and not left["deferred"], left
+        rows = await connection.fetch("SELECT state, phone_number_id FROM ranges")
+        assert {row["state"] for row in rows} <= {"done", "closed"}
+        assert {row["phone_number_id"] for row in rows} == {None}

@@ -1,0 +1,309 @@
+"""Status events become states: whatever their order, number and lateness, the tallies equal a recount."""
+
+import asyncio
+
+import pytest
+
+from engine.core.tag import Tag
+from engine.store.database import Connection, Pool
+from engine.store.facts import Fact, FactKind, record
+from engine.webhooks.folder import Folded, fold_batch
+from tests.webhooks.planted import (
+    FIRST_RANGE,
+    NOON,
+    NUMBER,
+    doubt,
+    installation,
+    make_all_due,
+    plant_campaign,
+    put_in_inbox,
+    recount,
+    state_of,
+    status_event,
+    tallies,
+)
+
+ACCEPTED, SENT, FAILED, DELIVERED, READ = 1, 2, 3, 4, 5
+
+
+@pytest.fixture
+async def connection(pool: Pool):
+    async with pool.acquire() as connection:
+        yield connection
+
+
+async def tag_of(connection: Connection, seq: int, attempt_try: int = 1, range_id: int = FIRST_RANGE) -> Tag:
+    return Tag(await installation(connection), range_id, seq, attempt_try, 1)
+
+
+def accepted(seq: int, campaign_id: int, *, wamid: str | None = None, attempt_try: int = 1) -> Fact:
+    return Fact(
+        campaign_id, FIRST_RANGE, seq, attempt_try, 1, NUMBER, FactKind.ACCEPTED, wamid or f"wamid.{seq}",
+        attempted_at=NOON,
+    )  # fmt: skip
+
+
+async def fold_all(connection: Connection) -> Folded:
+    folded = await fold_batch(connection)
+    assert await tallies(connection) == await recount(connection)
+    return folded
+
+
+async def test_statuses_move_an_accepted_recipient_and_never_back(connection: Connection) -> None:
+    campaign = await plant_campaign(connection)
+    await record(connection, [accepted(1, campaign)])
+    for rank, state in ((DELIVERED, "delivered"), (SENT, "delivered"), (FAILED, "delivered"), (READ, "read")):
+        await put_in_inbox(connection, status_event("wamid.1", rank, await tag_of(connection, 1)))
+        folded = await fold_all(connection)
+        assert (folded.taken, folded.slow) == (1, 0)
+        assert await state_of(connection, 1) == state
+    row = await connection.fetchrow("SELECT * FROM outcomes")
+    assert row["sent_at"] == row["delivered_at"] == row["read_at"] == NOON
+
+
+async def test_duplicates_change_nothing(connection: Connection) -> None:
+    campaign = await plant_campaign(connection)
+    await record(connection, [accepted(1, campaign)])
+    event = status_event("wamid.1", SENT, await tag_of(connection, 1))
+    await put_in_inbox(connection, *[event] * 50)
+    await fold_all(connection)
+    before = await connection.fetchval("SELECT xmin::text FROM outcomes")
+    await put_in_inbox(connection, event, event)
+    await fold_all(connection)
+    assert await connection.fetchval("SELECT xmin::text FROM outcomes") == before
+    assert await connection.fetchval("SELECT count(*) FROM inbox") == 0
+
+
+async def test_an_event_before_the_reply_is_evidence_and_the_reply_changes_nothing(
+    connection: Connection,
+) -> None:
+    campaign = await plant_campaign(connection)
+    await put_in_inbox(connection, status_event("wamid.3", SENT, await tag_of(connection, 3)))
+    assert (await fold_all(connection)).slow == 0
+    assert await state_of(connection, 3) == "sent"
+    await record(connection, [accepted(3, campaign)])
+    assert await tallies(connection) == await recount(connection)
+    assert await state_of(connection, 3) == "sent"
+
+
+async def test_a_doubt_is_settled_by_its_event(connection: Connection) -> None:
+    await plant_campaign(connection)
+    await doubt(connection, FIRST_RANGE, 1, 2)
+    await put_in_inbox(connection, status_event("wamid.1", DELIVERED, await tag_of(connection, 1)))
+    assert (await fold_all(connection)).slow == 1
+    assert await state_of(connection, 1) == "delivered"
+    assert await state_of(connection, 2) == "unknown"
+    assert await connection.fetchval("SELECT wamid FROM outcomes") == "wamid.1"
+
+
+async def test_evidence_of_an_earlier_try_cancels_a_deferral(connection: Connection) -> None:
+    campaign = await plant_campaign(connection)
+    await record(
+        connection,
+        [Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.DEFERRED, reason="throttled", wait_s=60)],
+    )
+    assert await state_of(connection, 1) == "deferred"
+    await put_in_inbox(connection, status_event("wamid.1", SENT, await tag_of(connection, 1)))
+    await fold_all(connection)
+    assert await state_of(connection, 1) == "sent"
+    assert await connection.fetchval("SELECT count(*) FROM open_tries") == 0
+
+
+async def test_a_later_try_under_way_keeps_its_row_and_only_the_current_try_fails(
+    connection: Connection,
+) -> None:
+    await plant_campaign(connection)
+    await connection.execute(
+        "INSERT INTO open_tries (range_id, seq, try, state, epoch, phone_number_id, reason)"
+        " VALUES ($1, 1, 2, 'claimed', 1, $2, 'retry')",
+        FIRST_RANGE,
+        NUMBER,
+    )
+    await put_in_inbox(
+        connection, status_event("wamid.a", FAILED, await tag_of(connection, 1, 1), code=131026)
+    )
+    await fold_all(connection)
+    assert await state_of(connection, 1) == "pending"
+    await put_in_inbox(
+        connection, status_event("wamid.b", FAILED, await tag_of(connection, 1, 2), code=131026)
+    )
+    await fold_all(connection)
+    assert await state_of(connection, 1) == "failed"
+    assert await connection.fetchval("SELECT count(*) FROM open_tries") == 0
+
+
+async def test_a_failed_status_carries_code_and_reason(connection: Connection) -> None:
+    campaign = await plant_campaign(connection)
+    await record(connection, [accepted(1, campaign)])
+    tag = await tag_of(connection, 1)
+    event = status_event("wamid.1", FAILED, tag, code=131026, detail="Message undeliverable")
+    await put_in_inbox(connection, event)
+    await fold_all(connection)
+    row = await connection.fetchrow("SELECT code, reason, failed_at FROM outcomes")
+    assert tuple(row) == (131026, "Message undeliverable", NOON)
+    assert await state_of(connection, 1) == "failed"
+
+
+async def test_an_event_without_a_tag_finds_its_wamid_even_when_the_reply_comes_later(
+    connection: Connection,
+) -> None:
+    campaign = await plant_campaign(connection)
+    await put_in_inbox(connection, status_event("wamid.5", DELIVERED))
+    assert (await fold_all(connection)).returned == 1
+    await record(connection, [accepted(5, campaign)])
+    assert (await fold_batch(connection)).taken == 0, "it waits before it is tried again"
+    await make_all_due(connection)
+    assert (await fold_all(connection)).matched == 1
+    assert await state_of(connection, 5) == "delivered"
+
+
+async def test_the_waits_of_an_unmatched_event_grow_and_end_after_eight_days(connection: Connection) -> None:
+    await plant_campaign(connection)
+    await put_in_inbox(connection, status_event("wamid.alien", SENT))
+    waits = []
+    for _ in range(5):
+        await make_all_due(connection)
+        assert (await fold_all(connection)).returned == 1
+        waits.append(await connection.fetchval("SELECT due_at - now() FROM inbox"))
+    assert waits == sorted(waits)
+    await connection.execute("UPDATE inbox SET received_at = now() - interval '8 days 1 second'")
+    await make_all_due(connection)
+    assert (await fold_all(connection)).dropped == 1
+    assert await connection.fetchval("SELECT count(*) FROM inbox") == 0
+
+
+async def test_the_tag_of_another_installation_is_not_ours(connection: Connection) -> None:
+    await plant_campaign(connection)
+    await doubt(connection, FIRST_RANGE, 1)
+    phone = await connection.fetchval("SELECT phone FROM recipients WHERE seq = 1")
+    tag = (await tag_of(connection, 1)).__class__("zzzzzzzz", FIRST_RANGE, 1, 1, 1)
+    await put_in_inbox(
+        connection,
+        status_event("wamid.x", SENT, tag, recipient=str(phone)),
+        status_event("wamid.y", SENT, recipient=str(phone), foreign=True),
+    )
+    assert (await fold_all(connection)).returned == 2
+    assert await state_of(connection, 1) == "unknown"
+
+
+async def test_a_tag_of_a_range_that_is_gone_waits_and_harms_nothing(connection: Connection) -> None:
+    campaign = await plant_campaign(connection)
+    await record(connection, [accepted(1, campaign)])
+    gone = await tag_of(connection, 1, range_id=(2000 << 47) + 5)
+    await put_in_inbox(
+        connection,
+        status_event("wamid.gone", SENT, gone),
+        status_event("wamid.1", SENT, await tag_of(connection, 1)),
+    )
+    folded = await fold_all(connection)
+    assert (folded.matched, folded.returned) == (1, 1)
+
+
+PHONE = 5511912345678
+
+
+async def plant_pair(connection: Connection, **others: object) -> int:
+    """A campaign whose first recipient is PHONE."""
+    return await plant_campaign(connection, first_phone=PHONE - 1, **others)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("spelled", [PHONE, 551112345678, 551192345678])
+async def test_a_sole_doubt_is_settled_by_number_and_recipient(connection: Connection, spelled: int) -> None:
+    await plant_campaign(connection, first_phone=5511992345678 - 1)
+    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(spelled)))
+    await fold_all(connection)
+    matches = spelled == 551192345678
+    assert await state_of(connection, 1) == ("sent" if matches else "unknown")
+
+
+OTHER_RANGE = FIRST_RANGE + 50
+
+
+async def test_two_doubts_of_a_pair_settle_nothing(connection: Connection) -> None:
+    await plant_pair(connection)
+    await plant_pair(connection, first_range=OTHER_RANGE)
+    await doubt(connection, FIRST_RANGE, 1)
+    await doubt(connection, OTHER_RANGE, 1)
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
+    assert (await fold_all(connection)).returned == 1
+
+
+async def test_an_attempt_of_the_pair_under_way_settles_nothing_until_it_is_recorded(
+    connection: Connection,
+) -> None:
+    await plant_pair(connection)
+    other = await plant_pair(connection, first_range=OTHER_RANGE)
+    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
+    assert (await fold_all(connection)).returned == 1
+    fact = Fact(other, OTHER_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, "wamid.other", attempted_at=NOON)
+    await record(connection, [fact])
+    await make_all_due(connection)
+    assert (await fold_all(connection)).matched == 1
+    assert await state_of(connection, 1) == "sent"
+    assert await state_of(connection, 1, OTHER_RANGE) == "accepted"
+
+
+async def test_a_try_that_was_only_assumed_to_be_sent_settles_nothing(connection: Connection) -> None:
+    await plant_pair(connection)
+    other = await plant_pair(connection, first_range=OTHER_RANGE)
+    await doubt(connection, FIRST_RANGE, 1)
+    fact = Fact(other, OTHER_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, None, reason="assumed sent")
+    await record(connection, [fact])
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
+    assert (await fold_all(connection)).returned == 1
+
+
+async def test_an_event_older_than_the_claim_settles_nothing(connection: Connection) -> None:
+    await plant_pair(connection)
+    await doubt(connection, FIRST_RANGE, 1)
+    before = NOON.replace(hour=11)
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE), status_at=before))
+    assert (await fold_all(connection)).returned == 1
+
+
+async def test_folding_and_recording_at_the_same_time_keep_the_tallies_right(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection, ranges=4, recipients=200)
+        own = await installation(connection)
+        for range_id in range(FIRST_RANGE, FIRST_RANGE + 4):
+            for rank in (SENT, DELIVERED):
+                await put_in_inbox(
+                    connection,
+                    *(
+                        status_event(f"wamid.{range_id}.{seq}", rank, Tag(own, range_id, seq, 1, 1))
+                        for seq in range(1, 201)
+                    ),
+                )
+
+    async def send() -> None:
+        for first in range(1, 201, 20):
+            async with pool.acquire() as connection:
+                await record(
+                    connection,
+                    [
+                        Fact(
+                            campaign,
+                            range_id,
+                            seq,
+                            1,
+                            1,
+                            NUMBER,
+                            FactKind.ACCEPTED,
+                            f"wamid.{range_id}.{seq}",
+                        )
+                        for range_id in range(FIRST_RANGE, FIRST_RANGE + 4)
+                        for seq in range(first, first + 20)
+                    ],
+                )
+
+    async def fold() -> None:
+        async with pool.acquire() as connection:
+            while await connection.fetchval("SELECT EXISTS (SELECT 1 FROM inbox)"):
+                await fold_batch(connection, 97)
+
+    await asyncio.gather(send(), fold(), fold())
+    async with pool.acquire() as connection:
+        assert await tallies(connection) == await recount(connection)
+        assert {counts["delivered"] for counts in (await tallies(connection)).values()} == {200}

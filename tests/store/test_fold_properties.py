@@ -1,0 +1,208 @@
+"""Any order of replies, losses, claims, resends, events, folds: the model's states, tallies as recounted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.core import states
+from engine.core.states import RecipientState, Status, Tries
+from engine.core.tag import Tag
+from engine.settle import assume_sent, resend
+from engine.store.database import Connection, Pool
+from engine.store.facts import Fact, FactKind, record
+from engine.store.queries import queries
+from engine.webhooks.folder import fold_batch
+from tests.webhooks.planted import (
+    FIRST_RANGE,
+    NUMBER,
+    installation,
+    plant_campaign,
+    put_in_inbox,
+    recount,
+    status_event,
+    tallies,
+)
+
+RECIPIENTS = 3
+REPLIES = (FactKind.ACCEPTED, FactKind.FAILED, FactKind.DEFERRED, FactKind.UNKNOWN)
+RANKS = (Status.SENT, Status.FAILED, Status.DELIVERED, Status.READ)
+seqs = st.integers(1, RECIPIENTS)
+tries = st.integers(1, 3)
+steps = st.one_of(
+    st.tuples(st.just("reply"), seqs, tries, st.sampled_from(REPLIES)),
+    st.tuples(st.just("event"), seqs, tries, st.sampled_from(RANKS), st.booleans()),
+    st.tuples(st.just("fold")),
+    st.tuples(st.just("claim"), seqs),
+    st.tuples(st.just("owner_gone")),
+    st.tuples(st.just("resend")),
+    st.tuples(st.just("assume_sent")),
+)
+
+
+@dataclass
+class Believed:
+    """What the model knows of a recipient. `doubtful`: the epoch of its current try is gone, or the reply."""
+
+    tries: Tries = field(default_factory=lambda: Tries(ranks=(None,)))
+    doubtful: bool = False
+    reached_before: bool = False
+
+    @property
+    def state(self) -> RecipientState:
+        return states.state_of(self.tries, owned=not self.doubtful)
+
+    @property
+    def is_in_doubt(self) -> bool:
+        return self.state is RecipientState.UNKNOWN
+
+    def learn(self, attempt_try: int, rank: Status) -> None:
+        self.tries = states.evidence(self.tries, attempt_try, rank)
+        shown = states.rank_shown(self.tries)
+        self.reached_before |= shown is not None and self.tries.ranks[-1] is None
+
+    def refuse(self, attempt_try: int) -> None:
+        self.tries = states.not_accepted(self.tries, attempt_try)
+
+    def lose(self) -> None:
+        if self.tries.ranks[-1] is None and not self.tries.refused:
+            self.doubtful = True
+
+
+@dataclass
+class World:
+    connection: Connection
+    campaign: int
+    range_id: int
+    installation: str
+    believed: dict[int, Believed] = field(default_factory=dict)
+    in_inbox: list[tuple[int, int, Status]] = field(default_factory=list)
+
+    async def reply(self, seq: int, attempt_try: int, kind: FactKind) -> None:
+        believed = self.believed[seq]
+        if attempt_try > believed.tries.current:
+            return
+        if kind is FactKind.FAILED and believed.tries.ranks[attempt_try - 1] is not None:
+            return  # the service does not refuse what it has told about
+        fact = Fact(
+            self.campaign,
+            self.range_id,
+            seq,
+            attempt_try,
+            1,
+            NUMBER,
+            kind,
+            f"{self.range_id}.{seq}.{attempt_try}",
+        )
+        await record(self.connection, [fact])
+        if kind is FactKind.ACCEPTED:
+            believed.learn(attempt_try, Status.ACCEPTED)
+        elif kind is FactKind.FAILED:
+            believed.learn(attempt_try, Status.FAILED)
+        elif kind is FactKind.DEFERRED:
+            believed.refuse(attempt_try)
+        elif attempt_try == believed.tries.current:
+            believed.lose()
+
+    async def event(self, seq: int, attempt_try: int, rank: Status, tagged: bool) -> None:
+        if attempt_try > self.believed[seq].tries.current:
+            return
+        wamid = f"{self.range_id}.{seq}.{attempt_try}"
+        known = await self.connection.fetchval(
+            "SELECT EXISTS (SELECT 1 FROM outcomes WHERE wamid = $1)", wamid
+        )
+        tag = Tag(self.installation, self.range_id, seq, attempt_try, 1) if tagged or not known else None
+        await put_in_inbox(self.connection, status_event(wamid, rank, tag))
+        self.in_inbox.append((seq, attempt_try, rank))
+
+    async def fold(self) -> None:
+        await fold_batch(self.connection)
+        best: dict[tuple[int, int], Status] = {}
+        for seq, attempt_try, rank in self.in_inbox:
+            best[seq, attempt_try] = max(rank, best.get((seq, attempt_try), rank))
+        for (seq, attempt_try), rank in sorted(best.items(), reverse=True):
+            self.believed[seq].learn(attempt_try, rank)
+        self.in_inbox.clear()
+
+    async def claim(self, seq: int) -> None:
+        sql = queries("claims")
+        current = self.believed[seq].tries.current
+        async with self.connection.transaction():
+            await self.connection.execute(queries("facts")["lock_tallies"], [self.range_id])
+            rows = await self.connection.fetch(
+                sql["claim_retries"], [self.range_id], [seq], [current], 1, NUMBER
+            )
+            await self.connection.execute(sql["count_claimed"], [self.range_id], [len(rows)])
+        if rows:
+            self.believed[seq].tries = states.claimed(self.believed[seq].tries)
+            self.believed[seq].doubtful = False
+
+    async def owner_gone(self) -> None:
+        sql = queries("claims")
+        async with self.connection.transaction():
+            await self.connection.execute(queries("facts")["lock_tallies"], [self.range_id])
+            marked = await self.connection.fetch(sql["doubt_marked"], [self.range_id], [1], NUMBER)
+            await self.connection.execute(sql["drop_reached_claims"], [self.range_id])
+            claimed = await self.connection.fetch(sql["doubt_claimed"], [self.range_id])
+            await self.connection.execute(sql["count_doubts"], [self.range_id], [len(marked) + len(claimed)])
+        for believed in self.believed.values():
+            believed.lose()
+
+    async def resend(self) -> None:
+        await resend(self.connection, self.campaign, "test")
+        for believed in self.believed.values():
+            if believed.is_in_doubt:
+                believed.refuse(believed.tries.current)
+
+    async def assume_sent(self) -> None:
+        await assume_sent(self.connection, self.campaign, "test")
+        for believed in self.believed.values():
+            if believed.is_in_doubt:
+                believed.learn(believed.tries.current, Status.ACCEPTED)
+
+    async def check(self, taken: Sequence[Any]) -> None:
+        assert (await tallies(self.connection)) == (await recount(self.connection)), taken
+        rows = await self.connection.fetch(
+            "SELECT seq, state FROM recipient_states WHERE range_id = $1", self.range_id
+        )
+        stored = {row["seq"]: row["state"] for row in rows}
+        for seq, believed in self.believed.items():
+            # Evidence of an earlier try cancels what waited for a later one; the model brings it back.
+            if not believed.reached_before:
+                assert stored[seq] == believed.state, (seq, believed, taken)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(taken=st.lists(steps, min_size=1, max_size=25))
+async def test_every_history_ends_as_the_model_says(pool: Pool, taken: list[tuple[Any, ...]]) -> None:
+    async with pool.acquire() as connection:
+        await connection.execute(
+            "TRUNCATE campaigns, ranges, tallies, claims, recipients, outcomes, open_tries, inbox CASCADE"
+        )
+        campaign = await plant_campaign(connection, recipients=RECIPIENTS)
+        world = World(connection, campaign, FIRST_RANGE, await installation(connection))
+        world.believed = {seq: Believed() for seq in range(1, RECIPIENTS + 1)}
+        for done, (name, *arguments) in enumerate([*taken, ("fold",)], 1):
+            await getattr(world, name)(*arguments)
+            await world.check(taken[:done])
+
+
+@pytest.mark.parametrize("rank", RANKS)
+async def test_one_of_the_histories(pool: Pool, rank: Status) -> None:
+    """The one that matters most: lost reply, owner gone, event."""
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection, recipients=RECIPIENTS)
+        world = World(connection, campaign, FIRST_RANGE, await installation(connection))
+        world.believed = {seq: Believed() for seq in range(1, RECIPIENTS + 1)}
+        await world.owner_gone()
+        await world.event(1, 1, rank, True)
+        await world.fold()
+        await world.check([])
+        assert world.believed[1].state.value == rank.name.lower()

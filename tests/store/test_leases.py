@@ -1,0 +1,165 @@
+"""One owner for each number: who may take over, how long the new one waits, and that no epoch comes twice."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.errors import ConfigurationError
+from engine.process import ProcessIdentity, is_proven_dead, this_process
+from engine.store.database import Connection, Pool
+from engine.store.leases import LEASE_S, NumberHeld, release, renew, suspend, take
+from tests.flow.planted import SLOW, another_process, plant_numbers
+
+ELSEWHERE = ProcessIdentity("far.example", "another boot", 1, 77, 1)
+
+
+@pytest.fixture
+async def connection(pool: Pool):
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 80})
+        yield connection
+
+
+async def run_out(connection: Connection) -> None:
+    await connection.execute("UPDATE numbers SET leased_until = now() - interval '1 ms'")
+
+
+async def test_the_first_owner_waits_for_nobody(connection: Connection) -> None:
+    lease = await take(connection, SLOW, this_process())
+    assert (lease.epoch, lease.wait_s) == (1, 0.0)
+
+
+async def test_a_living_owner_keeps_its_number_and_is_named(connection: Connection) -> None:
+    await take(connection, SLOW, ELSEWHERE)
+    with pytest.raises(NumberHeld, match=r"far\.example, process 77") as held:
+        await take(connection, SLOW, this_process())
+    assert held.value.exit_code == 75
+    assert await connection.fetchval("SELECT epoch FROM numbers") == 1, (
+        "a refused taking-over changes nothing"
+    )
+
+
+async def test_even_the_same_process_does_not_own_a_number_twice(connection: Connection) -> None:
+    await take(connection, SLOW, this_process())
+    with pytest.raises(NumberHeld):
+        await take(connection, SLOW, this_process())
+
+
+async def test_after_a_lease_ran_out_permits_and_the_paces_second_are_waited_for(
+    connection: Connection,
+) -> None:
+    await take(connection, SLOW, ELSEWHERE)
+    await run_out(connection)
+    lease = await take(connection, SLOW, this_process())
+    assert (lease.epoch, lease.wait_s) == (2, 3.0)
+
+
+async def test_after_a_clean_release_only_the_rest_of_the_paces_second(connection: Connection) -> None:
+    await release(connection, await take(connection, SLOW, ELSEWHERE))
+    lease = await take(connection, SLOW, this_process())
+    assert lease.epoch == 2
+    assert 0 < lease.wait_s <= 1.0
+
+
+async def test_a_second_after_a_clean_release_nothing_is_waited_for(connection: Connection) -> None:
+    await release(connection, await take(connection, SLOW, ELSEWHERE))
+    await connection.execute("UPDATE numbers SET leased_until = leased_until - interval '2 s'")
+    assert (await take(connection, SLOW, this_process())).wait_s == 0.0
+
+
+async def test_after_a_proven_death_the_lease_need_not_run_out(connection: Connection) -> None:
+    await take(connection, SLOW, another_process())
+    lease = await take(connection, SLOW, this_process())
+    assert (lease.epoch, lease.wait_s) == (2, 1.0)
+
+
+async def test_a_pid_that_was_given_to_somebody_else_proves_the_death(connection: Connection) -> None:
+    reused = another_process(pid=os.getpid(), started_ticks=this_process().started_ticks - 1)
+    assert is_proven_dead(reused.stored())
+    await take(connection, SLOW, reused)
+    assert (await take(connection, SLOW, this_process())).wait_s == 1.0
+
+
+def test_a_zombie_writes_no_more() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        with Path(f"/proc/{child.pid}/stat").open() as stat:
+            started = int(stat.read().rpartition(")")[2].split()[19])
+        identity = another_process(pid=child.pid, started_ticks=started).stored()
+        assert not is_proven_dead(identity), "it runs"
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # dead, and not yet reaped
+        assert is_proven_dead(identity)
+
+
+@pytest.mark.parametrize(
+    "unknowable",
+    [
+        None,
+        {},
+        another_process(boot="another boot").stored(),
+        another_process(boot="").stored(),
+        another_process(pid_namespace=1).stored(),
+        another_process(pid_namespace=0).stored(),
+        this_process().stored(),
+    ],
+)
+def test_what_cannot_be_seen_from_here_is_not_proven_dead(unknowable: dict[str, object] | None) -> None:
+    assert not is_proven_dead(unknowable)
+
+
+async def test_an_epoch_never_comes_twice(connection: Connection) -> None:
+    epochs = []
+    for turn in range(6):
+        lease = await take(connection, SLOW, another_process() if turn % 2 else ELSEWHERE)
+        epochs.append(lease.epoch)
+        if turn % 2 == 0:
+            await release(connection, lease)
+    assert epochs == [1, 2, 3, 4, 5, 6]
+
+
+async def test_of_many_at_once_one_takes_the_number(pool: Pool, connection: Connection) -> None:
+    async def try_to_take() -> int:
+        async with pool.acquire() as other:
+            try:
+                return (await take(other, SLOW, ELSEWHERE)).epoch
+            except NumberHeld:
+                return 0
+
+    assert sorted(await asyncio.gather(*(try_to_take() for _ in range(6)))) == [0, 0, 0, 0, 0, 1]
+
+
+async def test_a_renewal_tells_the_limit_and_the_rest_and_moves_the_lease(connection: Connection) -> None:
+    lease = await take(connection, SLOW, ELSEWHERE)
+    await run_out(connection)
+    await connection.execute("UPDATE numbers SET manual_limit_per_s = 7.5")
+    await suspend(connection, SLOW, 60, "spam rate (131048)")
+    [renewal] = await renew(connection, [lease], [5.0])
+    assert (renewal.phone_number_id, renewal.limit_per_s, renewal.suspended_reason) == (
+        SLOW,
+        7.5,
+        "spam rate (131048)",
+    )
+    assert renewal.suspended_s is not None and 50 < renewal.suspended_s <= 60
+    runs_s = await connection.fetchval("SELECT extract(epoch FROM leased_until - now())::float8 FROM numbers")
+    assert LEASE_S - 1 < runs_s <= LEASE_S + 1
+
+
+async def test_a_lost_lease_is_missing_from_the_renewal_and_its_release_changes_nothing(
+    connection: Connection,
+) -> None:
+    lost = await take(connection, SLOW, another_process())
+    present = await take(connection, SLOW, ELSEWHERE)
+    assert await renew(connection, [lost], [1.0]) == []
+    await release(connection, lost)
+    with pytest.raises(NumberHeld):
+        await take(connection, SLOW, this_process())
+    assert [one.phone_number_id for one in await renew(connection, [present], [1.0])] == [SLOW]
+
+
+async def test_an_unknown_number_says_what_to_do(connection: Connection) -> None:
+    with pytest.raises(ConfigurationError, match="numbers sync"):
+        await take(connection, "404", this_process())

@@ -1,0 +1,194 @@
+"""Doubts: shown with their reason, ended by a person's word or a policy, audited, and never twice."""
+
+import asyncio
+
+import pytest
+
+from engine.core.tag import Tag
+from engine.errors import UsageError
+from engine.settle import POLICY_RESENDS_MAX, assume_sent, doubts, resend, resend_by_policy
+from engine.store.database import Connection, Pool
+from engine.webhooks.folder import fold_batch
+from tests.webhooks.planted import (
+    FIRST_RANGE,
+    NUMBER,
+    doubt,
+    installation,
+    plant_campaign,
+    put_in_inbox,
+    recount,
+    state_of,
+    status_event,
+    tallies,
+)
+
+
+@pytest.fixture
+async def connection(pool: Pool):
+    async with pool.acquire() as connection:
+        yield connection
+
+
+async def campaign_state(connection: Connection, campaign: int) -> str:
+    state: str = await connection.fetchval("SELECT state FROM campaigns WHERE campaign_id = $1", campaign)
+    return state
+
+
+async def finish(connection: Connection, campaign: int) -> None:
+    await connection.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
+    await connection.execute("UPDATE campaigns SET state = 'finished' WHERE campaign_id = $1", campaign)
+
+
+async def age(connection: Connection, seconds: float) -> None:
+    """The doubts are as old as that, and events of their number flow now."""
+    await connection.execute("UPDATE open_tries SET since = now() - make_interval(secs => $1)", seconds)
+    await connection.execute(
+        "INSERT INTO event_flow VALUES ($1, now())"
+        " ON CONFLICT (phone_number_id) DO UPDATE SET last_event_at = now()",
+        NUMBER,
+    )
+
+
+async def test_doubts_are_counted_by_reason_and_age(connection: Connection) -> None:
+    campaign = await plant_campaign(connection)
+    await doubt(connection, FIRST_RANGE, 1, 2, 3)
+    await connection.execute("UPDATE open_tries SET reason = 'reset' WHERE seq = 3")
+    found = await doubts(connection, campaign)
+    assert [(one.reason, one.recipients, one.probably_not_sent) for one in found.doubts] == [
+        ("its sender ended", 2, 0),
+        ("reset", 1, 0),
+    ]
+    await age(connection, 1000)
+    assert (await doubts(connection, campaign)).probably_not_sent == 3
+    await connection.execute("UPDATE event_flow SET last_event_at = now() - interval '500 seconds'")
+    assert (await doubts(connection, campaign)).probably_not_sent == 0, (
+        "silence of a silent number says nothing"
+    )
+
+
+async def test_resend_reopens_and_repeats_without_effect(connection: Connection) -> None:
+    campaign = await plant_campaign(connection, ranges=3)
+    for range_id in range(FIRST_RANGE, FIRST_RANGE + 3):
+        await doubt(connection, range_id, 1, 2)
+    await finish(connection, campaign)
+    assert await resend(connection, campaign, "ana") == 6
+    assert await resend(connection, campaign, "ana") == 0
+    assert await tallies(connection) == await recount(connection)
+    assert await campaign_state(connection, campaign) == "running"
+    assert (
+        await connection.fetchval("SELECT count(*) FROM ranges WHERE state = 'open' AND due_at <= now()") == 3
+    )
+    rows = await connection.fetch("SELECT state, reason, due_at <= now() AS due FROM open_tries")
+    assert {tuple(row) for row in rows} == {("deferred", "resend", True)}
+    audit = await connection.fetch("SELECT actor, action, campaign_id, detail FROM audit")
+    assert [tuple(row) for row in audit] == [("ana", "resend", campaign, {"recipients": 6})]
+
+
+async def test_an_event_after_the_resend_still_settles(connection: Connection) -> None:
+    campaign = await plant_campaign(connection)
+    await doubt(connection, FIRST_RANGE, 1)
+    await resend(connection, campaign, "ana")
+    tag = Tag(await installation(connection), FIRST_RANGE, 1, 1, 1)
+    await put_in_inbox(connection, status_event("w", 2, tag))
+    await fold_batch(connection)
+    assert await state_of(connection, 1) == "sent"
+    assert await connection.fetchval("SELECT count(*) FROM open_tries") == 0
+    assert await tallies(connection) == await recount(connection)
+
+
+@pytest.mark.parametrize("state", ["cancelled", "expired"])
+async def test_an_ended_campaign_sends_nothing_again_but_can_be_closed(
+    connection: Connection, state: str
+) -> None:
+    campaign = await plant_campaign(connection, state=state)
+    await doubt(connection, FIRST_RANGE, 1)
+    with pytest.raises(UsageError, match=state):
+        await resend(connection, campaign, "ana")
+    assert await assume_sent(connection, campaign, "ana") == 1
+    assert await state_of(connection, 1) == "accepted"
+
+
+async def test_assumed_sent_is_accepted_without_a_wamid_until_a_status_brings_it(
+    connection: Connection,
+) -> None:
+    campaign = await plant_campaign(connection)
+    await doubt(connection, FIRST_RANGE, 1, 2)
+    assert await assume_sent(connection, campaign, "ana") == 2
+    assert await assume_sent(connection, campaign, "ana") == 0
+    assert await tallies(connection) == await recount(connection)
+    row = await connection.fetchrow("SELECT kind, status, wamid, reason FROM outcomes")
+    assert tuple(row) == (1, 1, None, "assumed sent")
+    tag = Tag(await installation(connection), FIRST_RANGE, 1, 1, 1)
+    await put_in_inbox(connection, status_event("w", 4, tag))
+    await fold_batch(connection)
+    assert await state_of(connection, 1) == "delivered"
+    assert await connection.fetchval("SELECT wamid FROM outcomes WHERE seq = 1") == "w"
+    assert await tallies(connection) == await recount(connection)
+
+
+async def test_nobody_reached_is_sent_again(connection: Connection) -> None:
+    """A doubt of a later try of somebody whom an earlier try reached is no doubt about the recipient."""
+    campaign = await plant_campaign(connection)
+    await doubt(connection, FIRST_RANGE, 1)
+    await connection.execute("UPDATE open_tries SET try = 2")
+    await connection.execute(
+        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id)"
+        " VALUES ($1, 1, 1, 1, 1, 2, $2)",
+        FIRST_RANGE,
+        NUMBER,
+    )
+    await connection.execute("UPDATE tallies SET unknown = 0, sent = 1")
+    assert (await doubts(connection, campaign)).recipients == 0
+    assert await resend(connection, campaign, "ana") == 0
+    assert await assume_sent(connection, campaign, "ana") == 0
+    assert await tallies(connection) == await recount(connection)
+
+
+async def test_policies_resend_what_they_declare(connection: Connection) -> None:
+    hold = await plant_campaign(connection, on_unknown="hold")
+    silent = await plant_campaign(connection, on_unknown="resend-silent", first_range=FIRST_RANGE + 10)
+    at_once = await plant_campaign(connection, on_unknown="resend", first_range=FIRST_RANGE + 20)
+    for range_id in (FIRST_RANGE, FIRST_RANGE + 10, FIRST_RANGE + 20):
+        await doubt(connection, range_id, 1)
+    await finish(connection, at_once)
+    assert await resend_by_policy(connection) == 1
+    assert await campaign_state(connection, at_once) == "running"
+    await age(connection, 1000)
+    assert await resend_by_policy(connection) == 1
+    assert await state_of(connection, 1, FIRST_RANGE + 10) == "deferred"
+    assert (await doubts(connection, hold)).recipients == 1
+    assert (await doubts(connection, silent)).recipients == 0
+    assert await tallies(connection) == await recount(connection)
+
+
+async def test_a_policy_does_not_go_round_for_ever(connection: Connection) -> None:
+    campaign = await plant_campaign(connection, on_unknown="resend")
+    await doubt(connection, FIRST_RANGE, 1)
+    for _ in range(POLICY_RESENDS_MAX):
+        assert await resend_by_policy(connection) == 1
+        await connection.execute("UPDATE open_tries SET state = 'unknown', try = try + 1")
+        await connection.execute("UPDATE tallies SET unknown = 1, deferred = 0")
+    assert await resend_by_policy(connection) == 0
+    assert await resend(connection, campaign, "ana") == 1
+
+
+async def test_two_persons_at_once_change_each_doubt_once(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection, ranges=5, recipients=50)
+        for range_id in range(FIRST_RANGE, FIRST_RANGE + 5):
+            await doubt(connection, range_id, *range(1, 51))
+
+    async def settle(actor: str) -> int:
+        async with pool.acquire() as connection:
+            return await (resend if actor == "ana" else assume_sent)(connection, campaign, actor)
+
+    settled = await asyncio.gather(settle("ana"), settle("bob"), settle("ana"))
+    assert sum(settled) == 250
+    async with pool.acquire() as connection:
+        assert await tallies(connection) == await recount(connection)
+
+
+async def test_an_unknown_campaign(connection: Connection) -> None:
+    for settle in (resend, assume_sent):
+        with pytest.raises(LookupError):
+            await settle(connection, 404, "ana")

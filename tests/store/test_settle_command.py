@@ -1,0 +1,55 @@
+"""`drumbeat campaign settle`: shows doubts, closes them on a person's word, and refuses contradictions."""
+
+import asyncio
+import os
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
+
+import orjson
+
+from engine.store.database import Pool
+from tests.webhooks.planted import FIRST_RANGE, doubt, plant_campaign
+
+
+async def settle(database_url: str, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout, stderr."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "campaigns.cli", "campaign", "settle", *arguments),
+        env={"PATH": os.environ["PATH"], "DRUMBEAT_DATABASE_URL": database_url},
+        stdout=PIPE,
+        stderr=PIPE,
+        cwd=Path(__file__).parents[2],
+    )
+    async with asyncio.timeout(60):
+        out, errors = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out.decode(), errors.decode()
+
+
+async def test_doubts_are_shown_and_closed(database_url: str, pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection)
+        await connection.execute("UPDATE campaigns SET planned_at = now()")
+        # The owner of what is marked lives: only what is in doubt already is.
+        await connection.execute(
+            "UPDATE numbers SET released = false, leased_until = now() + interval '1 hour'"
+        )
+        name = await connection.fetchval("SELECT name FROM campaigns WHERE campaign_id = $1", campaign)
+        await doubt(connection, FIRST_RANGE, 1, 2)
+    code, out, _ = await settle(database_url, name)
+    assert code == 0
+    assert "in doubt: 2" in out
+    code, out, _ = await settle(database_url, name, "--assume-sent", "--json")
+    shown = orjson.loads(out)
+    assert code == 0
+    assert (shown["action"], shown["recipients"], shown["in_doubt"]) == ("assume-sent", 2, 0)
+    assert await pool.fetchval("SELECT actor FROM audit")
+    assert (await settle(database_url, name, "--resend", "--assume-sent"))[0] == 2
+
+
+async def test_an_unknown_campaign_is_named_with_its_database(database_url: str) -> None:
+    code, _, errors = await settle(database_url, "nobody")
+    assert code == 78
+    assert "nobody" in errors
+    assert "database" in errors

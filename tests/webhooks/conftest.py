@@ -1,0 +1,43 @@
+"""A receiver on a real socket and a real database."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+from pydantic import SecretStr
+
+from engine.store.database import Pool
+from engine.webhooks.http import Limits
+from engine.webhooks.intake import Intake
+from engine.webhooks.metrics import Metrics
+from engine.webhooks.receiver import Receiver, Secrets, listening
+from tests.webhooks.conversation import PRODUCT, SECRET, TOKEN
+
+
+@dataclass
+class Running:
+    url: str
+    pool: Pool
+    intake: Intake
+    metrics: Metrics
+    receiver: Receiver
+
+
+@asynccontextmanager
+async def running(
+    pool: Pool, limits: Limits | None = None, **intake_options: float
+) -> AsyncIterator[Running]:
+    """A receiver on any free port, without a reconciler."""
+    metrics = Metrics()
+    intake = Intake(pool, metrics, **intake_options)  # type: ignore[arg-type]
+    secrets = Secrets(SecretStr(SECRET.decode()), SecretStr(TOKEN))
+    receiver = Receiver(intake, metrics, secrets, PRODUCT, limits)
+    async with listening(receiver, intake, "127.0.0.1", 0) as url:
+        yield Running(url, pool, intake, metrics, receiver)
+
+
+@pytest.fixture
+async def receiver(pool: Pool) -> AsyncIterator[Running]:
+    async with running(pool) as started:
+        yield started

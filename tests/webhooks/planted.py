@@ -1,0 +1,138 @@
+"""Campaigns planted straight into the store, for tests that need recipients and tries without a plan."""
+
+from collections import Counter
+from datetime import UTC, datetime
+from itertools import count
+
+from engine.core.tag import Tag
+from engine.store.database import Connection
+from engine.webhooks.events import Parsed, StatusEvent
+from engine.webhooks.inbox import Delivery, write
+
+NUMBER = "100200300"
+STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
+FIRST_RANGE = 2400 << 47
+NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
+_names = count()
+
+
+async def plant_campaign(
+    connection: Connection,
+    *,
+    ranges: int = 1,
+    recipients: int = 10,
+    mark: int | None = None,
+    first_phone: int = 5511900000000,
+    first_range: int = FIRST_RANGE,
+    state: str = "running",
+    on_unknown: str = "hold",
+    number: str = NUMBER,
+) -> int:
+    """A campaign, its ranges marked up to `mark` (all by default) by epoch 1 of `number`; returns its id."""
+    await connection.execute("SELECT create_partitions(date '2020-01-01' + 2400)")
+    await connection.execute(
+        "INSERT INTO numbers (phone_number_id, epoch, display_phone_number)"
+        " VALUES ($1, 1, '+55 11 4000-0000') ON CONFLICT DO NOTHING",
+        number,
+    )
+    campaign_id: int = await connection.fetchval(
+        "INSERT INTO campaigns (name, content_hash, options, state, template, phone_number_ids, on_unknown)"
+        ' VALUES ($1, \'\', \'{}\', $2, \'{"name": "offer", "language": "pt_BR"}\', $3, $4)'
+        " RETURNING campaign_id",
+        f"campaign {next(_names)}",
+        state,
+        [number],
+        on_unknown,
+    )
+    ids = [first_range + ordinal for ordinal in range(ranges)]
+    await connection.execute(
+        "INSERT INTO ranges (range_id, campaign_id, ordinal, hi, mark, phone_number_id, epoch)"
+        " SELECT id, $2, id - $5, $3, $4, $6, 1 FROM unnest($1::bigint[]) AS id",
+        ids,
+        campaign_id,
+        recipients,
+        recipients if mark is None else mark,
+        first_range,
+        number,
+    )
+    await connection.execute(
+        "INSERT INTO tallies (range_id, campaign_id, recipients)"
+        " SELECT id, $2, $3 FROM unnest($1::bigint[]) AS id",
+        ids,
+        campaign_id,
+        recipients,
+    )
+    await connection.execute(
+        "INSERT INTO claims (range_id, from_seq, epoch, phone_number_id, claimed_at)"
+        " SELECT id, 1, 1, $2, $3 FROM unnest($1::bigint[]) AS id",
+        ids,
+        number,
+        NOON,
+    )
+    await connection.execute(
+        "INSERT INTO recipients (range_id, seq, phone, variables, line)"
+        " SELECT id, seq, $2 + (id - $4) * $3 + seq, '{}', seq"
+        " FROM unnest($1::bigint[]) AS id, generate_series(1, $3::integer) AS seq",
+        ids,
+        first_phone,
+        recipients,
+        first_range,
+    )
+    return campaign_id
+
+
+async def installation(connection: Connection) -> str:
+    found: str = await connection.fetchval("SELECT installation FROM installation")
+    return found
+
+
+def status_event(wamid: str, rank: int, tag: Tag | None = None, **others: object) -> StatusEvent:
+    """A status at NOON of NUMBER, unless `others` says otherwise."""
+    event = StatusEvent(wamid, rank, NOON, NUMBER, None, tag, False, None, None)  # type: ignore[arg-type]
+    return event._replace(**others)
+
+
+async def put_in_inbox(connection: Connection, *events: StatusEvent) -> None:
+    await write(connection, [Delivery(b"", Parsed(list(events), [], [], []))])
+
+
+async def make_all_due(connection: Connection) -> None:
+    """The waits of unmatched events are over."""
+    await connection.execute("UPDATE inbox SET due_at = now()")
+
+
+async def tallies(connection: Connection) -> dict[int, Counter[str]]:
+    """By range, as the store counts; states that nobody is in are left out."""
+    rows = await connection.fetch("SELECT * FROM tallies")
+    return {row["range_id"]: Counter({state: row[state] for state in STATES if row[state]}) for row in rows}
+
+
+async def recount(connection: Connection) -> dict[int, Counter[str]]:
+    """By range, counted anew from the facts; pending ones are left out, as in the tallies."""
+    rows = await connection.fetch("SELECT range_id, state FROM recipient_states")
+    counted: dict[int, Counter[str]] = {row["range_id"]: Counter() for row in rows}
+    for row in rows:
+        if row["state"] != "pending":
+            counted[row["range_id"]][row["state"]] += 1
+    return counted
+
+
+async def state_of(connection: Connection, seq: int, range_id: int = FIRST_RANGE) -> str:
+    found: str = await connection.fetchval(
+        "SELECT state FROM recipient_states WHERE range_id = $1 AND seq = $2", range_id, seq
+    )
+    return found
+
+
+async def doubt(connection: Connection, range_id: int, *seqs: int, number: str = NUMBER) -> None:
+    """First tries that a new owner found without an outcome."""
+    await connection.execute(
+        "INSERT INTO open_tries (range_id, seq, try, state, epoch, phone_number_id, reason)"
+        " SELECT $1, seq, 1, 'unknown', 1, $3, 'its sender ended' FROM unnest($2::integer[]) AS seq",
+        range_id,
+        list(seqs),
+        number,
+    )
+    await connection.execute(
+        "UPDATE tallies SET unknown = unknown + $2 WHERE range_id = $1", range_id, len(seqs)
+    )

@@ -1,0 +1,142 @@
+"""Reading is total: every part of a body is somewhere, whatever it is."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.core.states import Status
+from engine.core.tag import Tag, encode
+from engine.webhooks.events import StatusEvent
+from engine.webhooks.parse import parse
+from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
+
+NOW = datetime(2026, 7, 1, tzinfo=UTC)
+TAG = Tag("abcd1234", 1 << 40, 7, 1, 3)
+
+words = st.one_of(
+    st.text(max_size=8), st.sampled_from(["id", "status", "sent", "messages", "statuses", "errors"])
+)
+trees = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(2**53), 2**64 - 1), st.floats(allow_nan=False), words),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(words, inner, max_size=4)),
+    max_leaves=20,
+)
+
+
+def read_one(body: bytes) -> StatusEvent:
+    parsed = parse(body, PRODUCT, NOW)
+    assert len(parsed.statuses) == parsed.events == 1
+    return parsed.statuses[0]
+
+
+def test_a_whole_status() -> None:
+    event = read_one(
+        statuses_body(status("w", "delivered", biz_opaque_callback_data=encode(TAG), unknown_field=1))
+    )
+    at = datetime.fromtimestamp(1780000000, UTC)
+    assert event == ("w", Status.DELIVERED, at, "100200300", "5511912345678", TAG, False, None, None)
+
+
+def test_a_status_with_nothing_but_its_id() -> None:
+    body = change_body("messages", {"statuses": [{"id": "w", "status": "read"}]})
+    assert read_one(body) == ("w", Status.READ, NOW, None, None, None, False, None, None)
+
+
+@pytest.mark.parametrize(
+    ("errors", "known"),
+    [
+        ([{"code": 131026, "title": "t", "error_data": {"details": "d"}}], (131026, "d")),
+        ([{"code": 131026, "title": "t", "message": "m", "error_data": "text"}], (131026, "text")),
+        ([{"code": 131026, "title": "t"}], (131026, "t")),
+        ([{"code": "x"}], (None, None)),
+        ([{"code": 2**40, "title": 5}], (None, "5")),
+        ("nonsense", (None, None)),
+        ([], (None, None)),
+    ],
+)
+def test_why_it_failed(errors: Any, known: tuple[int | None, str | None]) -> None:
+    assert read_one(statuses_body(status("w", "failed", errors=errors)))[-2:] == known
+
+
+def test_opaque_data_of_others_marks_the_message_as_not_ours() -> None:
+    event = read_one(statuses_body(status("w", biz_opaque_callback_data="order-17")))
+    assert event.tag is None
+    assert event.foreign
+
+
+@pytest.mark.parametrize("timestamp", ["soon", None, [], -5, "99999999999999", 1e300])
+def test_a_time_that_is_none_is_when_it_came(timestamp: Any) -> None:
+    assert read_one(statuses_body(status("w", timestamp=timestamp))).status_at == NOW
+
+
+def test_an_unknown_word_is_evidence_of_acceptance_and_is_kept() -> None:
+    parsed = parse(statuses_body(status("w", "warmed")), PRODUCT, NOW)
+    assert parsed.statuses[0].status is Status.ACCEPTED
+    assert b"warmed" in parsed.unreadable[0].part
+
+
+def test_bad_parts_do_not_spoil_the_good_ones() -> None:
+    value = {
+        "statuses": [status("w"), 5, {"status": "sent"}, status("x" * 600)],
+        "messages": ["text", {"id": "m"}, {"id": "m", "from": "5511"}],
+    }
+    parsed = parse(change_body("messages", value), PRODUCT, NOW)
+    assert [len(part) for part in parsed] == [1, 1, 0, 5]
+
+
+def test_a_depth_that_only_reading_bears_is_kept() -> None:
+    deep = b'{"a":' * 500 + b"1" + b"}" * 500
+    body = change_body("messages", {"messages": [{"id": "m", "from": "1", "deep": 0}]}).replace(
+        b'"deep":0', b'"deep":' + deep
+    )
+    parsed = parse(body, PRODUCT, NOW)
+    assert [len(part) for part in parsed] == [0, 0, 0, 1]
+
+
+def test_template_and_account_events() -> None:
+    value = {
+        "event": "paused",
+        "message_template_name": "offer",
+        "message_template_language": "pt_BR",
+        "x": 1,
+    }
+    parsed = parse(change_body("message_template_status_update", value, time=1780000000), PRODUCT, NOW)
+    event = parsed.account[0]
+    assert event.template == ("offer", "pt_BR", "PAUSED", None)
+    assert event.occurred_at == datetime.fromtimestamp(1780000000, UTC)
+    other = parse(change_body("account_update", {"event": "x"}), PRODUCT, NOW).account[0]
+    assert (other.field, other.template, orjson.loads(other.value)) == (
+        "account_update",
+        None,
+        {"event": "x"},
+    )
+
+
+@given(body=st.binary(max_size=200))
+def test_any_bytes_are_kept(body: bytes) -> None:
+    assert parse(body, PRODUCT, NOW).unreadable[0].part == body
+
+
+@given(tree=trees)
+def test_any_value_of_messages_is_somewhere(tree: Any) -> None:
+    body = change_body("messages", {"statuses": [tree], "messages": [tree]})
+    assert parse(body, PRODUCT, NOW).events >= 2
+
+
+@given(tree=trees, place=st.sampled_from(["entry", "changes", "value", "whole"]))
+def test_any_tree_anywhere_is_somewhere(tree: Any, place: str) -> None:
+    whole: Any = {"object": f"{PRODUCT}_business_account", "entry": tree}
+    if place == "changes":
+        whole["entry"] = [{"changes": tree}]
+    elif place == "value":
+        whole["entry"] = [{"changes": [{"field": "messages", "value": tree}]}]
+    elif place == "whole":
+        whole = tree
+    parsed = parse(orjson.dumps(whole), PRODUCT, NOW)
+    assert parsed.events >= 1
+    for text in (*(m.body for m in parsed.messages), *(event.value for event in parsed.account)):
+        assert "\\u0000" not in text

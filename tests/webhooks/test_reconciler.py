@@ -1,0 +1,178 @@
+"""What the service tells about templates and numbers is acted on once; the loops outlive a lost database."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+import pytest
+
+from engine.core.tag import Tag
+from engine.store.database import LOST_CONNECTION, Connection, Pool, open_pool
+from engine.webhooks.account import act
+from engine.webhooks.inbox import Delivery, write
+from engine.webhooks.metrics import Metrics
+from engine.webhooks.parse import parse
+from engine.webhooks.reconciler import Intervals, Reconciler
+from tests.webhooks.conversation import PRODUCT, change_body
+from tests.webhooks.planted import (
+    FIRST_RANGE,
+    doubt,
+    installation,
+    plant_campaign,
+    put_in_inbox,
+    state_of,
+    status_event,
+)
+
+NOW = datetime(2026, 7, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+async def connection(pool: Pool):
+    async with pool.acquire() as connection:
+        yield connection
+
+
+async def tell(connection: Connection, field: str, value: dict[str, Any], **entry: Any) -> None:
+    body = change_body(field, value, **entry)
+    await write(connection, [Delivery(body, parse(body, PRODUCT, NOW))])
+
+
+async def tell_template(connection: Connection, event: str, **entry: Any) -> None:
+    value = {"event": event, "message_template_name": "offer", "message_template_language": "pt_BR"}
+    await tell(connection, "message_template_status_update", value, **entry)
+
+
+async def plant_template(connection: Connection) -> None:
+    await connection.execute(
+        "INSERT INTO templates (name, language, status, definition)"
+        " VALUES ('offer', 'pt_BR', 'APPROVED', '{}')"
+    )
+
+
+async def campaign_row(connection: Connection, campaign: int) -> tuple[str, str]:
+    row = await connection.fetchrow("SELECT state, reason FROM campaigns WHERE campaign_id = $1", campaign)
+    return row["state"], row["reason"]
+
+
+@pytest.mark.parametrize("event", ["PAUSED", "DISABLED", "REJECTED"])
+async def test_a_stopped_template_pauses_its_campaigns_in_words(connection: Connection, event: str) -> None:
+    await plant_template(connection)
+    campaign = await plant_campaign(connection)
+    await tell_template(connection, event)
+    assert await act(connection) == 1
+    assert await act(connection) == 0
+    state, reason = await campaign_row(connection, campaign)
+    assert (state, reason) == ("paused", f"template offer (pt_BR) was {event.lower()} by the service")
+    assert await connection.fetchval("SELECT status FROM templates") == event
+
+
+async def test_approval_changes_only_the_template(connection: Connection) -> None:
+    await plant_template(connection)
+    campaign = await plant_campaign(connection, state="paused")
+    await tell_template(connection, "APPROVED")
+    assert await act(connection) == 1
+    assert (await campaign_row(connection, campaign))[0] == "paused"
+
+
+async def test_a_repetition_is_not_acted_on_but_news_is(connection: Connection) -> None:
+    await plant_template(connection)
+    for event, acts in (("PAUSED", 1), ("PAUSED", 0), ("APPROVED", 1), ("PAUSED", 1), ("PAUSED", 0)):
+        await tell_template(connection, event)
+        assert await act(connection) == acts
+    assert await connection.fetchval("SELECT status FROM templates") == "PAUSED"
+
+
+async def test_a_dated_event_that_comes_late_changes_nothing(connection: Connection) -> None:
+    await plant_template(connection)
+    campaign = await plant_campaign(connection)
+    await tell_template(connection, "APPROVED", time=1780000100)
+    await tell_template(connection, "PAUSED", time=1780000000)
+    await tell_template(connection, "APPROVED", time=1780000100)
+    assert await act(connection) == 2
+    assert (await campaign_row(connection, campaign))[0] == "running"
+
+
+async def test_events_of_numbers_ask_for_a_new_look(connection: Connection) -> None:
+    await plant_campaign(connection)
+    await connection.execute("UPDATE numbers SET synced_at = now(), messaging_limit_tier = 'TIER_1K'")
+    value = {"display_phone_number": "551140000000", "event": "UPGRADE", "current_limit": "TIER_10K"}
+    await tell(connection, "phone_number_quality_update", value)
+    assert await act(connection) == 1
+    assert tuple(await connection.fetchrow("SELECT messaging_limit_tier, synced_at FROM numbers")) == (
+        "TIER_10K",
+        None,
+    )
+    await connection.execute("UPDATE numbers SET synced_at = now()")
+    await tell(connection, "account_update", {"event": "ACCOUNT_RESTRICTION"})
+    await tell(connection, "something_new", {"a": [1]})
+    assert await act(connection) == 2
+    assert await connection.fetchval("SELECT synced_at FROM numbers") is None
+    kept = await connection.fetchval("SELECT value FROM account_events WHERE field = 'something_new'")
+    assert (orjson.loads(kept) if isinstance(kept, str) else kept) == {"a": [1]}
+
+
+@asynccontextmanager
+async def reconciling(
+    pool: Pool, intervals: Intervals | None = None
+) -> AsyncIterator[tuple[asyncio.Event, Metrics]]:
+    committed, stop, metrics = asyncio.Event(), asyncio.Event(), Metrics()
+    often = intervals or Intervals(gather_s=0.0, fold_s=0.05, act_s=0.05, policy_s=0.05)
+    running = asyncio.create_task(Reconciler(pool, metrics, committed, often).run(stop))
+    try:
+        yield committed, metrics
+    finally:
+        stop.set()
+        async with asyncio.timeout(5):
+            await running
+
+
+async def until(pool: Pool, query: str, expected: object) -> None:
+    async with asyncio.timeout(15):
+        while await pool.fetchval(query) != expected:
+            await asyncio.sleep(0)
+
+
+async def test_a_commit_wakes_the_fold(pool: Pool) -> None:
+    async with reconciling(pool, Intervals(gather_s=0.0, fold_s=3600.0)) as (committed, _):
+        async with pool.acquire() as connection:
+            await plant_campaign(connection)
+            tag = Tag(await installation(connection), FIRST_RANGE, 1, 1, 1)
+            await put_in_inbox(connection, status_event("w", 2, tag))
+        committed.set()
+        await until(pool, "SELECT count(*) FROM inbox", 0)
+
+
+async def test_the_loops_outlive_a_lost_database(server_url: str, database_url: str) -> None:
+    name = urlsplit(database_url).path[1:]
+    async with open_pool(database_url, size=4) as pool, open_pool(server_url, size=1) as server:
+        async with pool.acquire() as connection:
+            await plant_campaign(connection, on_unknown="resend")
+            await plant_template(connection)
+            own = await installation(connection)
+        async with reconciling(pool):
+            for _ in range(3):
+                await server.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
+                )
+            async with asyncio.timeout(15):
+                while True:
+                    try:
+                        async with pool.acquire() as connection:
+                            await put_in_inbox(
+                                connection, status_event("w", 2, Tag(own, FIRST_RANGE, 1, 1, 1))
+                            )
+                            await doubt(connection, FIRST_RANGE, 2)
+                            await tell_template(connection, "PENDING")
+                        break
+                    except LOST_CONNECTION:
+                        await asyncio.sleep(0)
+            await until(pool, "SELECT count(*) FROM inbox", 0)
+            await until(pool, "SELECT status FROM templates", "PENDING")
+            await until(pool, "SELECT deferred FROM tallies", 1)
+        async with pool.acquire() as connection:
+            assert await state_of(connection, 1) == "sent"

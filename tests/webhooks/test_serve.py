@@ -1,0 +1,124 @@
+"""The process `drumbeat webhooks serve`: announces itself, keeps what it answered 200, ends as asked."""
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import orjson
+import pytest
+
+from engine.store.database import Pool
+from tests.webhooks.conversation import SECRET, TOKEN, Peer, ask, free_port, get, post, status, statuses_body
+
+
+@asynccontextmanager
+async def serving(database_url: str, *arguments: str, **settings: str) -> AsyncIterator[Process]:
+    environment = {
+        "PATH": os.environ["PATH"],
+        "DRUMBEAT_DATABASE_URL": database_url,
+        "DRUMBEAT_APP_SECRET": SECRET.decode(),
+        "DRUMBEAT_VERIFY_TOKEN": TOKEN,
+        **settings,
+    }
+    command = (sys.executable, "-m", "campaigns.cli", "webhooks", "serve", *arguments)
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        env={name: value for name, value in environment.items() if value},
+        stdout=PIPE,
+        stderr=PIPE,
+        cwd=Path(__file__).parents[2],
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def announced(process: Process) -> str:
+    assert process.stdout is not None
+    async with asyncio.timeout(30):
+        line = orjson.loads(await process.stdout.readline())
+    assert line["event"] == "listening"
+    url: str = line["url"]
+    return url
+
+
+async def ended(process: Process) -> tuple[int, str]:
+    async with asyncio.timeout(30):
+        _, errors = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, errors.decode()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+async def test_a_signal_ends_it_cleanly(database_url: str, number: signal.Signals, code: int) -> None:
+    async with serving(database_url, "--port", "0") as process:
+        url = await announced(process)
+        idle = await Peer.connect(url)
+        assert (await ask(url, get("/readyz"))).status == 200
+        process.send_signal(number)
+        exit_code, errors = await ended(process)
+        idle.close()
+    assert exit_code == code, errors
+    assert "Traceback" not in errors
+    assert SECRET.decode() not in errors
+
+
+async def test_events_are_folded_by_the_service_itself(database_url: str, pool: Pool) -> None:
+    async with serving(database_url, "--port", "0") as process:
+        url = await announced(process)
+        assert (await ask(url, post(statuses_body(status("wamid.alien"))))).status == 200
+        async with asyncio.timeout(15):
+            while not await pool.fetchval("SELECT bool_and(matches_tried > 0) FROM inbox"):
+                await asyncio.sleep(0)
+
+
+async def test_200_means_committed_whenever_it_is_killed(database_url: str, pool: Pool) -> None:
+    async with serving(database_url, "--port", "0") as process:
+        url = await announced(process)
+        acknowledged: list[str] = []
+
+        async def post_until_killed(lane: int) -> None:
+            peer = await Peer.connect(url)
+            try:
+                for n in range(100_000):
+                    wamid = f"wamid.{lane}.{n}"
+                    await peer.send(post(statuses_body(status(wamid))))
+                    if (await peer.reply()).status == 200:
+                        acknowledged.append(wamid)
+            except (ConnectionError, asyncio.IncompleteReadError):
+                peer.close()
+
+        lanes = [asyncio.create_task(post_until_killed(lane)) for lane in range(16)]
+        async with asyncio.timeout(30):
+            while len(acknowledged) < 500 and not all(lane.done() for lane in lanes):
+                await asyncio.sleep(0)
+            process.kill()
+            await asyncio.gather(*lanes)
+    stored = {row["wamid"] for row in await pool.fetch("SELECT wamid FROM inbox")}
+    assert set(acknowledged) <= stored
+
+
+@pytest.mark.parametrize("missing", ["DRUMBEAT_APP_SECRET", "DRUMBEAT_VERIFY_TOKEN"])
+async def test_a_missing_secret_is_named(database_url: str, missing: str) -> None:
+    async with serving(database_url, **{missing: ""}) as process:
+        exit_code, errors = await ended(process)
+    assert exit_code == 78
+    assert missing in errors
+
+
+async def test_a_port_in_use_is_named(database_url: str) -> None:
+    port = free_port()
+    async with serving(database_url, "--port", str(port)) as first:
+        await announced(first)
+        async with serving(database_url, "--port", str(port)) as second:
+            exit_code, errors = await ended(second)
+    assert exit_code == 78
+    assert f"port {port} is in use" in errors
