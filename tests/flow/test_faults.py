@@ -209,8 +209,9 @@ async def test_an_owner_that_loses_its_number_stops_and_stores_what_it_still_hea
     async with serving(fault("latency", median_ms=300)) as emulator:
         async with started(pool, emulator, campaign) as runner:
             await until(lambda: len(emulator.service.ledger) >= 100)
-            await elsewhere.execute("UPDATE numbers SET leased_until = now() - interval '1 s'")
-            await take(elsewhere, SLOW, another_process())
+            async with elsewhere.transaction():  # or the owner renews between the two
+                await elsewhere.execute("UPDATE numbers SET leased_until = now() - interval '1 s'")
+                await take(elsewhere, SLOW, another_process())
             with pytest.raises(TryLater, match="taken over"):
                 await runner.end()
         sent = len(emulator.service.ledger)
