@@ -38,6 +38,18 @@ def guard_first_tries(
     return guarded
 
 
+def refuse_opted_out(guarded: Guarded, phones: set[int], campaign: RunningCampaign, lease: Lease) -> None:
+    """Look again: of those who passed, who asked for silence meanwhile is skipped."""
+    now = datetime.now(UTC)
+    passed, guarded.passed = guarded.passed, []
+    for candidate in passed:
+        refusal = _refusal(candidate._replace(opted_out=candidate.phone in phones), campaign, now)
+        if refusal is None:
+            guarded.passed.append(candidate)
+        else:
+            guarded.decided.append(_fact(candidate, lease, FactKind.SKIPPED, refusal))
+
+
 def guard_retries(
     candidates: Sequence[Candidate], board: CampaignBoard, pairs: PairGuard, lease: Lease, now_ns: int
 ) -> Guarded:

@@ -8,7 +8,6 @@ mark; it never leaves marked recipients behind.
 """
 
 import asyncio
-from collections.abc import Sequence
 from itertools import islice
 from math import ceil
 
@@ -22,22 +21,22 @@ from engine.core.guard import PairGuard
 from engine.core.outcome import Outcome
 from engine.feeder import Feed, Feeder
 from engine.flow import Claimed
-from engine.guarding import Guarded, guard_first_tries, guard_retries
+from engine.guarding import Guarded, guard_first_tries, guard_retries, refuse_opted_out
 from engine.pacer import Pacer
 from engine.reaction import Reactions, fact_of
 from engine.sender import Sender
 from engine.shared import Shared
 from engine.store.claims import (
-    Candidate,
     ClaimRefused,
     HeldRange,
     adopt_ranges,
     claim_retries,
     due_retries,
     let_go_ranges,
-    look_at_opt_outs,
+    opted_out_phones,
     postpone_retries,
     raise_mark,
+    raise_mark_unless_opted_out,
     read_mark,
     unsent_claims,
     unsent_first_try,
@@ -71,7 +70,7 @@ class NumberFlow:
         self.lease = lease
         self.governor = Governor(limit_per_s, now_ns)
         self.sender = Sender(lease.phone_number_id, transport, self._on_outcome)
-        self.pacer = Pacer(PaceBucket(limit_per_s, now_ns), self.sender.add_lanes)
+        self.pacer = Pacer(PaceBucket(limit_per_s, now_ns), self.sender.serve)
         self.pacer.bucket.hold_until(now_ns + ceil(lease.wait_s * SECOND_NS))
         self.sender.pacer = self.pacer
         self.feeder = Feeder(shared.pool, lease, shared.board)
@@ -226,35 +225,42 @@ class NumberFlow:
         feed = await self.feeder.feed()
         if feed is None or self._stopping:
             return False
+        candidates = list(islice(feed.page, room))
         campaign = self._shared.board[feed.held.campaign_id]
-        looked_at = await self._looked_at(feed, room)
-        guarded = guard_first_tries(looked_at, campaign, self._pairs, self.lease, monotonic_ns())
-        mark = looked_at[-1].seq if len(looked_at) < len(feed.page) else feed.held.hi
-        claimed_ns = suspend_aware_ns()
-        await self._raise_mark(feed, mark, guarded)
-        for _ in looked_at:
+        guarded = guard_first_tries(candidates, campaign, self._pairs, self.lease, monotonic_ns())
+        mark = candidates[-1].seq if len(candidates) < len(feed.page) else feed.held.hi
+        claimed_ns = await self._claim(feed, mark, guarded)
+        for _ in candidates:
             feed.page.popleft()
         tries = {(one.range_id, one.seq): 1 for one in guarded.passed}
         self.sender.send(self._messages(guarded, tries, claimed_ns))
         self.feeder.look_ahead(2 * self._lead())
         return True
 
-    async def _looked_at(self, feed: Feed, room: int) -> Sequence[Candidate]:
-        async with self._shared.pool.acquire(timeout=5) as connection:
-            return await look_at_opt_outs(connection, list(islice(feed.page, room)))
+    async def _claim(self, feed: Feed, mark: int, guarded: Guarded) -> int:
+        """Raise the mark; returns when the claiming statement was issued, on the suspend-aware clock.
 
-    async def _raise_mark(self, feed: Feed, mark: int, guarded: Guarded) -> None:
-        held = feed.held
+        Who asked for silence since the page was read is no longer in `guarded.passed` then.
+        """
+        claimed_ns = suspend_aware_ns()
         try:
             async with self._shared.pool.acquire(timeout=5) as connection:
-                await raise_mark(connection, self.lease, held, mark, guarded.decided)
+                if not guarded.decided and await raise_mark_unless_opted_out(
+                    connection, self.lease, feed.held, mark, guarded.passed
+                ):
+                    return claimed_ns
+                gone = await opted_out_phones(connection, guarded.passed)
+                refuse_opted_out(guarded, gone, self._shared.board[feed.held.campaign_id], self.lease)
+                claimed_ns = suspend_aware_ns()
+                await raise_mark(connection, self.lease, feed.held, mark, guarded.decided)
         except ClaimRefused:
             await self._look_at_refused(feed)
             raise
         except LOST_CONNECTION:
             if await self._read_mark(feed) != mark:
                 raise
-            held.mark = mark
+            feed.held.mark = mark
+        return claimed_ns
 
     async def _read_mark(self, feed: Feed) -> int:
         """The answer to a COMMIT was lost: nothing else happens until the database says what became of it."""

@@ -20,13 +20,14 @@ LATE_NS = 4_000_000
 
 
 class Pacer:
-    """Permits of one number. `on_starved(n, grow)` is called when n permits are due and nobody waits for one;
-    `grow` says whether more requests at once would help.
+    """Permits of one number. `on_due(n, grow)` is called when n permits are due beyond those that somebody
+    waits for; `grow` says whether more requests at once would help. It may take permits from the bucket, and
+    returns False when there is nothing to send.
     """
 
-    def __init__(self, bucket: PaceBucket, on_starved: Callable[[int, bool], bool]) -> None:
+    def __init__(self, bucket: PaceBucket, on_due: Callable[[int, bool], bool]) -> None:
         self.bucket = bucket
-        self._on_starved = on_starved
+        self._on_due = on_due
         self._loop = asyncio.get_running_loop()
         self._waiters: deque[tuple[asyncio.Future[None], int]] = deque()
 
@@ -69,7 +70,7 @@ class Pacer:
         for _ in range(min(due, len(self._waiters))):
             self._wake_first()
             due -= 1
-        if due and not self._on_starved(due, not late):
+        if due and not self._on_due(due, not late):
             return SECOND_NS
         return self.bucket.wait_ns(now_ns)
 

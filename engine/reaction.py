@@ -1,13 +1,12 @@
 """What an outcome means beyond its recipient: for the pace, the number, the campaign, the account."""
 
 import time
-from datetime import UTC, datetime
 
 import structlog
 
 from engine.backoff import deferral_s
 from engine.campaign_board import SYSTEMATIC_REJECTIONS_MAX
-from engine.clock import SECOND_NS, monotonic_ns
+from engine.clock import monotonic_ns
 from engine.core.governor import Governor
 from engine.core.outcome import Accepted, Outcome, Rejected, Scope, Throttled
 from engine.core.retry import Defer, Doubt, Fail, Settled, decide
@@ -36,7 +35,7 @@ def fact_of(message: Claimed, outcome: Outcome, lease: Lease, written_ns: int | 
             outcome.wamid,
             None,
             None,
-            _wall_time(written_ns),
+            _wall_us(written_ns),
             0.0,
             message.spent,
         )
@@ -68,17 +67,16 @@ def fact_of(message: Claimed, outcome: Outcome, lease: Lease, written_ns: int | 
         wamid=wamid,
         code=getattr(outcome, "code", None),
         reason=reason,
-        attempted_at=_wall_time(written_ns),
+        attempted_us=_wall_us(written_ns),
         wait_s=wait_s,
         spent=spent,
         suppress=suppress,
     )
 
 
-def _wall_time(written_ns: int | None) -> datetime | None:
-    if written_ns is None:
-        return None
-    return datetime.fromtimestamp(time.time() - (monotonic_ns() - written_ns) / SECOND_NS, UTC)
+def _wall_us(written_ns: int | None) -> int | None:
+    """Microseconds since 1970."""
+    return None if written_ns is None else (time.time_ns() - monotonic_ns() + written_ns) // 1_000
 
 
 class Reactions:

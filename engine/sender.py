@@ -1,8 +1,9 @@
-"""Sends the claimed messages of one number: an open request for each lane, as many as the pace needs.
+"""Sends the claimed messages of one number, in order, each when its permit is due.
 
-A lane takes a message, gets a connection, waits for the permit, writes, and reads one outcome. When permits
-are due and no lane waits for one, lanes are added; when more wait than the pace needs, a lane ends after its
-message. So open requests follow rate times latency without a setting.
+The short way: a permit is due, a connection is free, the message is written, and its reply is handled where
+it arrives. Where no connection is free, a message goes the long way: a task of its own gets a connection and
+waits at the gate for its permit; the connection then serves the short way. So open requests follow rate times
+latency without a setting, and connections that nobody needs any more grow old in the transport.
 """
 
 import asyncio
@@ -11,8 +12,8 @@ from collections.abc import Callable
 
 import structlog
 
-from engine.api.transport import Transport
-from engine.clock import monotonic_ns
+from engine.api.transport import Connection, Transport
+from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.outcome import NotSent, Outcome, Unknown
 from engine.flow import Claimed
 from engine.pacer import Pacer
@@ -20,9 +21,6 @@ from engine.pacer import Pacer
 # Rate times latency at 4 s, and never more than this for one number: a service slower than that is down.
 LATENCY_S_MAX = 4.0
 OPEN_MAX = 4_000
-# Lanes that may wait for permits: 20 ms of the rate smooths uneven latency.
-SPARE_SHARE = 0.02
-SPARE_MIN = 2
 
 log = structlog.get_logger(__name__)
 
@@ -31,20 +29,19 @@ OutcomeHandler = Callable[[Claimed, Outcome, int | None], None]
 
 
 class Sender:
-    """The lanes of one number. `on_outcome` is called once for every message that `send` was given."""
+    """The open requests of one number. `on_outcome` is called once for each message that `send` was given."""
 
     def __init__(self, phone_number_id: str, transport: Transport, on_outcome: OutcomeHandler) -> None:
         self._phone_number_id = phone_number_id
         self._transport = transport
         self._on_outcome = on_outcome
         self._queue: deque[Claimed] = deque()
-        # With the message that a lane was started for, until it runs: one that never ran has lost nobody.
-        self._lanes: dict[asyncio.Task[None], Claimed | None] = {}
-        self._parked: list[asyncio.Future[Claimed]] = []  # lanes without a message
-        self._may_park = True
-        self._open = 0  # messages in lanes
-        self.approaching = 0  # messages in lanes, on their way to a permit
-        self.failure: BaseException | None = None  # a lane died of a bug
+        self._written: set[_Written] = set()  # on the short way, without a reply
+        # On the long way; with its message until the task runs: one that never ran has lost nobody.
+        self._attempts: dict[asyncio.Task[None], Claimed | None] = {}
+        self._open = 0  # messages taken from the queue, without outcome
+        self.approaching = 0  # messages on the long way, before their permit
+        self.failure: BaseException | None = None  # a bug in what is done with outcomes
         self._idle = asyncio.Event()
         self._idle.set()
         self.low = asyncio.Event()
@@ -53,7 +50,7 @@ class Sender:
 
     @property
     def queued(self) -> int:
-        """Messages claimed and not yet written: in the queue, or in a lane that waits for its permit."""
+        """Messages claimed and not yet written: in the queue, or in an attempt that waits for its permit."""
         return len(self._queue) + self.approaching
 
     @property
@@ -62,23 +59,25 @@ class Sender:
         return len(self._queue) + self._open
 
     def send(self, messages: list[Claimed]) -> None:
-        self._may_park = True
         self._queue.extend(messages)
         if messages:
             self._idle.clear()
 
-    def add_lanes(self, count: int, grow: bool = True) -> bool:
-        """Have up to `count` lanes on their way, new ones only to `grow`; False with nothing to send."""
+    def serve(self, due: int, grow: bool = True) -> bool:
+        """Write up to `due` messages whose permits are due; False with nothing to send.
+
+        Those without a free connection go the long way, as new connections only to `grow`.
+        """
         if not self._queue:
             return self.approaching > 0
-        for _ in range(min(count - self.approaching, len(self._queue), self._open_max() - self._open)):
-            if self._parked:
-                self._parked.pop().set_result(self._take())
-            elif grow or not self._open:
-                message = self._take()
-                lane = asyncio.create_task(self._lane(message))
-                self._lanes[lane] = message
-                lane.add_done_callback(self._lane_ended)
+        while due and self._queue and (connection := self._transport.free_connection()) is not None:
+            if not self._write(connection):
+                break
+            due -= 1
+        if grow or not self._open:
+            for _ in range(min(due - self.approaching, len(self._queue), self._open_max() - self._open)):
+                self._attempt_next()
+        self.tell_if_low()
         return True
 
     async def idle(self) -> None:
@@ -88,16 +87,14 @@ class Sender:
     def give_back(self) -> None:
         """Nothing more is written: what waits in the queue was certainly not sent."""
         while self._queue:
-            self._on_outcome(self._queue.popleft(), NotSent("drained"), None)
-        self._may_park = False
-        while self._parked:
-            self._parked.pop().cancel()
-        self._settle()
+            self._ended(self._take(), NotSent("drained"), None)
 
     def abort(self) -> None:
-        """After `give_back`, end the lanes: a request without a reply becomes a doubt."""
-        for lane in self._lanes:
-            lane.cancel()
+        """After `give_back`, end what is under way: a request without a reply becomes a doubt."""
+        for attempt in self._attempts:
+            attempt.cancel()
+        for written in list(self._written):
+            written.connection.drop("the process was stopped")
 
     def tell_if_low(self) -> None:
         if self.queued < self.low_below:
@@ -108,54 +105,45 @@ class Sender:
 
     def _take(self) -> Claimed:
         self._open += 1
-        self.approaching += 1
         return self._queue.popleft()
 
-    def _lane_ended(self, lane: asyncio.Task[None]) -> None:
-        if (message := self._lanes.pop(lane)) is not None:
+    def _write(self, connection: Connection) -> bool:
+        """Write the next message whose claim still permits it; False where no permit or message was left."""
+        while self._queue and suspend_aware_ns() >= self._queue[0].expires_ns:
+            self._ended(self._take(), NotSent("permit expired"), None)
+        now_ns = monotonic_ns()
+        if not self._queue or not self.pacer.bucket.take(now_ns):
+            connection.put_back()
+            return False
+        message = self._take()
+        written = _Written(self, message, now_ns, connection)
+        self._written.add(written)
+        connection.write(self._phone_number_id, message.payload, written)
+        return True
+
+    def answered(self, written: "_Written", outcome: Outcome) -> None:
+        """What became of a request on the short way."""
+        self._written.discard(written)
+        self._ended(written.message, outcome, written.written_ns)
+
+    def _attempt_next(self) -> None:
+        message = self._take()
+        self.approaching += 1
+        attempt = asyncio.create_task(self._attempt(message))
+        self._attempts[attempt] = message
+        attempt.add_done_callback(self._attempt_ended)
+
+    def _attempt_ended(self, attempt: asyncio.Task[None]) -> None:
+        if (message := self._attempts.pop(attempt)) is not None:
             self.approaching -= 1
             self._ended(message, NotSent("drained"), None)
-        if not lane.cancelled() and (error := lane.exception()) is not None:
-            self.failure = error
-            self.low.set()
+        if not attempt.cancelled() and (error := attempt.exception()) is not None:
+            self._failed(error)
 
-    def _settle(self) -> None:
-        if not self._queue and not self._open:
-            self._idle.set()
-
-    async def _lane(self, message: Claimed) -> None:
+    async def _attempt(self, message: Claimed) -> None:
         if (task := asyncio.current_task()) is not None:
-            self._lanes[task] = None
-        passage = _Passage(self)
-        while True:
-            await self._attempt(message, passage)
-            if self._is_surplus():
-                return
-            message = self._take() if self._queue else await self._park()
-
-    def _is_surplus(self) -> bool:
-        """Whether more lanes wait than the pace needs, or none may."""
-        waiting = self.pacer.waiting + len(self._parked)
-        return waiting > max(SPARE_MIN, self.pacer.bucket.rate_per_s * SPARE_SHARE) or (
-            not self._queue and not self._may_park
-        )
-
-    async def _park(self) -> Claimed:
-        """Keep the lane until there is a message for it."""
-        future: asyncio.Future[Claimed] = asyncio.get_running_loop().create_future()
-        self._parked.append(future)
-        try:
-            return await future
-        except asyncio.CancelledError:
-            if future in self._parked:
-                self._parked.remove(future)
-            elif not future.cancelled():  # given a message in the moment in which the lane was ended
-                self.approaching -= 1
-                self._ended(future.result(), NotSent("drained"), None)
-            raise
-
-    async def _attempt(self, message: Claimed, passage: "_Passage") -> None:
-        passage.enter(message)
+            self._attempts[task] = None
+        passage = _Passage(self, message.expires_ns)
         outcome: Outcome | None = None
         try:
             outcome = await self._transport.send(self._phone_number_id, message.payload, passage)
@@ -168,27 +156,45 @@ class Sender:
 
     def _ended(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
         self._open -= 1
-        self._on_outcome(message, outcome, written_ns)
+        try:
+            self._on_outcome(message, outcome, written_ns)
+        except Exception as problem:  # it must not end the connection or the ticker that called
+            log.exception("outcome_not_handled")
+            self._failed(problem)
         if not self._open and not self._queue:
             self._idle.set()
 
+    def _failed(self, problem: BaseException) -> None:
+        self.failure = problem
+        self.low.set()
+
+
+class _Written:
+    """A message on the short way, from its writing to its outcome."""
+
+    __slots__ = ("_sender", "connection", "message", "written_ns")
+
+    def __init__(self, sender: Sender, message: Claimed, written_ns: int, connection: Connection) -> None:
+        self._sender = sender
+        self.message = message
+        self.written_ns = written_ns
+        self.connection = connection
+
+    def __call__(self, outcome: Outcome) -> None:
+        self._sender.answered(self, outcome)
+
 
 class _Passage:
-    """The gate of one lane: a message is through it when its permit is taken, and then it is written."""
+    """The gate of one attempt: a message is through it when its permit is taken, and then it is written."""
 
     __slots__ = ("_expires_ns", "_inside", "_sender", "written_ns")
 
-    def __init__(self, sender: Sender) -> None:
+    def __init__(self, sender: Sender, expires_ns: int) -> None:
+        """The sender has counted the message among those on their way."""
         self._sender = sender
-        self._inside = False
-        self._expires_ns = 0
-        self.written_ns: int | None = None
-
-    def enter(self, message: Claimed) -> None:
-        """Begin with a message, which the sender has counted among those on their way."""
-        self._expires_ns = message.expires_ns
+        self._expires_ns = expires_ns
         self._inside = True
-        self.written_ns = None
+        self.written_ns: int | None = None
 
     async def __call__(self) -> bool:
         permitted = await self._sender.pacer.permit(self._expires_ns)

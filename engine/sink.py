@@ -9,7 +9,6 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 
 import asyncpg
 import structlog
@@ -47,8 +46,8 @@ class _Count:
     accepted: int = 0
     throttled: int = 0
     active_ns: int = 0
-    first_at: datetime | None = None
-    last_at: datetime | None = None
+    first_us: int | None = None
+    last_us: int | None = None
 
 
 class Sink:
@@ -100,8 +99,8 @@ class Sink:
         last_ns = self._last_ns.get(key, written_ns)
         count.active_ns += max(0, min(written_ns - last_ns, GAP_NS_MAX))
         self._last_ns[key] = max(last_ns, written_ns)
-        count.first_at = count.first_at or fact.attempted_at
-        count.last_at = fact.attempted_at
+        count.first_us = count.first_us or fact.attempted_us
+        count.last_us = fact.attempted_us
 
     async def run(self) -> None:
         """Store until cancelled."""
@@ -194,11 +193,11 @@ class Sink:
                 count.throttled,
                 count.active_ns / SECOND_NS,
                 cpu_s * count.attempts / attempts,
-                count.first_at,
-                count.last_at,
+                count.first_us,
+                count.last_us,
             )
             for (campaign_id, phone_number_id), count in counts.items()
-            if count.first_at is not None and count.last_at is not None
+            if count.first_us is not None and count.last_us is not None
         ]
 
 

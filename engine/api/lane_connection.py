@@ -11,12 +11,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from aiohttp.client_proto import ResponseHandler
 
 from engine.api.reply import BODY_BYTES_MAX, outcome_of
-from engine.api.transport import Gate
+from engine.api.transport import Answered, Gate
 from engine.core.outcome import NotSent, Outcome, Unknown
 
 if TYPE_CHECKING:
@@ -35,6 +35,18 @@ _PLAIN = re.compile(
 NO_HEADERS: Mapping[str, str] = {}  # of an acceptance nothing but its body is read
 
 
+class Pool(Protocol):
+    """Who keeps the lanes."""
+
+    def request(self, phone_number_id: str, payload: bytes) -> bytes:
+        """The bytes of a whole request."""
+        ...
+
+    def begun(self, lane: Lane) -> None: ...
+
+    def free(self, lane: Lane) -> None: ...
+
+
 class Lane(ResponseHandler):
     """The protocol of a connection. Until `hold`, and after `give_back` or `drop`, it is only aiohttp's."""
 
@@ -42,8 +54,9 @@ class Lane(ResponseHandler):
         super().__init__(loop)
         self.deadline_s = 0.0  # of the loop's clock: the request's while one is under way, else of keep-alive
         self._connection: Connection | None = None
+        self._pool: Pool | None = None
         self._at_gate: asyncio.Task[object] | None = None
-        self._reply: asyncio.Future[Outcome] | None = None
+        self._answered: Answered | None = None  # of the request under way
         self._message: RawResponseMessage | None = None
         self._body: StreamReader | None = None
         self._broken: str | None = None
@@ -55,9 +68,10 @@ class Lane(ResponseHandler):
         transport = self.transport
         return transport is not None and not transport.is_closing() and not self.should_close
 
-    def hold(self, connection: Connection) -> None:
-        """Take the connection from the pool. Its parser serves every reply from now on."""
+    def hold(self, connection: Connection, pool: Pool) -> None:
+        """Take the connection from aiohttp's pool. Its parser serves every reply from now on."""
         self._connection = connection
+        self._pool = pool
         self.set_response_params(
             read_until_eof=True,
             read_bufsize=BODY_BYTES_MAX,
@@ -79,24 +93,42 @@ class Lane(ResponseHandler):
         if connection is not None:
             connection.close()
 
-    async def exchange(self, request: bytes, gate: Gate, reply_s: float) -> Outcome:
-        """Ask the gate, write the request at once, and return what its reply says."""
-        refusal = await self._pass(gate)
-        if refusal is not None:
-            return refusal
-        self._reply = reply = self._loop.create_future()
-        self.deadline_s = min(self.deadline_s, self._loop.time() + reply_s)
+    def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
+        """See `engine.api.transport.Connection`: nothing was awaited since the lane was found usable."""
+        assert self.transport is not None and self._pool is not None
+        self._pool.begun(self)
+        self._answered = answered
         try:
-            assert self.transport is not None  # looked at after the gate; nothing was awaited since
-            self.transport.write(request)
-            outcome: Outcome = await reply
-            return outcome
+            self.transport.write(self._pool.request(phone_number_id, payload))
         except Exception as problem:  # a write that fails half-way may have left bytes
-            return Unknown(reason_of(problem))
+            self._loop.call_soon(self._break, reason_of(problem))
+
+    def put_back(self) -> None:
+        assert self._pool is not None
+        self._pool.free(self)
+
+    async def exchange(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
+        """Ask the gate, write the request at once, and return what its reply says."""
+        try:
+            refusal = await self._pass(gate)
+        except BaseException:
+            self.put_back()
+            raise
+        if refusal is not None:
+            self.put_back()
+            return refusal
+        reply: asyncio.Future[Outcome] = self._loop.create_future()
+
+        def answered(outcome: Outcome) -> None:
+            if not reply.done():
+                reply.set_result(outcome)
+
+        self.write(phone_number_id, payload, answered)
+        try:
+            return await reply
         finally:
-            self._reply = None
-            if not reply.done() or reply.cancelled():
-                self.force_close()  # the caller was cancelled: the reply may come when nobody waits
+            if self._answered is answered:  # cancelled: the reply would come when nobody waits
+                self.drop("the request was cancelled")
 
     async def _pass(self, gate: Gate) -> NotSent | None:
         """None when the gate opened and the connection still stands."""
@@ -129,7 +161,7 @@ class Lane(ResponseHandler):
             self._message, self._body = data
 
     def data_received(self, data: bytes) -> None:
-        if self._connection is not None and self._reply is None:
+        if self._connection is not None and self._answered is None:
             self.force_close()
             self._break("the service answered before the request")
             self.abort()
@@ -154,10 +186,7 @@ class Lane(ResponseHandler):
         body = data[head + 4 :]
         if len(body) != int(found[1]) or len(body) > BODY_BYTES_MAX:
             return False
-        if self._reply is not None and not self._reply.done():
-            self._reply.set_result(outcome_of(200, NO_HEADERS, body))
-        else:
-            self.force_close()  # a second reply to one request
+        self._complete(outcome_of(200, NO_HEADERS, body))
         return True
 
     def resume_reading(self, resume_parser: bool = True) -> None:
@@ -181,16 +210,21 @@ class Lane(ResponseHandler):
         elif body.is_eof():
             self._message = self._body = None
             self._between = True
-            content = body.read_nowait()
-            if self._reply is not None and not self._reply.done():
-                self._reply.set_result(outcome_of(message.code, message.headers, content))
+            self._complete(outcome_of(message.code, message.headers, body.read_nowait()))
+
+    def _complete(self, outcome: Outcome) -> None:
+        """The request under way has its outcome: the lane is free, then its writer is told."""
+        answered, self._answered = self._answered, None
+        if answered is not None:
+            self.put_back()
+            answered(outcome)
 
     def _break(self, reason: str) -> None:
         """End whatever is under way: at the gate by interrupting it, after the write by a doubt."""
         self._message = self._body = None
-        if self._reply is not None:
-            if not self._reply.done():
-                self._reply.set_result(Unknown(reason))
+        if self._answered is not None:
+            self.force_close()  # or the lane would be free for the next request
+            self._complete(Unknown(reason))
         elif self._broken is None and self._at_gate is not None:
             self._broken = reason
             self._at_gate.cancel()

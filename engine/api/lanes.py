@@ -62,7 +62,7 @@ class LaneTransport:
         self._loop = asyncio.get_running_loop()
         self._connector = _LaneConnector(connections, keepalive_s)
         self._timeout = aiohttp.ClientTimeout(total=total_s, connect=connect_s)
-        self._keepalive_s, self._reply_s, self._total_s = keepalive_s, reply_s, total_s
+        self._keepalive_s, self._total_s, self._written_s = keepalive_s, total_s, min(reply_s, total_s)
         self._root = f"{base_url.rstrip('/')}/{api_version}"
         self._request = _pooled_request(self._root, token, tls, proxy)
         self._heads: dict[str, bytes] = {}
@@ -81,19 +81,34 @@ class LaneTransport:
     async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
         """See `Transport.send`."""
         try:
-            lane = self._take_idle()
-            if lane is None:  # not "or": a lane is a queue too, and an empty one is false
+            # Not "or": a lane is a queue too, and an empty one is false.
+            if (lane := self.free_connection()) is None:
                 lane = await self._connect()
-            request = b"%b%d\r\n\r\n%b" % (self._head(phone_number_id), len(payload), payload)
+            self._head(phone_number_id)
         except Exception as problem:
             return NotSent(reason_of(problem), unreachable=True)
         self._busy.add(lane)
         lane.deadline_s = self._loop.time() + self._total_s
-        try:
-            return await lane.exchange(request, gate, self._reply_s)
-        finally:
-            self._busy.discard(lane)
-            self._put_back(lane)
+        return await lane.exchange(phone_number_id, payload, gate)
+
+    def free_connection(self) -> Lane | None:
+        """The lane used last, unless it has grown too old to trust the server's keep-alive."""
+        now_s = self._loop.time()
+        while self._idle:
+            lane = self._idle.pop()
+            if lane.usable and now_s < lane.deadline_s:
+                return lane
+            self._drop(lane, "unused for too long")
+        return None
+
+    def request(self, phone_number_id: str, payload: bytes) -> bytes:
+        """The bytes of a request; the head of a number is built once."""
+        return b"%b%d\r\n\r\n%b" % (self._head(phone_number_id), len(payload), payload)
+
+    def begun(self, lane: Lane) -> None:
+        """A request is written to this lane: its reply has a deadline."""
+        self._busy.add(lane)
+        lane.deadline_s = self._loop.time() + self._written_s
 
     async def close(self) -> None:
         """Close every connection; open requests end as breaks."""
@@ -103,16 +118,6 @@ class LaneTransport:
             lane.drop("the transport was closed")
         self._idle.clear()
         await self._connector.close()
-
-    def _take_idle(self) -> Lane | None:
-        """The lane used last, unless it has grown too old to trust the server's keep-alive."""
-        now_s = self._loop.time()
-        while self._idle:
-            lane = self._idle.pop()
-            if lane.usable and now_s < lane.deadline_s:
-                return lane
-            self._drop(lane, "unused for too long")
-        return None
 
     async def _connect(self) -> Lane:
         if self._closed:
@@ -125,7 +130,7 @@ class LaneTransport:
                 if not isinstance(lane, Lane):  # a new aiohttp: its test says what lanes rely on
                     connection.close()
                     raise TypeError("aiohttp's pool no longer builds connections as asked: use session")
-                lane.hold(connection)
+                lane.hold(connection, self)
                 if lane.usable:
                     self._held += 1
                     return lane
@@ -133,7 +138,9 @@ class LaneTransport:
         finally:
             self._connecting -= 1
 
-    def _put_back(self, lane: Lane) -> None:
+    def free(self, lane: Lane) -> None:
+        """Nothing is under way on this lane any more; it is kept, unless it is out of step."""
+        self._busy.discard(lane)
         if self._closed or not lane.usable:
             self._drop(lane, "out of step")
         elif self._connecting and self._held >= self._connector.limit:

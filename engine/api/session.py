@@ -76,6 +76,9 @@ class SessionTransport:
             raise body.gate_error
         return outcome
 
+    def free_connection(self) -> None:
+        """A session keeps its connections to itself."""
+
     async def close(self) -> None:
         """Close every connection; open requests end as breaks."""
         await self._session.close()

@@ -18,6 +18,28 @@ written and the outcome is NotSent. It may be cancelled when the connection brea
 had taken by then is lost, never a message. What it raises, `send` raises."""
 
 
+Answered = Callable[[Outcome], None]
+"""Called once with what became of a written request; it must not raise."""
+
+
+class Connection(Protocol):
+    """A connection in hand on which nothing is under way: `write` to it or `put_back`, exactly one of them,
+    before anything else runs.
+    """
+
+    def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
+        """Write a request at once. `answered` comes later, never within this call; what cannot be written
+        whole is Unknown.
+        """
+        ...
+
+    def put_back(self) -> None: ...
+
+    def drop(self, reason: str) -> None:
+        """End the request under way, which becomes Unknown."""
+        ...
+
+
 class Transport(Protocol):
     """Sends to one service. Contract: whatever happens on the way is an outcome, never an exception.
 
@@ -27,5 +49,11 @@ class Transport(Protocol):
     """
 
     async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome: ...
+
+    def free_connection(self) -> Connection | None:
+        """The short way, without a wait: a free connection, after which the permit is taken and the request
+        written. None where there is none, or where the transport knows no such way: then `send`.
+        """
+        ...
 
     async def close(self) -> None: ...

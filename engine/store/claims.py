@@ -110,11 +110,29 @@ async def page(connection: Connection, held: HeldRange) -> list[Candidate]:
     return [Candidate(held.campaign_id, held.range_id, *row) for row in rows]
 
 
-async def look_at_opt_outs(connection: Connection, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-    """The same candidates, with those marked who asked for silence since their page was read."""
+async def raise_mark_unless_opted_out(
+    connection: Connection, lease: Lease, held: HeldRange, mark: int, candidates: Sequence[Candidate]
+) -> bool:
+    """Claim the first tries up to `mark` in one round trip, where all of them are `candidates` to send to.
+
+    True: claimed, and `held.mark` follows. False: somebody among them asked for silence, or the claim is
+    refused; nothing is claimed, and `opted_out_phones` and `raise_mark` tell which.
+    """
+    phones = "{" + ",".join([str(one.phone) for one in candidates]) + "}"
+    raised = await connection.fetchval(
+        queries("claims")["raise_mark_unless_opted_out"],
+        held.range_id, lease.phone_number_id, lease.epoch, held.mark, mark, phones,
+    )  # fmt: skip
+    if raised is None:
+        return False
+    held.mark = mark
+    return True
+
+
+async def opted_out_phones(connection: Connection, candidates: Sequence[Candidate]) -> set[int]:
+    """Those who asked for silence."""
     rows = await connection.fetch(queries("claims")["opted_out"], [one.phone for one in candidates])
-    gone = {row["phone"] for row in rows}
-    return [one._replace(opted_out=one.phone in gone) for one in candidates] if gone else candidates
+    return {row["phone"] for row in rows}
 
 
 async def raise_mark(

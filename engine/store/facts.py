@@ -2,24 +2,24 @@
 
 Law: facts of any epoch are stored, twice the same changes nothing, and the tallies change by exactly the
 difference of the recipients' states before and after. Recipients of whom nothing was recorded were pending,
-which makes the common batch three statements; the others are looked up on both sides of the writing.
+which makes the common batch one round trip; the others are looked up on both sides of the writing.
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from engine.core.retry import Budget
-from engine.core.states import CampaignEvent, Status
+from engine.core.states import CampaignEvent
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
 from engine.store.queries import queries
 
 REASON_CHARACTERS_MAX = 200
+SEPARATOR = "\x1f"  # of texts in one argument; no text of ours or of the service's has a use for it
 _UNSPENT = Budget()
 
 
@@ -33,6 +33,7 @@ class FactKind(StrEnum):
     UNKNOWN = "unknown"
 
 
+_ACCEPTED = FactKind.ACCEPTED
 _STORED_KIND = {FactKind.ACCEPTED: 1, FactKind.FAILED: 2, FactKind.SKIPPED: 3}
 
 
@@ -40,7 +41,8 @@ class Fact(NamedTuple):
     """One try of one recipient and what became of it.
 
     `attempt_try` counts requests from 1; 0 for a recipient that the guard deferred or refused before any.
-    `wait_s` and `spent` belong to DEFERRED. `suppress`: the recipient asked for silence.
+    `attempted_us`: microseconds since 1970. `wait_s` and `spent` belong to DEFERRED. `suppress`: the
+    recipient asked for silence.
     """
 
     campaign_id: int
@@ -53,7 +55,7 @@ class Fact(NamedTuple):
     wamid: str | None = None
     code: int | None = None
     reason: str | None = None
-    attempted_at: datetime | None = None
+    attempted_us: int | None = None
     wait_s: float = 0.0
     spent: Budget = _UNSPENT
     suppress: bool = False
@@ -64,12 +66,15 @@ class Fact(NamedTuple):
 
     @property
     def settles(self) -> bool:
-        return self.kind in _STORED_KIND
+        return self.kind is _ACCEPTED or self.kind in _STORED_KIND
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """What one number did for one campaign since the last batch; adds up in `campaign_numbers`."""
+    """What one number did for one campaign since the last batch; adds up in `campaign_numbers`.
+
+    The times are microseconds since 1970.
+    """
 
     campaign_id: int
     phone_number_id: str
@@ -79,16 +84,50 @@ class Attempts:
     throttled: int
     active_s: float
     cpu_s: float
-    first_attempt_at: datetime
-    last_attempt_at: datetime
+    first_attempt_us: int
+    last_attempt_us: int
 
 
 async def record(connection: Connection, facts: Sequence[Fact], attempts: Sequence[Attempts] = ()) -> None:
-    """Store a batch in one transaction. Safe to repeat after a lost COMMIT (attempts then count twice)."""
-    async with connection.transaction():
-        await record_in_transaction(connection, facts)
-        if attempts:
-            await connection.execute(queries("facts")["count_attempts"], *_attempt_columns(attempts))
+    """Store a batch. Safe to repeat, in whole or in part, after a lost COMMIT (attempts then count twice).
+
+    Facts do not depend on each other: outcomes of recipients of whom nothing is recorded go first, in a
+    transaction of their own, the others in a second one.
+    """
+    outcomes = {fact.key: fact for fact in facts if fact.settles and not fact.suppress}
+    others = [fact for fact in facts if outcomes.get(fact.key) is not fact]
+    others += [outcomes.pop(key) for key in {fact.key for fact in others} if key in outcomes]
+    if outcomes:
+        others += await _record_outcomes(connection, outcomes, attempts)
+        attempts = ()
+    if others or attempts:
+        async with connection.transaction():
+            await record_in_transaction(connection, others)
+            await connection.execute(queries("facts")["count_attempts"], _attempt_rows(attempts))
+
+
+async def _record_outcomes(
+    connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[Attempts]
+) -> list[Fact]:
+    """Returns the facts of recipients of whom something is recorded already: nothing was stored of them."""
+    range_ids, seqs, tries, epochs, kinds, numbers, wamids, codes, reasons, attempted_us = zip(
+        *map(_row, outcomes.values()), strict=True
+    )
+    rows = await connection.fetch(
+        queries("facts")["record_outcomes"],
+        _integers(range_ids),
+        _integers(seqs),
+        _integers(tries),
+        _integers(epochs),
+        _integers(kinds),
+        _texts(numbers),
+        _texts(wamids),
+        _integers(codes),
+        _texts(reasons),
+        _integers(attempted_us),
+        _attempt_rows(attempts),
+    )
+    return [outcomes[row["left_range_id"], row["left_seq"]] for row in rows]
 
 
 async def record_in_transaction(connection: Connection, facts: Sequence[Fact]) -> None:
@@ -192,18 +231,37 @@ def _stored_kinds(facts: Sequence[Fact]) -> list[int]:
     return [_STORED_KIND[fact.kind] for fact in facts]
 
 
-def _outcome_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
+def _row(fact: Fact) -> tuple[Any, ...]:
+    """As `record_outcomes` and `insert_outcomes` want it."""
     return (
-        *_tries(facts),
-        [fact.epoch for fact in facts],
-        _stored_kinds(facts),
-        [Status.ACCEPTED.value if fact.kind is FactKind.ACCEPTED else None for fact in facts],
-        [fact.phone_number_id for fact in facts],
-        [fact.wamid for fact in facts],
-        [fact.code for fact in facts],
-        [_shortened(fact.reason) for fact in facts],
-        [fact.attempted_at for fact in facts],
+        fact.range_id,
+        fact.seq,
+        fact.attempt_try,
+        fact.epoch,
+        1 if fact.kind is _ACCEPTED else _STORED_KIND[fact.kind],
+        fact.phone_number_id,
+        fact.wamid,
+        fact.code,
+        _shortened(fact.reason),
+        fact.attempted_us,
     )
+
+
+def _outcome_columns(facts: Sequence[Fact]) -> list[list[Any]]:
+    return [list(column) for column in zip(*map(_row, facts), strict=True)]
+
+
+def _integers(column: Sequence[int | None]) -> str:
+    """The literal of an array."""
+    return "{" + ",".join(map(str, column)).replace("None", "NULL") + "}"
+
+
+def _texts(column: Sequence[str | None]) -> str:
+    """Texts in one; those that are None are empty in it."""
+    joined = SEPARATOR.join([text or "" for text in column])
+    if joined.count(SEPARATOR) >= len(column):
+        joined = SEPARATOR.join([(text or "").replace(SEPARATOR, " ") for text in column])
+    return joined
 
 
 def _open_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
@@ -220,19 +278,8 @@ def _open_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
     )
 
 
-def _attempt_columns(attempts: Sequence[Attempts]) -> tuple[list[Any], ...]:
-    return (
-        [counted.campaign_id for counted in attempts],
-        [counted.phone_number_id for counted in attempts],
-        [counted.limit_per_s for counted in attempts],
-        [counted.attempts for counted in attempts],
-        [counted.accepted for counted in attempts],
-        [counted.throttled for counted in attempts],
-        [counted.active_s for counted in attempts],
-        [counted.cpu_s for counted in attempts],
-        [counted.first_attempt_at for counted in attempts],
-        [counted.last_attempt_at for counted in attempts],
-    )
+def _attempt_rows(attempts: Sequence[Attempts]) -> list[dict[str, Any]]:
+    return [asdict(counted) for counted in attempts]
 
 
 def _shortened(reason: str | None) -> str | None:

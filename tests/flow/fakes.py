@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from engine.api.transport import Gate
+from engine.api.transport import Answered, Gate
 from engine.clock import suspend_aware_ns
-from engine.core.outcome import Accepted, NotSent, Outcome
+from engine.core.outcome import Accepted, NotSent, Outcome, Unknown
 from engine.core.retry import Budget
 from engine.flow import Claimed
 
@@ -19,9 +19,15 @@ def claimed(seq: int, expires_ns: int | None = None) -> Claimed:
 
 
 class FakeTransport:
-    """Keeps the order of the port: connection, gate, write, reply. Latency is `hold` or `latency_s`."""
+    """Keeps the order of the port: connection, gate, write, reply. Latency is `hold` or `latency_s`.
 
-    def __init__(self, latency_s: float = 0.0) -> None:
+    `keeps`: what has been opened once is free for the short way afterwards, as with lanes.
+    """
+
+    def __init__(self, latency_s: float = 0.0, *, keeps: bool = False) -> None:
+        self.keeps = keeps
+        self.free: list[FakeConnection] = []
+        self.short = 0
         self.latency_s = latency_s
         self.hold: asyncio.Event | None = None
         self.reply: Callable[[int], Outcome] = lambda seq: Accepted(f"wamid.{seq}")
@@ -33,8 +39,15 @@ class FakeTransport:
     async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
         if self.connecting is not None:
             await self.connecting.wait()
-        if not await gate():
-            return NotSent("permit expired")
+        try:
+            if not await gate():
+                return NotSent("permit expired")
+            return await self.exchange(payload)
+        finally:
+            if self.keeps:
+                self.free.append(FakeConnection(self))
+
+    async def exchange(self, payload: bytes) -> Outcome:
         self.written.append(int(payload))
         self.open += 1
         self.most_open = max(self.most_open, self.open)
@@ -46,8 +59,36 @@ class FakeTransport:
         finally:
             self.open -= 1
 
+    def free_connection(self) -> "FakeConnection | None":
+        return self.free.pop() if self.free else None
+
     async def close(self) -> None:
         return None
+
+
+class FakeConnection:
+    """Opened by a `FakeTransport` and kept by it."""
+
+    def __init__(self, transport: FakeTransport) -> None:
+        self._transport = transport
+        self._exchange: asyncio.Task[Outcome] | None = None
+
+    def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
+        def ended(exchange: "asyncio.Task[Outcome]") -> None:
+            self.put_back()
+            broken = exchange.cancelled() or exchange.exception() is not None
+            answered(Unknown("broken") if broken else exchange.result())
+
+        self._transport.short += 1
+        self._exchange = asyncio.create_task(self._transport.exchange(payload))
+        self._exchange.add_done_callback(ended)
+
+    def put_back(self) -> None:
+        self._transport.free.append(self)
+
+    def drop(self, reason: str) -> None:
+        assert self._exchange is not None
+        self._exchange.cancel()
 
 
 class Outcomes:

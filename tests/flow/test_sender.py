@@ -1,4 +1,7 @@
-"""The lanes of a number: as many as rate and latency need, and an outcome for every message whatever happens."""
+"""The open requests of a number: as many as rate and latency need, and an outcome for every message.
+
+Every test runs with a transport that knows only the long way, and with one that keeps connections.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,9 +18,9 @@ from tests.flow.fakes import FakeTransport, Outcomes, claimed
 from tests.flow.running import until
 
 
-@pytest.fixture
-def transport() -> FakeTransport:
-    return FakeTransport()
+@pytest.fixture(params=[False, True], ids=["long way", "short way"])
+def transport(request: pytest.FixtureRequest) -> FakeTransport:
+    return FakeTransport(keeps=request.param)
 
 
 @pytest.fixture
@@ -30,7 +33,7 @@ async def sending(
     transport: FakeTransport, outcomes: Outcomes, rate_per_s: float = 2_000
 ) -> AsyncIterator[Sender]:
     sender = Sender("1", transport, outcomes)
-    sender.pacer = Pacer(PaceBucket(rate_per_s, monotonic_ns()), sender.add_lanes)
+    sender.pacer = Pacer(PaceBucket(rate_per_s, monotonic_ns()), sender.serve)
     ticker = Ticker()
     ticker.add(sender.pacer)
     running = asyncio.create_task(ticker.run())
@@ -53,7 +56,16 @@ async def test_every_message_is_written_once_in_order(transport: FakeTransport, 
     assert None not in outcomes.written_ns.values()
 
 
-async def test_lanes_grow_with_latency_and_shrink_again(transport: FakeTransport, outcomes: Outcomes) -> None:
+async def test_kept_connections_carry_nearly_everything(outcomes: Outcomes) -> None:
+    transport = FakeTransport(keeps=True)
+    async with sending(transport, outcomes) as sender:
+        sender.send([claimed(seq) for seq in range(200)])
+        await sender.idle()
+    assert transport.short >= 200 - 2_000 * SLACK_NS / SECOND_NS, "all but the connections of one burst"
+    assert len(transport.free) == 200 - transport.short
+
+
+async def test_open_requests_follow_rate_times_latency(transport: FakeTransport, outcomes: Outcomes) -> None:
     async with sending(transport, outcomes, rate_per_s=400) as sender:
         sender.send([claimed(seq) for seq in range(100)])
         await sender.idle()
@@ -136,7 +148,7 @@ async def test_an_abort_in_the_moment_in_which_lanes_take_messages_accounts_for_
     async with sending(transport, outcomes) as sender:
         for begin in (0, 100):
             sender.send([claimed(seq) for seq in range(begin, begin + 20)])
-            sender.add_lanes(5)
+            sender.serve(5)
             sender.give_back()
             sender.abort()
             await asyncio.wait_for(sender.idle(), 10)

@@ -1,9 +1,9 @@
 """Storing what became of tries: bounded, patient, nothing lost, nothing doubled, and one bad fact stands alone."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from tests.flow.running import until
 
 def fact(campaign: Planted, place: int, kind: FactKind = FactKind.ACCEPTED, **others: Any) -> Fact:
     """Of recipient `place` (from 0) of a campaign of one range."""
-    told: dict[str, Any] = {"wamid": f"w{place}", "attempted_at": datetime.now(UTC), **others}
+    told: dict[str, Any] = {"wamid": f"w{place}", "attempted_us": time.time_ns() // 1_000, **others}
     return Fact(campaign.campaign_id, campaign.range_ids[0], place + 1, 1, 1, SLOW, kind, **told)
 
 

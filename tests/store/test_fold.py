@@ -39,7 +39,7 @@ async def tag_of(connection: Connection, seq: int, attempt_try: int = 1, range_i
 def accepted(seq: int, campaign_id: int, *, wamid: str | None = None, attempt_try: int = 1) -> Fact:
     return Fact(
         campaign_id, FIRST_RANGE, seq, attempt_try, 1, NUMBER, FactKind.ACCEPTED, wamid or f"wamid.{seq}",
-        attempted_at=NOON,
+        attempted_us=int(NOON.timestamp() * 1e6),
     )  # fmt: skip
 
 
@@ -237,7 +237,17 @@ async def test_an_attempt_of_the_pair_under_way_settles_nothing_until_it_is_reco
     await doubt(connection, FIRST_RANGE, 1)
     await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
     assert (await fold_all(connection)).returned == 1
-    fact = Fact(other, OTHER_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, "wamid.other", attempted_at=NOON)
+    fact = Fact(
+        other,
+        OTHER_RANGE,
+        1,
+        1,
+        1,
+        NUMBER,
+        FactKind.ACCEPTED,
+        "wamid.other",
+        attempted_us=int(NOON.timestamp() * 1e6),
+    )
     await record(connection, [fact])
     await make_all_due(connection)
     assert (await fold_all(connection)).matched == 1

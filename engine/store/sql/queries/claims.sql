@@ -75,8 +75,15 @@ SELECT seq, phone, variables FROM recipients
 WHERE range_id = $1 AND seq > $2 AND skip_reason IS NULL
 ORDER BY seq;
 
+-- name: raise_mark_unless_opted_out
+-- As raise_mark, and only while none of the phones asked for silence since the page was read: it may have waited
+-- through a pause. The list comes as text, which costs the driver less.
+UPDATE ranges SET mark = $5
+WHERE range_id = $1 AND phone_number_id = $2 AND epoch = $3 AND mark = $4 AND state = 'open' AND $5 <= hi
+  AND NOT EXISTS (SELECT 1 FROM suppressions WHERE phone = ANY($6::text::bigint[]))
+RETURNING mark;
+
 -- name: opted_out
--- Asked just before the mark rises: a page may have waited through a pause.
 SELECT phone FROM suppressions WHERE phone = ANY($1::bigint[]);
 
 -- name: raise_mark

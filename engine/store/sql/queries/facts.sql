@@ -1,3 +1,10 @@
+-- name: record_outcomes
+-- The long lists come as text: Postgres reads an array's literal faster than the driver writes its binary form.
+SELECT left_range_id, left_seq FROM record_outcomes(
+    $1::text::bigint[], $2::text::integer[], $3::text::integer[], $4::text::bigint[], $5::text::smallint[],
+    string_to_array($6, E'\x1f'), string_to_array($7, E'\x1f', ''), $8::text::integer[],
+    string_to_array($9, E'\x1f', ''), $10::text::bigint[], $11::jsonb);
+
 -- name: lock_tallies
 SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
 
@@ -15,8 +22,11 @@ JOIN recipient_states ON recipient_states.range_id = fact.range_id AND recipient
 -- name: insert_outcomes
 -- A lost COMMIT is replayed: what is there already stays as it is.
 INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid, code, reason, attempted_at)
-SELECT * FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::smallint[], $6::smallint[], $7::text[],
-                     $8::text[], $9::integer[], $10::text[], $11::timestamptz[])
+SELECT range_id, seq, try, epoch, kind, CASE kind WHEN 1 THEN 1 END, phone_number_id, wamid, code, reason,
+       timestamptz 'epoch' + attempted_us * interval '1 microsecond'
+FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::smallint[], $6::text[], $7::text[], $8::integer[],
+            $9::text[], $10::bigint[])
+    AS fact (range_id, seq, try, epoch, kind, phone_number_id, wamid, code, reason, attempted_us)
 ON CONFLICT (range_id, seq, try) DO NOTHING;
 
 -- name: settle_open_tries
@@ -102,13 +112,4 @@ JOIN recipients ON recipients.range_id = fact.range_id AND recipients.seq = fact
 ON CONFLICT (phone) DO NOTHING;
 
 -- name: count_attempts
-INSERT INTO campaign_numbers AS kept (campaign_id, phone_number_id, limit_per_s, attempts, accepted, throttled, active_s,
-                                      cpu_s, first_attempt_at, last_attempt_at)
-SELECT * FROM unnest($1::bigint[], $2::text[], $3::float8[], $4::bigint[], $5::bigint[], $6::bigint[], $7::float8[],
-                     $8::float8[], $9::timestamptz[], $10::timestamptz[])
-ON CONFLICT (campaign_id, phone_number_id) DO UPDATE
-SET limit_per_s = EXCLUDED.limit_per_s, attempts = kept.attempts + EXCLUDED.attempts,
-    accepted = kept.accepted + EXCLUDED.accepted, throttled = kept.throttled + EXCLUDED.throttled,
-    active_s = kept.active_s + EXCLUDED.active_s, cpu_s = kept.cpu_s + EXCLUDED.cpu_s,
-    first_attempt_at = least(kept.first_attempt_at, EXCLUDED.first_attempt_at),
-    last_attempt_at = greatest(kept.last_attempt_at, EXCLUDED.last_attempt_at);
+SELECT count_attempts($1::jsonb);
