@@ -15,17 +15,15 @@ from engine.core.bucket import PaceBucket
 TICK_S_MIN = 0.002
 # With nobody waiting the ticker only looks in now and then.
 TICK_S_MAX = 0.02
-# A tick that comes this much later than planned met a busy loop.
-LATE_NS = 4_000_000
 
 
 class Pacer:
-    """Permits of one number. `on_due(n, grow)` is called when n permits are due beyond those that somebody
-    waits for; `grow` says whether more requests at once would help. It may take permits from the bucket, and
-    returns False when there is nothing to send.
+    """Permits of one number. `on_due(n, late_ns)` is called when n permits are due beyond those that somebody
+    waits for; `late_ns` says how late the tick came. It may take permits from the bucket, and returns False
+    when there is nothing to send.
     """
 
-    def __init__(self, bucket: PaceBucket, on_due: Callable[[int, bool], bool]) -> None:
+    def __init__(self, bucket: PaceBucket, on_due: Callable[[int, int], bool]) -> None:
         self.bucket = bucket
         self._on_due = on_due
         self._loop = asyncio.get_running_loop()
@@ -58,19 +56,15 @@ class Pacer:
             woken = True
         return False
 
-    def tick(self, now_ns: int, late: bool = False) -> int:
-        """Wake whom a permit is due to; returns the nanoseconds until the next look is worth it.
-
-        `late`: the loop did not come round in time. Then it is busy, not the service slow: more requests at
-        once would only make it later.
-        """
+    def tick(self, now_ns: int, late_ns: int = 0) -> int:
+        """Wake whom a permit is due to; returns the nanoseconds until the next look is worth it."""
         if self._waiters:
             self._wake_expired()
         due = self.bucket.available(now_ns)
         for _ in range(min(due, len(self._waiters))):
             self._wake_first()
             due -= 1
-        if due and not self._on_due(due, not late):
+        if due and not self._on_due(due, late_ns):
             return SECOND_NS
         return self.bucket.wait_ns(now_ns)
 
@@ -102,8 +96,9 @@ class Ticker:
         planned_ns = monotonic_ns()
         while True:
             now_ns = monotonic_ns()
-            late = now_ns - planned_ns > LATE_NS
-            wait_ns = min([pacer.tick(now_ns, late) for pacer in self._pacers], default=SECOND_NS)
+            wait_ns = min(
+                [pacer.tick(now_ns, now_ns - planned_ns) for pacer in self._pacers], default=SECOND_NS
+            )
             wait_s = min(TICK_S_MAX, max(TICK_S_MIN, wait_ns / SECOND_NS))
             planned_ns = now_ns + int(wait_s * SECOND_NS)
             await asyncio.sleep(wait_s)

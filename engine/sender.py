@@ -21,6 +21,10 @@ from engine.pacer import Pacer
 # Rate times latency at 4 s, and never more than this for one number: a service slower than that is down.
 LATENCY_S_MAX = 4.0
 OPEN_MAX = 4_000
+# A tick that came this late met a busy loop. Then more requests at once help only where the service is so
+# slow that lateness hardly counts; else they would make the loop later still.
+LATE_NS = 4_000_000
+LATENCY_PER_LATENESS_MIN = 8
 
 log = structlog.get_logger(__name__)
 
@@ -39,6 +43,7 @@ class Sender:
         self._written: set[_Written] = set()  # on the short way, without a reply
         # On the long way; with its message until the task runs: one that never ran has lost nobody.
         self._attempts: dict[asyncio.Task[None], Claimed | None] = {}
+        self._latency_ns = 0  # of replies on the short way, smoothed
         self._open = 0  # messages taken from the queue, without outcome
         self.approaching = 0  # messages on the long way, before their permit
         self.failure: BaseException | None = None  # a bug in what is done with outcomes
@@ -63,10 +68,11 @@ class Sender:
         if messages:
             self._idle.clear()
 
-    def serve(self, due: int, grow: bool = True) -> bool:
+    def serve(self, due: int, late_ns: int = 0) -> bool:
         """Write up to `due` messages whose permits are due; False with nothing to send.
 
-        Those without a free connection go the long way, as new connections only to `grow`.
+        Those without a free connection go the long way, where new connections help. `late_ns`: how late
+        the loop asks.
         """
         if not self._queue:
             return self.approaching > 0
@@ -74,7 +80,7 @@ class Sender:
             if not self._write(connection):
                 break
             due -= 1
-        if grow or not self._open:
+        if not self._open or late_ns < max(LATE_NS, self._latency_ns // LATENCY_PER_LATENESS_MIN):
             for _ in range(min(due - self.approaching, len(self._queue), self._open_max() - self._open)):
                 self._attempt_next()
         self.tell_if_low()
@@ -124,6 +130,7 @@ class Sender:
     def answered(self, written: "_Written", outcome: Outcome) -> None:
         """What became of a request on the short way."""
         self._written.discard(written)
+        self._latency_ns += (monotonic_ns() - written.written_ns - self._latency_ns) >> 4
         self._ended(written.message, outcome, written.written_ns)
 
     def _attempt_next(self) -> None:

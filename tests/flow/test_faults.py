@@ -79,7 +79,7 @@ class Breaks:
 @pytest.mark.parametrize(
     ("place", "name", "calls"),
     [
-        (number, "raise_mark", {2, 3}),
+        (number, "raise_mark_unless_opted_out", {2, 3}),
         (number, "adopt_ranges", {1}),
         (number, "let_go_ranges", {1, 2}),
         (feeder, "take_range", {1, 3}),
@@ -258,7 +258,7 @@ async def test_a_new_owner_writes_nothing_while_permits_of_the_former_one_may_li
 async def test_a_claim_that_hangs_through_a_stop_ends_in_named_doubts(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, hung = number.raise_mark, asyncio.Event()
+    real, hung = number.raise_mark_unless_opted_out, asyncio.Event()
 
     async def hang_once(*arguments: Any) -> None:
         await real(*arguments)
@@ -266,7 +266,7 @@ async def test_a_claim_that_hangs_through_a_stop_ends_in_named_doubts(
             hung.set()
             await asyncio.Event().wait()
 
-    monkeypatch.setattr(number, "raise_mark", hang_once)
+    monkeypatch.setattr(number, "raise_mark_unless_opted_out", hang_once)
     campaign = await planted(pool, 100, rate_per_s=100)
     async with serving() as emulator:
         async with started(pool, emulator, campaign) as runner:

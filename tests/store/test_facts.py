@@ -22,6 +22,7 @@ from tests.flow.planted import (
 )
 
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
+NOON_US = int(NOON.timestamp() * 1_000_000)
 
 
 class Sending:
@@ -215,7 +216,7 @@ async def test_a_reason_with_a_nul_or_without_end_is_stored_readably(sending: Se
 
 
 async def test_what_a_number_did_adds_up(sending: Sending) -> None:
-    counted = Attempts(sending.held.campaign_id, SLOW, 80.0, 10, 8, 2, 0.5, 0.01, NOON, NOON)
+    counted = Attempts(sending.held.campaign_id, SLOW, 80.0, 10, 8, 2, 0.5, 0.01, NOON_US, NOON_US)
     for _ in range(2):
         await record(sending.connection, [], [counted])
     row = await sending.connection.fetchrow(
