@@ -94,12 +94,12 @@ class Reactions:
             log.warning(
                 "service_unreachable", reason=self._shared.breaker.reason, effect="waits, then tries one"
             )
-        if isinstance(outcome, Throttled):
+        if type(outcome) is Accepted:
+            self._shared.board[message.campaign_id].systematic_rejections = 0
+        elif isinstance(outcome, Throttled):
             self._throttled(outcome, now_ns, written_ns or now_ns)
         elif isinstance(outcome, Rejected):
             self._rejected(message.campaign_id, outcome)
-        elif isinstance(outcome, Accepted):
-            self._count_systematic(message.campaign_id, accepted=True)
 
     def suspend(self, wait_s: float, reason: str) -> None:
         """Rest the number: at once here, and in the database for whoever owns it later."""
@@ -122,11 +122,11 @@ class Reactions:
             wait_s = outcome.wait_s if outcome.suspend and outcome.wait_s else UNTIL_A_PERSON_S
             self.suspend(wait_s, reason)
         elif outcome.systematic:
-            self._count_systematic(campaign_id, accepted=False, reason=reason)
+            self._count_systematic(campaign_id, reason)
 
-    def _count_systematic(self, campaign_id: int, *, accepted: bool, reason: str = "") -> None:
+    def _count_systematic(self, campaign_id: int, reason: str) -> None:
         campaign = self._shared.board[campaign_id]
-        campaign.systematic_rejections = 0 if accepted else campaign.systematic_rejections + 1
+        campaign.systematic_rejections += 1
         if campaign.systematic_rejections >= SYSTEMATIC_REJECTIONS_MAX:
             self._pause(
                 campaign_id, f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: {reason}"

@@ -91,11 +91,14 @@ class Sink:
     def count(self, fact: Fact, outcome: Outcome, limit_per_s: float, written_ns: int) -> None:
         """Add one written request to what its number did for its campaign."""
         key = (fact.campaign_id, fact.phone_number_id)
-        count = self._counts.setdefault(key, _Count())
+        if (count := self._counts.get(key)) is None:
+            count = self._counts[key] = _Count()
         count.limit_per_s = limit_per_s
         count.attempts += 1
-        count.accepted += isinstance(outcome, Accepted)
-        count.throttled += isinstance(outcome, Throttled)
+        if type(outcome) is Accepted:
+            count.accepted += 1
+        elif type(outcome) is Throttled:
+            count.throttled += 1
         last_ns = self._last_ns.get(key, written_ns)
         count.active_ns += max(0, min(written_ns - last_ns, GAP_NS_MAX))
         self._last_ns[key] = max(last_ns, written_ns)

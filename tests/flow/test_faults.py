@@ -260,11 +260,12 @@ async def test_a_claim_that_hangs_through_a_stop_ends_in_named_doubts(
 ) -> None:
     real, hung = number.raise_mark_unless_opted_out, asyncio.Event()
 
-    async def hang_once(*arguments: Any) -> None:
-        await real(*arguments)
+    async def hang_once(*arguments: Any) -> bool:
+        raised = await real(*arguments)
         if not hung.is_set() and arguments[3] > 20:
             hung.set()
             await asyncio.Event().wait()
+        return raised
 
     monkeypatch.setattr(number, "raise_mark_unless_opted_out", hang_once)
     campaign = await planted(pool, 100, rate_per_s=100)
