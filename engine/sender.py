@@ -13,7 +13,7 @@ from collections.abc import Callable
 import structlog
 
 from engine.api.transport import Connection, Transport
-from engine.clock import monotonic_ns, suspend_aware_ns
+from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
 from engine.core.outcome import NotSent, Outcome, Unknown
 from engine.flow import Claimed
 from engine.pacer import Pacer
@@ -21,10 +21,14 @@ from engine.pacer import Pacer
 # Rate times latency at 4 s, and never more than this for one number: a service slower than that is down.
 LATENCY_S_MAX = 4.0
 OPEN_MAX = 4_000
-# A tick that came this late met a busy loop. Then more requests at once help only where the service is so
-# slow that lateness hardly counts; else they would make the loop later still.
+# Fewer are always allowed.
+OPEN_MIN = 8
+# A tick that came this late met a busy loop. What is measured then says more of the loop than of the service,
+# and more requests at once would make the loop later still: none beyond the rate times the latency that was
+# measured before.
 LATE_NS = 4_000_000
-LATENCY_PER_LATENESS_MIN = 8
+# Of that: latencies are uneven.
+SPARE = 1.5
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +47,8 @@ class Sender:
         self._written: set[_Written] = set()  # on the short way, without a reply
         # On the long way; with its message until the task runs: one that never ran has lost nobody.
         self._attempts: dict[asyncio.Task[None], Claimed | None] = {}
-        self._latency_ns = 0  # of replies on the short way, smoothed
+        self._late = False  # the loop is busy
+        self._latency_ns = 0  # of the service: of replies on the short way, smoothed
         self._open = 0  # messages taken from the queue, without outcome
         self.approaching = 0  # messages on the long way, before their permit
         self.failure: BaseException | None = None  # a bug in what is done with outcomes
@@ -80,9 +85,9 @@ class Sender:
             if not self._write(connection):
                 break
             due -= 1
-        if not self._open or late_ns < max(LATE_NS, self._latency_ns // LATENCY_PER_LATENESS_MIN):
-            for _ in range(min(due - self.approaching, len(self._queue), self._open_max() - self._open)):
-                self._attempt_next()
+        self._late = late_ns >= LATE_NS
+        for _ in range(min(due - self.approaching, len(self._queue), self._open_max() - self._open)):
+            self._attempt_next()
         self.tell_if_low()
         return True
 
@@ -107,7 +112,11 @@ class Sender:
             self.low.set()
 
     def _open_max(self) -> int:
-        return int(min(OPEN_MAX, max(8, self.pacer.bucket.limit_per_s * LATENCY_S_MAX)))
+        if self._late:
+            open_max = self.pacer.bucket.rate_per_s * self._latency_ns / SECOND_NS * SPARE
+        else:
+            open_max = self.pacer.bucket.limit_per_s * LATENCY_S_MAX
+        return int(min(OPEN_MAX, max(OPEN_MIN, open_max)))
 
     def _take(self) -> Claimed:
         self._open += 1
@@ -130,7 +139,8 @@ class Sender:
     def answered(self, written: "_Written", outcome: Outcome) -> None:
         """What became of a request on the short way."""
         self._written.discard(written)
-        self._latency_ns += (monotonic_ns() - written.written_ns - self._latency_ns) >> 4
+        if not self._late:
+            self._latency_ns += (monotonic_ns() - written.written_ns - self._latency_ns) >> 4
         self._ended(written.message, outcome, written.written_ns)
 
     def _attempt_next(self) -> None:
