@@ -3,6 +3,7 @@
 import asyncio
 import re
 import sys
+from bisect import bisect_left
 
 import pytest
 from pydantic import SecretStr
@@ -39,6 +40,5 @@ async def test_a_thousand_a_second_through_a_second_of_latency(pool: Pool) -> No
     await assert_counts(pool, campaign, accepted=10_000)
     times = await written_us(pool, FAST)
     assert shortest_span_us(times, RATE_PER_S) >= 1_000_000, "no sliding second is above the limit"
-    ramped = [at for at in times if at >= times[0] + 3_000_000]
-    reached_per_s = (len(ramped) - 1) * 1_000_000 / (ramped[-1] - ramped[0])
-    assert reached_per_s >= 0.95 * RATE_PER_S
+    best = max(bisect_left(times, at + 1_000_000) - place for place, at in enumerate(times))
+    assert best >= 0.95 * RATE_PER_S, "as many requests open as rate times latency asks for"
