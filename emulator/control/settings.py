@@ -1,5 +1,6 @@
 """Changing the service while it runs: accounts, numbers, tokens, templates, the callback, the clock."""
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,8 @@ from emulator.service import APP_LIMIT, App, Service, parse_object
 from emulator.templates.template import STATUSES
 from emulator.wire.message import Reply, Request, json_reply
 
+# By this word a program knows that nobody real is behind the address.
+IDENTITY = "drumbeat-emulator"
 TEST_RECIPIENTS_LIMIT = 5
 CLOCK_STEP_LIMIT_S = 10 * 366 * 86_400
 QUALITY_RATINGS = ("GREEN", "YELLOW", "RED", "UNKNOWN")
@@ -29,6 +32,7 @@ class SettingsControl:
         service, config = self._service, self._service.config
         return json_reply({
             "status": "ok",
+            "identity": IDENTITY,
             "base_url": service.base_url,
             "version": config.version,
             "product": config.product,
@@ -40,6 +44,7 @@ class SettingsControl:
             "now_ns": service.clock.now_ns(),
             "unix_s": service.clock.unix_s(),
             "seed": config.seed,
+            "cpu_s": time.process_time(),
         })  # fmt: skip
 
     def reset(self, request: Request) -> Reply:
