@@ -18,7 +18,7 @@ from campaigns.bench.contestants import AT_ONCE, Task
 from campaigns.bench.database import Database
 from campaigns.bench.events import Events, Receiver, receiving, take_events
 from campaigns.bench.machine import family_cpu_s, sender_cores
-from campaigns.bench.planting import FIRST_PHONE, plant
+from campaigns.bench.planting import FIRST_PHONE, clear, plant
 from campaigns.bench.processes import BenchFailed, Process, first_line, last_line, started
 from campaigns.bench.sending import Sent, read_sent
 from campaigns.bench.service import Provider, Service, Wanted
@@ -142,6 +142,7 @@ def run_engine(place: Place, load: Load) -> Run:
 
 def run_yardstick(place: Place, load: Load, contestant: str) -> Run:
     """A contestant (`module:function`) in one process, against a service that applies no limit."""
+    asyncio.run(clear(place.database.url))
     with place.provide(Wanted(load.numbers, NO_LIMIT_PER_S, load.latency_ms)) as service:
         open_needed = math.ceil(load.total_per_s * load.latency_ms / 1e3 * 1.25)
         task = Task(
