@@ -1,6 +1,6 @@
 """Charts as SVG text: bars with their spread, lines against a limit, a histogram.
 
-Drawn 420 units wide, so that the letters are readable on a phone; colours are the page's, by class, so that
+Drawn 360 units wide, so that the letters are readable on a phone; colours are the page's, by class, so that
 they follow its light and dark.
 """
 
@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH = 420.0
+WIDTH = 360.0
 RIGHT = 12.0
 BAR_HEIGHT, BAR_STEP = 16.0, 44.0
-VALUE_WIDTH = 96.0  # beside the longest bar
+VALUE_WIDTH = 78.0  # beside the longest bar
 PLOT_TOP, PLOT_LEFT, PLOT_HEIGHT, PLOT_BELOW = 10.0, 46.0, 170.0, 34.0
 TICKS = 4
+ROOM = 1.1  # above the highest value, for its label
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +72,15 @@ def lines(series: Sequence[Line], limit: float, *, about: str) -> str:
         return x, PLOT_TOP + PLOT_HEIGHT * (1 - value / top)
 
     parts = _grid(top, at(0, 0)[1])
+    y = at(0, limit)[1]
+    parts.append(_line(PLOT_LEFT, y, WIDTH - RIGHT, y, "limit"))
+    parts.append(_text(WIDTH - RIGHT, y - 5, f"limit {short(limit)}", "value", "end"))
     # Of many lines each alone would hide the others.
     faint = " faint" if len(series) > TICKS else ""
     for line in series:
         points = " ".join("{:.1f},{:.1f}".format(*at(s, value)) for s, value in enumerate(line.values))
         title = f"<title>{escape(line.label)}</title>"
         parts.append(f'<polyline class="series{faint}" points="{points}">{title}</polyline>')
-    y = at(0, limit)[1]
-    parts.append(_line(PLOT_LEFT, y, WIDTH - RIGHT, y, "limit"))
-    parts.append(_text(WIDTH - RIGHT, y - 4 if y > PLOT_TOP + 14 else y + 13, "limit", "value", "end"))
     for tick in range(TICKS + 1):
         second = round((seconds - 1) * tick / TICKS) if seconds > TICKS else tick
         if second < max(seconds, 1):
@@ -117,9 +118,10 @@ def _grid(top: float, bottom: float) -> list[str]:
 
 
 def _ceiling(value: float) -> float:
-    """The next round number: a quarter of it is readable too."""
+    """A round number with some room above the value; a quarter of it is readable too."""
     if value <= 0:
         return 1.0
+    value *= ROOM
     power = 10.0 ** (len(str(int(value))) - 1)
     return next(
         step * power for step in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 5, 6, 8, 10, 12) if step * power >= value

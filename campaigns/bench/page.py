@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
@@ -20,6 +21,7 @@ from campaigns.bench.words import (
     pace_table,
 )
 
+_FIGURE = re.compile(r"(\d) (ms|s|µs|%|×)(?!\w)")
 LINES_MAX = 64  # more lines than this are no picture
 
 
@@ -31,10 +33,11 @@ def page_of(report: dict[str, Any]) -> str:
 
 def _body(report: dict[str, Any]) -> Iterator[str]:
     yield "<h1>Drumbeat bench</h1>"
-    yield f'<p class="muted">{escape(load_line(report["load"]))}; {escape(report["conditions"]["date"])}</p>'
-    yield f'<p class="large">{escape(headline(report))}</p>'
+    sent, date = load_line(report["load"]), report["conditions"]["date"]
+    yield f'<p class="muted">{_escape(sent)}; {_escape(date)}</p>'
+    yield f'<p class="large">{_escape(headline(report))}</p>'
     for note in notes(report):
-        yield f"<p>{escape(note)}</p>"
+        yield f"<p>{_escape(note)}</p>"
     if report["contestants"]:
         yield from _contestants(report)
     for one in report["pace"]:
@@ -44,8 +47,8 @@ def _body(report: dict[str, Any]) -> Iterator[str]:
     yield from _latency(report)
     yield "<h2>Measured on</h2><dl>"
     for name, value in conditions_rows(report):
-        shown = f"<code>{escape(value)}</code>" if name == "command" else escape(value)
-        yield f"<dt>{escape(name)}</dt><dd>{shown}</dd>"
+        shown = f"<code>{escape(value)}</code>" if name == "command" else _escape(value)
+        yield f"<dt>{_escape(name)}</dt><dd>{shown}</dd>"
     yield "</dl>"
 
 
@@ -55,7 +58,7 @@ def _contestants(report: dict[str, Any]) -> Iterator[str]:
     yield "<h2>CPU of the sender for each message</h2>"
     yield "<p class='muted'>Shorter is better.</p>"
     yield _bars(report, "cpu_us", lambda value: f"{value:,.1f} µs", "CPU for each message")
-    yield _table(contestants_table(report), f"Median of {report['repeats']}, in brackets the range.")
+    yield _table(contestants_table(report), f"Median of {report['repeats']}, below it the range.")
 
 
 def _bars(report: dict[str, Any], figure: str, form: Any, about: str) -> str:
@@ -79,7 +82,7 @@ def _pace(one: dict[str, Any]) -> Iterator[str]:
         return
     # The last second is not a whole one.
     whole = {name: counts[:-1] or counts for name, counts in list(numbers.items())[:LINES_MAX]}
-    yield f"<h2>Second by second: {escape(load_line(load))}</h2>"
+    yield f"<h2>Second by second: {_escape(load_line(load))}</h2>"
     if len(numbers) > 1:
         total = [sum(counts) for counts in zip(*numbers.values(), strict=True)]
         total = total[:-1] or total
@@ -101,7 +104,7 @@ def _latency(report: dict[str, Any]) -> Iterator[str]:
     if not known:
         return
     yield "<h2>Time of a request</h2>"
-    yield f"<p class='muted'>{escape(known[0]['title'])}: from the call to the reply.</p>"
+    yield f"<p class='muted'>{_escape(known[0]['title'])}: from the call to the reply.</p>"
     yield histogram([(bound, count) for bound, count in known[0]["histogram_ms"]], about="times of requests")
     yield _table(
         latency_table(report), "Percentiles in ms; the engine's own requests are not timed one by one."
@@ -110,6 +113,22 @@ def _latency(report: dict[str, Any]) -> Iterator[str]:
 
 def _table(table: Table, caption: str) -> str:
     headings, rows = table
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<div class="wide"><table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table></div>'
+    head = "".join(f"<th>{_escape(heading)}</th>" for heading in headings)
+    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
+    whole = f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
+    return f"<p class='muted'>{_escape(caption)}</p>{whole}"
+
+
+def _cell(text: str) -> str:
+    """A range goes below its median: a phone is narrow."""
+    median, opening, spread = text.partition(" (")
+    return (
+        f"<td>{_escape(median)}"
+        + (f"<small>{_escape(spread.rstrip(')'))}</small>" if opening else "")
+        + "</td>"
+    )
+
+
+def _escape(words: str) -> str:
+    """As HTML; a figure and its unit stay on one line."""
+    return escape(_FIGURE.sub("\\1\u00a0\\2", words))
