@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaigns.bench.machine import on_service_core
-from campaigns.bench.processes import held_signals
+from campaigns.bench.processes import START_S_MAX, BenchFailed, first_line, held_signals, last_line, started
 from engine.errors import ConfigurationError
 from engine.store.database import Connection
-from engine.store.embedded import start_embedded, stop_embedded
+from engine.store.embedded import stop_embedded
 from engine.store.queries import queries
 
 HOME_PREFIX = "drumbeat-bench-"
@@ -36,7 +36,7 @@ def postgres() -> Iterator[Database]:
             home = Path(tempfile.mkdtemp(prefix=HOME_PREFIX, dir=_parent()))
             stack.callback(_remove, home)
             home.chmod(0o711)  # for root it runs as another user, who has to pass
-            url = start_embedded(home)
+            url = _start(home)
         yield Database(url, server_pid(home))
 
 
@@ -55,6 +55,19 @@ async def refuse_foreign(connection: Connection) -> None:
 def _parent() -> str | None:
     """A directory on a disk: /tmp may lie in memory, where making a write durable costs nothing."""
     return None if os.environ.get("TMPDIR") or not os.access("/var/tmp", os.W_OK) else "/var/tmp"  # noqa: S108
+
+
+def _start(home: Path) -> str:
+    """By a process of its own: a Ctrl-C on the terminal must not reach what makes the database's files."""
+    with (
+        tempfile.TemporaryFile() as errors,
+        started(["-m", "campaigns.cli", "db", "url"], stderr=errors, settings={"home": str(home)}) as process,
+    ):
+        url = first_line(process).decode().strip()
+        if not url:
+            raise BenchFailed(f"no Postgres started: {last_line(errors)}")
+        process.wait(START_S_MAX)
+        return url
 
 
 def _remove(home: Path) -> None:

@@ -13,7 +13,7 @@ from campaigns.bench import chart
 from campaigns.bench.compare import compare
 from campaigns.bench.page import page_of
 from campaigns.bench.report import read_report
-from campaigns.bench.words import notes
+from campaigns.bench.words import headline, notes
 from engine.errors import ConfigurationError
 from tests.campaigns.bench.samples import CONDITIONS, LOAD, report
 
@@ -48,6 +48,20 @@ def test_a_service_that_tells_no_cpu_is_said_to_tell_none() -> None:
     content = report()
     content["headroom"] |= {"service_share": None, "could_carry_per_s": None, "enough": None}
     assert "does not tell" in next(notes(content))
+
+
+def test_an_engine_at_its_limit_is_not_called_slow() -> None:
+    content = report()
+    assert "3.0 × a plain session loop" in headline(content)
+    content["pace"][0]["reached"] = {
+        "median": 0.991,
+        "least": 0.99,
+        "most": 0.992,
+        "values": [0.99, 0.991, 0.992],
+    }
+    assert "session loop" not in headline(content)
+    assert "as its limits permit" in headline(content)
+    assert any("says nothing about what it could send" in note for note in notes(content))
 
 
 def test_one_repeat_is_called_one() -> None:
@@ -109,7 +123,9 @@ def test_words_of_the_machine_are_no_markup() -> None:
 
 def test_its_charts_are_well_formed_and_drawn_to_scale() -> None:
     charts = re.findall(r"<svg.*?</svg>", page_of(report()), re.DOTALL)
-    assert len(charts) == 2 + 2 * 2 + 1  # rates and costs; both paces, in all and by number; times of requests
+    assert (
+        len(charts) == 2 + 2 * 2 + 1
+    )  # rates and costs; both paces, in all and by number; times of requests
     rates = ElementTree.fromstring(charts[0])
     widths = [float(bar.attrib["width"]) for bar in rates.iter("rect")]
     assert widths[0] == pytest.approx(3 * widths[1], rel=0.01)  # 1,500 against 500
