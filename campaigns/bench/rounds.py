@@ -29,6 +29,7 @@ LOOK_PERIOD_S = 0.5
 # What no contestant reaches: a limit that the service then never applies.
 NO_LIMIT_PER_S = 100_000.0
 SENT_PER_S_MAX = 60_000.0  # by one process: nobody is planted whom it could not reach in its time
+RECIPIENTS_MAX = 10_000_000  # some 4 GB on disk when all are sent; a campaign that is done ends a run early
 AT_ONCE_MAX = 4_000
 ACCEPTED_SHARE_MIN = 0.99
 # Beyond its time: to start, to drain, to store, on a machine that does other work too.
@@ -62,12 +63,12 @@ class Load:
 
     @property
     def recipients(self) -> int:
-        """How many are planted: as many as could be reached."""
+        """How many are planted: as many as could be reached, within reason."""
         if self.messages is not None:
             return self.messages
         assert self.duration_s is not None, "a load has an end"
         reachable_per_s = min(self.total_per_s, SENT_PER_S_MAX * self.processes)
-        return int(reachable_per_s * (self.duration_s + 2)) + 1_000
+        return min(int(reachable_per_s * (self.duration_s + 2)) + 1_000, RECIPIENTS_MAX)
 
     @property
     def longest_s(self) -> float:

@@ -7,13 +7,11 @@ from typing import Any
 from emulator.config import NumberConfig
 from emulator.control.fields import field, optional
 from emulator.errors import Refused
-from emulator.identity import MANAGEMENT, MESSAGING, Number, Token
+from emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, Number, Token
 from emulator.service import APP_LIMIT, App, Service, parse_object
 from emulator.templates.template import STATUSES
 from emulator.wire.message import Reply, Request, json_reply
 
-# By this word a program knows that nobody real is behind the address.
-IDENTITY = "drumbeat-emulator"
 TEST_RECIPIENTS_LIMIT = 5
 CLOCK_STEP_LIMIT_S = 10 * 366 * 86_400
 QUALITY_RATINGS = ("GREEN", "YELLOW", "RED", "UNKNOWN")
