@@ -43,7 +43,7 @@ def main() -> None:
         for limit_per_s, numbers, latency_ms in TABLE:
             load = Load(numbers, limit_per_s, latency_ms, duration_s=for_s)
             pace = run_engine(Place(database, own_service), load).pace
-            assert pace is not None
+            assert pace is not None and pace.reached is not None
             print(
                 f"{limit_per_s:>6.0f}/s {numbers:>7} {latency_ms:>4.0f} ms {pace.reached:>9.2%}"
                 f" {pace.largest_written:>25.4f} {pace.largest_at_service:>16.4f} {pace.throttled:>11.4%}"

@@ -79,11 +79,11 @@ class Load:
 class Pace:
     """How near the engine came to the limit, as shares of it: 1 is the limit.
 
-    `reached`: after the first half second. `largest_*`: the fullest sliding second of any number, by times
-    of writing and at the service. `throttled`: share of requests.
+    `reached`: after the first half second, None where not every write is known. `largest_*`: the fullest
+    sliding second of any number, by times of writing and at the service. `throttled`: share of requests.
     """
 
-    reached: float
+    reached: float | None
     largest_written: float
     largest_at_service: float
     throttled: float
@@ -261,7 +261,7 @@ async def _read(url: str, campaign_id: int, cpu_s: float) -> Sent:
         sent = await read_sent(connection, campaign_id, cpu_s)
     finally:
         await connection.close()
-    if sent.messages < 2:
+    if sent.messages < 2 or not sent.numbers:
         raise BenchFailed("the engine sent nothing in its time")
     return sent
 
@@ -279,10 +279,11 @@ def _engine_run(
     taken: tuple[float | None, float],
     events: Events | None,
 ) -> Run:
-    limit_per_s = load.rate_per_s
+    limit_per_s, numbers = load.rate_per_s, sent.numbers.values()
+    steady_per_s = sum(number.steady_per_s for number in numbers)
     pace = Pace(
-        reached=sum(number.steady_per_s for number in sent.numbers.values()) / load.total_per_s,
-        largest_written=max(number.largest_second for number in sent.numbers.values()) / limit_per_s,
+        reached=steady_per_s / load.total_per_s if sent.all_timed else None,
+        largest_written=max(number.largest_second for number in numbers) / limit_per_s,
         largest_at_service=max(one["largest_window"] for one in seen.values()) / limit_per_s,
         throttled=sent.throttled / (sent.messages + sent.throttled),
     )
@@ -293,6 +294,6 @@ def _engine_run(
         service_cpu_s=taken[0],
         database_cpu_s=taken[1],
         pace=pace,
-        by_second={name: list(number.by_second) for name, number in sent.numbers.items()},
+        by_second={name: list(number.by_second) for name, number in sent.numbers.items() if sent.all_timed},
         events=events,
     )

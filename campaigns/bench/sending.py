@@ -15,33 +15,34 @@ from engine.store.queries import queries
 
 @dataclass(frozen=True, slots=True)
 class NumberSent:
-    """What one number did. `steady_per_s`: after the first half second, which belongs to the start."""
+    """What one number did, by the times of its outcomes.
 
-    messages: int
-    first_s: float  # unix time of the first write, of the last below
-    last_s: float
+    `timed`: how many have one. `steady_per_s`: after the first half second, which belongs to the start.
+    `largest_second`: the most in any half-open second. `by_second`: since the first of all numbers.
+    """
+
+    timed: int
     steady_per_s: float
-    largest_second: int  # the most writes in any half-open second
-    by_second: tuple[int, ...]  # writes in each whole second since the first write of all numbers
+    largest_second: int
+    by_second: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What the engine did with a campaign. `cpu_s`: of all its processes."""
+    """What the engine did with a campaign. `elapsed_s`: from the first write to the last; `cpu_s`: of all
+    its processes. `messages` were answered otherwise than by a throttle.
+    """
 
-    cpu_s: float
+    messages: int
     throttled: int
+    elapsed_s: float
+    cpu_s: float
     numbers: dict[str, NumberSent]
 
     @property
-    def messages(self) -> int:
-        return sum(number.messages for number in self.numbers.values())
-
-    @property
-    def elapsed_s(self) -> float:
-        """From the first write to the last."""
-        numbers = self.numbers.values()
-        return max(number.last_s for number in numbers) - min(number.first_s for number in numbers)
+    def all_timed(self) -> bool:
+        """Whether the times are those of all messages: an event that outruns an outcome costs it its time."""
+        return sum(number.timed for number in self.numbers.values()) == self.messages
 
     @property
     def per_s(self) -> float:
@@ -78,13 +79,13 @@ async def read_sent(connection: Connection, campaign_id: int, cpu_s: float) -> S
     last = max((second for counts in seconds.values() for second in counts), default=-1)
     numbers = {
         row["phone_number_id"]: NumberSent(
-            messages=row["messages"],
-            first_s=row["first_s"],
-            last_s=row["last_s"],
+            timed=row["messages"],
             steady_per_s=(row["steady"] - 1) / row["steady_s"] if row["steady_s"] else 0.0,
             largest_second=row["largest_second"],
             by_second=tuple(seconds[row["phone_number_id"]].get(second, 0) for second in range(last + 1)),
         )
         for row in await connection.fetch(sql["written"])
     }
-    return Sent(cpu_s, await connection.fetchval(sql["throttled"], campaign_id), numbers)
+    sums = await connection.fetchrow(sql["sums"], campaign_id)
+    assert sums is not None
+    return Sent(sums["messages"], sums["throttled"], sums["elapsed_s"], cpu_s, numbers)

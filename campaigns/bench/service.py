@@ -20,8 +20,8 @@ from engine.settings import ServiceSettings
 OWN_TOKEN = "emulator-token"  # noqa: S105 - the emulator's default
 OWN_SECRET = "emulator-secret"  # noqa: S105
 FIRST_NUMBER = 1_000
-# Three events a message (sent, delivered, read), a tenth of their usual delays: most come while it sends.
-EVENTS = ("--status-delay", "0.1", "--read-ratio", "1")
+# Three events a message (sent, delivered, read), a quarter of their usual delays: most come while it sends.
+EVENTS = ("--status-delay", "0.25", "--read-ratio", "1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,7 @@ def test_processes_share_the_numbers_and_events_come_back(drumbeat: Drumbeat, pl
     assert (engine["name"], alone["name"]) == ("engine", "engine_alone")
     for one in (engine, alone):
         assert one["events"]["folded"] % 3 == 0
-        assert one["events"]["folded"] >= 3 * one["messages"][0]
-    assert len(report["pace"][0]["by_second"]) == 3
+        assert one["events"]["folded"] == 3 * one["messages"][0]
     assert leftovers(place) == []
 
 

@@ -35,12 +35,17 @@ INSERT INTO recipients (range_id, seq, phone, variables, line)
 SELECT id, seq, $3 + (n - 1) * $4 + seq, ARRAY['Ana', 'A-' || seq], (n - 1) * $4 + seq
 FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS r (id, hi, n), generate_series(1, hi) AS seq;
 
--- name: throttled
-SELECT coalesce(sum(throttled), 0)::bigint FROM campaign_numbers WHERE campaign_id = $1;
+-- name: sums
+-- All requests of a campaign. Outcomes do not say as much: one whose first event came before it has no time.
+SELECT coalesce(sum(attempts - throttled), 0)::bigint AS messages,
+       coalesce(sum(throttled), 0)::bigint AS throttled,
+       coalesce(extract(epoch FROM max(last_attempt_at) - min(first_attempt_at)), 0)::float8 AS elapsed_s
+FROM campaign_numbers
+WHERE campaign_id = $1;
 
 -- name: written
--- Of each number: how many requests have an outcome, their span, how many came after the first half second and
--- their span, and the most in any half-open second (times are whole microseconds).
+-- Of each number: how many outcomes have a time, how many of them came after the first half second and their span,
+-- and the most in any half-open second (times are whole microseconds).
 WITH written AS (
     SELECT phone_number_id, attempted_at,
            min(attempted_at) OVER (PARTITION BY phone_number_id) AS began_at,
@@ -51,8 +56,6 @@ WITH written AS (
 )
 SELECT phone_number_id,
        count(*) AS messages,
-       extract(epoch FROM min(attempted_at))::float8 AS first_s,
-       extract(epoch FROM max(attempted_at))::float8 AS last_s,
        count(*) FILTER (WHERE attempted_at >= began_at + interval '500 milliseconds') AS steady,
        coalesce(extract(epoch FROM max(attempted_at)
            - min(attempted_at) FILTER (WHERE attempted_at >= began_at + interval '500 milliseconds')), 0)::float8
