@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from campaigns.bench.report import ENGINE, ENGINE_ALONE
+
 Verdict = Literal["better", "worse", "within the spread", "no spread", "same"]
 REPEATS_MIN = 2  # of each report, for a spread
 # (figure, what it is called, whether more is better)
@@ -16,6 +18,7 @@ _CONTESTANT = (
 )
 _RATIOS = (("by_rate", "engine is, by rate", True), ("by_cpu", "engine is, by CPU", True))
 _PACE = (("reached", "of the limit reached", True), ("throttled", "of requests throttled", False))
+LANES = "lanes_alone"  # the engine's own connections: no yardstick between two versions of it
 LOAD_APART = 1.0  # a core's worth of other work in one of the two
 _CONDITIONS = ("processor", "cores", "placement", "python", "system")
 
@@ -56,7 +59,8 @@ def compare(a: dict[str, Any], b: dict[str, Any]) -> Comparison:
         for name, title in _titles(some, key).items()
         if name not in _titles(other, key)
     )
-    return Comparison(tuple(_rows(a, b)), tuple(_differences(a, b)), missing)
+    differences = (*_differences(a, b), *_moved(a, b))
+    return Comparison(tuple(_rows(a, b)), differences, missing)
 
 
 def _titles(report: dict[str, Any], key: str) -> dict[str, str]:
@@ -97,6 +101,17 @@ def _verdict(a: dict[str, Any], b: dict[str, Any], more_is_better: bool) -> Verd
     if a["least"] <= b["most"] and b["least"] <= a["most"]:
         return "within the spread"
     return "better" if (b["least"] > a["most"]) == more_is_better else "worse"
+
+
+def _moved(a: dict[str, Any], b: dict[str, Any]) -> Iterator[str]:
+    """Yardsticks do not change with Drumbeat: when one costs something else, the machine does."""
+    for ours, theirs in _pairs(a, b, "contestants"):
+        if ours["name"] in (ENGINE, ENGINE_ALONE, LANES):
+            continue
+        for row in _row(ours["title"], "", ours["cpu_us"], theirs["cpu_us"], more_is_better=False):
+            if row.verdict in ("better", "worse") and row.change is not None:
+                took = f"{row.what} took {100 * row.change:+.1f} % CPU"
+                yield f"{took}, so the machine was not alike: trust ratios"
 
 
 def _differences(a: dict[str, Any], b: dict[str, Any]) -> Iterator[str]:

@@ -24,6 +24,8 @@ FILE_NAME = "report.json"
 REPORT_BYTES_MAX = 64 * 1024 * 1024
 FULL_SHARE = 0.9  # of a core: from here on its owner, not the sender, may set the rate
 ENGINE = "engine"
+ENGINE_ALONE = "engine_alone"
+STORING = frozenset({ENGINE, ENGINE_ALONE, "naive_script"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,10 @@ def _contestant(one: Titled, engine: Titled | None) -> dict[str, Any]:
         "per_s": _each(one.runs, lambda run: run.per_s),
         "cpu_us": _each(one.runs, lambda run: run.cpu_us),
         "service_us": _each(one.runs, lambda run: _us(run.service_cpu_s, run)),
-        "database_us": _each(one.runs, lambda run: _us(run.database_cpu_s, run)),
+        # of the others it is what Postgres does by itself
+        "database_us": _each(one.runs, lambda run: _us(run.database_cpu_s, run))
+        if one.name in STORING
+        else None,
         # the engine against this one, repeat by repeat
         "engine_is": None
         if not pairs

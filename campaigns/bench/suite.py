@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from campaigns.bench.database import Database, postgres
 from campaigns.bench.machine import Conditions, conditions, service_core
-from campaigns.bench.report import ENGINE, Results, Titled
+from campaigns.bench.report import ENGINE, ENGINE_ALONE, Results, Titled
 from campaigns.bench.rounds import Load, Place, Run, run_engine, run_yardstick
 from campaigns.bench.service import Provider, StandingService, own_service
 
@@ -86,7 +86,7 @@ def _steps(asked: Asked) -> Iterator[Step]:
     if "throughput" in asked.parts:
         yield Step(ENGINE, "engine, durable, every guarantee", load)
         if load.processes > 1:
-            yield Step("engine_alone", "engine, one process", replace(load, processes=1))
+            yield Step(ENGINE_ALONE, "engine, one process", replace(load, processes=1))
         quick = replace(load, duration_s=min(for_s, YARDSTICK_S_MAX), events=False, processes=1)
         for name, title in YARDSTICKS:
             yield Step(name, title, quick, f"{_MODULE}:{name}")

@@ -186,6 +186,17 @@ def test_less_cpu_is_better() -> None:
     assert verdicts(faster, report(), "Postgres CPU µs a message")["engine, durable"] == "worse"
 
 
+def test_a_yardstick_that_moved_tells_of_the_machine() -> None:
+    slower = report()
+    loop = contestant(slower, "session_loop")["cpu_us"]
+    loop |= {"median": 150.0, "least": 149.0, "most": 151.0, "values": [150.0, 149.0, 151.0]}
+    (told,) = compare(report(), slower).differences
+    assert told.startswith("plain session loop took +50.0 % CPU, so the machine was not alike")
+    engine = contestant(slower, "engine")["cpu_us"]
+    engine |= loop
+    assert compare(report(), slower).differences == (told,)
+
+
 def test_another_machine_another_load_and_what_is_missing_are_told() -> None:
     other = report(conditions=replace(CONDITIONS, cores=8, load=3.0), load=replace(LOAD, latency_ms=50.0))
     other["contestants"] = other["contestants"][:2]
