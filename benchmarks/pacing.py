@@ -14,14 +14,13 @@ compresses arrivals that were written apart. Both show here.
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left
-from dataclasses import dataclass
 
-import uvloop
+from benchmarks.cost import print_conditions
+from campaigns.bench.database import postgres
+from campaigns.bench.machine import service_core
+from campaigns.bench.rounds import Load, Place, run_engine
+from campaigns.bench.service import own_service
 
-from benchmarks import stage
-
-SECOND_NS = 1_000_000_000
 TABLE = [
     # limit a number and second, numbers, latency in ms
     (20.0, 1, 5.0),
@@ -34,51 +33,20 @@ TABLE = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Paced:
-    share: float  # of the limit, from half a second after the first write to the last write
-    largest: float  # sliding second by times of writing, as a share of the limit
-    largest_at_service: float
-    throttled: float
-
-
-def largest_second(written_ns: list[int]) -> int:
-    """The most writes in any half-open second that begins with a write."""
-    return max(bisect_left(written_ns, begin + SECOND_NS) - place for place, begin in enumerate(written_ns))
-
-
-def reached_per_s(written_ns: list[int]) -> float:
-    """The rate after the first half second, which belongs to the start."""
-    steady = written_ns[bisect_left(written_ns, written_ns[0] + SECOND_NS // 2) :]
-    return (len(steady) - 1) / ((steady[-1] - steady[0]) / SECOND_NS)
-
-
-async def measure(
-    database_url: str, limit_per_s: float, numbers: int, latency_ms: float, for_s: float
-) -> Paced:
-    rates = {f"{1000 + n}": limit_per_s for n in range(numbers)}
-    campaign_id = await stage.plant(database_url, rates, int(limit_per_s * numbers * (for_s + 2)) + 1_000)
-    async with stage.emulator(rates, latency_ms) as url:
-        sent = await stage.send(database_url, url, list(rates), campaign_id, for_s=for_s)
-        seen = (await stage.ledger(url))["numbers"]
-    return Paced(
-        sum(map(reached_per_s, sent.written_ns.values())) / (limit_per_s * numbers),
-        max(map(largest_second, sent.written_ns.values())) / limit_per_s,
-        max(one["largest_window"] for one in seen.values()) / limit_per_s,
-        sent.throttled / (sent.messages + sent.throttled),
-    )
-
-
 def main() -> None:
     for_s = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
-    print(f"{stage.conditions()}; {for_s:.0f} s each")
+    print_conditions()
+    service_core()
+    print(f"{for_s:.0f} s each")
     print("   limit numbers latency   reached   largest second: written   at the service   throttled")
-    with stage.postgres() as database_url:
+    with postgres() as database:
         for limit_per_s, numbers, latency_ms in TABLE:
-            paced = uvloop.run(measure(database_url, limit_per_s, numbers, latency_ms, for_s))
+            load = Load(numbers, limit_per_s, latency_ms, duration_s=for_s)
+            pace = run_engine(Place(database, own_service), load).pace
+            assert pace is not None and pace.reached is not None
             print(
-                f"{limit_per_s:>6.0f}/s {numbers:>7} {latency_ms:>4.0f} ms {paced.share:>9.2%}"
-                f" {paced.largest:>25.4f} {paced.largest_at_service:>16.4f} {paced.throttled:>11.4%}"
+                f"{limit_per_s:>6.0f}/s {numbers:>7} {latency_ms:>4.0f} ms {pace.reached:>9.2%}"
+                f" {pace.largest_written:>25.4f} {pace.largest_at_service:>16.4f} {pace.throttled:>11.4%}"
             )
 
 

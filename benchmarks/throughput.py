@@ -1,10 +1,13 @@
 """How many messages a second does the engine send, durable and with every guarantee, on one core?
 
-    python -m benchmarks.throughput [REPEATS]
+    python -m benchmarks.throughput [REPEATS] [--repeats 5] [--numbers 32] [--rate 1000] [--messages 60000]
+        [--latency-ms 0] [--processes 1] [--events] [--only engine] [--json]
 
 Yardsticks of the same run, against the same emulator: a plain aiohttp session loop that stores nothing;
 what a user would write first (session, semaphore, one INSERT a message); the same loop over httpx; lanes
-alone; and a raw Protocol that takes any bytes for a reply, the floor. Status events are off.
+alone; and a raw Protocol that takes any bytes for a reply, the floor. Status events are off; with `--events`
+the engine sends while three a message come back to a receiver on the service's core, are stored and folded,
+and the yardsticks are measured without.
 
 What the profile says (py-spy): of a message's time about a fifth is the event loop and its system calls, a
 sixth reading the reply, a tenth writing the request, an eighth claiming and storing (asyncpg's encoding most
@@ -14,209 +17,142 @@ far above what the core carries. The rest is spread over payloads, guards, permi
 
 from __future__ import annotations
 
-import asyncio
+import argparse
+import json
 import statistics
-import sys
-import time
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 
-import aiohttp
-import asyncpg
 import httpx
-import orjson
-import uvloop
 
-from benchmarks import stage
-from engine.api.lanes import LaneTransport
-from engine.core.outcome import Accepted
+from benchmarks.cost import print_conditions
+from campaigns.bench.contestants import Measured, Task, loop_of
+from campaigns.bench.database import postgres
+from campaigns.bench.machine import service_core
+from campaigns.bench.rounds import Load, Place, Run, run_engine, run_yardstick
+from campaigns.bench.service import own_service
 
-RATES = {
-    f"{1000 + n}": 1_000.0 for n in range(32)
-}  # each at the service's highest limit: more than one core carries
-AT_ONCE = 64
-NUMBER = next(iter(RATES))
-ENGINE_MESSAGES = 60_000
-BODY = {
-    "messaging_product": "chat",
-    "recipient_type": "individual",
-    "type": "template",
-    "template": {
-        "name": "order_shipped",
-        "language": {"code": "en_US"},
-        "components": [
-            {"type": "body", "parameters": [{"type": "text", "text": "Ana"}, {"type": "text", "text": "A-1"}]}
-        ],
-    },
+ENGINE = "engine, durable"
+OURS = "campaigns.bench.contestants"
+# By name: where it stands, and how many messages keep it busy for some seconds.
+YARDSTICKS = {
+    "plain session loop": (f"{OURS}:session_loop", 10_000),
+    "naive script": (f"{OURS}:naive_script", 4_000),
+    "httpx loop": ("benchmarks.throughput:httpx_loop", 1_500),
+    "lanes alone": (f"{OURS}:lanes_alone", 20_000),
+    "raw Protocol, the floor": (f"{OURS}:floor", 20_000),
 }
 
 
+async def httpx_loop(task: Task) -> Measured:
+    async with httpx.AsyncClient(headers=task.headers, timeout=60) as client:
+
+        async def send(number: str, body: dict[str, object]) -> bool:
+            reply = await client.post(task.address(number), json=body)
+            return "messages" in reply.json()
+
+        return await loop_of(send, task)
+
+
 @dataclass(frozen=True, slots=True)
-class Measured:
-    per_s: float
-    cpu_us: float
+class Asked:
+    repeats: int
+    load: Load
+    only: tuple[str, ...]
+    as_json: bool
 
 
-Send = Callable[[str, dict[str, object]], Awaitable[bool]]
-"""(number, body): one message; True when it was accepted."""
+def asked() -> Asked:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.throughput",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("count", nargs="?", type=int, metavar="REPEATS", help="as --repeats")
+    parser.add_argument("--repeats", type=int, default=5, help="the median of so many is printed")
+    parser.add_argument("--numbers", type=int, default=32)
+    parser.add_argument("--rate", type=float, default=1_000.0, help="limit of each number a second")
+    parser.add_argument("--messages", type=int, default=60_000, help="that the engine sends")
+    parser.add_argument("--latency-ms", type=float, default=0.0)
+    parser.add_argument("--processes", type=int, default=1, help="of the engine")
+    parser.add_argument("--events", action="store_true", help="three status events a message for the engine")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="such as engine, session")
+    parser.add_argument("--json", action="store_true", help="each run as a line of JSON, before the table")
+    got = parser.parse_args()
+    load = Load(
+        numbers=got.numbers,
+        rate_per_s=got.rate,
+        latency_ms=got.latency_ms,
+        processes=got.processes,
+        messages=got.messages,
+        events=got.events,
+        limited=False,
+    )
+    return Asked(got.count or got.repeats, load, tuple(got.only), got.json)
 
 
-async def loop_of(send: Send, messages: int) -> Measured:
-    """So many messages, 64 at once, spread over the numbers so that no limit is met."""
-    numbers = list(RATES)
-    turns: Iterator[int] = iter(range(messages))
-    accepted = 0
-
-    async def worker() -> None:
-        nonlocal accepted
-        for turn in turns:
-            body = {**BODY, "to": str(stage.FIRST_PHONE + turn)}
-            if await send(numbers[turn % len(numbers)], body):
-                accepted += 1
-
-    cpu_s, started_s = time.process_time(), time.perf_counter()
-    await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
-    elapsed_s, cpu_s = time.perf_counter() - started_s, time.process_time() - cpu_s
-    assert accepted >= 0.99 * messages, f"{accepted} of {messages} accepted: a limit was met"
-    return Measured(messages / elapsed_s, cpu_s / messages * 1e6)
+def contestants(place: Place, wanted: Asked) -> Iterator[tuple[str, Callable[[], Run]]]:
+    """Those that were asked for, each ready to be measured."""
+    if not wanted.only or any(word in ENGINE for word in wanted.only):
+        yield ENGINE, partial(run_engine, place, wanted.load)
+    for name, (contestant, messages) in YARDSTICKS.items():
+        if not wanted.only or any(word in name for word in wanted.only):
+            load = replace(wanted.load, messages=messages, events=False)
+            yield name, partial(run_yardstick, place, load, contestant)
 
 
-async def session_loop(url: str) -> Measured:
-    headers = {"Authorization": f"Bearer {stage.TOKEN}"}
-    async with aiohttp.ClientSession(headers=headers) as session:
-
-        async def send(number: str, body: dict[str, object]) -> bool:
-            async with session.post(f"{url}/v22.0/{number}/messages", json=body) as reply:
-                return bool((await reply.json())["messages"][0]["id"])
-
-        return await loop_of(send, 10_000)
+def as_json(name: str, run: Run) -> str:
+    figures = {"contestant": name, "per_s": round(run.per_s, 1), "cpu_us": round(run.cpu_us, 2)}
+    return json.dumps(
+        {**figures, **{k: v for k, v in asdict(run).items() if k not in ("by_second", "histogram")}}
+    )
 
 
-async def naive_script(url: str, database_url: str) -> Measured:
-    """Session, semaphore and one INSERT a message, as it is written on a first day."""
-    headers = {"Authorization": f"Bearer {stage.TOKEN}"}
-    semaphore = asyncio.Semaphore(AT_ONCE)
-    async with (
-        asyncpg.create_pool(database_url, min_size=8, max_size=8) as pool,
-        aiohttp.ClientSession(headers=headers) as session,
-    ):
-        await pool.execute(
-            "CREATE TABLE IF NOT EXISTS sent (phone text, wamid text, at timestamptz DEFAULT now())"
-        )
-
-        async def send(number: str, body: dict[str, object]) -> bool:
-            async with semaphore:
-                async with session.post(f"{url}/v22.0/{number}/messages", json=body) as reply:
-                    wamid = (await reply.json())["messages"][0]["id"]
-                await pool.execute("INSERT INTO sent (phone, wamid) VALUES ($1, $2)", body["to"], wamid)
-                return True
-
-        return await loop_of(send, 4_000)
-
-
-async def httpx_loop(url: str) -> Measured:
-    headers = {"Authorization": f"Bearer {stage.TOKEN}"}
-    async with httpx.AsyncClient(headers=headers, timeout=60) as client:
-
-        async def send(number: str, body: dict[str, object]) -> bool:
-            reply = await client.post(f"{url}/v22.0/{number}/messages", json=body)
-            return bool(reply.json()["messages"][0]["id"])
-
-        return await loop_of(send, 1_500)
-
-
-async def _open_gate() -> bool:
-    return True
-
-
-async def lanes_alone(url: str) -> Measured:
-    transport = LaneTransport(url, stage.TOKEN)
-
-    async def send(number: str, body: dict[str, object]) -> bool:
-        return isinstance(await transport.send(number, orjson.dumps(body), _open_gate), Accepted)
-
-    try:
-        return await loop_of(send, 20_000)
-    finally:
-        await transport.close()
-
-
-class _Floor(asyncio.Protocol):
-    """One connection: bytes out, the end of one reply awaited."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-        self._reply: asyncio.Future[bytes] | None = None
-
-    def data_received(self, data: bytes) -> None:
-        if self._reply is not None and not self._reply.done():
-            self._reply.set_result(data)
-
-    async def exchange(self, request: bytes) -> bytes:
-        self._reply = asyncio.get_running_loop().create_future()
-        self._transport.write(request)
-        return await self._reply
-
-
-async def floor(url: str) -> Measured:
-    host, port = url.removeprefix("http://").split(":")
-    loop = asyncio.get_running_loop()
-    free = [(await loop.create_connection(_Floor, host, int(port)))[1] for _ in range(AT_ONCE)]
-    payload = orjson.dumps({**BODY, "to": "5511900000000"})
-
-    async def send(number: str, body: dict[str, object]) -> bool:
-        connection = free.pop()
-        content = payload.replace(b"5511900000000", str(body["to"]).encode())
-        head = f"POST /v22.0/{number}/messages HTTP/1.1\r\nHost: {host}\r\n"
-        head += f"Authorization: Bearer {stage.TOKEN}\r\n"
-        head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-        reply = await connection.exchange(head.encode() + content)
-        free.append(connection)
-        return reply.startswith(b"HTTP/1.1 200")
-
-    return await loop_of(send, 20_000)
-
-
-async def engine(url: str, database_url: str) -> Measured:
-    campaign_id = await stage.plant(database_url, RATES, ENGINE_MESSAGES)
-    sent = await stage.send(database_url, url, list(RATES), campaign_id)
-    assert sent.messages == ENGINE_MESSAGES
-    return Measured(sent.per_s, sent.cpu_us)
-
-
-async def measure(database_url: str) -> dict[str, Measured]:
-    """Every contestant once, each with an emulator of its own."""
-    contestants: dict[str, Callable[[str], Awaitable[Measured]]] = {
-        "engine, durable": lambda url: engine(url, database_url),
-        "plain session loop": session_loop,
-        "naive script": lambda url: naive_script(url, database_url),
-        "httpx loop": httpx_loop,
-        "lanes alone": lanes_alone,
-        "raw Protocol, the floor": floor,
-    }
-    measured: dict[str, Measured] = {}
-    for name, contestant in contestants.items():
-        async with stage.emulator(dict.fromkeys(RATES, 100_000.0)) as url:
-            measured[name] = await contestant(url)
-    return measured
-
-
-def report(runs: list[dict[str, Measured]]) -> None:
-    print(f"{stage.conditions()}; median of {len(runs)}")
-    print(f"{'':26}{'per second':>12}{'CPU each':>12}{'engine is':>12}{'by CPU':>10}")
+def report(runs: list[dict[str, Run]]) -> None:
+    print(f"median of {len(runs)}; in brackets the range")
+    print(f"{'':26}{'per second':>12}{'':21}{'CPU each':>9}{'engine is':>11}{'by CPU':>10}{'service':>10}")
     for name in runs[0]:
-        per_s = statistics.median(run[name].per_s for run in runs)
+        rates = [run[name].per_s for run in runs]
         cpu_us = statistics.median(run[name].cpu_us for run in runs)
-        times = statistics.median(run["engine, durable"].per_s / run[name].per_s for run in runs)
-        by_cpu = statistics.median(run[name].cpu_us / run["engine, durable"].cpu_us for run in runs)
-        print(f"{name:26}{per_s:>12,.0f}{cpu_us:>9.1f} µs{times:>10.2f} ×{by_cpu:>8.2f} ×")
+        spread = f"({min(rates):,.0f} – {max(rates):,.0f})"
+        service = statistics.median((run[name].service_cpu_s or 0.0) / run[name].messages for run in runs)
+        print(
+            f"{name:26}{statistics.median(rates):>12,.0f} {spread:<20}{cpu_us:>7.1f} µs"
+            f"{_ratios(runs, name)}{service * 1e6:>7.1f} µs"
+        )
+    for run in (run[ENGINE] for run in runs if ENGINE in run):
+        if run.events is not None:
+            events, cpu_us = run.events, run.events.cpu_s / run.events.folded * 1e6
+            print(
+                f"{events.folded:,} events folded, the last {events.late_s:.1f} s after the last message;"
+                f" receiver and folder {cpu_us:.1f} µs an event"
+            )
+
+
+def _ratios(runs: list[dict[str, Run]], name: str) -> str:
+    if ENGINE not in runs[0]:
+        return ""
+    times = statistics.median(run[ENGINE].per_s / run[name].per_s for run in runs)
+    by_cpu = statistics.median(run[name].cpu_us / run[ENGINE].cpu_us for run in runs)
+    return f"{times:>9.2f} ×{by_cpu:>8.2f} ×"
 
 
 def main() -> None:
-    repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    with stage.postgres() as database_url:
-        report([uvloop.run(measure(database_url)) for _ in range(repeats)])
+    wanted = asked()
+    print_conditions(wanted.load.processes)
+    service_core()
+    runs: list[dict[str, Run]] = []
+    with ExitStack() as stack:
+        place = Place(stack.enter_context(postgres()), own_service)
+        for _ in range(wanted.repeats):
+            runs.append({})
+            for name, measure in contestants(place, wanted):
+                runs[-1][name] = measure()
+                if wanted.as_json:
+                    print(as_json(name, runs[-1][name]), flush=True)
+    report(runs)
 
 
 if __name__ == "__main__":

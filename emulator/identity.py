@@ -8,6 +8,9 @@ from emulator.pace import SlidingWindow
 from emulator.pair import PairRate
 from emulator.tiers import Tiers
 
+# By this word a program knows that nobody real is behind the address.
+IDENTITY = "drumbeat-emulator"
+
 MESSAGING = "business_messaging"
 MANAGEMENT = "business_management"
 # From this rate on a number says that it was upgraded; below, a client may rely on the standard rate only.

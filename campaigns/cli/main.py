@@ -42,6 +42,7 @@ CAMPAIGN_COMMANDS = {
 }
 COMMANDS = {
     "demo": "campaigns.cli.demo",
+    "bench": "campaigns.cli.bench",
     "doctor": "campaigns.cli.doctor",
     "db": "campaigns.cli.db",
     "numbers": "campaigns.cli.numbers",

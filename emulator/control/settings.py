@@ -1,12 +1,13 @@
 """Changing the service while it runs: accounts, numbers, tokens, templates, the callback, the clock."""
 
+import time
 from dataclasses import replace
 from typing import Any
 
 from emulator.config import NumberConfig
 from emulator.control.fields import field, optional
 from emulator.errors import Refused
-from emulator.identity import MANAGEMENT, MESSAGING, Number, Token
+from emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, Number, Token
 from emulator.service import APP_LIMIT, App, Service, parse_object
 from emulator.templates.template import STATUSES
 from emulator.wire.message import Reply, Request, json_reply
@@ -29,6 +30,7 @@ class SettingsControl:
         service, config = self._service, self._service.config
         return json_reply({
             "status": "ok",
+            "identity": IDENTITY,
             "base_url": service.base_url,
             "version": config.version,
             "product": config.product,
@@ -40,6 +42,7 @@ class SettingsControl:
             "now_ns": service.clock.now_ns(),
             "unix_s": service.clock.unix_s(),
             "seed": config.seed,
+            "cpu_s": time.process_time(),
         })  # fmt: skip
 
     def reset(self, request: Request) -> Reply:

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from emulator.document.schemas import SUCCESS, TEXT, Schema, array, page_of, record, reference
+from emulator.identity import IDENTITY
 
 OBJECT: Schema = {"type": "object"}
 NUMBER: Schema = {"type": "number"}
@@ -82,8 +83,9 @@ def control() -> dict[tuple[str, str], Operation]:
     faults = record({"faults": array(OBJECT)})
     fault = record({"kind": TEXT}, {"probability": NUMBER, "count": WHOLE})
     number = record({"id": TEXT}, {"rate_per_s": NUMBER, "status": TEXT, "quality_rating": TEXT})
+    health = record({"status": {"const": "ok"}, "identity": {"const": IDENTITY}, "cpu_s": NUMBER})
     paths: dict[tuple[str, str], Operation] = {
-        ("GET", "health"): Operation("Alive, and where to begin", record({"status": {"const": "ok"}})),
+        ("GET", "health"): Operation("Alive, who it is, and where to begin", health),
         ("POST", "reset"): Operation("Back to the start", SUCCESS, record({}, {"seed": WHOLE})),
         ("POST", "accounts"): Operation("Open or change an account", SUCCESS, record({"id": TEXT})),
         ("POST", "apps"): Operation("Add an app", SUCCESS, record({"id": TEXT, "secret": TEXT})),

@@ -1,5 +1,7 @@
 """Commands against a database of the test's own, and an emulated service for those that talk to one."""
 
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +25,16 @@ def drumbeat(tmp_path: Path, database_url: str) -> Iterator[Drumbeat]:
     command = Drumbeat(tmp_path, settings)
     yield command
     command.close()
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where demos and benches make their directories; short, since the database's socket lies in it."""
+    directory = Path(tempfile.mkdtemp(prefix="d-", dir="/tmp"))
+    directory.chmod(0o711)
+    monkeypatch.setenv("TMPDIR", str(directory))
+    yield directory
+    shutil.rmtree(directory)
 
 
 @pytest.fixture

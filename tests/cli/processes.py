@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "campaigns.cli")
@@ -147,6 +148,24 @@ def serving(drumbeat: Drumbeat, *words: str) -> Iterator[str]:
             process.communicate(timeout=15)
         except subprocess.TimeoutExpired:
             process.kill()
+
+
+def leftovers(place: Path) -> list[str]:
+    """Files in a directory, and processes that have to do with it."""
+    found = [str(path) for path in place.iterdir()]
+    for process in psutil.process_iter(["cmdline"]):
+        words = " ".join(process.info["cmdline"] or ())
+        if f"{place}/" in words:
+            found.append(words)
+    return found
+
+
+def children_of(pid: int) -> list[str]:
+    """The command lines of a process's children."""
+    try:
+        return [" ".join(child.cmdline()) for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return []
 
 
 def until(condition: Any, what: str, timeout_s: float = 60.0) -> Any:

@@ -1,17 +1,13 @@
 """The demo proves what it says, and leaves nothing behind, whatever ends it."""
 
-import shutil
 import signal
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from campaigns.demo_audience import PARAMS, PHONE_COLUMN, write_audience
 from campaigns.inspection import inspect_audience
-from tests.cli.processes import Drumbeat, until
+from tests.cli.processes import Drumbeat, children_of, leftovers, until
 
 
 def test_the_audience_is_what_it_says_and_the_same_for_a_seed(tmp_path: Path) -> None:
@@ -25,26 +21,6 @@ def test_the_audience_is_what_it_says_and_the_same_for_a_seed(tmp_path: Path) ->
     assert found.good == written.recipients + written.duplicates
     assert len(set(written.suppressed)) == 10
     assert len(found.reject_codes) >= 5
-
-
-@pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where demos make their directories; short, since the database's socket lies in it."""
-    directory = Path(tempfile.mkdtemp(prefix="d-", dir="/tmp"))
-    directory.chmod(0o711)
-    monkeypatch.setenv("TMPDIR", str(directory))
-    yield directory
-    shutil.rmtree(directory)
-
-
-def leftovers(place: Path) -> list[str]:
-    """Files of a demo, and processes that have to do with its directory."""
-    found = [str(path) for path in place.iterdir()]
-    for process in psutil.process_iter(["cmdline"]):
-        words = " ".join(process.info["cmdline"] or ())
-        if f"{place}/" in words:
-            found.append(words)
-    return found
 
 
 def test_a_demo_proves_itself_and_uses_no_setting_of_the_user(drumbeat: Drumbeat, place: Path) -> None:
@@ -68,11 +44,3 @@ def test_a_demo_that_is_stopped_leaves_nothing(
     _, stderr = demo.communicate(timeout=60)
     assert demo.returncode == exit_code, stderr
     assert leftovers(place) == []
-
-
-def children_of(pid: int) -> list[str]:
-    """The command lines of a process's children."""
-    try:
-        return [" ".join(child.cmdline()) for child in psutil.Process(pid).children(recursive=True)]
-    except psutil.Error:
-        return []

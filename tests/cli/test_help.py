@@ -11,7 +11,7 @@ from campaigns.cli.main import app
 from tests.cli.processes import Drumbeat
 
 FIXED = {
-    "demo", "doctor", "worker", "db url", "db migrate", "db stop", "db prune",
+    "bench compare", "demo", "doctor", "worker", "db url", "db migrate", "db stop", "db prune",
     "numbers sync", "numbers list", "numbers limit", "templates sync", "templates list", "templates show",
     "audience check", "suppress add", "suppress remove", "suppress list", "suppress import",
     "campaign create", "campaign list", "campaign status", "campaign run", "campaign start", "campaign pause",

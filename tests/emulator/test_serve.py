@@ -44,6 +44,8 @@ async def test_it_says_when_it_listens_and_stops_on_a_signal(sent: signal.Signal
             async with session.get(f"{ready['url']}/_emulator/health") as reply:
                 health = await reply.json()
             assert (health["product"], health["waba"]) == ("talk", "99")
+            assert health["identity"] == "drumbeat-emulator"
+            assert health["cpu_s"] > 0
             process.send_signal(sent)
             assert await process.wait() == code
 

@@ -1,0 +1,129 @@
+"""The machine of a measurement: who runs on which core, what a process took of it, and the conditions.
+
+The sender runs on the first core, the emulator and Postgres share the last one: with two cores or more they
+do not take each other's time. On a machine that is shared, wall time says as much of the neighbours as of us:
+CPU time stands beside every rate.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+
+
+def _cores() -> list[int]:
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+CORES = _cores()  # as this process began; it may move later
+
+
+def sender_cores(processes: int = 1) -> list[int]:
+    """One for each sending process, as far as they go; the last core is left to the service."""
+    return CORES[: max(1, min(processes, len(CORES) - 1))]
+
+
+def move_to(cores: Sequence[int]) -> None:
+    """Keep this process, and what it starts from now on, to these cores, where the system can."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cores)
+
+
+def own_core() -> None:
+    """Where a sender runs."""
+    move_to(sender_cores())
+
+
+def service_core() -> None:
+    """Where the emulator and Postgres run, and whoever looks on."""
+    move_to(CORES[-1:])
+
+
+@contextmanager
+def on_service_core() -> Iterator[None]:
+    """What is started in the block runs on the service's core; the caller comes back to its own."""
+    former = _cores()
+    service_core()
+    try:
+        yield
+    finally:
+        move_to(former)
+
+
+def cpu_s(pid: int, *, with_ended_children: bool = False) -> float:
+    """CPU seconds of a process so far; with those of its children that ended, as a server's sessions do."""
+    times = psutil.Process(pid).cpu_times()
+    own: float = times.user + times.system
+    return own + times.children_user + times.children_system if with_ended_children else own
+
+
+def family_cpu_s(pid: int) -> float:
+    """CPU seconds of a process and of all its children, ended ones too: a Postgres with its sessions."""
+    taken_s = cpu_s(pid, with_ended_children=True)
+    for child in psutil.Process(pid).children(recursive=True):
+        try:
+            taken_s += cpu_s(child.pid)
+        except psutil.NoSuchProcess:
+            continue  # it ended meanwhile: its parent counts it from now on
+    return taken_s
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What a figure must be judged by. `load`: of the machine in the last minute, as the bench began."""
+
+    processor: str
+    cores: int
+    placement: str
+    load: float
+    python: str
+    system: str
+    date: str  # UTC, ISO 8601
+    command: str
+
+    @property
+    def line(self) -> str:
+        return (
+            f"{self.processor}, {self.cores} cores ({self.placement}), {self.python}, load {self.load:.1f}\n"
+            f"{self.date}: {self.command}"
+        )
+
+
+def conditions(command: str, processes: int = 1) -> Conditions:
+    """The conditions now."""
+    return Conditions(
+        processor=_processor(),
+        cores=len(CORES),
+        placement=_placement(processes),
+        load=round(os.getloadavg()[0], 2),
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        system=f"{platform.system()} {platform.release()}",
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        command=command,
+    )
+
+
+def _placement(processes: int) -> str:
+    if len(CORES) == 1:
+        return "one core for everything"
+    senders = len(sender_cores(processes))
+    cores = "one core" if senders == 1 else f"{senders} cores"
+    return f"{cores} for the sender, one for emulator and Postgres"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

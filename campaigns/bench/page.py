@@ -1,0 +1,134 @@
+"""The page of a report: one file, nothing from elsewhere, no script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from campaigns.bench.chart import Bar, Line, bars, histogram, lines
+from campaigns.bench.words import (
+    Table,
+    conditions_rows,
+    contestants_table,
+    headline,
+    latency_table,
+    load_line,
+    notes,
+    pace_table,
+)
+
+_FIGURE = re.compile(r"(\d) (ms|s|µs|%|×)(?!\w)")
+LINES_MAX = 64  # more lines than this are no picture
+
+
+def page_of(report: dict[str, Any]) -> str:
+    """The whole page."""
+    template = Template((files("campaigns.bench") / "page.html").read_text("utf-8"))
+    return template.substitute(date=escape(report["conditions"]["date"]), body="\n".join(_body(report)))
+
+
+def _body(report: dict[str, Any]) -> Iterator[str]:
+    yield "<h1>Drumbeat bench</h1>"
+    sent, date = load_line(report["load"]), report["conditions"]["date"]
+    yield f'<p class="muted">{_escape(sent)}; {_escape(date)}</p>'
+    yield f'<p class="large">{_escape(headline(report))}</p>'
+    for note in notes(report):
+        yield f"<p>{_escape(note)}</p>"
+    if report["contestants"]:
+        yield from _contestants(report)
+    for one in report["pace"]:
+        yield from _pace(one)
+    if report["pace"]:
+        yield _table(pace_table(report), "Pace as a share of the limit; 100 % is the limit itself.")
+    yield from _latency(report)
+    yield "<h2>Measured on</h2><dl>"
+    for name, value in conditions_rows(report):
+        shown = f"<code>{escape(value)}</code>" if name == "command" else _escape(value)
+        yield f"<dt>{_escape(name)}</dt><dd>{shown}</dd>"
+    yield "</dl>"
+
+
+def _contestants(report: dict[str, Any]) -> Iterator[str]:
+    yield "<h2>Messages a second</h2>"
+    yield _bars(report, "per_s", lambda value: f"{value:,.0f}/s", "messages a second of each contestant")
+    yield "<h2>CPU of the sender for each message</h2>"
+    yield "<p class='muted'>Shorter is better.</p>"
+    yield _bars(report, "cpu_us", lambda value: f"{value:,.1f} µs", "CPU for each message")
+    yield _table(contestants_table(report), f"Median of {report['repeats']}, below it the range.")
+
+
+def _bars(report: dict[str, Any], figure: str, form: Any, about: str) -> str:
+    rows = [
+        Bar(
+            one["title"],
+            one[figure]["median"],
+            form(one[figure]["median"]),
+            one[figure]["least"],
+            one[figure]["most"],
+            ours=one["name"] == "engine",
+        )
+        for one in report["contestants"]
+    ]
+    return bars(rows, about=about)
+
+
+def _pace(one: dict[str, Any]) -> Iterator[str]:
+    load, numbers = one["load"], one["by_second"]
+    if not numbers:
+        return
+    # The last second is not a whole one.
+    whole = {name: counts[:-1] or counts for name, counts in list(numbers.items())[:LINES_MAX]}
+    yield f"<h2>Second by second: {_escape(load_line(load))}</h2>"
+    if len(numbers) > 1:
+        total = [sum(counts) for counts in zip(*numbers.values(), strict=True)]
+        total = total[:-1] or total
+        yield "<p class='muted'>All numbers together, messages in each second.</p>"
+        yield lines([Line("all numbers", total)], load["total_per_s"], about="all numbers, second by second")
+    yield f"<p class='muted'>{_each(len(whole))}</p>"
+    each = [Line(name, counts) for name, counts in whole.items()]
+    yield lines(each, load["rate_per_s"], about="each number against its limit, second by second")
+
+
+def _each(count: int) -> str:
+    if count == 1:
+        return "Messages in each second against the number's limit; the first holds the start."
+    return f"{count} numbers, a line each, against the limit of one."
+
+
+def _latency(report: dict[str, Any]) -> Iterator[str]:
+    known = [one for one in report["contestants"] if one["histogram_ms"]]
+    if not known:
+        return
+    yield "<h2>Time of a request</h2>"
+    yield f"<p class='muted'>{_escape(known[0]['title'])}: from the call to the reply.</p>"
+    yield histogram([(bound, count) for bound, count in known[0]["histogram_ms"]], about="times of requests")
+    yield _table(
+        latency_table(report), "Percentiles in ms; the engine's own requests are not timed one by one."
+    )
+
+
+def _table(table: Table, caption: str) -> str:
+    headings, rows = table
+    head = "".join(f"<th>{_escape(heading)}</th>" for heading in headings)
+    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
+    whole = f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
+    return f"<p class='muted'>{_escape(caption)}</p>{whole}"
+
+
+def _cell(text: str) -> str:
+    """A range goes below its median: a phone is narrow."""
+    median, opening, spread = text.partition(" (")
+    return (
+        f"<td>{_escape(median)}"
+        + (f"<small>{_escape(spread.rstrip(')'))}</small>" if opening else "")
+        + "</td>"
+    )
+
+
+def _escape(words: str) -> str:
+    """As HTML; a figure and its unit stay on one line."""
+    return escape(_FIGURE.sub("\\1\u00a0\\2", words))

@@ -1,0 +1,140 @@
+"""The processes of a bench: started with no setting of the user, and certain to end."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import IO
+
+import orjson
+
+from campaigns.bench.machine import on_service_core
+from engine.errors import DrumbeatError
+from engine.settings import PREFIX
+
+START_S_MAX = 60.0
+END_S_MAX = 10.0
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+Process = subprocess.Popen[bytes]
+
+
+class BenchFailed(DrumbeatError):
+    """A part of the bench did not do what it should; there is no figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A process that serves at `url`."""
+
+    url: str
+    pid: int
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """SIGINT and SIGTERM take effect after the block: nothing in it is left half started or half ended."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    former = {number: signal.signal(number, lambda n, _: came.append(n)) for number in _STOP_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
+@contextmanager
+def started(
+    words: Sequence[str],
+    *,
+    stderr: IO[bytes],
+    feed: bool = False,
+    settings: Mapping[str, str] | None = None,
+) -> Iterator[Process]:
+    """`python WORDS` while the block runs, in a directory with no settings file, on the service's core.
+
+    `feed`: it reads what is written to its stdin. `settings`: by their names (`app_secret`). It has a group
+    of its own: a Ctrl-C reaches the bench alone.
+    """
+    with ExitStack() as stack:
+        with held_signals(), on_service_core():
+            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="drumbeat-bench-"))
+            process = subprocess.Popen(  # noqa: S603 - our own modules
+                [sys.executable, *words],
+                stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                cwd=directory,
+                env=_environment(settings or {}),
+                process_group=0,
+            )
+            stack.callback(end, [process])
+        yield process
+
+
+def end(processes: Sequence[Process]) -> None:
+    """Ask each to end, and see to it."""
+    with held_signals():
+        for process in processes:
+            if process.poll() is None:
+                process.terminate()
+        deadline_s = time.monotonic() + END_S_MAX
+        for process in processes:
+            try:
+                process.wait(max(0.1, deadline_s - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+
+@contextmanager
+def listening(*words: str, settings: Mapping[str, str] | None = None) -> Iterator[Listening]:
+    """A command of ours that serves, while the block runs; it is ready when the block begins."""
+    with (
+        tempfile.TemporaryFile() as errors,
+        started(["-m", "campaigns.cli", *words], stderr=errors, settings=settings) as process,
+    ):
+        try:
+            url = orjson.loads(first_line(process))["url"]
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            raise BenchFailed(f"`{' '.join(words[:2])}` did not start: {last_line(errors)}") from None
+        yield Listening(str(url), process.pid)
+
+
+def first_line(process: Process, wait_s: float = START_S_MAX) -> bytes:
+    """The next line that a process prints; empty when none comes in time."""
+    assert process.stdout is not None
+    ready, _, _ = select.select([process.stdout], [], [], wait_s)
+    return process.stdout.readline() if ready else b""
+
+
+def last_line(errors: IO[bytes]) -> str:
+    """What a process said last on stderr."""
+    errors.seek(0)
+    lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else "it said nothing"
+
+
+def _environment(settings: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    # Our modules may be importable only from where the bench was started.
+    path = [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - as the interpreter understands ""
+    own = {f"{PREFIX}{name.upper()}": value for name, value in settings.items()}
+    return {**kept, "PYTHONPATH": os.pathsep.join(path), f"{PREFIX}LOG_LEVEL": "warning", **own}

@@ -1,0 +1,91 @@
+"""The engine as a contestant: run in this process, and what it did, read from the campaign's outcomes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.app import run_numbers
+from engine.settings import ServiceSettings
+from engine.store.database import Connection, open_pool
+from engine.store.queries import queries
+
+
+@dataclass(frozen=True, slots=True)
+class NumberSent:
+    """What one number did, by the times of its outcomes.
+
+    `timed`: how many have one. `steady_per_s`: after the first half second, which belongs to the start.
+    `largest_second`: the most in any half-open second. `by_second`: since the first of all numbers.
+    """
+
+    timed: int
+    steady_per_s: float
+    largest_second: int
+    by_second: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What the engine did with a campaign. `elapsed_s`: from the first write to the last; `cpu_s`: of all
+    its processes. `messages` were answered otherwise than by a throttle.
+    """
+
+    messages: int
+    throttled: int
+    elapsed_s: float
+    cpu_s: float
+    numbers: dict[str, NumberSent]
+
+    @property
+    def all_timed(self) -> bool:
+        """Whether the times are those of all messages: an event that outruns an outcome costs it its time."""
+        return sum(number.timed for number in self.numbers.values()) == self.messages
+
+    @property
+    def per_s(self) -> float:
+        return self.messages / self.elapsed_s
+
+    @property
+    def cpu_us(self) -> float:
+        """CPU microseconds a message."""
+        return self.cpu_s / self.messages * 1e6
+
+
+async def run_part(
+    url: str, service: ServiceSettings, numbers: Sequence[str], campaign_id: int, for_s: float | None
+) -> float:
+    """Send through these numbers until the campaign is finished, or for so long; all is durable then.
+
+    Returns the CPU seconds that this process took for it.
+    """
+    stop = asyncio.Event()
+    if for_s is not None:
+        asyncio.get_running_loop().call_later(for_s, stop.set)
+    began_s = time.process_time()
+    async with open_pool(url) as pool:
+        await run_numbers(pool, service, phone_number_ids=numbers, campaign_id=campaign_id, stop=stop)
+        return time.process_time() - began_s
+
+
+async def read_sent(connection: Connection, campaign_id: int, cpu_s: float) -> Sent:
+    """What was sent; BenchFailed is the caller's word where nothing was."""
+    sql = queries("bench")
+    seconds: dict[str, dict[int, int]] = {}
+    for row in await connection.fetch(sql["by_second"]):
+        seconds.setdefault(row["phone_number_id"], {})[row["second"]] = row["messages"]
+    last = max((second for counts in seconds.values() for second in counts), default=-1)
+    numbers = {
+        row["phone_number_id"]: NumberSent(
+            timed=row["messages"],
+            steady_per_s=(row["steady"] - 1) / row["steady_s"] if row["steady_s"] else 0.0,
+            largest_second=row["largest_second"],
+            by_second=tuple(seconds[row["phone_number_id"]].get(second, 0) for second in range(last + 1)),
+        )
+        for row in await connection.fetch(sql["written"])
+    }
+    sums = await connection.fetchrow(sql["sums"], campaign_id)
+    assert sums is not None
+    return Sent(sums["messages"], sums["throttled"], sums["elapsed_s"], cpu_s, numbers)

@@ -1,0 +1,130 @@
+"""A contestant in a process of its own: one line of JSON in says what to do, one out what came of it.
+
+    python -m campaigns.bench.worker
+
+It says `{"ready": true}` once everything is imported. It ends when its input does: without a bench nobody
+would hear of it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from typing import Any
+
+import orjson
+import uvloop
+from pydantic import SecretStr
+
+from campaigns.bench.contestants import Contestant, Measured, Task
+from campaigns.bench.machine import move_to
+from campaigns.bench.sending import run_part
+from engine.settings import ServiceSettings
+from engine.telemetry import configure_logging
+
+PERCENTILES = (50.0, 90.0, 99.0, 99.9)
+# Upper ends of the histogram's bars in ms: a third of a power of two more each, 0.25 ms to 16 s.
+BOUNDS_MS = tuple(0.25 * 2 ** (step / 3) for step in range(49))
+EXIT_ALONE = 70
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The engine's share of a campaign: these numbers, on these cores."""
+
+    database_url: str
+    url: str
+    token: str
+    version: str
+    product: str
+    numbers: tuple[str, ...]
+    campaign_id: int
+    for_s: float | None
+
+
+def main() -> None:
+    """Read one order, carry it out, print its result."""
+    configure_logging()  # to stderr: stdout belongs to the result
+    _say({"ready": True})
+    line = sys.stdin.buffer.readline()
+    if not line:
+        return
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    order = orjson.loads(line)
+    move_to(order["cores"])
+    _say(_engine(order["part"]) if "part" in order else _contestant(order["contestant"], order["task"]))
+
+
+def order_of(work: Part | tuple[str, Task], cores: Sequence[int]) -> bytes:
+    """The line for a worker: the engine's part, or a contestant (`module:function`) with its task."""
+    if isinstance(work, Part):
+        return orjson.dumps({"cores": cores, "part": asdict(work)}) + b"\n"
+    name, task = work
+    return orjson.dumps({"cores": cores, "contestant": name, "task": asdict(task)}) + b"\n"
+
+
+def _engine(content: dict[str, Any]) -> dict[str, Any]:
+    part = Part(**content)
+    service = ServiceSettings(
+        base_url=part.url,
+        access_token=SecretStr(part.token),
+        api_version=part.version,
+        product=part.product,
+    )
+    work = run_part(part.database_url, service, part.numbers, part.campaign_id, part.for_s)
+    return {"cpu_s": uvloop.run(work)}
+
+
+def _contestant(name: str, content: dict[str, Any]) -> dict[str, Any]:
+    module, _, function = name.partition(":")
+    contestant: Contestant = getattr(import_module(module), function)
+    return _figures(uvloop.run(contestant(Task(**content))))  # type: ignore[arg-type]
+
+
+def _figures(measured: Measured) -> dict[str, Any]:
+    return {
+        "messages": measured.messages,
+        "accepted": measured.accepted,
+        "elapsed_s": measured.elapsed_s,
+        "cpu_s": measured.cpu_s,
+        "latency_ms": _percentiles(measured.latencies_ms),
+        "histogram": _histogram(measured.latencies_ms),
+    }
+
+
+def _percentiles(ascending: Sequence[float]) -> dict[str, float]:
+    """By name (`p50`, `p99.9`, `max`); empty without requests."""
+    if not ascending:
+        return {}
+    last = len(ascending) - 1
+    found = {f"p{percent:g}": ascending[round(last * percent / 100)] for percent in PERCENTILES}
+    return {name: round(value, 3) for name, value in {**found, "max": ascending[-1]}.items()}
+
+
+def _histogram(ascending: Sequence[float]) -> list[tuple[float, int]]:
+    """(upper end in ms, requests up to it and above the one before); only bars with requests."""
+    counts: dict[float, int] = {}
+    place = 0
+    for latency_ms in ascending:
+        while place < len(BOUNDS_MS) - 1 and latency_ms > BOUNDS_MS[place]:
+            place += 1
+        counts[BOUNDS_MS[place]] = counts.get(BOUNDS_MS[place], 0) + 1
+    return [(round(bound, 3), count) for bound, count in counts.items()]
+
+
+def _end_with_input() -> None:
+    sys.stdin.buffer.read()
+    os._exit(EXIT_ALONE)
+
+
+def _say(content: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(orjson.dumps(content) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""`drumbeat bench`: how fast this machine sends, measured against an emulator, kept as a report, compared."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+
+from campaigns.bench.compare import compare as compare_reports
+from campaigns.bench.page import page_of
+from campaigns.bench.report import FILE_NAME, read_report, report_of
+from campaigns.bench.rounds import Load
+from campaigns.bench.suite import Asked, Part, duration_s, run_suite, steps
+from campaigns.bench.words import (
+    Table,
+    comparison_table,
+    conditions_rows,
+    contestants_table,
+    headline,
+    notes,
+    pace_table,
+)
+from campaigns.cli.bench_progress import progress_of
+from campaigns.cli.edge import JSON_HELP, QUIET_HELP, note, print_json, print_rows
+from campaigns.cli.words import duration as in_words
+from engine.errors import ConfigurationError, UsageError
+from engine.telemetry import configure_logging
+
+app = typer.Typer(name="bench", invoke_without_command=True, add_completion=False)
+
+PAGE_NAME = "report.html"
+NUMBERS_MAX, PROCESSES_MAX, REPEATS_MAX = 256, 16, 20
+RATE_PER_S_MAX = 10_000.0
+DURATION_S_MIN, DURATION_S_MAX = 2.0, 120.0
+LATENCY_MS_MAX = 5_000.0
+
+
+@app.callback()
+def bench(
+    ctx: typer.Context,
+    duration: Annotated[
+        float, typer.Option(help="Seconds of each measurement.", min=DURATION_S_MIN, max=DURATION_S_MAX)
+    ] = 10.0,
+    numbers: Annotated[int, typer.Option(help="Business numbers.", min=1, max=NUMBERS_MAX)] = 32,
+    rate: Annotated[
+        float, typer.Option(help="Limit of each number, messages per second.", min=1, max=RATE_PER_S_MAX)
+    ] = 1_000.0,
+    latency_ms: Annotated[
+        float, typer.Option(help="What the emulator takes to answer.", min=0, max=LATENCY_MS_MAX)
+    ] = 0.0,
+    processes: Annotated[
+        int, typer.Option(help="Engine processes that share the numbers.", min=1, max=PROCESSES_MAX)
+    ] = 1,
+    repeats: Annotated[
+        int, typer.Option(help="Measure everything so many times; medians are shown.", min=1, max=REPEATS_MAX)
+    ] = 3,
+    events: Annotated[
+        bool, typer.Option("--events", help="Three status events a message come back meanwhile.")
+    ] = False,
+    only: Annotated[Part | None, typer.Option(help="One part of the bench; default: both.")] = None,
+    service: Annotated[
+        str | None,
+        typer.Option(help="An emulator that stands already; anything else is refused.", metavar="URL"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Where the report goes; default: one named by the time.", metavar="DIRECTORY"),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be measured.")] = False,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
+) -> None:
+    """Measure the sender on this machine against an emulator: throughput beside yardsticks, and its pace.
+
+    It starts an emulator and a Postgres of its own and removes them; no setting of yours is used and nobody
+    real is messaged. The report (report.json, report.html) stays in the output directory.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    load = Load(
+        numbers=numbers,
+        rate_per_s=rate,
+        latency_ms=latency_ms,
+        processes=processes,
+        duration_s=duration,
+        events=events,
+    )
+    parts: tuple[Part, ...] = ("throughput", "pacing") if only is None else (only,)
+    asked = Asked(load, repeats, parts, service, " ".join(("drumbeat", *sys.argv[1:])))
+    _check(asked)
+    if dry_run:
+        _tell_plan(asked)
+        return
+    configure_logging(level="warning")
+    _show(_measure(asked, output, quiet=quiet), as_json=json)
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(help="A report: its directory, or its report.json.")],
+    b: Annotated[Path, typer.Argument(help="The report that is set beside it.")],
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+) -> None:
+    """Set two reports side by side: what changed by how much, and whether the repeats scatter less."""
+    found = compare_reports(read_report(a), read_report(b))
+    if json:
+        print_json(found.as_json())
+        return
+    _print_table(comparison_table(found))
+    for line in (*found.differences, *found.missing):
+        typer.echo(f"not alike: {line}")
+
+
+def _check(asked: Asked) -> None:
+    load = asked.load
+    if load.processes > load.numbers:
+        raise UsageError(
+            "a number is sent through by one process: give at least as many --numbers as --processes"
+        )
+    if asked.service is not None and load.events:
+        raise UsageError("--events needs an emulator of the bench's own: leave out --service")
+    if asked.service is not None and load.latency_ms:
+        raise UsageError("an emulator that stands has its own latency: leave out --latency-ms, or --service")
+
+
+def _tell_plan(asked: Asked) -> None:
+    for step in steps(asked):
+        typer.echo(f"{step.title}, {step.load.duration_s:g} s, {asked.repeats} times")
+    typer.echo(f"about {in_words(duration_s(asked))} in all")
+
+
+def _measure(asked: Asked, output: Path | None, *, quiet: bool) -> dict[str, Any]:
+    place = output or Path(f"bench-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+    with _directory(place) as directory:
+        with progress_of(asked.repeats * len(steps(asked)), quiet=quiet) as watcher:
+            report = report_of(run_suite(asked, watcher))
+        _write(directory / PAGE_NAME, page_of(report).encode())
+        # The last, and whole: a directory with it holds all of a report.
+        _write(
+            directory / FILE_NAME,
+            orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
+        )
+    if not quiet:
+        note(f"the report stands in {place / PAGE_NAME} and {place / FILE_NAME}")
+    return report
+
+
+@contextmanager
+def _directory(place: Path) -> Iterator[Path]:
+    """Where the report will be, made beforehand; without a report it is removed again, if it was made."""
+    new = not place.exists()
+    if (place / FILE_NAME).exists():
+        raise ConfigurationError(
+            "there is a report already", where=str(place), remedy="name another --output"
+        )
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"the report cannot be written: {error.strerror}", where=str(place)
+        ) from error
+    try:
+        yield place
+    except BaseException:
+        if new:
+            (place / PAGE_NAME).unlink(missing_ok=True)
+            with suppress(OSError):  # somebody has put something there meanwhile
+                place.rmdir()
+        raise
+
+
+def _write(path: Path, content: bytes) -> None:
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError as error:
+        raise ConfigurationError(
+            f"the report cannot be written: {error.strerror}", where=str(path)
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _show(report: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(report)
+        return
+    for name, value in conditions_rows(report):
+        typer.echo(f"{name:<12} {value}")
+    typer.echo("")
+    if report["contestants"]:
+        _print_table(contestants_table(report))
+        typer.echo("")
+    _print_table(pace_table(report))
+    typer.echo("")
+    typer.echo("\n".join((headline(report), *notes(report))))
+
+
+def _print_table(table: Table) -> None:
+    headings, rows = table
+    print_rows(headings, [tuple(row) for row in rows])

@@ -1,0 +1,84 @@
+-- name: data_directory
+SELECT current_setting('data_directory');
+
+-- name: empty
+DROP SCHEMA public CASCADE;
+CREATE SCHEMA public;
+
+-- name: create_partitions
+SELECT create_partitions(current_date);
+
+-- name: insert_number
+INSERT INTO numbers (phone_number_id, service_limit_per_s) VALUES ($1, $2);
+
+-- name: insert_campaign
+INSERT INTO campaigns (name, content_hash, options, state, template, phone_number_ids, audience_rows, recipients,
+                       planned_at)
+VALUES ('bench', '', '{}', 'running', $1, $2, $3, $3, now())
+RETURNING campaign_id;
+
+-- name: first_range_id
+SELECT first_range_id(current_date);
+
+-- name: insert_ranges
+INSERT INTO ranges (range_id, campaign_id, ordinal, hi)
+SELECT id, $3, n, hi
+FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS r (id, hi, n);
+
+-- name: insert_tallies
+INSERT INTO tallies (range_id, campaign_id, recipients)
+SELECT id, $3, hi
+FROM unnest($1::bigint[], $2::integer[]) AS r (id, hi);
+
+-- name: insert_recipients
+INSERT INTO recipients (range_id, seq, phone, variables, line)
+SELECT id, seq, $3 + (n - 1) * $4 + seq, ARRAY['Ana', 'A-' || seq], (n - 1) * $4 + seq
+FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS r (id, hi, n), generate_series(1, hi) AS seq;
+
+-- name: sums
+-- All requests of a campaign. Outcomes do not say as much: one whose first event came before it has no time.
+SELECT coalesce(sum(attempts - throttled), 0)::bigint AS messages,
+       coalesce(sum(throttled), 0)::bigint AS throttled,
+       coalesce(extract(epoch FROM max(last_attempt_at) - min(first_attempt_at)), 0)::float8 AS elapsed_s
+FROM campaign_numbers
+WHERE campaign_id = $1;
+
+-- name: written
+-- Of each number: how many outcomes have a time, how many of them came after the first half second and their span,
+-- and the most in any half-open second (times are whole microseconds).
+WITH written AS (
+    SELECT phone_number_id, attempted_at,
+           min(attempted_at) OVER (PARTITION BY phone_number_id) AS began_at,
+           count(*) OVER (PARTITION BY phone_number_id ORDER BY attempted_at
+                          RANGE BETWEEN CURRENT ROW AND '999999 microseconds' FOLLOWING) AS in_second
+    FROM outcomes
+    WHERE attempted_at IS NOT NULL
+)
+SELECT phone_number_id,
+       count(*) AS messages,
+       count(*) FILTER (WHERE attempted_at >= began_at + interval '500 milliseconds') AS steady,
+       coalesce(extract(epoch FROM max(attempted_at)
+           - min(attempted_at) FILTER (WHERE attempted_at >= began_at + interval '500 milliseconds')), 0)::float8
+           AS steady_s,
+       max(in_second) AS largest_second
+FROM written
+GROUP BY phone_number_id;
+
+-- name: by_second
+-- What each number wrote in each whole second since the first write of all.
+SELECT phone_number_id, floor(extract(epoch FROM attempted_at - began_at))::integer AS second, count(*) AS messages
+FROM outcomes, (SELECT min(attempted_at) AS began_at FROM outcomes WHERE attempted_at IS NOT NULL) AS all_of_them
+WHERE attempted_at IS NOT NULL
+GROUP BY 1, 2;
+
+-- name: events_waiting
+SELECT count(*) FROM inbox;
+
+-- name: read
+SELECT count(*) FROM outcomes WHERE read_at IS NOT NULL;
+
+-- name: create_naive_table
+CREATE TABLE IF NOT EXISTS sent (phone text, wamid text, at timestamptz DEFAULT now());
+
+-- name: insert_naively
+INSERT INTO sent (phone, wamid) VALUES ($1, $2);

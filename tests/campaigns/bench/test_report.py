@@ -1,0 +1,207 @@
+"""What a report says is what was measured: its JSON, its page, and its comparison with another."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import orjson
+import pytest
+
+from campaigns.bench import chart
+from campaigns.bench.compare import compare
+from campaigns.bench.page import page_of
+from campaigns.bench.report import read_report
+from campaigns.bench.words import headline, notes
+from engine.errors import ConfigurationError
+from tests.campaigns.bench.samples import CONDITIONS, LOAD, report
+
+
+def contestant(content: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(one for one in content["contestants"] if one["name"] == name)
+
+
+def test_figures_are_medians_with_their_range() -> None:
+    found = contestant(report(engine=[1_500, 1_700, 1_400]), "engine")["per_s"]
+    assert found == {"median": 1_500, "least": 1_400, "most": 1_700, "values": [1_500, 1_700, 1_400]}
+
+
+def test_ratios_are_taken_repeat_by_repeat() -> None:
+    content = report(engine=[1_000, 2_000], loop=[500, 500])
+    ratios = contestant(content, "session_loop")["engine_is"]
+    assert ratios["by_rate"]["values"] == [2.0, 4.0]
+    assert ratios["by_cpu"]["values"] == [2.0, 2.0]  # 100 µs against 50
+    assert contestant(content, "engine")["engine_is"] is None
+
+
+def test_the_headroom_is_what_the_service_left_of_its_core() -> None:
+    headroom = report(engine=[1_500])["headroom"]
+    assert headroom["service_share"]["median"] == 0.25
+    assert headroom["database_share"]["median"] == 0.125
+    assert headroom["could_carry_per_s"]["median"] == 6_000
+    assert headroom["enough"]
+    assert "there was headroom" in next(notes(report()))
+
+
+def test_a_service_that_tells_no_cpu_is_said_to_tell_none() -> None:
+    content = report()
+    content["headroom"] |= {"service_share": None, "could_carry_per_s": None, "enough": None}
+    assert "does not tell" in next(notes(content))
+
+
+def test_an_engine_at_its_limit_is_not_called_slow() -> None:
+    content = report()
+    assert "3.0 × a plain session loop" in headline(content)
+    content["pace"][0]["reached"] = {
+        "median": 0.991,
+        "least": 0.99,
+        "most": 0.992,
+        "values": [0.99, 0.991, 0.992],
+    }
+    assert "session loop" not in headline(content)
+    assert "as its limits permit" in headline(content)
+    assert any("says nothing about what it could send" in note for note in notes(content))
+
+
+def test_one_repeat_is_called_one() -> None:
+    assert any("no spread" in note for note in notes(report(engine=[1_500])))
+    assert not any("no spread" in note for note in notes(report()))
+
+
+def test_a_written_report_is_read_as_it_was(tmp_path: Path) -> None:
+    content = report()
+    (tmp_path / "report.json").write_bytes(orjson.dumps(content))
+    assert read_report(tmp_path) == read_report(tmp_path / "report.json") == content
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (None, "no report can be read"),
+        ("{", "this is no report"),
+        ("[]", "no report of `drumbeat bench`"),
+        ('{"schema":99,"contestants":[],"pace":[],"conditions":{}}', "schema 99"),
+    ],
+)
+def test_what_is_no_report_is_refused(tmp_path: Path, text: str | None, part: str) -> None:
+    if text is not None:
+        (tmp_path / "report.json").write_text(text)
+    with pytest.raises(ConfigurationError, match=part):
+        read_report(tmp_path)
+
+
+# ---- the page
+
+
+def test_the_page_holds_the_figures_of_the_report() -> None:
+    content = report(engine=[1_512.0, 1_634.0, 1_498.0])
+    page = page_of(content).replace("\u00a0", " ")
+    for one in content["contestants"]:
+        assert f"{one['per_s']['median']:,.0f}/s" in page
+        assert f"{one['cpu_us']['median']:,.1f} µs" in page
+    assert "1,512" in page
+    assert "1,498–1,634" in page
+    for figure in ("75.00 %", "87.50 %", "93.75 %", "6.25 %", "20.12"):
+        assert figure in page
+    for value in (CONDITIONS.command, CONDITIONS.date, "6,048 messages/s"):
+        assert value in page
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_no_script() -> None:
+    page = page_of(report())
+    assert not re.search(r"https?:|<script|<link|<img|@import|url\(|src=|href=", page)
+    assert 'name="viewport"' in page
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_words_of_the_machine_are_no_markup() -> None:
+    page = page_of(report())
+    assert "Processor &lt;1&gt;" in page
+    assert "<1>" not in page
+
+
+def test_its_charts_are_well_formed_and_drawn_to_scale() -> None:
+    charts = re.findall(r"<svg.*?</svg>", page_of(report()), re.DOTALL)
+    assert (
+        len(charts) == 2 + 2 * 2 + 1
+    )  # rates and costs; both paces, in all and by number; times of requests
+    rates = ElementTree.fromstring(charts[0])
+    widths = [float(bar.attrib["width"]) for bar in rates.iter("rect")]
+    assert widths[0] == pytest.approx(3 * widths[1], rel=0.01)  # 1,500 against 500
+    for text in charts:
+        ElementTree.fromstring(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0, "0"), (12.5, "12.5"), (950, "950"), (1_200, "1.2k"), (32_000, "32k"), (2e6, "2M")],
+)
+def test_numbers_of_an_axis_are_short(value: float, words: str) -> None:
+    assert chart.short(value) == words
+
+
+@pytest.mark.parametrize("limit", [0.5, 1, 20, 80, 250, 999, 1_000, 9_500, 32_000])
+def test_a_limit_stays_inside_its_chart(limit: float) -> None:
+    drawn = ElementTree.fromstring(chart.lines([chart.Line("a", [limit])], limit, about="a"))
+    (line,) = [one for one in drawn.iter("line") if one.attrib["class"] == "limit"]
+    assert chart.PLOT_TOP < float(line.attrib["y1"]) < chart.PLOT_TOP + chart.PLOT_HEIGHT
+
+
+# ---- two reports
+
+
+def verdicts(a: dict[str, Any], b: dict[str, Any], figure: str) -> dict[str, str]:
+    return {row.what: row.verdict for row in compare(a, b).rows if row.figure == figure}
+
+
+def test_a_report_equals_itself() -> None:
+    found = compare(report(), report())
+    assert found.rows
+    assert {row.verdict for row in found.rows} == {"same"}
+    assert (found.differences, found.missing) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("engine", "change", "verdict"),
+    [
+        ([1_490.0, 1_530.0, 1_510.0], 0.01 / 1.5, "within the spread"),
+        ([1_600.0, 1_800.0, 1_530.0], 0.1 / 1.5, "better"),
+        ([1_200.0, 1_300.0, 1_100.0], -0.2, "worse"),
+        ([1_800.0], 0.2, "no spread"),
+    ],
+)
+def test_a_difference_counts_when_the_ranges_do_not_touch(
+    engine: list[float], change: float, verdict: str
+) -> None:
+    found = compare(report(), report(engine=engine))
+    row = next(row for row in found.rows if (row.what, row.figure) == ("engine, durable", "messages/s"))
+    assert row.change == pytest.approx(change, abs=1e-5)
+    assert row.verdict == verdict
+
+
+def test_less_cpu_is_better() -> None:
+    faster = report(engine=[3_000.0, 3_040.0, 2_960.0])  # Postgres' half second over more messages
+    assert verdicts(report(), faster, "Postgres CPU µs a message")["engine, durable"] == "better"
+    assert verdicts(faster, report(), "Postgres CPU µs a message")["engine, durable"] == "worse"
+
+
+def test_a_yardstick_that_moved_tells_of_the_machine() -> None:
+    slower = report()
+    loop = contestant(slower, "session_loop")["cpu_us"]
+    loop |= {"median": 150.0, "least": 149.0, "most": 151.0, "values": [150.0, 149.0, 151.0]}
+    (told,) = compare(report(), slower).differences
+    assert told.startswith("plain session loop took +50.0 % CPU, so the machine was not alike")
+    engine = contestant(slower, "engine")["cpu_us"]
+    engine |= loop
+    assert compare(report(), slower).differences == (told,)
+
+
+def test_another_machine_another_load_and_what_is_missing_are_told() -> None:
+    other = report(conditions=replace(CONDITIONS, cores=8, load=3.0), load=replace(LOAD, latency_ms=50.0))
+    other["contestants"] = other["contestants"][:2]
+    found = compare(report(), other)
+    assert "cores: 2 and 8" in found.differences
+    assert "load, latency_ms: 5.0 and 50.0" in found.differences
+    assert "load of the machine: 0.25 and 3.0" in found.differences
+    assert found.missing == ("only A has naive script",)
