@@ -12,13 +12,15 @@ from typing import Any
 import asyncpg
 
 import campaigns.cli.main
+import engine.app
 import engine.number
 import engine.sink
 import engine.store.facts
 from engine.store.claims import Candidate, HeldRange
 from engine.store.database import Connection
-from engine.store.facts import Fact
+from engine.store.facts import Attempts, Fact
 from engine.store.leases import Lease
+from engine.store.migrate import migrations
 from engine.store.queries import queries
 from tests.chaos.watched import tell_tasks_on_signal
 
@@ -31,7 +33,14 @@ def mark() -> None:
     ) -> None:
         held.mark = mark
 
+    async def raise_mark_unless_opted_out(
+        connection: Connection, lease: Lease, held: HeldRange, mark: int, candidates: Sequence[Candidate]
+    ) -> bool:
+        held.mark = mark
+        return True
+
     engine.number.raise_mark = raise_mark
+    engine.number.raise_mark_unless_opted_out = raise_mark_unless_opted_out
 
 
 def epoch() -> None:
@@ -82,13 +91,32 @@ def difference() -> None:
     async def touched(connection: Connection, facts: Sequence[Fact]) -> set[Any]:
         return set()
 
+    async def record_outcomes(
+        connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[Attempts]
+    ) -> list[Fact]:
+        return list(outcomes.values())
+
     engine.store.facts._touched = touched
+    engine.store.facts._record_outcomes = record_outcomes
 
 
 def idempotence() -> None:
     """A batch whose COMMIT lost its answer is inserted again as if it were new."""
     insert = queries("facts")["insert_outcomes"]
     queries("facts")["insert_outcomes"] = insert.replace("ON CONFLICT (range_id, seq, try) DO NOTHING", "")
+    (made,) = (one.sql for one in migrations() if one.name == "record_outcomes")
+    function = made[made.index("CREATE FUNCTION record_outcomes") :].replace("CREATE", "CREATE OR REPLACE", 1)
+    blind, looks = re.subn(r"WHERE NOT EXISTS .*\n +AND NOT EXISTS .*\n", "", function)
+    assert looks == 1
+    apply = engine.app.identify
+
+    async def identify(connection: Connection) -> str:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock(1)")
+            await connection.execute(blind)
+        return await apply(connection)
+
+    engine.app.identify = identify
 
 
 SABOTAGES: dict[str, Callable[[], None]] = {
