@@ -68,6 +68,7 @@ class Sink:
         self._progress = asyncio.Condition()
         self._cpu_s = time.process_time()
         self.healthy = True
+        self.problem = ""  # in words, while outcomes cannot be stored
 
     @property
     def pending(self) -> int:
@@ -143,7 +144,7 @@ class Sink:
             with attempt:
                 await self._store_once(batch, counted)
         if not self.healthy:
-            self.healthy = True
+            self.healthy, self.problem = True, ""
             log.info("outcomes_stored_again", pending=self.pending)
 
     async def _store_once(self, batch: list[Fact], counted: list[Attempts]) -> None:
@@ -180,6 +181,7 @@ class Sink:
             self.healthy = False
             self._relieved.clear()  # or whoever waits for room would spin until the database is back
             problem = repr(state.outcome.exception() if state.outcome else None)[:200]
+            self.problem = f"outcomes cannot be stored: {problem}"
             log.warning("outcomes_not_stored", problem=problem, pending=self.pending, effect="sending stops")
 
     def _take_counts(self) -> list[Attempts]:

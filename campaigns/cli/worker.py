@@ -73,6 +73,7 @@ def _work(phone_number_ids: list[str]) -> int:
                 phone_number_ids=phone_number_ids,
                 campaign_id=None,
                 stop=stop.event,
+                disk=settings.disk(),
             )
             return stop.exit_code if end.drained else EXIT_CUT_SHORT
 
