@@ -138,8 +138,8 @@ class NumberFlow:
             except ClaimRefused as refusal:
                 log.info("claim_refused", number=self.lease.phone_number_id, why=str(refusal))
             except LOST_CONNECTION as problem:
-                log.warning(
-                    "database_lost", number=self.lease.phone_number_id, problem=type(problem).__name__
+                self._shared.database_away.met(
+                    number=self.lease.phone_number_id, problem=type(problem).__name__
                 )
                 await self._rest(DOWN_S)
 

@@ -19,6 +19,7 @@ from engine.clock import SECOND_NS
 from engine.core.outcome import Accepted, Outcome, Throttled
 from engine.store.database import LOST_CONNECTION, Pool
 from engine.store.facts import Attempts, Fact, FactKind, record
+from engine.trouble import Trouble
 
 PERIOD_S = 0.05  # of outcomes in one transaction: amortises a commit, and adds this little to the doubt
 BATCH_MAX = 1_000  # longer transactions would jitter the pace
@@ -68,6 +69,7 @@ class Sink:
         self._progress = asyncio.Condition()
         self._cpu_s = time.process_time()
         self.healthy = True
+        self._not_stored = Trouble("outcomes_not_stored", "outcomes_stored_again")
         self.problem = ""  # in words, while outcomes cannot be stored
 
     @property
@@ -145,7 +147,7 @@ class Sink:
                 await self._store_once(batch, counted)
         if not self.healthy:
             self.healthy, self.problem = True, ""
-            log.info("outcomes_stored_again", pending=self.pending)
+            self._not_stored.is_over(pending=self.pending)
 
     async def _store_once(self, batch: list[Fact], counted: list[Attempts]) -> None:
         try:
@@ -182,7 +184,7 @@ class Sink:
             self._relieved.clear()  # or whoever waits for room would spin until the database is back
             problem = repr(state.outcome.exception() if state.outcome else None)[:200]
             self.problem = f"outcomes cannot be stored: {problem}"
-            log.warning("outcomes_not_stored", problem=problem, pending=self.pending, effect="sending stops")
+            self._not_stored.met(problem=problem, pending=self.pending, effect="sending stops")
 
     def _take_counts(self) -> list[Attempts]:
         cpu_s, self._cpu_s = time.process_time() - self._cpu_s, time.process_time()

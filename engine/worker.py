@@ -146,8 +146,9 @@ class Worker:
             try:
                 async with self._shared.pool.acquire(timeout=5) as connection:
                     await self._control_once(connection)
+                self._shared.database_away.is_over()
             except LOST_CONNECTION as problem:
-                log.warning("database_lost", part="control", problem=type(problem).__name__)
+                self._shared.database_away.met(part="control", problem=type(problem).__name__)
                 self._identify_again = True
             await self._wait_for_order(CONTROL_PERIOD_S)
 
@@ -225,7 +226,7 @@ class Worker:
                     await close_ranges(connection, campaign_id, reason)
                 del to_close[campaign_id]
         except LOST_CONNECTION as problem:
-            log.warning("database_lost", part="closing", problem=type(problem).__name__)
+            self._shared.database_away.met(part="closing", problem=type(problem).__name__)
 
     def _refresh_numbers(self) -> None:
         """Read the numbers again, beside all else; not more often than the budget of such calls bears."""
