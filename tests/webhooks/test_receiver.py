@@ -88,6 +88,21 @@ async def test_what_is_not_signed_by_the_service_is_refused_without_a_word(
     assert await stored(receiver.pool) == 0
 
 
+async def test_a_forged_an_unsigned_and_a_changed_body_are_refused_alike(receiver: Running) -> None:
+    changed = GENUINE.replace(b"wamid.1", b"wamid.9")
+    assert (await ask(receiver.url, post(GENUINE))).status == 200
+    requests = [
+        post(changed, signature=sign(GENUINE, SECRET)),
+        post(changed, signature=None),
+        post(GENUINE, signature=sign(GENUINE, b"another secret")),
+        post(b"no json", signature="nonsense"),
+    ]
+    replies = [await ask(receiver.url, request) for request in requests]
+    assert replies == [replies[0]] * len(requests), "status, every header and the body"
+    assert replies[0].status == 403
+    assert await stored(receiver.pool) == 1
+
+
 @pytest.mark.parametrize("body", [b"", b"no json", b"[]", b'{"object":"other_account"}', b"\xff\xfe"])
 async def test_what_is_signed_but_unreadable_is_kept(receiver: Running, body: bytes) -> None:
     assert (await ask(receiver.url, post(body))).status == 200
