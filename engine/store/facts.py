@@ -181,6 +181,7 @@ async def _record_looked_up(
     changes.subtract(await states(connection, keys))
     if settling := [fact for fact in facts if fact.settles]:
         await connection.execute(sql["insert_outcomes"], *_outcome_columns(settling))
+        await connection.execute(sql["complete_outcomes"], *_reply_columns(settling))
         await connection.execute(sql["settle_open_tries"], *_tries(settling), _stored_kinds(settling))
     for waiting in _waiting_by_try(facts):
         await connection.execute(sql["write_open_tries"], *_open_columns(waiting))
@@ -262,6 +263,15 @@ def _texts(column: Sequence[str | None]) -> str:
     if joined.count(SEPARATOR) >= len(column):
         joined = SEPARATOR.join([(text or "").replace(SEPARATOR, " ") for text in column])
     return joined
+
+
+def _reply_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
+    return (
+        *_tries(facts),
+        _stored_kinds(facts),
+        [fact.wamid for fact in facts],
+        [fact.attempted_us for fact in facts],
+    )
 
 
 def _open_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:

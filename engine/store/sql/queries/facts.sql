@@ -29,6 +29,17 @@ FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::smalli
     AS fact (range_id, seq, try, epoch, kind, phone_number_id, wamid, code, reason, attempted_us)
 ON CONFLICT (range_id, seq, try) DO NOTHING;
 
+-- name: complete_outcomes
+-- A status, or a person's word, may have written the row before the reply was stored: what only the reply knows is added.
+UPDATE outcomes
+SET attempted_at = coalesce(outcomes.attempted_at, timestamptz 'epoch' + fact.attempted_us * interval '1 microsecond'),
+    wamid = coalesce(outcomes.wamid, CASE WHEN outcomes.kind = 1 AND fact.kind = 1 THEN fact.wamid END)
+FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::smallint[], $5::text[], $6::bigint[])
+    AS fact (range_id, seq, try, kind, wamid, attempted_us)
+WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq AND outcomes.try = fact.try
+  AND (outcomes.attempted_at IS NULL AND fact.attempted_us IS NOT NULL
+       OR outcomes.wamid IS NULL AND outcomes.kind = 1 AND fact.kind = 1 AND fact.wamid IS NOT NULL);
+
 -- name: settle_open_tries
 -- An outcome settles its own try; evidence of acceptance also cancels what waits for another one.
 DELETE FROM open_tries
