@@ -198,6 +198,7 @@ async def test_every_history_ends_as_the_model_says(pool: Pool, taken: list[tupl
 
 RESENT = (("reply", 1, 1, FactKind.UNKNOWN), ("resend",), ("claim", 1))
 SENT, FAILED = ("event", 1, 1, Status.SENT, True), ("event", 1, 1, Status.FAILED, True)
+SEEN = ("event", 1, 2, Status.DELIVERED, True)
 FOLD = ("fold",)
 
 
@@ -217,8 +218,7 @@ FOLD = ("fold",)
         ((*RESENT, SENT, FOLD, FAILED), "pending"),
         # The later message was accepted after all.
         (
-            (*RESENT, ("reply", 1, 2, FactKind.DEFERRED), SENT, FOLD, FAILED, FOLD)
-            + (("event", 1, 2, Status.DELIVERED, True),),
+            (*RESENT, ("reply", 1, 2, FactKind.DEFERRED), SENT, FOLD, FAILED, FOLD, SEEN),
             "delivered",
         ),
         # The service refused the later request for good; the earlier message is on its way.

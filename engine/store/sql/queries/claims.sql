@@ -141,13 +141,15 @@ WHERE range_id = ANY($1::bigint[]) AND phone_number_id = $2 AND epoch = $3 ORDER
 
 -- name: finish_ranges
 -- Every recipient has an outcome or is in doubt: nothing is left to send. Closed ranges only let go of the number.
--- The tallies must be locked: a deferral that is being recorded would otherwise end in a range that is done.
+-- The tallies must be locked: a deferral that is being recorded would otherwise end in a range that is done. A later try
+-- under way hides behind an earlier one that was reached: should that one fail, nobody would wait for the later any more.
 UPDATE ranges
 SET state = CASE WHEN ranges.state = 'open' THEN 'done' ELSE ranges.state END, phone_number_id = NULL
 FROM tallies
 WHERE ranges.range_id = ANY($1::bigint[]) AND tallies.range_id = ranges.range_id AND tallies.deferred = 0
   AND tallies.recipients = tallies.accepted + tallies.sent + tallies.delivered + tallies.read + tallies.failed
                          + tallies.unknown + tallies.skipped
+  AND NOT EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = ranges.range_id AND open_tries.state = 'claimed')
 RETURNING ranges.range_id;
 
 -- name: park_ranges
@@ -160,6 +162,7 @@ WHERE ranges.range_id = waiting.range_id AND tallies.range_id = ranges.range_id 
   AND waiting.due_at > now() + make_interval(secs => $2)
   AND tallies.recipients = tallies.accepted + tallies.sent + tallies.delivered + tallies.read + tallies.failed
                          + tallies.unknown + tallies.skipped + tallies.deferred
+  AND NOT EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = ranges.range_id AND open_tries.state = 'claimed')
 RETURNING ranges.range_id;
 
 -- name: release_ranges
