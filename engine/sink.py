@@ -6,6 +6,7 @@ for as long as it takes. A fact that it refuses never holds up the others: its r
 """
 
 import asyncio
+import secrets
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -57,6 +58,8 @@ class Sink:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._facts: list[Fact] = []
+        # Of the batches of counts: one that is replayed counts once.
+        self._name, self._batch = secrets.token_hex(8), 0
         self._counts: dict[tuple[int, str], _Count] = {}
         self._last_ns: dict[tuple[int, str], int] = {}
         self._arrived = asyncio.Event()
@@ -187,6 +190,7 @@ class Sink:
             self._not_stored.met(problem=problem, pending=self.pending, effect="sending stops")
 
     def _take_counts(self) -> list[Attempts]:
+        self._batch += 1
         cpu_s, self._cpu_s = time.process_time() - self._cpu_s, time.process_time()
         counts, self._counts = self._counts, {}
         attempts = sum(count.attempts for count in counts.values())
@@ -202,6 +206,8 @@ class Sink:
                 cpu_s * count.attempts / attempts,
                 count.first_us,
                 count.last_us,
+                self._name,
+                self._batch,
             )
             for (campaign_id, phone_number_id), count in counts.items()
             if count.first_us is not None and count.last_us is not None

@@ -105,10 +105,11 @@ class Worker:
             for phone_number_id in self._wanted:
                 try:
                     leases.append(await take(connection, phone_number_id, self._owner))
-                except NumberHeld:
-                    if self._campaign_id is not None:
-                        await self._give_back(connection, leases)
-                        raise
+                except DrumbeatError as error:
+                    if isinstance(error, NumberHeld) and self._campaign_id is None:
+                        continue  # it is taken over when its owner is gone
+                    await self._give_back(connection, leases)
+                    raise
             await self._start(connection, leases)
 
     async def _give_back(self, connection: Connection, leases: list[Lease]) -> None:

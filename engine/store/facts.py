@@ -73,7 +73,8 @@ class Fact(NamedTuple):
 class Attempts:
     """What one number did for one campaign since the last batch; adds up in `campaign_numbers`.
 
-    The times are microseconds since 1970.
+    The times are microseconds since 1970. `batch` counts the batches of one `sink`, from 1: one that is
+    replayed after a lost COMMIT counts once.
     """
 
     campaign_id: int
@@ -86,10 +87,12 @@ class Attempts:
     cpu_s: float
     first_attempt_us: int
     last_attempt_us: int
+    sink: str
+    batch: int
 
 
 async def record(connection: Connection, facts: Sequence[Fact], attempts: Sequence[Attempts] = ()) -> None:
-    """Store a batch. Safe to repeat, in whole or in part, after a lost COMMIT (attempts then count twice).
+    """Store a batch. Safe to repeat, in whole or in part, after a lost COMMIT.
 
     Facts do not depend on each other: outcomes of recipients of whom nothing is recorded go first, in a
     transaction of their own, the others in a second one.

@@ -48,7 +48,7 @@ WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq
   AND (open_tries.try = fact.try OR (fact.kind = 1 AND open_tries.state <> 'claimed'));
 
 -- name: write_open_tries
--- "Not accepted" and "in doubt" hold only for the current try, and only while nothing has settled it.
+-- "Not accepted" and "in doubt" hold only for the current try, as its owner claimed it, and only while nothing settled it.
 INSERT INTO open_tries (range_id, seq, try, state, epoch, phone_number_id, reason, due_at,
                         transient_failures, pair_throttles, unreachable)
 SELECT fact.range_id, fact.seq, fact.try, fact.state, fact.epoch, fact.phone_number_id, fact.reason,
@@ -64,7 +64,7 @@ ON CONFLICT (range_id, seq) DO UPDATE
 SET state = EXCLUDED.state, reason = EXCLUDED.reason, due_at = EXCLUDED.due_at, since = now(),
     transient_failures = EXCLUDED.transient_failures, pair_throttles = EXCLUDED.pair_throttles,
     unreachable = EXCLUDED.unreachable
-WHERE open_tries.try = EXCLUDED.try
+WHERE open_tries.try = EXCLUDED.try AND open_tries.epoch = EXCLUDED.epoch
   AND (open_tries.state = 'claimed' OR (open_tries.state = 'unknown' AND EXCLUDED.state = 'deferred'));
 
 -- name: drop_reached
