@@ -84,7 +84,15 @@ async def plan(url: str, path: Path) -> tuple[float, dict[str, float]]:
     connection = await connect(url)
     await connection.execute("TRUNCATE campaigns, ranges, tallies, recipients CASCADE")
     await connection.close()
-    spec = CampaignSpec("bench", "order", "en", path, ("1001",), params=("name", "order"))
+    spec = CampaignSpec(
+        "bench",
+        "order",
+        "en",
+        path,
+        ("1001",),
+        params=("name", "order"),
+        rejects=path.with_name("rejects.csv"),
+    )
     stages: dict[str, float] = {}
     began = time.perf_counter()
 
@@ -132,7 +140,6 @@ def main(rows: int, repeats: int) -> None:
     finally:
         stop_embedded(home)
         shutil.rmtree(home, ignore_errors=True)
-        Path("audience.rejects.csv").unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

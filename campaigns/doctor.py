@@ -15,7 +15,9 @@ from pathlib import Path
 import aiohttp
 
 from engine.api.resources import ManagementClient
+from engine.core.room import MIB, is_short
 from engine.errors import ConfigurationError, DrumbeatError
+from engine.room import free_bytes
 from engine.settings import Settings
 from engine.store.database import Pool
 from engine.store.queries import queries
@@ -56,6 +58,19 @@ def look_at_machine(settings: Settings) -> list[Finding]:
         else _fail("python", version, "install Python 3.11 or newer", 78)
     )
     return [python, _home(settings.home)]
+
+
+def look_at_disk(settings: Settings) -> list[Finding]:
+    """The free space, where the database lies on this machine."""
+    disk = settings.disk()
+    if disk is None:
+        return []
+    free = free_bytes(disk.directory)
+    found = f"{free // MIB:,} MiB free in {disk.directory}"
+    if is_short(free, disk.least_free_mib * MIB, was_short=False):
+        remedy = f"make room: below {disk.least_free_mib:,} MiB (DRUMBEAT_LEAST_FREE_MIB) nothing is sent"
+        return [_fail("disk", found, remedy, 75)]
+    return [_ok("disk", found)]
 
 
 def look_at_secrets(settings: Settings) -> list[Finding]:

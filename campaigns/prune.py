@@ -32,6 +32,8 @@ async def prune(pool: Pool, *, older_than_days: int, dry_run: bool) -> list[Prun
     async with pool.acquire() as connection:
         months = await connection.fetch(queries("prune")["months"], older_than_days)
         found = [await _prune_month(connection, month, older_than_days, dry_run) for month in months]
+        if not dry_run:
+            await connection.execute(queries("prune")["forget_sinks"], older_than_days)
     return [pruned for pruned in found if pruned is not None]
 
 

@@ -14,6 +14,7 @@ from campaigns.service import Campaign, find_campaign, start
 from engine.app import run_numbers
 from engine.core.states import CampaignState, RecipientState
 from engine.errors import AuthenticationError, TryLater, Unreachable
+from engine.room import Disk
 from engine.settings import ServiceSettings
 from engine.store.database import Pool
 
@@ -36,7 +37,13 @@ class Ran:
 
 
 async def run_campaign(
-    pool: Pool, service: ServiceSettings, name: str, *, stop: asyncio.Event, wait: bool = False
+    pool: Pool,
+    service: ServiceSettings,
+    name: str,
+    *,
+    stop: asyncio.Event,
+    wait: bool = False,
+    disk: Disk | None = None,
 ) -> Ran:
     """Send a campaign until it is finished, paused or cancelled, or until `stop` is set.
 
@@ -52,7 +59,7 @@ async def run_campaign(
         try:
             await _make_running(pool, campaign)
             await reach(service.base_url)
-            if not await _send(pool, service, campaign, stop):
+            if not await _send(pool, service, campaign, stop, disk):
                 raise Unreachable(CUT_SHORT, remedy="run it again: statuses settle what is in doubt")
             break
         except TryLater as error:
@@ -111,13 +118,16 @@ async def _make_running(pool: Pool, campaign: Campaign) -> None:
             await start(connection, campaign.name)
 
 
-async def _send(pool: Pool, service: ServiceSettings, campaign: Campaign, stop: asyncio.Event) -> bool:
+async def _send(
+    pool: Pool, service: ServiceSettings, campaign: Campaign, stop: asyncio.Event, disk: Disk | None
+) -> bool:
     end = await run_numbers(
         pool,
         service,
         phone_number_ids=campaign.phone_number_ids,
         campaign_id=campaign.campaign_id,
         stop=stop,
+        disk=disk,
     )
     return end.drained
 

@@ -12,6 +12,7 @@ from engine.api.transport import Transport
 from engine.breaker import Breaker
 from engine.campaign_board import CampaignBoard
 from engine.number_sync import sync_numbers
+from engine.room import Disk, Room
 from engine.settings import ServiceSettings
 from engine.shared import Shared
 from engine.sink import Sink
@@ -32,20 +33,23 @@ async def run_numbers(
     phone_number_ids: Sequence[str],
     campaign_id: int | None,
     stop: asyncio.Event,
+    disk: Disk | None = None,
 ) -> RunEnd:
     """Send through these numbers until `stop` is set, or until the one campaign runs no more.
 
-    `campaign_id` None: every running campaign of these numbers. Raises TryLater (NumberHeld) where a number
-    of the one campaign is owned by another living process, and ConfigurationError for an unknown number.
+    `campaign_id` None: every running campaign of these numbers. `disk`: where the database lies, if that is
+    on this machine; while it has no room, nothing is claimed. Raises TryLater (NumberHeld) where a number of
+    the one campaign is owned by another living process, and ConfigurationError for an unknown number.
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
+    room, sink = Room(disk), Sink(pool)
     shared = Shared(
         pool=pool,
         service=service,
         installation=installation,
-        board=CampaignBoard(service.product, campaign_id),
-        sink=Sink(pool),
+        board=CampaignBoard(service.product, campaign_id, lambda: room.shortage() or sink.problem),
+        sink=sink,
         breaker=Breaker(),
     )
     transport = _transport(service)

@@ -1,6 +1,7 @@
 """What this process knows of the running campaigns, refreshed a few times a second: who may send now."""
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -35,9 +36,13 @@ class CampaignBoard:
     claimed of it is still to be sent.
     """
 
-    def __init__(self, product: str, campaign_id: int | None) -> None:
+    def __init__(
+        self, product: str, campaign_id: int | None, hindrance: Callable[[], str] = lambda: ""
+    ) -> None:
+        """`hindrance` says in words why nothing at all may be claimed at this moment, or is empty."""
         self._product = product
         self._only = campaign_id
+        self._hindrance = hindrance
         self._known: dict[int, RunningCampaign] = {}
         self._running: set[int] = set()
         self.to_close: dict[int, str] = {}  # campaigns that ended early, and why: their ranges are open
@@ -77,12 +82,13 @@ class CampaignBoard:
             await self._expire(connection, row["campaign_id"])
         await self._close_interrupted(connection)
         rows = await connection.fetch(sql["running"], self._only)
+        hindrance = self._hindrance()
         for row in rows:
-            await self._look_at(connection, row)
+            await self._look_at(connection, row, hindrance)
         self._running.intersection_update(row["campaign_id"] for row in rows)
         self._forget_ended()
 
-    async def _look_at(self, connection: Connection, row: asyncpg.Record) -> None:
+    async def _look_at(self, connection: Connection, row: asyncpg.Record, hindrance: str) -> None:
         campaign_id = row["campaign_id"]
         campaign = self._known.get(campaign_id) or await self._read(connection, row)
         if campaign is None:
@@ -92,7 +98,7 @@ class CampaignBoard:
             self._running.add(campaign_id)
             campaign.stopped = False
             campaign.systematic_rejections = 0
-        await self._look_at_window(connection, campaign)
+        await self._say_whether_it_waits(connection, campaign, hindrance or _closed_window(campaign))
 
     def _forget_ended(self) -> None:
         for campaign_id in list(self._known)[: max(0, len(self._known) - KNOWN_MAX)]:
@@ -124,15 +130,22 @@ class CampaignBoard:
             await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason)
             return None
 
-    async def _look_at_window(self, connection: Connection, campaign: RunningCampaign) -> None:
-        verdict = (
-            check_window(datetime.now(UTC), campaign.window, campaign.time_zone) if campaign.window else None
-        )
-        reason = f"{WAITING}{verdict.reason}" if isinstance(verdict, Defer) else ""
-        campaign.sending = not reason and not campaign.stopped
+    async def _say_whether_it_waits(
+        self, connection: Connection, campaign: RunningCampaign, waits_for: str
+    ) -> None:
+        """It waits at once; that it does is stored when the database takes it."""
+        campaign.sending = not waits_for and not campaign.stopped
+        reason = f"{WAITING}{waits_for}" if waits_for else ""
         if reason != campaign.waiting:
-            campaign.waiting = reason
             await connection.execute(queries("campaigns")["set_reason"], campaign.campaign_id, reason)
+            campaign.waiting = reason
+
+
+def _closed_window(campaign: RunningCampaign) -> str:
+    if campaign.window is None:
+        return ""
+    verdict = check_window(datetime.now(UTC), campaign.window, campaign.time_zone)
+    return verdict.reason if isinstance(verdict, Defer) else ""
 
 
 def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:

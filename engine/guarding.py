@@ -71,7 +71,8 @@ def _refusal(candidate: Candidate, campaign: RunningCampaign, now: datetime) -> 
     verdict = check_recipient(opted_out=candidate.opted_out, expires_at=campaign.expires_at, now=now)
     if isinstance(verdict, Refuse):
         return verdict.reason
-    if len(candidate.variables) != campaign.template.placeholder_count:
+    variables = candidate.variables
+    if len(variables) != campaign.template.placeholder_count or None in variables:
         return "variables do not fit the template"  # planning checks it; a row must never block its range
     return None
 

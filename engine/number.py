@@ -37,6 +37,7 @@ from engine.store.claims import (
     postpone_retries,
     raise_mark,
     raise_mark_unless_opted_out,
+    reached_above,
     read_mark,
     unsent_claims,
     unsent_first_try,
@@ -138,8 +139,8 @@ class NumberFlow:
             except ClaimRefused as refusal:
                 log.info("claim_refused", number=self.lease.phone_number_id, why=str(refusal))
             except LOST_CONNECTION as problem:
-                log.warning(
-                    "database_lost", number=self.lease.phone_number_id, problem=type(problem).__name__
+                self._shared.database_away.met(
+                    number=self.lease.phone_number_id, problem=type(problem).__name__
                 )
                 await self._rest(DOWN_S)
 
@@ -251,6 +252,8 @@ class NumberFlow:
                     return claimed_ns
                 gone = await opted_out_phones(connection, guarded.passed)
                 refuse_opted_out(guarded, gone, self._shared.board[feed.held.campaign_id], self.lease)
+                reached = await reached_above(connection, feed.held, mark)
+                guarded.passed = [one for one in guarded.passed if one.seq not in reached]
                 claimed_ns = suspend_aware_ns()
                 await raise_mark(connection, self.lease, feed.held, mark, guarded.decided)
         except ClaimRefused:

@@ -90,10 +90,11 @@ class Reactions:
 
     def react(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
         now_ns = monotonic_ns()
-        if self._shared.breaker.record(outcome, now_ns):
-            log.warning(
-                "service_unreachable", reason=self._shared.breaker.reason, effect="waits, then tries one"
-            )
+        breaker, away = self._shared.breaker, self._shared.service_away
+        if breaker.record(outcome, now_ns):
+            away.met(reason=breaker.reason, effect="waits, then tries one")
+        elif away.is_told and not breaker.suspicious:
+            away.is_over()
         if type(outcome) is Accepted:
             self._shared.board[message.campaign_id].systematic_rejections = 0
         elif isinstance(outcome, Throttled):

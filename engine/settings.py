@@ -24,7 +24,9 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from engine.core.room import LEAST_FREE_MIB
 from engine.errors import ConfigurationError
+from engine.room import Disk
 from engine.store.database import connect
 from engine.store.embedded import start_embedded
 from engine.store.migrate import is_current, migrate
@@ -118,6 +120,8 @@ class Settings(BaseSettings):
     pair_burst: int = Field(default=45, ge=1)  # open point: borrowed from the future
     tag: bool = True
     silence_s: float = Field(default=SILENCE_S, gt=0)
+    # below it nothing is sent; 0: never looked at
+    least_free_mib: int = Field(default=LEAST_FREE_MIB, ge=0)
 
     @classmethod
     def settings_customise_sources(
@@ -146,6 +150,10 @@ class Settings(BaseSettings):
             tag=self.tag,
             silence_s=self.silence_s,
         )
+
+    def disk(self) -> Disk | None:
+        """The disk of the embedded Postgres; None where the database is somebody else's to look after."""
+        return None if self.database_url is not None else Disk(self.home, self.least_free_mib)
 
     def required(self, name: Literal["base_url", "waba_id"]) -> str:
         """A setting that has no default; ConfigurationError says how to give it."""

@@ -16,6 +16,7 @@ from engine.sink import Sink
 from engine.store.claims import Candidate
 from engine.store.database import Pool
 from engine.store.leases import Lease
+from engine.trouble import Trouble
 
 # Handing a tail over costs a drain: not worth it for less than this much of the slow number's time.
 TAIL_S_MIN = 2.0
@@ -85,6 +86,8 @@ class Shared:
     orders: dict[Order, None] = field(default_factory=dict)  # in order, each once
     ordered: asyncio.Event = field(default_factory=asyncio.Event)
     numbers: dict[str, Number] = field(default_factory=dict)
+    database_away: Trouble = field(default_factory=lambda: Trouble("database_lost", "database_back"))
+    service_away: Trouble = field(default_factory=lambda: Trouble("service_unreachable", "service_back"))
 
     def order(self, order: Order) -> None:
         """Have the worker do something in the database; an order that waits already is no news."""

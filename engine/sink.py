@@ -6,6 +6,7 @@ for as long as it takes. A fact that it refuses never holds up the others: its r
 """
 
 import asyncio
+import secrets
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from engine.clock import SECOND_NS
 from engine.core.outcome import Accepted, Outcome, Throttled
 from engine.store.database import LOST_CONNECTION, Pool
 from engine.store.facts import Attempts, Fact, FactKind, record
+from engine.trouble import Trouble
 
 PERIOD_S = 0.05  # of outcomes in one transaction: amortises a commit, and adds this little to the doubt
 BATCH_MAX = 1_000  # longer transactions would jitter the pace
@@ -56,6 +58,8 @@ class Sink:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._facts: list[Fact] = []
+        # Of the batches of counts: one that is replayed counts once.
+        self._name, self._batch = secrets.token_hex(8), 0
         self._counts: dict[tuple[int, str], _Count] = {}
         self._last_ns: dict[tuple[int, str], int] = {}
         self._arrived = asyncio.Event()
@@ -68,6 +72,8 @@ class Sink:
         self._progress = asyncio.Condition()
         self._cpu_s = time.process_time()
         self.healthy = True
+        self._not_stored = Trouble("outcomes_not_stored", "outcomes_stored_again")
+        self.problem = ""  # in words, while outcomes cannot be stored
 
     @property
     def pending(self) -> int:
@@ -143,8 +149,8 @@ class Sink:
             with attempt:
                 await self._store_once(batch, counted)
         if not self.healthy:
-            self.healthy = True
-            log.info("outcomes_stored_again", pending=self.pending)
+            self.healthy, self.problem = True, ""
+            self._not_stored.is_over(pending=self.pending)
 
     async def _store_once(self, batch: list[Fact], counted: list[Attempts]) -> None:
         try:
@@ -180,9 +186,11 @@ class Sink:
             self.healthy = False
             self._relieved.clear()  # or whoever waits for room would spin until the database is back
             problem = repr(state.outcome.exception() if state.outcome else None)[:200]
-            log.warning("outcomes_not_stored", problem=problem, pending=self.pending, effect="sending stops")
+            self.problem = f"outcomes cannot be stored: {problem}"
+            self._not_stored.met(problem=problem, pending=self.pending, effect="sending stops")
 
     def _take_counts(self) -> list[Attempts]:
+        self._batch += 1
         cpu_s, self._cpu_s = time.process_time() - self._cpu_s, time.process_time()
         counts, self._counts = self._counts, {}
         attempts = sum(count.attempts for count in counts.values())
@@ -198,6 +206,8 @@ class Sink:
                 cpu_s * count.attempts / attempts,
                 count.first_us,
                 count.last_us,
+                self._name,
+                self._batch,
             )
             for (campaign_id, phone_number_id), count in counts.items()
             if count.first_us is not None and count.last_us is not None

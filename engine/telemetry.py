@@ -32,6 +32,9 @@ PLAIN_FIELDS = frozenset(
     {"phone_number_id", "number", "numbers", "waba_id", "range_id", "timestamp", "level"}
 )
 
+# Their news is told by us, once a minute and without a traceback: the pool's own is "the database is away".
+TOLD_BY_US = ("asyncpg.pool",)
+
 _BEARER = re.compile(r"(?i)\b(bearer\s+)[^\s\"',;]+")
 _URL_PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
 # 8 to 15 digits are a number of E.164; longer runs are ids, shorter ones are counts.
@@ -52,6 +55,8 @@ def configure_logging(secrets: Iterable[SecretStr | None] = (), *, level: str | 
         cache_logger_on_first_use=False,
     )
     logging.basicConfig(handlers=[_Forward()], level=max(number, logging.WARNING), force=True)
+    for name in TOLD_BY_US:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def quieten() -> None:

@@ -105,10 +105,11 @@ class Worker:
             for phone_number_id in self._wanted:
                 try:
                     leases.append(await take(connection, phone_number_id, self._owner))
-                except NumberHeld:
-                    if self._campaign_id is not None:
-                        await self._give_back(connection, leases)
-                        raise
+                except DrumbeatError as error:
+                    if isinstance(error, NumberHeld) and self._campaign_id is None:
+                        continue  # it is taken over when its owner is gone
+                    await self._give_back(connection, leases)
+                    raise
             await self._start(connection, leases)
 
     async def _give_back(self, connection: Connection, leases: list[Lease]) -> None:
@@ -146,8 +147,9 @@ class Worker:
             try:
                 async with self._shared.pool.acquire(timeout=5) as connection:
                     await self._control_once(connection)
+                self._shared.database_away.is_over()
             except LOST_CONNECTION as problem:
-                log.warning("database_lost", part="control", problem=type(problem).__name__)
+                self._shared.database_away.met(part="control", problem=type(problem).__name__)
                 self._identify_again = True
             await self._wait_for_order(CONTROL_PERIOD_S)
 
@@ -225,7 +227,7 @@ class Worker:
                     await close_ranges(connection, campaign_id, reason)
                 del to_close[campaign_id]
         except LOST_CONNECTION as problem:
-            log.warning("database_lost", part="closing", problem=type(problem).__name__)
+            self._shared.database_away.met(part="closing", problem=type(problem).__name__)
 
     def _refresh_numbers(self) -> None:
         """Read the numbers again, beside all else; not more often than the budget of such calls bears."""

@@ -13,6 +13,7 @@ from campaigns.doctor import (
     Finding,
     failed,
     look_at_database,
+    look_at_disk,
     look_at_machine,
     look_at_secrets,
     look_at_service,
@@ -42,6 +43,7 @@ def _look(settings: Settings) -> list[Finding]:
     if worst_exit_code(findings):
         return findings
     findings += _database()
+    findings += look_at_disk(settings)
     findings += uvloop.run(look_at_service(settings))
     return findings + look_at_secrets(settings)
 

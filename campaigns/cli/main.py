@@ -18,12 +18,13 @@ from typing import Annotated
 import typer
 
 from campaigns.cli.lazy import lazy_group
-from engine.errors import DrumbeatError
+from engine.errors import ConfigurationError, DrumbeatError
 
 EXIT_UNEXPECTED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_TERMINATED = 128 + signal.SIGTERM
+HELP = "--help"
 DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
 
 # Every command by the module it stands in: a command that runs imports nothing of the others.
@@ -67,6 +68,7 @@ app = typer.Typer(
 
 @app.callback()
 def settings(
+    context: typer.Context,
     home: Annotated[Path | None, typer.Option(help="Where data is kept.", metavar="DIRECTORY")] = None,
     base_url: Annotated[str | None, typer.Option(help="Where the service answers.", metavar="URL")] = None,
     api_version: Annotated[str | None, typer.Option(help="The service's version.", metavar="vN.N")] = None,
@@ -76,7 +78,11 @@ def settings(
     """Read the settings once, so that a wrong one is told before anything starts."""
     from campaigns.cli.edge import prepare  # the settings know the database: a quarter of a second
 
-    prepare(home=home, base_url=base_url, api_version=api_version, waba_id=waba_id, product=product)
+    try:
+        prepare(home=home, base_url=base_url, api_version=api_version, waba_id=waba_id, product=product)
+    except ConfigurationError:
+        if HELP not in context.obj:  # who asks how to set something has not set it yet
+            raise
 
 
 class Terminated(SystemExit):
@@ -94,7 +100,9 @@ def main(arguments: Sequence[str]) -> int:
     """Run one command line; returns its exit code. Never raises."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        return int(app(args=list(arguments), prog_name="drumbeat", standalone_mode=False) or 0)
+        return int(
+            app(args=list(arguments), prog_name="drumbeat", standalone_mode=False, obj=list(arguments)) or 0
+        )
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Terminated:

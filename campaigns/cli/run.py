@@ -46,7 +46,9 @@ def run(
         service = settings.service()
         with stop_on_signals() as stop:
             async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
-                ran = await run_campaign(pool, service, name, stop=stop.event, wait=wait)
+                ran = await run_campaign(
+                    pool, service, name, stop=stop.event, wait=wait, disk=settings.disk()
+                )
             _tell(ran.status, json)
             return stop.exit_code if stop.asked else _end(ran, max_failed or campaign.max_failed)
 

@@ -106,7 +106,9 @@ async def _send(
     with stop_on_signals() as stop:
         try:
             async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
-                ran = await run_campaign(pool, settings.service(), campaign.name, stop=stop.event)
+                ran = await run_campaign(
+                    pool, settings.service(), campaign.name, stop=stop.event, disk=settings.disk()
+                )
         except TryLater as error:
             note(f"queued, and left to who has the numbers: {error}")
             _tell(settled, json)

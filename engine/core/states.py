@@ -122,13 +122,17 @@ class Tries:
 
     `ranks[n - 1]` is the best rank of try n, so the current try is `len(ranks)`, 0 before the first claim.
     `refused`: the current try was certainly not accepted. `closed`: the campaign was cancelled or expired, so
-    no try follows. Facts are kept and the deferral is derived from them, because evidence of an earlier try
-    may come and go: sent, which cancels the deferral, then failed, which brings it back.
+    no try follows. `cancelled`: nobody waited for the current try's reply when an earlier try turned out to
+    be accepted. That ends the sending for good: should the accepted one fail later, as any message may, the
+    recipient has failed. To bring the deferral back would send a second message that the service accepts.
+    `rejected`: tries that the service refused for good; that says nothing about what an earlier one reached.
     """
 
     ranks: tuple[Status | None, ...] = ()
     refused: bool = False
     closed: bool = False
+    cancelled: bool = False
+    rejected: frozenset[int] = frozenset()
 
     @property
     def current(self) -> int:
@@ -137,8 +141,11 @@ class Tries:
 
 def rank_shown(tries: Tries) -> Status | None:
     """The rank that the recipient shows: its best try, where only the current one can fail it."""
-    earlier = (rank for rank in tries.ranks[:-1] if rank is not Status.FAILED)
-    return best((*earlier, *tries.ranks[-1:]))
+    ranks = tries.ranks
+    if tries.cancelled:  # the last try that reached anything is the current one
+        ranks = ranks[: max(place for place, rank in enumerate(ranks, 1) if rank is not None)]
+    earlier = (rank for rank in ranks[:-1] if rank is not Status.FAILED)
+    return best((*earlier, *ranks[-1:]))
 
 
 def may_claim(tries: Tries) -> bool:
@@ -159,18 +166,53 @@ def not_accepted(tries: Tries, attempt_try: int) -> Tries:
 
     The same holds for a person's word, or a campaign's policy, that a try in doubt is to be sent again.
     """
-    if attempt_try != tries.current or attempt_try == 0 or tries.ranks[-1] is not None:
+    if attempt_try != tries.current or not _is_open(tries):
         return tries
-    return replace(tries, refused=True)
+    return _unawaited(replace(tries, refused=True))
 
 
-def evidence(tries: Tries, attempt_try: int, rank: Status) -> Tries:
-    """A try reached a rank: by its reply (accepted; rejected is FAILED) or by a status, whoever sent it."""
+def rejected(tries: Tries, attempt_try: int) -> Tries:
+    """The service refused a try for good; evidence that it accepted it after all outranks that."""
+    if not 1 <= attempt_try <= tries.current or tries.ranks[attempt_try - 1] is not None:
+        return tries
+    refused = tries.refused and attempt_try != tries.current
+    return replace(tries, rejected=tries.rejected | {attempt_try}, refused=refused)
+
+
+def lost(tries: Tries) -> Tries:
+    """No reply of the current try will come: its owner is gone, or the reply was lost."""
+    return _unawaited(tries)
+
+
+def evidence(tries: Tries, attempt_try: int, rank: Status, *, doubted: bool = False) -> Tries:
+    """A try reached a rank: by its reply (accepted) or by a status, whoever sent it.
+
+    `doubted`: no reply of the current try will come. Of a rejected try only what was seen on a phone counts.
+    """
     if not 1 <= attempt_try <= tries.current:
+        return tries
+    if attempt_try in tries.rejected and rank <= Status.FAILED:
         return tries
     ranks = list(tries.ranks)
     ranks[attempt_try - 1] = best((ranks[attempt_try - 1], rank))
-    return replace(tries, ranks=tuple(ranks), refused=tries.refused and ranks[-1] is None)
+    learnt = replace(
+        tries,
+        ranks=tuple(ranks),
+        refused=tries.refused and ranks[-1] is None,
+        rejected=tries.rejected - {attempt_try},
+    )
+    return _unawaited(learnt) if learnt.refused or doubted else learnt
+
+
+def _unawaited(tries: Tries) -> Tries:
+    """Nobody waits for the current try: where an earlier one was accepted and did not fail, all is over."""
+    reached = _is_open(tries) and rank_shown(tries) is not None
+    return replace(tries, cancelled=tries.cancelled or reached)
+
+
+def _is_open(tries: Tries) -> bool:
+    """Whether the current try is not settled."""
+    return tries.current > 0 and tries.ranks[-1] is None and tries.current not in tries.rejected
 
 
 def closed(tries: Tries) -> Tries:
@@ -183,6 +225,8 @@ def state_of(tries: Tries, *, owned: bool) -> RecipientState:
     rank = rank_shown(tries)
     if rank is not None:
         return _STATE_OF_STATUS[rank]
+    if tries.current in tries.rejected:
+        return RecipientState.FAILED
     if tries.current == 0 or tries.refused:
         return _state_of_waiting(tries)
     return RecipientState.PENDING if owned else RecipientState.UNKNOWN

@@ -86,7 +86,10 @@ async def _stamp(connection: Connection, lease: Lease) -> list[HeldRange]:
 
 async def own_ranges(connection: Connection, lease: Lease) -> list[HeldRange]:
     """The ranges that this owner holds, whether or not it was told so when it took them."""
-    rows = await connection.fetch(queries("claims")["own_ranges"], lease.phone_number_id, lease.epoch)
+    async with connection.transaction():
+        # Waits for a taking of the lost connection that may still be under way: its COMMIT may yet arrive.
+        await connection.execute(queries("claims")["lock_number"], lease.phone_number_id)
+        rows = await connection.fetch(queries("claims")["own_ranges"], lease.phone_number_id, lease.epoch)
     return [HeldRange(**dict(row)) for row in rows]
 
 
@@ -133,6 +136,12 @@ async def opted_out_phones(connection: Connection, candidates: Sequence[Candidat
     """Those who asked for silence."""
     rows = await connection.fetch(queries("claims")["opted_out"], [one.phone for one in candidates])
     return {row["phone"] for row in rows}
+
+
+async def reached_above(connection: Connection, held: HeldRange, mark: int) -> set[int]:
+    """Those between the range's mark and `mark` of whom an event told that a message was accepted."""
+    rows = await connection.fetch(queries("claims")["reached_above"], held.range_id, held.mark, mark)
+    return {row["seq"] for row in rows}
 
 
 async def raise_mark(

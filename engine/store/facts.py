@@ -73,7 +73,8 @@ class Fact(NamedTuple):
 class Attempts:
     """What one number did for one campaign since the last batch; adds up in `campaign_numbers`.
 
-    The times are microseconds since 1970.
+    The times are microseconds since 1970. `batch` counts the batches of one `sink`, from 1: one that is
+    replayed after a lost COMMIT counts once.
     """
 
     campaign_id: int
@@ -86,10 +87,12 @@ class Attempts:
     cpu_s: float
     first_attempt_us: int
     last_attempt_us: int
+    sink: str
+    batch: int
 
 
 async def record(connection: Connection, facts: Sequence[Fact], attempts: Sequence[Attempts] = ()) -> None:
-    """Store a batch. Safe to repeat, in whole or in part, after a lost COMMIT (attempts then count twice).
+    """Store a batch. Safe to repeat, in whole or in part, after a lost COMMIT.
 
     Facts do not depend on each other: outcomes of recipients of whom nothing is recorded go first, in a
     transaction of their own, the others in a second one.
@@ -181,6 +184,7 @@ async def _record_looked_up(
     changes.subtract(await states(connection, keys))
     if settling := [fact for fact in facts if fact.settles]:
         await connection.execute(sql["insert_outcomes"], *_outcome_columns(settling))
+        await connection.execute(sql["complete_outcomes"], *_reply_columns(settling))
         await connection.execute(sql["settle_open_tries"], *_tries(settling), _stored_kinds(settling))
     for waiting in _waiting_by_try(facts):
         await connection.execute(sql["write_open_tries"], *_open_columns(waiting))
@@ -262,6 +266,15 @@ def _texts(column: Sequence[str | None]) -> str:
     if joined.count(SEPARATOR) >= len(column):
         joined = SEPARATOR.join([(text or "").replace(SEPARATOR, " ") for text in column])
     return joined
+
+
+def _reply_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
+    return (
+        *_tries(facts),
+        _stored_kinds(facts),
+        [fact.wamid for fact in facts],
+        [fact.attempted_us for fact in facts],
+    )
 
 
 def _open_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import asyncpg
-import structlog
 
 from engine.store.database import LOST_CONNECTION, Pool
+from engine.trouble import Trouble
 from engine.webhooks.events import Parsed
 from engine.webhooks.inbox import Delivery, write
 from engine.webhooks.metrics import Metrics
@@ -23,8 +23,6 @@ COMMIT_TIMEOUT_S = 5.0  # the service wants its answer; a commit that was only s
 
 WATCH_S = 1.0
 _AWAY = (*LOST_CONNECTION, asyncpg.PostgresError)
-
-_log = structlog.get_logger()
 
 
 class _Waiting(NamedTuple):
@@ -53,6 +51,7 @@ class Intake:
         self._commit_timeout_s = commit_timeout_s
         self._line: deque[_Waiting] = deque()
         self._bytes = 0
+        self._not_stored = Trouble("events_not_stored", "events_stored_again")
         self._wake = asyncio.Event()
 
     def offer(self, body: bytes, parsed: Parsed, done: Callable[[bool], None]) -> bool:
@@ -107,12 +106,10 @@ class Intake:
             async with asyncio.timeout(self._commit_timeout_s), self._pool.acquire() as connection:
                 await write(connection, deliveries)
         except _AWAY as error:
-            if self.healthy:
-                _log.warning("events not stored", problem=type(error).__name__, answered=503)
+            self._not_stored.met(problem=type(error).__name__, answered=503)
             self.healthy = False
             return False
-        if not self.healthy:
-            _log.info("events stored again")
+        self._not_stored.is_over()
         self.healthy = True
         return True
 

@@ -16,6 +16,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 from engine.settings import SILENCE_S
 from engine.settle import resend_by_policy
 from engine.store.database import LOST_CONNECTION, Connection, Pool
+from engine.trouble import Trouble
 from engine.webhooks.account import act
 from engine.webhooks.folder import BATCH_EVENTS_MAX, fold_batch
 from engine.webhooks.metrics import Metrics
@@ -51,6 +52,7 @@ class Reconciler:
         self._metrics = metrics
         self._committed = committed
         self._intervals = intervals or Intervals()
+        self._not_folded = Trouble("events_not_folded", "events_folded_again")
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; returns within STOP_S of it. Raises what is no loss of the database."""
@@ -103,7 +105,7 @@ class Reconciler:
             wait=wait_random_exponential(multiplier=0.2, max=RECONNECT_WAIT_S_MAX),
             stop=give_up,
             sleep=wait,
-            before_sleep=_tell,
+            before_sleep=self._tell,
             retry_error_callback=lambda _state: 0,
         )
         done: int = await retrying(self._with_connection, work)
@@ -111,7 +113,13 @@ class Reconciler:
 
     async def _with_connection(self, work: Callable[[Connection], Awaitable[int]]) -> int:
         async with self._pool.acquire() as connection:
-            return await work(connection)
+            done = await work(connection)
+        self._not_folded.is_over()
+        return done
+
+    def _tell(self, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome is not None else None
+        self._not_folded.met(problem=type(error).__name__)
 
     async def _fold(self, connection: Connection) -> int:
         folded = await fold_batch(connection)
@@ -130,12 +138,6 @@ class Reconciler:
         if resent:
             _log.info("doubts are sent again by policy", recipients=resent)
         return resent
-
-
-def _tell(state: RetryCallState) -> None:
-    error = state.outcome.exception() if state.outcome is not None else None
-    if state.attempt_number == 1:
-        _log.warning("events not folded: the database does not answer", problem=type(error).__name__)
 
 
 async def _first_of(*events: asyncio.Event, timeout_s: float) -> None:

@@ -1,6 +1,7 @@
 """Planning as a process of its own: its memory does not grow with the audience, and SIGKILL costs nothing."""
 
 import asyncio
+import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -25,7 +26,10 @@ def many_rows(path: Path, rows: int) -> None:
 
 async def planner(*arguments: str) -> Process:
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.campaigns.planner", *arguments, cwd=ROOT, stdout=PIPE
+        sys.executable,
+        *("-m", "tests.campaigns.planner", *arguments),
+        env={**os.environ, "PYTHONPATH": str(ROOT)},  # not in ROOT: rejects go to the working directory
+        stdout=PIPE,
     )
 
 
@@ -71,6 +75,7 @@ async def test_a_killed_process_leaves_nothing_in_the_way(
         await create_campaign(ready, spec)
     process.send_signal(signal.SIGKILL)
     await process.wait()
+    assert not list(ROOT.glob("*.rejects.csv*"))
 
     created = await until_free(ready, spec)
 

@@ -64,23 +64,29 @@ class Drumbeat:
             raise AssertionError(f"{words} did not end: {stderr[-2000:]}") from None
         return Done(process.returncode, stdout, stderr)
 
-    def start(self, *words: str | Path, **settings: str) -> subprocess.Popen[str]:
-        """Start a command and return at once; it ends with the test at the latest."""
+    def start(self, *words: str | Path, log: Path | None = None, **settings: str) -> subprocess.Popen[str]:
+        """Start a command and return at once; it ends with the test at the latest.
+
+        `log`: where its stderr goes; a pipe that nobody reads would stop whoever has much to say.
+        """
         kept = {name: value for name, value in os.environ.items() if not name.startswith("DRUMBEAT_")}
         own = {
             f"DRUMBEAT_{name.upper()}": value
             for name, value in {**self.settings, **settings}.items()
             if value
         }
+        errors = subprocess.PIPE if log is None else log.open("w")
         process = subprocess.Popen(
             [*COMMAND, *map(str, words)],
             env={**kept, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": "", **own},
             cwd=self.directory,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=errors,
             text=True,
         )
+        if not isinstance(errors, int):
+            errors.close()
         self._running.append(process)
         return process
 

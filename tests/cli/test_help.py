@@ -69,3 +69,12 @@ def test_no_command_at_all_shows_the_help_and_is_a_usage_error(drumbeat: Drumbea
     bare = drumbeat()
     assert bare.exit_code == 2
     assert "campaign" in bare.stdout
+
+
+@pytest.mark.parametrize("words", [("campaign", "create"), ("worker",), ("db", "prune"), ("campaign",)])
+def test_help_needs_no_settings(drumbeat: Drumbeat, words: tuple[str, ...]) -> None:
+    wrong = {"base_url": "nonsense", "access_token_file": "/nowhere"}
+    helped = drumbeat.ok(*words, "--help", **wrong)
+    assert "Usage" in helped.stdout
+    assert helped.stderr == ""
+    assert "base_url" in drumbeat("campaign", "list", base_url="nonsense").complaint

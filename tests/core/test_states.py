@@ -21,9 +21,11 @@ from engine.core.states import (
     claimed,
     closed,
     evidence,
+    lost,
     may_claim,
     not_accepted,
     rank_shown,
+    rejected,
     state_of,
 )
 
@@ -85,6 +87,14 @@ SECOND = claimed(not_accepted(FIRST, 1))
         (closed(FIRST), False, "unknown"),
         (evidence(closed(FIRST), 1, Status.ACCEPTED), False, "accepted"),
         (evidence(FIRST, 1, Status.FAILED), True, "failed"),
+        (rejected(FIRST, 1), True, "failed"),
+        (rejected(FIRST, 1), False, "failed"),
+        (rejected(not_accepted(FIRST, 1), 1), True, "failed"),
+        (rejected(SECOND, 1), True, "pending"),
+        (evidence(rejected(SECOND, 2), 1, Status.SENT), True, "sent"),
+        (evidence(evidence(rejected(SECOND, 2), 1, Status.SENT), 1, Status.FAILED), True, "failed"),
+        (evidence(rejected(FIRST, 1), 1, Status.SENT), True, "failed"),
+        (evidence(rejected(FIRST, 1), 1, Status.READ), True, "read"),
         (evidence(SECOND, 1, Status.FAILED), True, "pending"),
         (evidence(SECOND, 1, Status.FAILED), False, "unknown"),
         (evidence(SECOND, 1, Status.SENT), True, "sent"),
@@ -107,16 +117,30 @@ def test_an_old_tries_refusal_says_nothing_about_the_current_one() -> None:
     assert not_accepted(SECOND, 1) == SECOND
 
 
-def test_a_deferral_returns_when_the_earlier_try_that_cancelled_it_fails() -> None:
-    """Else the recipient would stay in doubt for ever: one try failed, the other was never accepted."""
-    resent = evidence(not_accepted(evidence(SECOND, 1, Status.SENT), 2), 1, Status.FAILED)
-    assert show(resent) == "deferred"
-    assert may_claim(resent)
+def test_a_deferral_that_was_cancelled_never_returns() -> None:
+    """The service accepted a message: that it failed later is its fate, and no reason for a second one."""
+    sent = evidence(SECOND, 1, Status.SENT)
+    for cancelled in (
+        evidence(not_accepted(SECOND, 2), 1, Status.SENT),  # a deferral waited
+        not_accepted(sent, 2),  # a reply said that it would wait
+        evidence(SECOND, 1, Status.SENT, doubted=True),  # a doubt
+        lost(sent),  # a reply that will not come
+    ):
+        assert show(cancelled, owned=False) == "sent"
+        failed = evidence(cancelled, 1, Status.FAILED, doubted=True)
+        assert show(failed, owned=False) == "failed"
+        assert not may_claim(failed)
+        assert show(evidence(failed, 2, Status.SENT), owned=False) == "sent", "the later one was accepted too"
+
+
+def test_a_later_try_under_way_outlives_the_failure_of_an_earlier_one() -> None:
+    failed = evidence(evidence(SECOND, 1, Status.SENT), 1, Status.FAILED)
+    assert show(failed, owned=True) == "pending"
+    assert show(not_accepted(failed, 2)) == "deferred"
 
 
 def test_a_settled_try_is_not_deferred() -> None:
-    for rank in Status:
-        settled = evidence(FIRST, 1, rank)
+    for settled in (rejected(FIRST, 1), *(evidence(FIRST, 1, rank) for rank in Status)):
         assert not_accepted(settled, 1) == settled
         assert not may_claim(settled)
 
@@ -137,6 +161,7 @@ facts = st.lists(
         st.tuples(st.just("claim"), st.just(0), st.just(Status.SENT)),
         st.tuples(st.just("not accepted"), st.integers(0, 4), st.just(Status.SENT)),
         st.tuples(st.just("evidence"), st.integers(0, 4), st.sampled_from(Status)),
+        st.tuples(st.just("rejected"), st.integers(0, 4), st.just(Status.SENT)),
         st.tuples(st.just("close"), st.just(0), st.just(Status.SENT)),
     ),
     max_size=14,
@@ -149,6 +174,8 @@ def learn(tries: Tries, fact: tuple[str, int, Status]) -> Tries:
         return claimed(tries) if may_claim(tries) else tries
     if kind == "not accepted":
         return not_accepted(tries, attempt_try)
+    if kind == "rejected":
+        return rejected(tries, attempt_try)
     return evidence(tries, attempt_try, rank) if kind == "evidence" else closed(tries)
 
 
@@ -191,15 +218,12 @@ def test_the_order_of_events_does_not_matter(told: list[tuple[int, Status]]) -> 
     assert len(set(orders(told))) == 1
 
 
-@given(st.lists(st.tuples(st.integers(1, 2), st.sampled_from(Status)), max_size=5))
-def test_a_refusal_among_events_ends_the_same_wherever_it_comes(told: list[tuple[int, Status]]) -> None:
-    ends = set()
-    for place in range(len(told) + 1):
-        tries = SECOND
-        for attempt_try, rank in told[:place]:
-            tries = evidence(tries, attempt_try, rank)
-        tries = not_accepted(tries, 2)
-        for attempt_try, rank in told[place:]:
-            tries = evidence(tries, attempt_try, rank)
-        ends.add(tries)
-    assert len(ends) == 1
+@given(facts)
+def test_what_was_reached_while_nobody_waited_is_never_sent_again(
+    history: list[tuple[str, int, Status]],
+) -> None:
+    tries, over = Tries(), False
+    for fact in history:
+        tries = learn(tries, fact)
+        over |= tries.refused and rank_shown(tries) is not None
+        assert not (over and may_claim(tries)), "twice"

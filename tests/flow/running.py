@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from emulator.config import EmulatorConfig, FaultConfig, NumberConfig
 from emulator.testing import Emulator, running_emulator
 from engine.app import run_numbers
+from engine.room import Disk
 from engine.settings import ServiceSettings
 from engine.store.database import Pool
 from engine.worker import RunEnd
@@ -43,11 +44,23 @@ class Runner:
     """One call of `run_numbers`, under way."""
 
     def __init__(
-        self, pool: Pool, settings: ServiceSettings, numbers: Sequence[str], campaign_id: int | None
+        self,
+        pool: Pool,
+        settings: ServiceSettings,
+        numbers: Sequence[str],
+        campaign_id: int | None,
+        disk: Disk | None = None,
     ):
         self.stop = asyncio.Event()
         self.task = asyncio.create_task(
-            run_numbers(pool, settings, phone_number_ids=numbers, campaign_id=campaign_id, stop=self.stop)
+            run_numbers(
+                pool,
+                settings,
+                phone_number_ids=numbers,
+                campaign_id=campaign_id,
+                stop=self.stop,
+                disk=disk,
+            )
         )
 
     async def end(self) -> RunEnd:
@@ -65,11 +78,12 @@ async def started(
     emulator: Emulator,
     campaign: Planted | None = None,
     numbers: Sequence[str] = (SLOW,),
+    disk: Disk | None = None,
     **others: Any,
 ) -> AsyncIterator[Runner]:
     """A runner of one campaign, or a worker; stopped at the end of the block whatever happened."""
     campaign_id = campaign.campaign_id if campaign else None
-    runner = Runner(pool, settings_of(emulator, **others), numbers, campaign_id)
+    runner = Runner(pool, settings_of(emulator, **others), numbers, campaign_id, disk)
     try:
         yield runner
     finally:

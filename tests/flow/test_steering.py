@@ -1,16 +1,20 @@
 """People steer a run from elsewhere: pause, resume, cancel, limits, hours, expiry, stops, and a second runner."""
 
 import time
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from emulator.testing import Emulator
-from engine.core.states import CampaignEvent
+from engine.core.states import CampaignEvent, Status
+from engine.core.tag import Tag
+from engine.errors import ConfigurationError
 from engine.store.campaign_states import apply_event
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool, connect
 from engine.store.leases import NumberHeld, take
+from engine.webhooks.folder import fold_batch
 from tests.flow.planted import (
     SLOW,
     Planted,
@@ -32,6 +36,7 @@ from tests.flow.running import (
     started,
     until,
 )
+from tests.webhooks.planted import put_in_inbox, status_event
 
 SECOND_NS = 1_000_000_000
 
@@ -258,6 +263,39 @@ async def test_a_refused_runner_gives_back_what_it_had_taken(pool: Pool, elsewhe
         with pytest.raises(NumberHeld):
             await run_to_end(pool, emulator, campaign, (SLOW, "2"))
         assert await elsewhere.fetchval("SELECT released FROM numbers WHERE phone_number_id = $1", SLOW)
+
+
+async def test_a_runner_of_a_number_that_nobody_knows_gives_back_the_others(
+    pool: Pool, elsewhere: Connection
+) -> None:
+    campaign = await planted(pool, 10, 100)
+    async with serving() as emulator:
+        with pytest.raises(ConfigurationError, match="no number nobodys"):
+            await run_to_end(pool, emulator, campaign, (SLOW, "nobodys"))
+        assert await elsewhere.fetchval("SELECT released FROM numbers WHERE phone_number_id = $1", SLOW)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_a_resume_after_a_restored_backup_leaves_out_whom_events_tell_of(
+    pool: Pool, elsewhere: Connection
+) -> None:
+    """The backup knows of nobody; the service does, and tells: before and after the page was read."""
+    campaign = await planted(pool, 300, 200)
+    sent = {"first": campaign.phones[3], "late": campaign.phones[290]}
+
+    async def tell(seq: int) -> None:
+        installation = await elsewhere.fetchval("SELECT installation FROM installation")
+        tag = Tag(installation, campaign.range_ids[0], seq, 1, 1)
+        await put_in_inbox(elsewhere, status_event(f"wamid.{seq}", Status.SENT, tag))
+        assert (await fold_batch(elsewhere)).matched == 1
+
+    await tell(4)
+    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+        await until(lambda: len(emulator.service.ledger) >= 20)
+        await tell(291)
+        assert (await runner.end()).state == "finished"
+        assert accepted_phones(emulator) == Counter(set(campaign.phones) - set(sent.values()))
+    await assert_counts(pool, campaign, accepted=298, sent=2)
 
 
 @pytest.mark.usefixtures("quick")

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from engine.core.states import RecipientState, Status, evidence
+from engine.core.states import RecipientState, Status, evidence, may_claim
 from tests.model.protocol import steps
 from tests.model.world import DOUBT_MAX, REACHED, Limits, Recipient, Rules, World, start
 
@@ -14,6 +14,7 @@ def broken(world: World) -> str | None:
     """The promise that a state breaks, or None."""
     return (
         sent_twice(world)
+        or _waits_again(world)
         or ("a former owner wrote after its successor" if world.epoch_fell else None)
         or _uncounted(world)
         or _unheard(world)
@@ -29,6 +30,12 @@ def sent_twice(world: World) -> str | None:
         if accepted > 1 and not one.resent:
             return f"recipient {seq} was sent to twice"
     return None
+
+
+def _waits_again(world: World) -> str | None:
+    """A message was accepted while nothing else was under way: no second one follows, whatever becomes of it."""
+    again = any(one.reached and may_claim(one.tries) for one in world.recipients)
+    return "a deferral that evidence cancelled came back" if again else None
 
 
 def _uncounted(world: World) -> str | None:

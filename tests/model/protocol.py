@@ -6,6 +6,7 @@ Who may claim, write and record, and when. A process that stands still takes no 
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 from engine.core.states import (
     RecipientState,
@@ -14,6 +15,7 @@ from engine.core.states import (
     claimed,
     closed,
     evidence,
+    lost,
     may_claim,
     not_accepted,
 )
@@ -38,7 +40,7 @@ def steps(world: World, rules: Rules, limits: Limits) -> Iterator[Step]:
     """Everything that may happen next, with its name."""
     yield from _time(world)
     yield from _takeover(world, rules, limits)
-    yield from _events(world)
+    yield from _events(world, rules, limits)
     if limits.cancel and not world.range_closed:
         yield "cancel", _cancel(world)
     if limits.resend:
@@ -55,7 +57,7 @@ def _owner_steps(world: World, owner: Owner, rules: Rules, limits: Limits) -> It
         yield from _raise(world, owner, rules, limits)
         yield from _claim_retry(world, owner, rules, limits)
         yield from _write(world, owner, rules)
-        yield from _finish(world, owner)
+        yield from _finish(world, owner, rules)
     yield from _give_back(world, owner)
     yield from _reply(world, owner, limits)
     yield from _store(world, owner, rules, limits)
@@ -161,7 +163,9 @@ def _stamp(world: World, owner: Owner, rules: Rules) -> Iterator[Step]:
 
 def _doubted(one: Recipient) -> Recipient:
     waiting = one.tries.current == 0 or one.tries.refused
-    return one if waiting or one.tries.ranks[-1] is not None else replace(one, doubted=True)
+    if waiting or one.tries.ranks[-1] is not None:
+        return one
+    return replace(one, doubted=True, tries=lost(one.tries))
 
 
 def _may_claim(world: World, owner: Owner, rules: Rules) -> bool:
@@ -261,7 +265,8 @@ def _recorded(world: World, fact: Fact, rules: Rules) -> World:
         tries = claimed(tries)
         world = replace(world, mark=max(world.mark, fact.seq + 1))
     if fact.kind == "accepted":
-        world = _change(world, fact.seq, evidence(tries, fact.attempt_try, Status.ACCEPTED))
+        accepted = evidence(tries, fact.attempt_try, Status.ACCEPTED, doubted=one.doubted)
+        world = _change(world, fact.seq, accepted)
         if not rules.counted_by_difference:
             world = replace(world, counted_accepted=min(9, world.counted_accepted + 1))
     elif fact.kind == "refused":
@@ -269,7 +274,8 @@ def _recorded(world: World, fact: Fact, rules: Rules) -> World:
         if rules.late_deferral_reopens and world.recipients[fact.seq].state is RecipientState.DEFERRED:
             world = replace(world, range_done=False)
     else:
-        world = _change(world, fact.seq, tries, doubted=_doubtful(tries, fact.attempt_try))
+        doubtful = _doubtful(tries, fact.attempt_try)
+        world = _change(world, fact.seq, lost(tries) if doubtful else tries, doubted=doubtful)
     return _counted(world) if rules.counted_by_difference else world
 
 
@@ -277,18 +283,24 @@ def _doubtful(tries: Tries, attempt_try: int) -> bool:
     return attempt_try == tries.current and not tries.refused and tries.ranks[-1] is None
 
 
-def _events(world: World) -> Iterator[Step]:
+def _events(world: World, rules: Rules, limits: Limits) -> Iterator[Step]:
     """The service tells of what it accepted: at any time, however often."""
-    for seq, attempt_try in set(world.ledger):
-        told = told_of(world, seq, attempt_try)
+    ranks = (Status.SENT, Status.FAILED) if limits.failures else (Status.SENT,)
+    for (seq, attempt_try), rank in product(sorted(set(world.ledger)), ranks):
+        told = told_of(world, seq, attempt_try, rank, rules)
         if told != world:
-            yield f"event {seq}, try {attempt_try}", told
+            yield f"event {seq}, try {attempt_try}, {rank.name}", told
 
 
-def told_of(world: World, seq: int, attempt_try: int) -> World:
+def told_of(world: World, seq: int, attempt_try: int, rank: Status, rules: Rules) -> World:
     """The world after an event of one accepted try."""
-    changed = evidence(world.recipients[seq].tries, attempt_try, Status.SENT)
-    return _counted(_change(world, seq, changed))
+    one = world.recipients[seq]
+    changed = evidence(one.tries, attempt_try, rank, doubted=one.doubted)
+    reached = one.reached or changed.cancelled
+    if not rules.cancelled_for_good and rank is Status.FAILED:
+        changed = replace(changed, cancelled=False)
+    told = _change(world, seq, changed)
+    return _counted(_put(told, seq, replace(told.recipients[seq], reached=reached)))
 
 
 def _resend(world: World, limits: Limits) -> Iterator[Step]:
@@ -304,15 +316,23 @@ def _resend(world: World, limits: Limits) -> Iterator[Step]:
 def resent(world: World, seq: int) -> World:
     """The world after the word, of a policy or a person, that a doubt is to be sent again."""
     one = world.recipients[seq]
-    again = Recipient(not_accepted(one.tries, one.tries.current), doubted=False, resent=True)
+    again = replace(one, tries=not_accepted(one.tries, one.tries.current), doubted=False, resent=True)
     return replace(_put(world, seq, again), range_done=False)
 
 
-def _finish(world: World, owner: Owner) -> Iterator[Step]:
+def _under_way(one: Recipient) -> bool:
+    """A later try has no outcome yet, whatever the recipient shows of an earlier one."""
+    tries = one.tries
+    settled = tries.current == 0 or tries.ranks[-1] is not None or tries.cancelled
+    return not (settled or tries.refused or one.doubted)
+
+
+def _finish(world: World, owner: Owner, rules: Rules) -> Iterator[Step]:
     """Nothing is left to send: the range is nobody's any more."""
     waiting = {RecipientState.PENDING, RecipientState.DEFERRED}
     ours = world.range_epoch == owner.epoch and world.range_held and not world.range_closed
-    if ours and not any(one.state in waiting for one in world.recipients):
+    hidden = rules.later_tries_seen and any(_under_way(one) for one in world.recipients)
+    if ours and not hidden and not any(one.state in waiting for one in world.recipients):
         yield "finish", replace(world, range_done=True, range_held=False)
 
 
@@ -337,7 +357,7 @@ def _change(world: World, seq: int, tries: Tries, *, doubted: bool | None = None
     one = world.recipients[seq]
     still = one.doubted and not tries.refused if doubted is None else doubted or one.doubted
     settled = tries.current > 0 and tries.ranks[-1] is not None
-    return _put(world, seq, Recipient(tries, still and not settled, one.resent))
+    return _put(world, seq, replace(one, tries=tries, doubted=still and not settled))
 
 
 def _counted(world: World) -> World:

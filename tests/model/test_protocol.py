@@ -19,6 +19,7 @@ SMALL = (
     Limits(recipients=2, epochs=3, tries=1, lost_answers=False),
     Limits(recipients=1, epochs=2, tries=2, cancel=True),
     Limits(recipients=1, epochs=2, tries=2, resend=True),
+    Limits(recipients=1, epochs=2, tries=2, resend=True, failures=True),
 )
 # The smallest exploration in which each protection is missed.
 MISSED_IN = {
@@ -34,6 +35,8 @@ MISSED_IN = {
     "stops_when_not_stored": Limits(recipients=2, epochs=2, tries=1),
     "release_proven": Limits(recipients=1, epochs=2, tries=1),
     "late_deferral_reopens": Limits(recipients=1, epochs=2, tries=1),
+    "later_tries_seen": Limits(recipients=1, epochs=2, tries=2, resend=True, failures=True),
+    "cancelled_for_good": Limits(recipients=1, epochs=2, tries=2, resend=True, failures=True),
 }
 
 

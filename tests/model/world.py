@@ -35,6 +35,8 @@ class Rules:
     stops_when_not_stored: bool = True
     release_proven: bool = True
     late_deferral_reopens: bool = True
+    cancelled_for_good: bool = True
+    later_tries_seen: bool = True
 
 
 RULES = Rules()
@@ -50,6 +52,7 @@ class Limits:
     tries: int = 2
     cancel: bool = False
     resend: bool = False  # of a doubt, as soon as it is one: the declared policy that may send twice
+    failures: bool = False  # a message that was accepted fails later
     lost_answers: bool = True
 
 
@@ -100,6 +103,7 @@ class Recipient:
     tries: Tries = field(default_factory=Tries)
     doubted: bool = False
     resent: bool = False
+    reached: bool = False  # evidence of acceptance cancelled what waited
 
     @property
     def state(self) -> RecipientState:

@@ -14,9 +14,12 @@ from engine.store.claims import (
     claim_retries,
     due_retries,
     let_go_ranges,
+    own_ranges,
     page,
     postpone_retries,
     raise_mark,
+    raise_mark_unless_opted_out,
+    reached_above,
     read_mark,
     release_ranges,
     take_range,
@@ -290,4 +293,67 @@ async def test_a_raise_and_a_takeover_that_interleave_leave_one_owner(
         with pytest.raises(ClaimRefused):
             await raise_mark(other, lease, adopted[0], adopted[0].mark + 1, [])
         lease, held = successor, adopted[0]
+    await assert_tallies_hold(connection)
+
+
+async def test_a_later_try_under_way_keeps_its_range_though_an_earlier_one_was_reached(
+    connection: Connection,
+) -> None:
+    """Should the earlier message fail, the later one would be nobody's."""
+    _, lease, held = await owned(connection, recipients=2)
+    await raise_mark(connection, lease, held, 2, [])
+    await record(connection, [fact(held, 1, FactKind.UNKNOWN), fact(held, 2, FactKind.ACCEPTED)])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    [due] = await due_retries(connection, [held], 10)
+    await claim_retries(connection, lease, [due], [])
+    await record(connection, [fact(held, 1, FactKind.ACCEPTED)])
+    assert await let_go_ranges(connection, lease, [held], -1.0) == set()
+    await record(connection, [fact(held, 1, FactKind.ACCEPTED, 2)])
+    assert await let_go_ranges(connection, lease, [held], -1.0) == {held.range_id}
+    await assert_tallies_hold(connection)
+
+
+async def test_a_parked_range_has_no_later_try_under_way(connection: Connection) -> None:
+    _, lease, held = await owned(connection, recipients=2)
+    await raise_mark(connection, lease, held, 2, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED), fact(held, 2, FactKind.DEFERRED, wait_s=60)])
+    [due] = await due_retries(connection, [held], 10)
+    await claim_retries(connection, lease, [due], [])
+    await record(connection, [fact(held, 1, FactKind.ACCEPTED)])
+    assert await let_go_ranges(connection, lease, [held], 10.0) == set()
+    await record(connection, [fact(held, 1, FactKind.ACCEPTED, 2)])
+    assert await let_go_ranges(connection, lease, [held], 10.0) == {held.range_id}
+
+
+async def test_what_is_ours_waits_for_a_taking_whose_answer_was_lost(
+    connection: Connection, other: Connection
+) -> None:
+    """Its COMMIT may arrive long after its client gave up: nobody else would ever look into that range."""
+    planted = await plant_campaign(connection, recipients=4)
+    lease = await take(connection, SLOW, this_process())
+    lost = other.transaction()
+    await lost.start()
+    held = await take_range(other, lease, planted.campaign_id)
+    assert held is not None
+    asked = asyncio.create_task(own_ranges(connection, lease))
+    pid = connection.get_server_pid()
+    while not asked.done() and not await other.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid):
+        await asyncio.sleep(0)
+    await lost.commit()
+    assert [one.range_id for one in await asked] == [held.range_id]
+
+
+async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(
+    connection: Connection,
+) -> None:
+    """After a restored backup events tell of recipients above the mark; a page may be older than they."""
+    _, lease, held = await owned(connection, recipients=5)
+    before = await page(connection, held)
+    await record(connection, [fact(held, 2, FactKind.ACCEPTED), fact(held, 5, FactKind.ACCEPTED)])
+    assert [one.seq for one in await page(connection, held)] == [1, 3, 4]
+    assert not await raise_mark_unless_opted_out(connection, lease, held, 3, before[:3])
+    assert await reached_above(connection, held, 3) == {2}
+    await raise_mark(connection, lease, held, 3, [])
+    assert await reached_above(connection, held, 4) == set()
+    assert await raise_mark_unless_opted_out(connection, lease, held, 4, before[3:4])
     await assert_tallies_hold(connection)

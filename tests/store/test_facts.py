@@ -22,7 +22,7 @@ from tests.flow.planted import (
 )
 
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
-NOON_US = int(NOON.timestamp() * 1_000_000)
+NOON_US = int(NOON.timestamp()) * 1_000_000
 
 
 class Sending:
@@ -215,11 +215,59 @@ async def test_a_reason_with_a_nul_or_without_end_is_stored_readably(sending: Se
     assert [row["reason"] for row in rows] == ["odd reply", "x" * REASON_CHARACTERS_MAX]
 
 
-async def test_what_a_number_did_adds_up(sending: Sending) -> None:
-    counted = Attempts(sending.held.campaign_id, SLOW, 80.0, 10, 8, 2, 0.5, 0.01, NOON_US, NOON_US)
-    for _ in range(2):
-        await record(sending.connection, [], [counted])
+def attempts(sending: Sending, batch: int, sink: str = "one") -> Attempts:
+    return Attempts(sending.held.campaign_id, SLOW, 80.0, 10, 8, 2, 0.5, 0.01, NOON_US, NOON_US, sink, batch)
+
+
+async def counted(sending: Sending) -> tuple[object, ...]:
     row = await sending.connection.fetchrow(
         "SELECT attempts, accepted, throttled, active_s FROM campaign_numbers"
     )
-    assert row is not None and tuple(row) == (20, 16, 4, 1.0)
+    assert row is not None
+    return tuple(row)
+
+
+async def test_what_a_number_did_adds_up(sending: Sending) -> None:
+    await record(sending.connection, [], [attempts(sending, 1)])
+    await record(sending.connection, [], [attempts(sending, 2)])
+    await record(sending.connection, [], [attempts(sending, 1, "another")])
+    assert await counted(sending) == (30, 24, 6, 1.5)
+
+
+async def test_a_batch_that_is_replayed_after_a_lost_commit_counts_its_attempts_once(
+    sending: Sending,
+) -> None:
+    for batch in (1, 1, 2, 2, 1):
+        for facts in ([sending.fact(1, FactKind.ACCEPTED)], [sending.fact(2, FactKind.DEFERRED)], []):
+            await record(sending.connection, facts, [attempts(sending, batch)])
+    assert await counted(sending) == (20, 16, 4, 1.0)
+
+
+async def test_a_reply_after_its_own_event_adds_when_it_was_sent(sending: Sending) -> None:
+    """An event that comes before the reply is stored writes the row, and cannot know."""
+    for seq, wamid in ((1, "'wamid.1.1'"), (2, "NULL")):  # of the second a person said that it was sent
+        await sending.connection.execute(
+            "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid)"
+            f" VALUES ($1, $2, 1, 1, 1, 1, $3, {wamid})",
+            sending.held.range_id,
+            seq,
+            SLOW,
+        )
+    await sending.connection.execute("UPDATE tallies SET accepted = 2")
+    replies = [sending.fact(seq, FactKind.ACCEPTED, attempted_us=NOON_US) for seq in (1, 2, 3)]
+    later = [reply._replace(attempted_us=NOON_US + 1) for reply in replies]
+    await sending.record(*replies)
+    await sending.record(*later)
+    rows = await sending.connection.fetch("SELECT wamid, attempted_at FROM outcomes ORDER BY seq")
+    assert [tuple(row) for row in rows] == [(f"wamid.{seq}.1", NOON) for seq in (1, 2, 3)]
+
+
+async def test_only_its_own_claim_defers_a_later_try(sending: Sending) -> None:
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    await sending.retry(1)
+    other = sending.fact(1, FactKind.DEFERRED, 2)._replace(epoch=sending.lease.epoch + 1)
+    for kind in (FactKind.DEFERRED, FactKind.UNKNOWN):
+        await sending.record(other._replace(kind=kind))
+        assert await sending.open_tries() == [(1, 2, "claimed")]
+    await sending.record(sending.fact(1, FactKind.DEFERRED, 2))
+    assert await sending.open_tries() == [(1, 2, "deferred")]

@@ -1,6 +1,7 @@
 """The receiver on the wire: who may speak, what is kept, in which order it answers, and what it bears."""
 
 import asyncio
+import hmac
 import re
 from urllib.parse import urlsplit
 
@@ -86,6 +87,38 @@ async def test_what_is_not_signed_by_the_service_is_refused_without_a_word(
     reply = await ask(receiver.url, post(body, signature=signature))
     assert (reply.status, reply.body) == (403, b"")
     assert await stored(receiver.pool) == 0
+
+
+async def test_secrets_are_compared_in_constant_time(
+    receiver: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Time shows nothing reliably on a shared machine: whatever is compared goes through the one safe call."""
+    compared: list[bytes] = []
+
+    def compare(left: bytes, right: bytes) -> bool:
+        compared.extend((left, right))
+        return False
+
+    monkeypatch.setattr(hmac, "compare_digest", compare)
+    genuine = await ask(receiver.url, post(GENUINE))
+    known = await ask(receiver.url, get("/webhook?hub.mode=subscribe&hub.verify_token=verify+me"))
+    assert (genuine.status, known.status) == (403, 403), "no other comparison decides"
+    assert compared == [sign(GENUINE, SECRET).encode()] * 2 + [TOKEN.encode()] * 2
+
+
+async def test_a_forged_an_unsigned_and_a_changed_body_are_refused_alike(receiver: Running) -> None:
+    changed = GENUINE.replace(b"wamid.1", b"wamid.9")
+    assert (await ask(receiver.url, post(GENUINE))).status == 200
+    requests = [
+        post(changed, signature=sign(GENUINE, SECRET)),
+        post(changed, signature=None),
+        post(GENUINE, signature=sign(GENUINE, b"another secret")),
+        post(b"no json", signature="nonsense"),
+    ]
+    replies = [await ask(receiver.url, request) for request in requests]
+    assert replies == [replies[0]] * len(requests), "status, every header and the body"
+    assert replies[0].status == 403
+    assert await stored(receiver.pool) == 1
 
 
 @pytest.mark.parametrize("body", [b"", b"no json", b"[]", b'{"object":"other_account"}', b"\xff\xfe"])

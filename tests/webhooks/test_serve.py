@@ -5,14 +5,16 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import orjson
 import pytest
 
-from engine.store.database import Pool
+from engine.store.database import Pool, open_pool
 from tests.webhooks.conversation import SECRET, TOKEN, Peer, ask, free_port, get, post, status, statuses_body
 
 
@@ -104,6 +106,37 @@ async def test_200_means_committed_whenever_it_is_killed(database_url: str, pool
             await asyncio.gather(*lanes)
     stored = {row["wamid"] for row in await pool.fetch("SELECT wamid FROM inbox")}
     assert set(acknowledged) <= stored
+
+
+async def test_a_database_that_goes_away_is_told_in_lines_not_in_tracebacks(
+    server_url: str, database_url: str
+) -> None:
+    name = urlsplit(database_url).path[1:]
+    async with serving(database_url, "--port", "0") as process, open_pool(server_url, size=1) as server:
+        url = await announced(process)
+        assert (await ask(url, post(statuses_body(status("w1"))))).status == 200
+        await server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        await server.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
+        )
+        for _ in range(3):
+            assert (await ask(url, post(statuses_body(status("w2"))))).status == 503
+        async with asyncio.timeout(30):
+            while (await ask(url, get("/readyz"))).status != 503:
+                await asyncio.sleep(0)
+            await server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+            while (await ask(url, post(statuses_body(status("w2"))))).status != 200:
+                await asyncio.sleep(0)
+        process.send_signal(signal.SIGTERM)
+        _, errors = await ended(process)
+    events = [orjson.loads(line) for line in errors.splitlines()]
+    assert all("exception" not in event for event in events), errors
+    told = Counter(event["event"] for event in events)
+    assert told["events_not_stored"] == told["events_stored_again"] == 1, errors
+    assert told["events_not_folded"] <= 1, errors
+    assert told.keys() <= {
+        "events_not_stored", "events_stored_again", "events_not_folded", "events_folded_again",
+    }, errors  # fmt: skip
 
 
 @pytest.mark.parametrize("missing", ["DRUMBEAT_APP_SECRET", "DRUMBEAT_VERIFY_TOKEN"])

@@ -56,6 +56,9 @@ WHERE tallies.range_id = doubts.range_id;
 -- Held until commit, so that no taking-over can slip between the look and the claim.
 SELECT epoch FROM numbers WHERE phone_number_id = $1 AND epoch = $2 FOR SHARE;
 
+-- name: lock_number
+SELECT FROM numbers WHERE phone_number_id = $1 FOR NO KEY UPDATE;
+
 -- name: take_range
 -- The next free range of a campaign; ranges that another number takes at this moment are passed over.
 UPDATE ranges SET phone_number_id = $2, epoch = $3
@@ -71,17 +74,25 @@ INSERT INTO claims (range_id, from_seq, epoch, phone_number_id) VALUES ($1, $2, 
 
 -- name: page
 -- A range's recipients that are still to be claimed for the first time, in one page.
+-- Above the mark stand only those whom nobody sent to, unless the database went back in time: then events may tell of
+-- messages that it does not know, and who got one is left out.
 SELECT seq, phone, variables FROM recipients
 WHERE range_id = $1 AND seq > $2 AND skip_reason IS NULL
+  AND seq <> ALL (ARRAY(SELECT seq FROM outcomes WHERE range_id = $1 AND seq > $2 AND kind = 1))
 ORDER BY seq;
 
 -- name: raise_mark_unless_opted_out
--- As raise_mark, and only while none of the phones asked for silence since the page was read: it may have waited
--- through a pause. The list comes as text, which costs the driver less.
+-- As raise_mark, and only while none of the phones asked for silence since the page was read, and no event told of a
+-- message to one of them: it may have waited through a pause. The list comes as text, which costs the driver less.
 UPDATE ranges SET mark = $5
 WHERE range_id = $1 AND phone_number_id = $2 AND epoch = $3 AND mark = $4 AND state = 'open' AND $5 <= hi
   AND NOT EXISTS (SELECT 1 FROM suppressions WHERE phone = ANY($6::text::bigint[]))
+  AND NOT EXISTS (SELECT 1 FROM outcomes WHERE outcomes.range_id = $1 AND seq > $4 AND seq <= $5)
 RETURNING mark;
+
+-- name: reached_above
+-- As in `page`.
+SELECT seq FROM outcomes WHERE range_id = $1 AND seq > $2 AND seq <= $3 AND kind = 1;
 
 -- name: opted_out
 SELECT phone FROM suppressions WHERE phone = ANY($1::bigint[]);
@@ -141,13 +152,15 @@ WHERE range_id = ANY($1::bigint[]) AND phone_number_id = $2 AND epoch = $3 ORDER
 
 -- name: finish_ranges
 -- Every recipient has an outcome or is in doubt: nothing is left to send. Closed ranges only let go of the number.
--- The tallies must be locked: a deferral that is being recorded would otherwise end in a range that is done.
+-- The tallies must be locked: a deferral that is being recorded would otherwise end in a range that is done. A later try
+-- under way hides behind an earlier one that was reached: should that one fail, nobody would wait for the later any more.
 UPDATE ranges
 SET state = CASE WHEN ranges.state = 'open' THEN 'done' ELSE ranges.state END, phone_number_id = NULL
 FROM tallies
 WHERE ranges.range_id = ANY($1::bigint[]) AND tallies.range_id = ranges.range_id AND tallies.deferred = 0
   AND tallies.recipients = tallies.accepted + tallies.sent + tallies.delivered + tallies.read + tallies.failed
                          + tallies.unknown + tallies.skipped
+  AND NOT EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = ranges.range_id AND open_tries.state = 'claimed')
 RETURNING ranges.range_id;
 
 -- name: park_ranges
@@ -160,6 +173,7 @@ WHERE ranges.range_id = waiting.range_id AND tallies.range_id = ranges.range_id 
   AND waiting.due_at > now() + make_interval(secs => $2)
   AND tallies.recipients = tallies.accepted + tallies.sent + tallies.delivered + tallies.read + tallies.failed
                          + tallies.unknown + tallies.skipped + tallies.deferred
+  AND NOT EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = ranges.range_id AND open_tries.state = 'claimed')
 RETURNING ranges.range_id;
 
 -- name: release_ranges

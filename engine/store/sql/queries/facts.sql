@@ -29,6 +29,17 @@ FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::smalli
     AS fact (range_id, seq, try, epoch, kind, phone_number_id, wamid, code, reason, attempted_us)
 ON CONFLICT (range_id, seq, try) DO NOTHING;
 
+-- name: complete_outcomes
+-- A status, or a person's word, may have written the row before the reply was stored: what only the reply knows is added.
+UPDATE outcomes
+SET attempted_at = coalesce(outcomes.attempted_at, timestamptz 'epoch' + fact.attempted_us * interval '1 microsecond'),
+    wamid = coalesce(outcomes.wamid, CASE WHEN outcomes.kind = 1 AND fact.kind = 1 THEN fact.wamid END)
+FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::smallint[], $5::text[], $6::bigint[])
+    AS fact (range_id, seq, try, kind, wamid, attempted_us)
+WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq AND outcomes.try = fact.try
+  AND (outcomes.attempted_at IS NULL AND fact.attempted_us IS NOT NULL
+       OR outcomes.wamid IS NULL AND outcomes.kind = 1 AND fact.kind = 1 AND fact.wamid IS NOT NULL);
+
 -- name: settle_open_tries
 -- An outcome settles its own try; evidence of acceptance also cancels what waits for another one.
 DELETE FROM open_tries
@@ -37,7 +48,7 @@ WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq
   AND (open_tries.try = fact.try OR (fact.kind = 1 AND open_tries.state <> 'claimed'));
 
 -- name: write_open_tries
--- "Not accepted" and "in doubt" hold only for the current try, and only while nothing has settled it.
+-- "Not accepted" and "in doubt" hold only for the current try, as its owner claimed it, and only while nothing settled it.
 INSERT INTO open_tries (range_id, seq, try, state, epoch, phone_number_id, reason, due_at,
                         transient_failures, pair_throttles, unreachable)
 SELECT fact.range_id, fact.seq, fact.try, fact.state, fact.epoch, fact.phone_number_id, fact.reason,
@@ -53,7 +64,7 @@ ON CONFLICT (range_id, seq) DO UPDATE
 SET state = EXCLUDED.state, reason = EXCLUDED.reason, due_at = EXCLUDED.due_at, since = now(),
     transient_failures = EXCLUDED.transient_failures, pair_throttles = EXCLUDED.pair_throttles,
     unreachable = EXCLUDED.unreachable
-WHERE open_tries.try = EXCLUDED.try
+WHERE open_tries.try = EXCLUDED.try AND open_tries.epoch = EXCLUDED.epoch
   AND (open_tries.state = 'claimed' OR (open_tries.state = 'unknown' AND EXCLUDED.state = 'deferred'));
 
 -- name: drop_reached

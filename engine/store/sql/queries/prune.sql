@@ -19,6 +19,10 @@ WHERE campaign_id IN (SELECT DISTINCT campaign_id FROM ranges WHERE range_id >= 
 ORDER BY campaign_id
 FOR UPDATE;
 
+-- name: forget_sinks
+-- Of processes that have long ended; one that still runs begins anew.
+DELETE FROM counted_batches WHERE counted_at < now() - make_interval(days => $1);
+
 -- name: keep_counts
 -- The campaign's row stays, since its name must not be planned again; its counts live on here.
 INSERT INTO audit (actor, action, campaign_id, detail)

@@ -1,0 +1,36 @@
+-- The last batch of attempts that each sink counted: a batch that is replayed after a lost COMMIT counts once. One row for
+-- each start of a sending process; `db prune` removes those of old.
+CREATE TABLE counted_batches (
+    sink       text        PRIMARY KEY,
+    batch      bigint      NOT NULL,
+    counted_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 50);  -- rewritten with every batch, within its page (HOT)
+
+-- As before, for batches that were not counted yet: `sink` and `batch` are the same in all rows of a call.
+CREATE OR REPLACE FUNCTION count_attempts(attempts jsonb) RETURNS void
+LANGUAGE sql AS $$
+    WITH counted AS (
+        SELECT * FROM jsonb_to_recordset(attempts)
+            AS told (campaign_id bigint, phone_number_id text, limit_per_s float8, attempts bigint, accepted bigint,
+                     throttled bigint, active_s float8, cpu_s float8, first_attempt_us bigint, last_attempt_us bigint,
+                     sink text, batch bigint)),
+    fresh AS (
+        INSERT INTO counted_batches AS known (sink, batch)
+        SELECT sink, max(batch) FROM counted GROUP BY sink
+        ON CONFLICT (sink) DO UPDATE SET batch = EXCLUDED.batch, counted_at = now() WHERE known.batch < EXCLUDED.batch
+        RETURNING sink)
+    INSERT INTO campaign_numbers AS kept (campaign_id, phone_number_id, limit_per_s, attempts, accepted, throttled, active_s,
+                                          cpu_s, first_attempt_at, last_attempt_at)
+    SELECT campaign_id, phone_number_id, limit_per_s, attempts, accepted, throttled, active_s, cpu_s,
+           timestamptz 'epoch' + first_attempt_us * interval '1 microsecond',
+           timestamptz 'epoch' + last_attempt_us * interval '1 microsecond'
+    FROM counted
+    WHERE sink IN (SELECT sink FROM fresh)
+    ORDER BY campaign_id, phone_number_id
+    ON CONFLICT (campaign_id, phone_number_id) DO UPDATE
+    SET limit_per_s = EXCLUDED.limit_per_s, attempts = kept.attempts + EXCLUDED.attempts,
+        accepted = kept.accepted + EXCLUDED.accepted, throttled = kept.throttled + EXCLUDED.throttled,
+        active_s = kept.active_s + EXCLUDED.active_s, cpu_s = kept.cpu_s + EXCLUDED.cpu_s,
+        first_attempt_at = least(kept.first_attempt_at, EXCLUDED.first_attempt_at),
+        last_attempt_at = greatest(kept.last_attempt_at, EXCLUDED.last_attempt_at);
+$$;

@@ -1,0 +1,68 @@
+"""`worker --processes`: who ends is started again, who is stopped stops all, and nobody is left behind."""
+
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from campaigns.cli.supervisor import RESTART_S_MAX, wait_s
+from tests.acceptance.conftest import Scene
+from tests.cli.processes import until
+
+PEOPLE = 3_000
+
+
+def test_the_waits_grow_and_end() -> None:
+    waits = [wait_s(failures) for failures in range(1, 2_000)]
+    assert waits[:3] == [0.5, 1.0, 2.0]
+    assert waits == sorted(waits) and waits[-1] == RESTART_S_MAX
+
+
+def working(parent: int) -> dict[str, int]:
+    """The processes of a supervisor, by the number that each sends with."""
+    found = {}
+    for child in psutil.Process(parent).children():
+        with suppress(psutil.Error):  # it ends just now
+            words = child.cmdline()
+            if "--number" in words:
+                found[words[words.index("--number") + 1]] = child.pid
+    return found
+
+
+def test_a_killed_process_is_replaced_and_the_other_goes_on(scene: Scene, tmp_path: Path) -> None:
+    scene.create(PEOPLE)
+    scene.drumbeat.ok("campaign", "start", "spring")
+    log = tmp_path / "worker.log"
+    worker = scene.drumbeat.start("worker", "--processes", "2", log=log)
+    until(lambda: scene.service.accepted() > 100, "it sends")
+    first = working(worker.pid)
+    assert first.keys() == {"1", "2"}
+    os.kill(first["1"], signal.SIGKILL)
+    until(lambda: working(worker.pid).get("1", first["1"]) != first["1"], "another one was started")
+    assert working(worker.pid)["2"] == first["2"], "the other was left alone"
+    assert "ended with -9; another starts in 0.5 s" in log.read_text()
+    until(lambda: not scene.counts()["pending"], "everybody was claimed")
+    worker.terminate()
+    assert worker.wait(timeout=30) == 143
+    assert not any(psutil.pid_exists(pid) for pid in first.values())
+    recipients = scene.service.recipients()
+    assert len(recipients) == len(set(recipients))
+    counts = scene.counts()
+    assert counts["unknown"] + len(recipients) >= PEOPLE
+
+
+def test_who_cannot_be_helped_by_a_restart_ends_all(scene: Scene) -> None:
+    done = scene.drumbeat("worker", "--processes", "2", access_token="")
+    assert done.exit_code == 78
+    assert "another starts" not in done.stderr
+
+
+def test_whoever_loses_its_supervisor_drains(scene: Scene, tmp_path: Path) -> None:
+    worker = scene.drumbeat.start("worker", "--processes", "2", log=tmp_path / "worker.log")
+    until(lambda: working(worker.pid).keys() == {"1", "2"}, "both run")
+    children = [psutil.Process(pid) for pid in working(worker.pid).values()]
+    worker.kill()
+    worker.wait(timeout=30)
+    until(lambda: not any(child.is_running() for child in children), "no child is left")
