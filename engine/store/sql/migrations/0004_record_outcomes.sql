@@ -1,14 +1,32 @@
--- Adds what numbers did for campaigns; first_attempt_us, last_attempt_us in microseconds since 1970.
+-- The last batch of attempts that each sink counted: a batch that is replayed after a lost COMMIT counts once. One row for
+-- each start of a sending process; `db prune` removes those of old.
+CREATE TABLE counted_batches (
+    sink       text        PRIMARY KEY,
+    batch      bigint      NOT NULL,
+    counted_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 50);  -- rewritten with every batch, within its page (HOT)
+
+-- Adds what numbers did for campaigns, of batches that were not counted yet: `sink` and `batch` are the same in all rows
+-- of a call. first_attempt_us, last_attempt_us: microseconds since 1970.
 CREATE FUNCTION count_attempts(attempts jsonb) RETURNS void
 LANGUAGE sql AS $$
+    WITH counted AS (
+        SELECT * FROM jsonb_to_recordset(attempts)
+            AS told (campaign_id bigint, phone_number_id text, limit_per_s float8, attempts bigint, accepted bigint,
+                     throttled bigint, active_s float8, cpu_s float8, first_attempt_us bigint, last_attempt_us bigint,
+                     sink text, batch bigint)),
+    fresh AS (
+        INSERT INTO counted_batches AS known (sink, batch)
+        SELECT sink, max(batch) FROM counted GROUP BY sink
+        ON CONFLICT (sink) DO UPDATE SET batch = EXCLUDED.batch, counted_at = now() WHERE known.batch < EXCLUDED.batch
+        RETURNING sink)
     INSERT INTO campaign_numbers AS kept (campaign_id, phone_number_id, limit_per_s, attempts, accepted, throttled, active_s,
                                           cpu_s, first_attempt_at, last_attempt_at)
     SELECT campaign_id, phone_number_id, limit_per_s, attempts, accepted, throttled, active_s, cpu_s,
            timestamptz 'epoch' + first_attempt_us * interval '1 microsecond',
            timestamptz 'epoch' + last_attempt_us * interval '1 microsecond'
-    FROM jsonb_to_recordset(attempts)
-        AS counted (campaign_id bigint, phone_number_id text, limit_per_s float8, attempts bigint, accepted bigint,
-                    throttled bigint, active_s float8, cpu_s float8, first_attempt_us bigint, last_attempt_us bigint)
+    FROM counted
+    WHERE sink IN (SELECT sink FROM fresh)
     ORDER BY campaign_id, phone_number_id
     ON CONFLICT (campaign_id, phone_number_id) DO UPDATE
     SET limit_per_s = EXCLUDED.limit_per_s, attempts = kept.attempts + EXCLUDED.attempts,
@@ -19,7 +37,7 @@ LANGUAGE sql AS $$
 $$;
 
 -- Stores outcomes of recipients of whom nothing is recorded yet, with what numbers did, in one round trip and one
--- transaction; returns the recipients of whom something is recorded already: for them nothing is done here. So a batch
+-- transaction; returns the recipients of whom something else is recorded already: for them nothing is done here. A batch
 -- that is replayed after a lost COMMIT changes nothing: under the lock of the tallies, which all who write facts take
 -- first, the look at what is recorded is exact, and costs less than ON CONFLICT, which looks too and writes more.
 -- One statement alone could not do it: it sees only what was committed before it began to wait for the lock.
@@ -57,7 +75,22 @@ BEGIN
         WHERE tallies.range_id = change.range_id)
     SELECT array_agg(range_id), array_agg(seq) FROM stored INTO stored_range_ids, stored_seqs;
     IF cardinality(seqs) > coalesce(cardinality(stored_seqs), 0) THEN
-        RETURN QUERY SELECT * FROM unnest(range_ids, seqs) EXCEPT ALL SELECT * FROM unnest(stored_range_ids, stored_seqs);
+        -- A status may have come before the reply and written the row: what only the reply knows is added, and no state
+        -- changes by it.
+        RETURN QUERY
+        WITH told AS (
+            UPDATE outcomes
+            SET wamid = coalesce(outcomes.wamid, fact.wamid),
+                attempted_at = coalesce(attempted_at, timestamptz 'epoch' + fact.attempted_us * interval '1 microsecond')
+            FROM unnest(range_ids, seqs, tries, kinds, wamids, attempted_us)
+                AS fact (range_id, seq, try, kind, wamid, attempted_us)
+            WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq AND outcomes.try = fact.try
+              AND outcomes.kind = 1 AND fact.kind = 1 AND outcomes.attempted_at IS NULL
+              AND NOT EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq)
+            RETURNING outcomes.range_id, outcomes.seq)
+        SELECT * FROM unnest(range_ids, seqs)
+        EXCEPT ALL SELECT * FROM unnest(stored_range_ids, stored_seqs)
+        EXCEPT ALL SELECT range_id, seq FROM told;
     END IF;
 END
 $$;
