@@ -282,15 +282,12 @@ WHERE tallies.range_id = sums.range_id;
 
 -- name: return_unmatched
 -- Nobody's yet: the reply may be on its way, or the message is not ours. Tried again later and later, then dropped.
-WITH unmatched AS (
+WITH nobody AS (
+    SELECT range_id, seq FROM fold_recipients WHERE route = 'slow'
+    EXCEPT SELECT range_id, seq FROM fold_before),
+unmatched AS (
     DELETE FROM fold_events
-    WHERE range_id IS NULL
-       OR EXISTS (SELECT 1 FROM fold_recipients
-                  WHERE fold_recipients.range_id = fold_events.range_id AND fold_recipients.seq = fold_events.seq
-                    AND fold_recipients.route = 'slow'
-                    AND NOT EXISTS (SELECT 1 FROM fold_before
-                                    WHERE fold_before.range_id = fold_events.range_id
-                                      AND fold_before.seq = fold_events.seq))
+    WHERE range_id IS NULL OR (range_id, seq) IN (SELECT range_id, seq FROM nobody)
     RETURNING *),
 returned AS (
     INSERT INTO inbox (due_at, received_at, wamid, status, status_at, phone_number_id, recipient, installation,
