@@ -33,6 +33,8 @@ PREFIX = "DRUMBEAT_"
 SETTINGS_FILE = Path("drumbeat.toml")
 SECRETS = ("database_url", "access_token", "app_secret", "verify_token")
 SECRET_BYTES_MAX = 16 * 1024  # a path that names the wrong file must not be read into memory
+# A recipient in doubt without an event for so long, while its number has others, was probably not sent to.
+SILENCE_S = 900.0  # rule of doubt: the service tells nearly everything within a quarter of an hour
 ROOT_HOME = Path("/var/lib/drumbeat")  # the embedded Postgres runs as another user, who cannot enter /root
 
 # lanes: the fast one. session: the fallback, should a new aiohttp not have what lanes rely on.
@@ -80,6 +82,7 @@ class ServiceSettings:
     """What the engine needs in order to talk to the service; `pair_*`: rule of one number and one recipient.
 
     `tag`: whether requests carry opaque data, which comes back in their statuses (open point "Send").
+    `silence_s`: how late its events may come; a doubt without one for longer was probably not sent.
     """
 
     base_url: str
@@ -91,6 +94,7 @@ class ServiceSettings:
     pair_rate_per_s: float = 1 / 6
     pair_burst: int = 45
     tag: bool = True
+    silence_s: float = SILENCE_S
 
 
 class Settings(BaseSettings):
@@ -113,6 +117,7 @@ class Settings(BaseSettings):
     pair_rate_per_s: float = Field(default=1 / 6, gt=0)  # open point: one message per 6 s
     pair_burst: int = Field(default=45, ge=1)  # open point: borrowed from the future
     tag: bool = True
+    silence_s: float = Field(default=SILENCE_S, gt=0)
 
     @classmethod
     def settings_customise_sources(
@@ -139,6 +144,7 @@ class Settings(BaseSettings):
             pair_rate_per_s=self.pair_rate_per_s,
             pair_burst=self.pair_burst,
             tag=self.tag,
+            silence_s=self.silence_s,
         )
 
     def required(self, name: Literal["base_url", "waba_id"]) -> str:

@@ -10,11 +10,11 @@ from datetime import datetime
 
 from engine.core.states import CampaignEvent, CampaignState
 from engine.errors import UsageError
+from engine.settings import SILENCE_S
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
 from engine.store.queries import queries
 
-PROBABLY_NOT_SENT_AFTER_S = 900.0  # rule of doubt: 15 minutes without an event, while events flow
 RANGES_PER_TRANSACTION = 100  # about 100,000 recipients at most; keeps locks short
 # A policy resends a recipient this often; then a person decides. Each one spends the budget of failures.
 POLICY_RESENDS_MAX = 5
@@ -53,9 +53,7 @@ class Doubts:
         return min((doubt.since for doubt in self.doubts), default=None)
 
 
-async def doubts(
-    connection: Connection, campaign_id: int, *, quiet_s: float = PROBABLY_NOT_SENT_AFTER_S
-) -> Doubts:
+async def doubts(connection: Connection, campaign_id: int, *, quiet_s: float = SILENCE_S) -> Doubts:
     """What is in doubt and why. `probably_not_sent`: no event for `quiet_s`, while its number's came."""
     rows = await connection.fetch(queries("settle")["doubts"], campaign_id, quiet_s)
     return Doubts(campaign_id, tuple(Doubt(**dict(row)) for row in rows))
@@ -72,7 +70,7 @@ async def resend(connection: Connection, campaign_id: int, actor: str) -> int:
     return await _defer(connection, campaign_id, actor, None, spends=0, budget=_UNBOUNDED)
 
 
-async def resend_by_policy(connection: Connection, *, quiet_s: float = PROBABLY_NOT_SENT_AFTER_S) -> int:
+async def resend_by_policy(connection: Connection, *, quiet_s: float = SILENCE_S) -> int:
     """What the policies send again: `resend` at once, `resend-silent` when probably not sent.
 
     Returns how many recipients. Each may come back POLICY_RESENDS_MAX times; then it waits for a person.

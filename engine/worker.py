@@ -257,7 +257,9 @@ class Worker:
         self._ticker.remove(flow.pacer)
 
     async def _finish_campaigns(self, connection: Connection) -> None:
-        await resend_by_policy(connection)  # before the end is looked for, so that the run goes on with them
+        await resend_by_policy(
+            connection, quiet_s=self._shared.service.silence_s
+        )  # before the end is looked for, so that the run goes on with them
         for campaign_id in self._shared.board.running:
             if await connection.fetchval(queries("claims")["ranges_left"], campaign_id):
                 await self._look_at_resting(connection, campaign_id)

@@ -74,7 +74,7 @@ def settle(
     action = None if dry_run else "resend" if resend_all else "assume-sent" if assume else None
 
     async def main(pool: Pool, settings: Settings) -> int:
-        campaign, settled = await settle_campaign(pool, name, action)
+        campaign, settled = await settle_campaign(pool, name, action, settings.silence_s)
         if action == "resend" and await _is_sending(pool, name):
             return await _send(pool, settings, campaign, settled, json=json, quiet=quiet)
         _tell(settled, json)
@@ -83,7 +83,9 @@ def settle(
     raise typer.Exit(with_settings(main, size=POOL_SIZE))
 
 
-async def settle_campaign(pool: Pool, name: str, action: str | None) -> tuple[Campaign, Settled]:
+async def settle_campaign(
+    pool: Pool, name: str, action: str | None, silence_s: float
+) -> tuple[Campaign, Settled]:
     """Do what is asked (`resend`, `assume-sent`, None to look), then look what is left. Sends nothing."""
     async with pool.acquire() as connection:
         campaign = await find_campaign(connection, name)
@@ -93,7 +95,7 @@ async def settle_campaign(pool: Pool, name: str, action: str | None) -> tuple[Ca
             recipients = await resend(connection, campaign.campaign_id, _actor())
         elif action == "assume-sent":
             recipients = await assume_sent(connection, campaign.campaign_id, _actor())
-        left = await doubts(connection, campaign.campaign_id)
+        left = await doubts(connection, campaign.campaign_id, quiet_s=silence_s)
     return campaign, Settled(campaign.name, action, recipients, left)
 
 
@@ -110,7 +112,7 @@ async def _send(
             _tell(settled, json)
             return 0
     async with pool.acquire() as connection:
-        left = await doubts(connection, campaign.campaign_id)
+        left = await doubts(connection, campaign.campaign_id, quiet_s=settings.silence_s)
     _tell(Settled(campaign.name, settled.action, settled.recipients, left, ran.status), json)
     if stop.asked:
         return stop.exit_code

@@ -11,6 +11,7 @@ from campaigns.cli.signals import stop_on_signals
 from engine.settings import Settings, load_settings
 from engine.store.database import Pool
 from engine.webhooks.receiver import Secrets
+from engine.webhooks.reconciler import Intervals
 from engine.webhooks.service import POOL_CONNECTIONS
 from engine.webhooks.service import serve as serve_webhooks
 
@@ -33,8 +34,9 @@ def serve(
     async def task(pool: Pool, settings: Settings) -> int:
         with stop_on_signals() as stop:
             await serve_webhooks(
-                pool, secrets, settings.product, host=host, port=port, stop=stop.event, on_listening=_announce
-            )
+                pool, secrets, settings.product, host=host, port=port, stop=stop.event,
+                on_listening=_announce, intervals=Intervals(quiet_s=settings.silence_s),
+            )  # fmt: skip
         return stop.exit_code
 
     raise typer.Exit(with_settings(task, size=POOL_CONNECTIONS))

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from engine.settle import PROBABLY_NOT_SENT_AFTER_S, resend_by_policy
+from engine.settings import SILENCE_S
+from engine.settle import resend_by_policy
 from engine.store.database import LOST_CONNECTION, Connection, Pool
 from engine.webhooks.account import act
 from engine.webhooks.folder import BATCH_EVENTS_MAX, fold_batch
@@ -33,7 +34,7 @@ class Intervals:
     fold_s: float = 1.0
     act_s: float = 2.0
     policy_s: float = 5.0
-    quiet_s: float = PROBABLY_NOT_SENT_AFTER_S
+    quiet_s: float = SILENCE_S
 
 
 class Reconciler:

@@ -67,6 +67,7 @@ def test_settings_cannot_be_changed() -> None:
         ("BASE_URL", "ftp-is-wrong", "environment DRUMBEAT_BASE_URL"),
         ("API_VERSION", "latest-hidden", "environment DRUMBEAT_API_VERSION"),
         ("PAIR_BURST", "many-hidden", "environment DRUMBEAT_PAIR_BURST"),
+        ("SILENCE_S", "-86400", "environment DRUMBEAT_SILENCE_S"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_source_and_without_its_value(

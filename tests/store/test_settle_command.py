@@ -9,14 +9,14 @@ from pathlib import Path
 import orjson
 
 from engine.store.database import Pool
-from tests.webhooks.planted import FIRST_RANGE, doubt, plant_campaign
+from tests.webhooks.planted import FIRST_RANGE, NUMBER, doubt, plant_campaign
 
 
-async def settle(database_url: str, *arguments: str) -> tuple[int, str, str]:
+async def settle(database_url: str, *arguments: str, **settings: str) -> tuple[int, str, str]:
     """Exit code, stdout, stderr."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "campaigns.cli", "campaign", "settle", *arguments),
-        env={"PATH": os.environ["PATH"], "DRUMBEAT_DATABASE_URL": database_url},
+        env={"PATH": os.environ["PATH"], "DRUMBEAT_DATABASE_URL": database_url, **settings},
         stdout=PIPE,
         stderr=PIPE,
         cwd=Path(__file__).parents[2],
@@ -46,6 +46,20 @@ async def test_doubts_are_shown_and_closed(database_url: str, pool: Pool) -> Non
     assert (shown["action"], shown["recipients"], shown["in_doubt"]) == ("assume-sent", 2, 0)
     assert await pool.fetchval("SELECT actor FROM audit")
     assert (await settle(database_url, name, "--resend", "--assume-sent"))[0] == 2
+
+
+async def test_how_long_silence_must_last_is_a_setting(database_url: str, pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection)
+        await doubt(connection, FIRST_RANGE, 1)
+        await connection.execute("UPDATE open_tries SET since = now() - interval '60 s'")
+        await connection.execute(
+            "INSERT INTO event_flow (phone_number_id, last_event_at) VALUES ($1, now())", NUMBER
+        )
+        name = await connection.fetchval("SELECT name FROM campaigns WHERE campaign_id = $1", campaign)
+    for settings, silent in (({}, 0), ({"DRUMBEAT_SILENCE_S": "30"}, 1)):
+        _, out, _ = await settle(database_url, name, "--json", **settings)
+        assert orjson.loads(out)["probably_not_sent"] == silent
 
 
 async def test_an_unknown_campaign_is_named_with_its_database(database_url: str) -> None:
