@@ -9,13 +9,22 @@ from dataclasses import dataclass, field
 from campaigns.campaign import CampaignSpec
 from campaigns.create import create_campaign
 from campaigns.service import start as start_campaign
-from engine.settle import resend
+from engine.settle import doubts, resend
 from engine.store.database import Connection, connect
 from tests.chaos import store
 from tests.chaos.checks import Evidence, Message, findings
-from tests.chaos.installation import DATABASE_AWAY, LOOK_PERIOD_S, NUMBER, Installation, installed
-from tests.chaos.processes import COMMAND
+from tests.chaos.installation import (
+    DATABASE_AWAY,
+    LOOK_PERIOD_S,
+    NUMBER,
+    SILENCE_S,
+    WATCHED,
+    Installation,
+    installed,
+)
+from tests.chaos.operator import Operator
 from tests.chaos.schedule import Plan
+from tests.chaos.service import LANGUAGE, TEMPLATE
 from tests.chaos.strikes import Striker
 
 LATENCY_S_BAD = 0.25  # of the slowest share in bad weather
@@ -27,16 +36,25 @@ EVENTS_S_MAX = 45.0
 
 @dataclass(slots=True)
 class Report:
-    """What one run showed. `broken`: promises that did not hold. `takeovers_s`: from an owner's loss."""
+    """What one run showed. `broken`: promises that did not hold. `takeovers_s`: from an owner's loss.
+
+    `doubted`: tries that were in doubt at any time. `twice`: who got the message twice, by a declared resend.
+    `pauses`: their reasons.
+    """
 
     plan: Plan
+    on_unknown: str = "hold"
     broken: list[str] = field(default_factory=list)
     recipients: int = 0
     accepted: int = 0
     unknown_max: int = 0
     unknown_bound: int = 0
     unknown_left: int = 0
+    probably_not_sent: int = 0
+    doubted: int = 0
     resent: int = 0
+    twice: int = 0
+    pauses: list[str] = field(default_factory=list)
     takeovers_s: list[float] = field(default_factory=list)
     lasted_s: float = 0.0
     trace: str = ""
@@ -49,8 +67,9 @@ class _Progress:
     campaign_id: int
     name: str
     ledger_from: int
+    recipients: int
     unknown_max: int = 0
-    resend_declared: bool = False
+    settled: bool = False
 
 
 class Bench:
@@ -77,27 +96,44 @@ class Bench:
         `events` False: the service tells nothing, so that all doubts of a crash stay to be counted.
         """
         began_s = time.monotonic()
-        report = Report(plan, recipients=recipients, unknown_bound=self.unknown_bound)
+        report = Report(plan, on_unknown, recipients=recipients, unknown_bound=self.unknown_bound)
         await self._service.weather(plan.weather)
         await self._service.statuses(on=events)
         progress = await self._begin(recipients, on_unknown)
-        progress.resend_declared = on_unknown != "hold"
-        supervising = asyncio.create_task(self._installation.supervise())
-        striker = Striker(self._installation, progress.ledger_from)
+        operator = Operator(self._installation, progress.campaign_id, progress.name)
+        beside = [asyncio.create_task(part) for part in (self._installation.supervise(), operator.watch())]
+        striker = Striker(self._installation, operator, progress.ledger_from)
         striking = asyncio.create_task(striker.strike_all(plan))
         try:
-            evidence = await self._until_judged(progress, striking, report, recipients, events)
+            evidence = await self._until_judged(progress, striking, report, events)
             report.takeovers_s = _takeovers(evidence.ledger, striker.owner_lost_at_s)
             if events and not report.broken and report.unknown_left:
-                await self._settle(progress, report, recipients)
+                await self._settle(progress, report)
+            report.broken += await self._installation.left_open()
         finally:
-            for task in (striking, supervising):
+            for task in (striking, *beside):
                 task.cancel()
-            await asyncio.gather(striking, supervising, return_exceptions=True)
+            await asyncio.gather(striking, *beside, return_exceptions=True)
             self._installation.proxy.flow()
-        report.broken += self._installation.unexpected
+        report.broken += [
+            *self._installation.unexpected,
+            *operator.unexpected,
+            *self._installation.complaints(),
+        ]
         self._installation.unexpected = []
+        report.pauses = operator.reasons
         report.lasted_s = time.monotonic() - began_s
+        return report
+
+    async def run_policy(self, plan: Plan, recipients: int, on_unknown: str) -> Report:
+        """As `run`, of a plan that leaves doubts early in fair weather: its campaign's policy must end them."""
+        report = await self.run(plan, recipients, on_unknown=on_unknown)
+        if not report.doubted:
+            report.broken.append("nobody was in doubt: the plan shows nothing of a policy")
+        elif on_unknown == "hold" and report.probably_not_sent != report.unknown_left + report.resent:
+            report.broken.append(f"of {report.resent} in doubt {report.probably_not_sent} shown as not sent")
+        elif on_unknown != "hold" and report.unknown_left:
+            report.broken.append(f"in doubt under the policy {on_unknown}: {report.unknown_left}")
         return report
 
     async def _begin(self, recipients: int, on_unknown: str) -> _Progress:
@@ -108,7 +144,7 @@ class Bench:
         audience.write_text("phone,name,order\n" + "".join(lines), "utf-8")
         self._phone += recipients
         spec = CampaignSpec(
-            name, "order_shipped", "en_US", audience, (NUMBER,), ("name", "order"), on_unknown=on_unknown,
+            name, TEMPLATE, LANGUAGE, audience, (NUMBER,), ("name", "order"), on_unknown=on_unknown,
             rejects=self._installation.home / "rejects.csv",
         )  # fmt: skip
         created = await create_campaign(self._installation.direct_url, spec)
@@ -116,30 +152,34 @@ class Bench:
         connection = await self._installation.connect()
         await start_campaign(connection, name)
         await connection.close()
-        return _Progress(created.campaign_id, name, ledger_from)
+        return _Progress(created.campaign_id, name, ledger_from, recipients)
 
     async def _until_judged(
         self,
         progress: _Progress,
         striking: "asyncio.Task[None]",
         report: Report,
-        recipients: int,
         events: bool,
     ) -> Evidence:
-        ended = await self._until_finished(progress, striking)
+        ended = await self._until_finished(progress, striking, silent=report.on_unknown == "resend-silent")
         report.unknown_max = max(report.unknown_max, progress.unknown_max)
         if not ended:
             report.broken.append(f"the campaign did not end within {self.run_s_max:.0f} s")
         else:
             await striking
-        evidence = await self._evidence(progress, recipients, report, events_dropped=not events)
+        evidence = await self._evidence(progress, report, events_dropped=not events)
         report.broken += findings(evidence)
         if report.broken:
             report.trace = await self._trace(progress)
         return evidence
 
-    async def _until_finished(self, progress: _Progress, striking: "asyncio.Task[None]") -> bool:
-        """Wait for the end of a campaign; a late deferral may open it again, so faults must be over too."""
+    async def _until_finished(
+        self, progress: _Progress, striking: "asyncio.Task[None]", *, silent: bool = False
+    ) -> bool:
+        """Wait for the end of a campaign; a late deferral may open it again, so faults must be over too.
+
+        `silent`: its policy opens it again until nobody is in doubt.
+        """
         deadline_s = time.monotonic() + self.run_s_max
         connection: Connection | None = None
         while time.monotonic() < deadline_s:
@@ -147,7 +187,7 @@ class Bench:
                 connection = connection or await connect(self._installation.direct_url)
                 state, _, unknown = await store.progress(connection, progress.campaign_id)
                 progress.unknown_max = max(progress.unknown_max, unknown)
-                if state == "finished" and striking.done():
+                if state == "finished" and striking.done() and not (silent and unknown):
                     await connection.close()
                     return True
             except DATABASE_AWAY:
@@ -158,12 +198,11 @@ class Bench:
     async def _evidence(
         self,
         progress: _Progress,
-        recipients: int,
         report: Report,
         *,
-        settled: bool = False,
-        events_dropped: bool = False,
+        events_dropped: bool,
     ) -> Evidence:
+        events_dropped = events_dropped or report.plan.events_missing
         told = await self._service.events_told(EVENTS_S_MAX)
         connection = await self._installation.connect()
         try:
@@ -172,14 +211,19 @@ class Bench:
             states = await store.states(connection, progress.campaign_id)
             written = await store.written(connection, progress.campaign_id)
             tallies = await store.tallies(connection, progress.campaign_id)
+            doubted = await store.doubted(connection, progress.campaign_id)
         finally:
             await connection.close()
         if not told or not taken:
             report.broken.append(f"events did not flow: told {told}, folded {taken}")
         report.accepted = len(ledger)
         report.unknown_left = sum(one.state == "unknown" for one in states)
+        report.doubted = len(doubted)
+        report.twice = len(ledger) - len(
+            {(tag.range_id, tag.seq) for tag in (one.read_tag for one in ledger)}
+        )
         return Evidence(
-            recipients=recipients,
+            recipients=progress.recipients,
             ledger=ledger,
             states=states,
             wamids=frozenset(written),
@@ -189,9 +233,11 @@ class Bench:
             unknown_max=progress.unknown_max,
             unknown_bound=self.unknown_bound,
             limits_per_s={NUMBER: self._installation.rate_per_s},
-            settled=settled,
-            resend_declared=progress.resend_declared,
+            settled=progress.settled,
+            resend_declared=report.on_unknown == "resend" or (progress.settled and events_dropped),
             events_dropped=events_dropped,
+            failures_told=report.plan.failures_told,
+            doubted=doubted,
         )
 
     async def _until_folded(self, connection: Connection) -> bool:
@@ -202,19 +248,22 @@ class Bench:
             await asyncio.sleep(LOOK_PERIOD_S)
         return False
 
-    async def _settle(self, progress: _Progress, report: Report, recipients: int) -> None:
+    async def _settle(self, progress: _Progress, report: Report) -> None:
         """A person's word: send to all in doubt again. Fair weather, so that no new doubt arises."""
         await self._service.weather(())
+        progress.settled = True
         done = asyncio.create_task(asyncio.sleep(0))
         while report.unknown_left and not report.broken:
             connection = await self._installation.connect()
+            shown = await doubts(connection, progress.campaign_id, quiet_s=SILENCE_S)
+            report.probably_not_sent += shown.probably_not_sent
             report.resent += await resend(connection, progress.campaign_id, "the bench")
             await connection.close()
             if not await self._until_finished(progress, done):
                 report.broken.append("the campaign did not end after settling")
                 report.trace = await self._trace(progress)
                 return
-            evidence = await self._evidence(progress, recipients, report, settled=True)
+            evidence = await self._evidence(progress, report, events_dropped=False)
             report.broken += findings(evidence)
 
     async def _trace(self, progress: _Progress) -> str:
@@ -240,8 +289,11 @@ def _takeovers(ledger: Sequence[Message], lost_at_s: Sequence[float]) -> list[fl
 
 @asynccontextmanager
 async def standing(
-    rate_per_s: float = 1_000, *, worker_command: tuple[str, ...] = COMMAND
+    rate_per_s: float = 1_000, *, worker_command: tuple[str, ...] = WATCHED, small_disk: bool = False
 ) -> AsyncIterator[Bench]:
-    """A bench over an installation in a directory of its own; everything ends with the block."""
-    async with installed(rate_per_s, worker_command) as installation:
+    """A bench over an installation in a directory of its own; everything ends with the block.
+
+    `small_disk`: for plans that fill the database's disk; `why_no_disk` tells where none can be had.
+    """
+    async with installed(rate_per_s, worker_command, small_disk=small_disk) as installation:
         yield Bench(installation)

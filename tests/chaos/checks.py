@@ -12,6 +12,7 @@ CALM_STATES = frozenset(("accepted", "sent", "delivered", "read", "failed", "ski
 REACHED_STATES = frozenset(("accepted", "sent", "delivered", "read"))
 
 Key = tuple[int, int]
+Try = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,9 @@ class Recipient:
 class Evidence:
     """All that is known after a run. `written_s`: the sender's wall time of each recorded write, by wamid.
 
-    `tallies` and `recount`: recipients by range and state. `events_dropped`: the faults kept events away.
+    `tallies` and `recount`: recipients by range and state. `doubted`: tries that were in doubt at some time.
+    `events_dropped`: the faults kept events away. `failures_told`: the service was made to call accepted
+    messages failed. `resend_declared`: who was in doubt may get the message again.
     """
 
     recipients: int
@@ -55,7 +58,9 @@ class Evidence:
     unknown_bound: int = 1 << 30
     limits_per_s: dict[str, float] = field(default_factory=dict)
     events_dropped: bool = False
+    failures_told: bool = False
     resend_declared: bool = False
+    doubted: frozenset[Try] = frozenset()
     settled: bool = False
 
 
@@ -68,6 +73,7 @@ def findings(evidence: Evidence) -> list[str]:
         *_names(evidence),
         *_epochs(evidence.ledger),
         *_pace(evidence),
+        *_failed(evidence),
         *(_forgotten(evidence) if evidence.settled else ()),
     ]
 
@@ -77,9 +83,18 @@ def _reached(evidence: Evidence) -> Counter[Key]:
 
 
 def _twice(evidence: Evidence) -> Iterable[str]:
-    twice = [key for key, count in _reached(evidence).items() if count > 1]
+    """Never, but by a declared resend; and that only after a try that was in doubt."""
+    tries: dict[Key, list[int]] = {}
+    for tag in (message.read_tag for message in evidence.ledger):
+        tries.setdefault((tag.range_id, tag.seq), []).append(tag.attempt_try)
+    twice = [key for key, each in tries.items() if len(each) > 1]
     if twice and not evidence.resend_declared:
         yield f"sent twice: {len(twice)}, such as {twice[0]}"
+    undoubted = [
+        key for key in twice for one in sorted(tries[key])[:-1] if (*key, one) not in evidence.doubted
+    ]
+    if undoubted:
+        yield f"sent again without a doubt: {len(undoubted)}, such as {undoubted[0]}"
 
 
 def _states(evidence: Evidence) -> Iterable[str]:
@@ -106,8 +121,13 @@ def _unknowns(evidence: Evidence) -> Iterable[str]:
 
 
 def _names(evidence: Evidence) -> Iterable[str]:
-    nameless = [one for one in evidence.ledger if one.wamid not in evidence.wamids]
-    if nameless and not evidence.events_dropped:
+    nameless = [
+        one
+        for one in evidence.ledger
+        if one.wamid not in evidence.wamids
+        and not (evidence.events_dropped and _try_of(one) in evidence.doubted)
+    ]
+    if nameless:
         yield f"accepted messages that the store does not name: {len(nameless)}"
     reached = _reached(evidence)
     invented = [
@@ -141,6 +161,20 @@ def _pace(evidence: Evidence) -> Iterable[str]:
         )
         if over:
             yield f"number {number}: {over} messages above its limit of {limit} in a second"
+
+
+def _failed(evidence: Evidence) -> Iterable[str]:
+    """No fault of the bench is a person's fault: whoever is called failed must have been called so."""
+    reached = _reached(evidence)
+    failed = [one for one in evidence.states if one.state == "failed"]
+    given_up = [one for one in failed if not (evidence.failures_told and reached[one.range_id, one.seq])]
+    if given_up:
+        yield f"given up for a fault that passed: {len(given_up)}"
+
+
+def _try_of(message: Message) -> Try:
+    tag = message.read_tag
+    return tag.range_id, tag.seq, tag.attempt_try
 
 
 def _forgotten(evidence: Evidence) -> Iterable[str]:

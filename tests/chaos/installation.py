@@ -9,7 +9,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,9 +21,13 @@ from campaigns.numbers import set_limit
 from engine.errors import DrumbeatError
 from engine.store.database import LOST_CONNECTION, Connection, connect, open_pool
 from engine.store.embedded import start_embedded, stop_embedded
-from tests.chaos.processes import COMMAND, NeverListened, Running, start
+from tests.chaos import store
+from tests.chaos.disk import Disk, mounted
+from tests.chaos.leftovers import Leftovers
+from tests.chaos.processes import NeverListened, Running, start
 from tests.chaos.proxy import Proxy, proxied
 from tests.chaos.service import Service
+from tests.chaos.watched import DIRECTORY_VARIABLE
 
 NUMBER = "106540352242922"
 WABA = "102290129340398"
@@ -31,14 +35,28 @@ TOKEN, SECRET = "emulator-token", "emulator-secret"
 SERVICE_LIMIT_PER_S = 5_000  # far above ours: the service's throttle must not hide a pace too fast
 LATENCY_MS = 20
 LOOK_PERIOD_S = 0.03
+SILENCE_S = 2.0  # of events, until a doubt is probably not sent; far longer than events take here
+WATCHED = ("-m", "tests.chaos.watched")
+WORKERS = ("first", "second")
+# What no log may hold: a fact that the store refused, a bug, a task that nobody waited for.
+COMPLAINTS = ("fact_not_storable", "Traceback (most recent", "never retrieved", "was destroyed but")
 DATABASE_AWAY = (*LOST_CONNECTION, DrumbeatError)
 
 
 class Installation:
-    """Made by `installed`. `unexpected` collects what processes did that nobody asked for."""
+    """Made by `installed`. `unexpected` collects what processes did that nobody asked for.
+
+    `disk`: the database's own small one, where the bench was given one. `held_down`: not started again.
+    """
 
     def __init__(
-        self, home: Path, rate_per_s: float, proxy: Proxy, service: Service, worker_command: tuple[str, ...]
+        self,
+        home: Path,
+        rate_per_s: float,
+        proxy: Proxy,
+        service: Service,
+        worker_command: tuple[str, ...],
+        disk: Disk | None = None,
     ) -> None:
         self.home = home
         self.rate_per_s = rate_per_s
@@ -48,7 +66,14 @@ class Installation:
         self.callback = ""
         self.processes: dict[str, Running] = {}
         self.unexpected: list[str] = []
+        self.held_down: set[str] = set()
+        self.disk = disk
+        self.token = TOKEN
+        self._tokens = 0
         self._worker_command = worker_command
+        self._logs_read: dict[str, int] = {}
+        self._leftovers = Leftovers(home)
+        self._write_token()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -56,24 +81,73 @@ class Installation:
             "DRUMBEAT_HOME": str(self.home),
             "DRUMBEAT_DATABASE_URL": f"postgresql://postgres@127.0.0.1:{self.proxy.port}/postgres",
             "DRUMBEAT_BASE_URL": self.service.url,
-            "DRUMBEAT_ACCESS_TOKEN": TOKEN,
+            "DRUMBEAT_ACCESS_TOKEN_FILE": str(self.home / "token"),
             "DRUMBEAT_APP_SECRET": SECRET,
             "DRUMBEAT_VERIFY_TOKEN": "verify",
             "DRUMBEAT_WABA_ID": WABA,
+            "DRUMBEAT_SILENCE_S": str(SILENCE_S),
+            DIRECTORY_VARIABLE: str(self.home),
         }
 
     async def prepare(self) -> None:
         """Read numbers and templates as a user does, then start the processes that stay."""
         for what in ("numbers", "templates"):
-            reading = await self._start(what, what, "sync")
-            if await reading.wait():
-                raise RuntimeError(reading.last_words)
+            if await self.command(what, "sync"):
+                raise RuntimeError((self.home / f"{what}.log").read_text())
         async with open_pool(self.direct_url, size=1) as pool:
             await set_limit(pool, NUMBER, self.rate_per_s)
+        connection = await self.connect()
+        await store.note_doubts(connection)
+        await connection.close()
         await self._start_receiver(0)
         await self.service.tell_callback(self.callback)
-        for name in ("first", "second"):
+        for name in WORKERS:
             await self._start_worker(name)
+
+    async def command(self, *arguments: str) -> int:
+        """Run a command of the product to its end; its exit code. What it says is added to a log."""
+        running = await self._start(arguments[0], *arguments)
+        return await running.wait()
+
+    async def replace_token(self) -> None:
+        """As an operator does: a new token, into the file of the secret, and the workers started anew."""
+        self._tokens += 1
+        self.token = f"{TOKEN}-{self._tokens}"
+        await self.service.issue_token(self.token)
+        self._write_token()
+        running = [self.processes[name] for name in WORKERS]
+        for one, code in zip(
+            running, await asyncio.gather(*(one.terminate() for one in running)), strict=True
+        ):
+            if code != 128 + signal.SIGTERM:
+                self.unexpected.append(f"{one.name} ended with {code} after SIGTERM")
+
+    def _write_token(self) -> None:
+        (self.home / "token").write_text(self.token)
+
+    async def left_open(self) -> list[str]:
+        """What processes at rest hold beyond their bounds."""
+        connection = await self.connect()
+        owner = await store.owner_pid(connection, NUMBER)
+        await connection.close()
+        looks = [
+            self._leftovers.beyond(name, one.pid, self.proxy.port, owner=one.pid == owner)
+            for name, one in self.processes.items()
+            if not one.ended
+        ]
+        return [line for found in await asyncio.gather(*looks) for line in found]
+
+    def complaints(self) -> list[str]:
+        """Lines of the logs since the last look that tell of a fact refused, or of a bug."""
+        found = []
+        for name, running in self.processes.items():
+            text = running.log.read_bytes()[self._logs_read.get(name, 0) :]
+            self._logs_read[name] = self._logs_read.get(name, 0) + len(text)
+            lines = text.decode("utf-8", "replace").splitlines()
+            complaining = [line for line in lines if any(words in line for words in COMPLAINTS)]
+            if complaining:
+                found.append(f"{name} complained {len(complaining)} times: {complaining[0][:300]}")
+        return found
 
     async def stop(self) -> list[str]:
         """End every process in order; what is left behind afterwards is a finding."""
@@ -97,7 +171,7 @@ class Installation:
         """Start again what ends, until cancelled."""
         while True:
             for name, running in list(self.processes.items()):
-                if not running.ended:
+                if not running.ended or name in self.held_down:
                     continue
                 if not running.expected:
                     self.unexpected.append(f"{name} ended by itself: {running.last_words[-400:]}")
@@ -109,7 +183,7 @@ class Installation:
             await asyncio.sleep(LOOK_PERIOD_S)
 
     async def _start(
-        self, name: str, *arguments: str, announces: bool = False, command: tuple[str, ...] = COMMAND
+        self, name: str, *arguments: str, announces: bool = False, command: tuple[str, ...] = WATCHED
     ) -> Running:
         return await start(
             name, *arguments, environment=self.environment, log=self.home / f"{name}.log",
@@ -148,10 +222,19 @@ def _socket(url: str) -> Path:
 
 
 @asynccontextmanager
-async def installed(rate_per_s: float, worker_command: tuple[str, ...]) -> AsyncIterator[Installation]:
-    """An installation in a directory of its own, ready to run campaigns; everything ends with the block."""
+async def installed(
+    rate_per_s: float, worker_command: tuple[str, ...] = WATCHED, *, small_disk: bool = False
+) -> AsyncIterator[Installation]:
+    """An installation in a directory of its own, ready to run campaigns; everything ends with the block.
+
+    `small_disk`: the database gets a disk of its own, which can be filled; OSError where none can be had.
+    """
     home = Path(tempfile.mkdtemp(prefix="chaos-", dir="/tmp"))  # short: a socket's path is at most 107 bytes
+    mounts = ExitStack()
     try:
+        data = home / "postgres"
+        data.mkdir()
+        disk = mounts.enter_context(mounted(data)) if small_disk else None
         url = await asyncio.to_thread(start_embedded, home)
         async with AsyncExitStack() as stack:
             proxy = await stack.enter_async_context(proxied(_socket(url)))
@@ -163,10 +246,11 @@ async def installed(rate_per_s: float, worker_command: tuple[str, ...]) -> Async
             stack.push_async_callback(emulator.terminate)
             service = Service(str((await emulator.announcement())["url"]))
             stack.push_async_callback(service.close)
-            installation = Installation(home, rate_per_s, proxy, service, worker_command)
+            installation = Installation(home, rate_per_s, proxy, service, worker_command, disk)
             stack.push_async_callback(installation.stop)
             await installation.prepare()
             yield installation
     finally:
         await asyncio.to_thread(stop_embedded, home)
+        mounts.close()
         shutil.rmtree(home, ignore_errors=True)

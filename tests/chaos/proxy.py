@@ -1,9 +1,9 @@
-"""A TCP proxy before the database that delays, stalls, resets, and cuts connections after so many bytes."""
+"""A TCP proxy before the database that delays, stalls, resets and cuts connections, or lets them die unnoticed."""
 
 import asyncio
 import socket
 import struct
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -14,7 +14,8 @@ _RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER of zero seconds: closing 
 class Proxy:
     """`delay_s`: of every chunk. `cut_after`: bytes after which a new connection breaks, None for never.
 
-    `answers_lost`: what the database says is dropped, what it is told arrives.
+    `answers_lost`: what the database says is dropped, what it is told arrives. `half_open`: the clients' ports
+    of connections whose bytes vanish in both directions, and which nobody closes but the client.
     """
 
     def __init__(self, target: Path) -> None:
@@ -25,7 +26,9 @@ class Proxy:
         self.delay_s = 0.0
         self.cut_after: int | None = None
         self.answers_lost = False
+        self.half_open: set[int] = set()
         self.port = 0
+        self._ports: set[int] = set()
 
     def stall(self) -> None:
         """Pass nothing on, in either direction, and keep all connections open."""
@@ -41,6 +44,10 @@ class Proxy:
         for writer in list(self._open):
             _abort(writer)
 
+    def vanish(self, ports: Collection[int] | None = None) -> None:
+        """From now on these connections, or all, lead nowhere, as behind a router that forgot them."""
+        self.half_open |= self._ports if ports is None else self._ports.intersection(ports)
+
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pump both directions until either ends."""
         try:
@@ -49,14 +56,18 @@ class Proxy:
             _abort(writer)
             return
         self._open |= {writer, back}
+        port = writer.get_extra_info("peername")[1]
+        self._ports.add(port)
         budget = [self.cut_after if self.cut_after is not None else 1 << 62]
         try:
             await asyncio.wait(
-                [asyncio.create_task(self._pump(reader, back, budget, writer)),
-                 asyncio.create_task(self._pump(there, writer, budget, writer))],
+                [asyncio.create_task(self._pump(reader, back, budget, port)),
+                 asyncio.create_task(self._pump(there, writer, budget, port))],
                 return_when=asyncio.FIRST_COMPLETED,
             )  # fmt: skip
         finally:
+            self._ports.discard(port)
+            self.half_open.discard(port)
             for end in (writer, back):
                 self._open.discard(end)
                 _abort(end)
@@ -66,14 +77,15 @@ class Proxy:
         source: asyncio.StreamReader,
         sink: asyncio.StreamWriter,
         budget: list[int],
-        client: asyncio.StreamWriter,
+        port: int,
     ) -> None:
+        answers = sink.get_extra_info("socket").family != socket.AF_UNIX
         with suppress(OSError, asyncio.IncompleteReadError):
             while chunk := await source.read(CHUNK_BYTES):
                 if self.delay_s:
                     await asyncio.sleep(self.delay_s)
                 await self._flowing.wait()
-                if self.answers_lost and sink is client:
+                if (self.answers_lost and answers) or port in self.half_open:
                     continue
                 sink.write(chunk[: max(0, budget[0])])
                 budget[0] -= len(chunk)
@@ -100,5 +112,6 @@ async def proxied(target: Path) -> AsyncIterator[Proxy]:
         yield proxy
     finally:
         server.close()
+        proxy.half_open.clear()
         proxy.flow()
         proxy.reset()

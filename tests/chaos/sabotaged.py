@@ -20,6 +20,7 @@ from engine.store.database import Connection
 from engine.store.facts import Fact
 from engine.store.leases import Lease
 from engine.store.queries import queries
+from tests.chaos.watched import tell_tasks_on_signal
 
 
 def mark() -> None:
@@ -84,12 +85,19 @@ def difference() -> None:
     engine.store.facts._touched = touched
 
 
+def idempotence() -> None:
+    """A batch whose COMMIT lost its answer is inserted again as if it were new."""
+    insert = queries("facts")["insert_outcomes"]
+    queries("facts")["insert_outcomes"] = insert.replace("ON CONFLICT (range_id, seq, try) DO NOTHING", "")
+
+
 SABOTAGES: dict[str, Callable[[], None]] = {
-    one.__name__: one for one in (mark, epoch, retries, permit, stop, difference)
+    one.__name__: one for one in (mark, epoch, retries, permit, stop, difference, idempotence)
 }
 
 
 def run() -> None:
+    tell_tasks_on_signal()
     SABOTAGES[sys.argv.pop(1)]()
     campaigns.cli.main.run()
 

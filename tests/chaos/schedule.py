@@ -21,6 +21,17 @@ class Strike(StrEnum):
     DELAY_CONNECTIONS = "delay connections"
     LOSE_ANSWERS = "lose answers"  # statements and commits arrive, their answers do not; then all is reset
     BLOCK_OUTCOMES = "block outcomes, then kill owner"  # claims go on, outcomes cannot be stored
+    HALF_OPEN_OWNER = "half-open connections of the owner"  # bytes vanish, nothing is closed
+    HALF_OPEN_ALL = "half-open connections of all"
+    FILL_DISK = "fill disk"
+    FILL_DISK_AND_KILL = "fill disk, kill owner"
+    HOLD_RECEIVER_DOWN = "receiver down"
+    STORM_THROTTLES = "throttle storm"
+    SLOW_BYTES = "slow bytes"
+    EARLY_EVENTS = "events before replies"
+    EXPIRE_TOKEN = "expire token"
+    PAUSE_TEMPLATE = "pause template"
+    STOP_NUMBER = "stop number"
 
 
 KILLS = (Strike.KILL_OWNER, Strike.KILL_OWNER, Strike.KILL_OWNER, Strike.KILL_STANDBY, Strike.KILL_RECEIVER)
@@ -33,6 +44,9 @@ DATABASE = (
     Strike.DELAY_CONNECTIONS,
     Strike.LOSE_ANSWERS,
 )
+# What the service does to requests for a while, and what it does until a person mends it.
+PASSING = (Strike.STORM_THROTTLES, Strike.SLOW_BYTES, Strike.EARLY_EVENTS)
+MENDED = (Strike.EXPIRE_TOKEN, Strike.PAUSE_TEMPLATE, Strike.STOP_NUMBER)
 # What the service does beside: shares of requests or of events.
 SERVICE_WEATHER = (
     {"kind": "lost-reply", "probability": 0.004},
@@ -48,15 +62,22 @@ EVENT_WEATHER = (
     {"kind": "events-reordered", "probability": 0.2},
     {"kind": "events-late", "probability": 0.1, "delay_s": 1.5},
 )
+# Minutes of the service's clock, which is set ahead once nothing else is left to come.
+LATE_WEATHER = ({"kind": "events-late", "probability": 0.3, "delay_s": 300},)
+MISSING_WEATHER = ({"kind": "events-missing", "probability": 0.3},)
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A strike `at_s` seconds after the first message; `lasts_s` for those that last."""
+    """A strike `at_s` seconds after the first message.
+
+    `lasts_s` for those that last, `share` of the requests for those that do not strike all.
+    """
 
     at_s: float
     strike: Strike
     lasts_s: float = 0.0
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +87,16 @@ class Plan:
     seed: int
     strikes: tuple[Planned, ...]
     weather: tuple[dict[str, object], ...] = ()
+
+    @property
+    def events_missing(self) -> bool:
+        """Whether the service keeps some events to itself."""
+        return any(fault["kind"] == "events-missing" for fault in self.weather)
+
+    @property
+    def failures_told(self) -> bool:
+        """Whether the service calls some accepted messages failed: those on their way when a template stops."""
+        return any(one.strike is Strike.PAUSE_TEMPLATE for one in self.strikes)
 
     @property
     def words(self) -> str:
@@ -103,6 +134,54 @@ def database(seed: int, sending_s: float) -> Plan:
     strike = DATABASE[seed % len(DATABASE)]
     planned = Planned(chance.uniform(0.1, sending_s), strike, chance.uniform(0.5, 2.0))
     return Plan(seed, (planned,), _weather(chance))
+
+
+def service(seed: int, sending_s: float) -> Plan:
+    """The service fails in mid-campaign; the seeds go round the kinds. Some end by themselves, some never."""
+    chance = random.Random(f"service {seed}")
+    kinds = (*PASSING, *MENDED)
+    strike = kinds[seed % len(kinds)]
+    at_s = chance.uniform(0.1, 0.6) * sending_s
+    lasts_s, share = chance.uniform(0.3, 0.8) * sending_s, chance.uniform(0.1, 0.4)
+    killed = (Planned(at_s + chance.uniform(0.0, lasts_s), Strike.KILL_OWNER),) if strike in PASSING else ()
+    return Plan(seed, (Planned(at_s, strike, lasts_s, share), *(killed if chance.random() < 0.5 else ())))
+
+
+def events(seed: int, sending_s: float) -> Plan:
+    """Events forged, missing, early or late by minutes, the receiver down, and an owner killed among them."""
+    chance = random.Random(f"events {seed}")
+    kinds = (Strike.HOLD_RECEIVER_DOWN, Strike.FORGE_EVENTS, Strike.EARLY_EVENTS)
+    strike = Planned(
+        chance.uniform(0.1, 0.6) * sending_s,
+        kinds[seed % 3],
+        chance.uniform(1.0, 4.0),
+        chance.uniform(0.2, 0.6),
+    )
+    kill = Planned(chance.uniform(0.2, 0.8) * sending_s, Strike.KILL_OWNER)
+    weather = (MISSING_WEATHER, LATE_WEATHER, EVENT_WEATHER)[seed // 3 % 3]
+    return Plan(seed, _ordered(strike, kill), weather)
+
+
+def half_open(seed: int, sending_s: float) -> Plan:
+    """Connections to the database die without a word: the owner's, or everybody's."""
+    chance = random.Random(f"half-open {seed}")
+    strike = Strike.HALF_OPEN_ALL if seed % 3 == 0 else Strike.HALF_OPEN_OWNER
+    return Plan(seed, (Planned(chance.uniform(0.2, 0.7) * sending_s, strike),), _weather(chance))
+
+
+def disk(seed: int, sending_s: float) -> Plan:
+    """The database's disk is full for a while; with every other seed the owner dies meanwhile."""
+    chance = random.Random(f"disk {seed}")
+    strike = Strike.FILL_DISK_AND_KILL if seed % 2 else Strike.FILL_DISK
+    return Plan(seed, (Planned(chance.uniform(0.1, 0.5) * sending_s, strike, chance.uniform(1.0, 4.0)),))
+
+
+def policy(seed: int, sending_s: float, on_unknown: str) -> Plan:
+    """Doubts early in a run: the owner dies, replies get lost. Events are late only where twice beats never."""
+    chance = random.Random(f"policy {on_unknown} {seed}")
+    late = LATE_WEATHER if on_unknown == "resend" else ()
+    kill = Planned(chance.uniform(0.2, 0.35) * sending_s, Strike.KILL_OWNER)
+    return Plan(seed, (kill,), ({"kind": "lost-reply", "probability": 0.01}, *late))
 
 
 def _weather(chance: random.Random) -> tuple[dict[str, object], ...]:

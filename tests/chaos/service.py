@@ -4,12 +4,16 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 
 from tests.chaos.checks import Message
+from tests.chaos.forgery import forgeries, headers
 
 PERIOD_S = 0.05
+SKIP_S = 60.0  # of the service's clock, once only late events are left to come
+TEMPLATE, LANGUAGE = "order_shipped", "en_US"
 
 
 class Service:
@@ -17,6 +21,7 @@ class Service:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self.port = urlsplit(url).port or 80
         self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60))
         self._skips: list[tuple[float, float]] = [(0.0, 0.0)]  # from when on: seconds its clock is ahead
 
@@ -32,6 +37,22 @@ class Service:
             reply.raise_for_status()
         for fault in faults:
             await self._post("faults", fault)
+
+    async def trouble(self, fault: Mapping[str, object], share: float, lasts_s: float) -> None:
+        """One more fault, for a share of the requests, which ends by itself."""
+        await self._post("faults", {**fault, "probability": share, "until_s": lasts_s})
+
+    async def expire_token(self, value: str) -> None:
+        await self._post("tokens", {"value": value, "expires_in_s": 0})
+
+    async def issue_token(self, value: str) -> None:
+        await self._post("tokens", {"value": value})
+
+    async def set_template(self, status: str) -> None:
+        await self._post(f"templates/{TEMPLATE}/status", {"status": status, "language": LANGUAGE})
+
+    async def set_number(self, phone_number_id: str, status: str) -> None:
+        await self._post("numbers", {"id": phone_number_id, "status": status})
 
     async def statuses(self, *, on: bool) -> None:
         await self._post("statuses", {"on": on})
@@ -66,8 +87,9 @@ class Service:
             summary = await self._get("events/summary")
             if not summary["pending"]:
                 return True
-            if summary["pending"] == sum(one["waiting_retry"] for one in summary["subscribers"]):
-                await self._skip(2.0)
+            waiting = sum(one["waiting_retry"] for one in summary["subscribers"])
+            if summary["pending"] == waiting + summary["scheduled"]:
+                await self._skip(2.0 if waiting else SKIP_S)
             await asyncio.sleep(PERIOD_S)
         return False
 
@@ -80,12 +102,14 @@ class Service:
     def _monotonic_s(self, stamped_s: float) -> float:
         return stamped_s - next(ahead_s for from_s, ahead_s in reversed(self._skips) if stamped_s >= from_s)
 
-    async def forge_event(self, callback: str) -> int:
-        """A well-formed event with a signature that is not the service's; the receiver's answer."""
-        body = b'{"object":"chat_business_account","entry":[]}'
-        headers = {"X-Hub-Signature-256": "sha256=" + "0" * 64, "Content-Type": "application/json"}
-        async with self._session.post(callback, data=body, headers=headers) as reply:
-            return reply.status
+    async def forge_events(self, callback: str, messages: Sequence[Message], app_secret: str) -> list[str]:
+        """Throw forged events at the receiver; what it should not have done with them."""
+        found = []
+        for what, body, signature in forgeries(messages, app_secret):
+            async with self._session.post(callback, data=body, headers=headers(signature)) as reply:
+                if (answer := (reply.status, await reply.read())) != (403, b""):
+                    found.append(f"an event {what} was answered {answer}")
+        return found
 
     async def _get(self, path: str) -> dict[str, Any]:
         async with self._session.get(f"{self.url}/_emulator/{path}") as reply:

@@ -3,11 +3,37 @@
 from collections import Counter
 
 from engine.store.database import Connection
-from tests.chaos.checks import Recipient
+from tests.chaos.checks import Recipient, Try
 
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
 
 Counts = dict[int, Counter[str]]
+
+# The bench's own notes beside the product's tables: a doubt that was settled leaves no trace there.
+NOTES = """
+CREATE TABLE chaos_doubts (range_id bigint, seq integer, try integer, PRIMARY KEY (range_id, seq, try));
+CREATE FUNCTION chaos_note_doubt() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO chaos_doubts VALUES (NEW.range_id, NEW.seq, NEW.try) ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER chaos_note_doubt AFTER INSERT OR UPDATE ON open_tries
+    FOR EACH ROW WHEN (NEW.state = 'unknown') EXECUTE FUNCTION chaos_note_doubt();
+"""
+
+
+async def note_doubts(connection: Connection) -> None:
+    """From now on every try that is in doubt, however shortly, is noted."""
+    await connection.execute(NOTES)
+
+
+async def doubted(connection: Connection, campaign_id: int) -> frozenset[Try]:
+    """The tries of a campaign that were in doubt at any time."""
+    rows = await connection.fetch(
+        "SELECT range_id, seq, try FROM chaos_doubts JOIN ranges USING (range_id) WHERE campaign_id = $1",
+        campaign_id,
+    )
+    return frozenset((row["range_id"], row["seq"], row["try"]) for row in rows)
 
 
 async def owner_pid(connection: Connection, phone_number_id: str) -> int | None:
@@ -62,7 +88,10 @@ def recount(recipients: list[Recipient]) -> Counts:
 
 
 async def waiting_events(connection: Connection) -> int:
-    found: int = await connection.fetchval("SELECT count(*) FROM inbox")
+    """Statuses to fold, and what was told of templates and numbers and is not acted on."""
+    found: int = await connection.fetchval(
+        "SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM account_events WHERE acted_at IS NULL)"
+    )
     return found
 
 

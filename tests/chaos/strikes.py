@@ -3,31 +3,46 @@
 import asyncio
 import signal
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+
+import psutil
 
 from engine.store.embedded import start_embedded
 from tests.chaos import store
-from tests.chaos.installation import LOOK_PERIOD_S, NUMBER, Installation, stop_at_once
-from tests.chaos.schedule import Plan, Planned, Strike
+from tests.chaos.installation import LOOK_PERIOD_S, NUMBER, SECRET, WORKERS, Installation, stop_at_once
+from tests.chaos.operator import Operator
+from tests.chaos.processes import Running
+from tests.chaos.schedule import MENDED, PASSING, Plan, Planned, Strike
 
 SENDING_S_MAX = 60.0  # until the first message of a campaign
+HALF_OPEN_S_MAX = 90.0  # until every client has given up its half-open connections
+FORGED_MESSAGES = 20
+# What the service does to a share of the requests. Replies of 400 bytes take half a second in slow bytes.
+SERVICE_FAULTS = {
+    Strike.STORM_THROTTLES: {"kind": "throttle-storm"},
+    Strike.SLOW_BYTES: {"kind": "slow-bytes", "chunk_bytes": 16, "pause_ms": 20},
+    Strike.EARLY_EVENTS: {"kind": "latency", "median_ms": 600},
+}
 
 
 class Striker:
     """For one campaign, whose ledger begins at `ledger_from`. `owner_lost_at_s`: wall times."""
 
-    def __init__(self, installation: Installation, ledger_from: int) -> None:
+    def __init__(self, installation: Installation, operator: Operator, ledger_from: int) -> None:
         self._installation = installation
+        self._operator = operator
         self._ledger_from = ledger_from
         self.owner_lost_at_s: list[float] = []
 
     async def strike_all(self, plan: Plan) -> None:
-        """Every strike at its moment, counted from the first message."""
+        """Every strike at its moment, counted from the first message; one that lasts delays no other."""
         await self._until_sending()
         began_s = time.monotonic()
-        for planned in plan.strikes:
-            await asyncio.sleep(max(0.0, began_s + planned.at_s - time.monotonic()))
-            await self._strike(planned)
+        async with asyncio.TaskGroup() as strikes:
+            for planned in plan.strikes:
+                await asyncio.sleep(max(0.0, began_s + planned.at_s - time.monotonic()))
+                strikes.create_task(self._strike(planned))
 
     async def _until_sending(self) -> None:
         deadline_s = time.monotonic() + SENDING_S_MAX
@@ -37,49 +52,68 @@ class Striker:
             await asyncio.sleep(LOOK_PERIOD_S)
 
     async def _strike(self, planned: Planned) -> None:
-        match planned.strike:
-            case Strike.KILL_OWNER | Strike.KILL_STANDBY | Strike.FREEZE_OWNER:
-                await self._strike_worker(planned)
-            case Strike.KILL_RECEIVER:
-                self._installation.processes["receiver"].kill()
-            case Strike.FORGE_EVENTS:
-                with suppress(OSError):
-                    status = await self._installation.service.forge_event(self._installation.callback)
-                    if status < 400:
-                        self._installation.unexpected.append(f"a forged event was answered {status}")
-            case Strike.STOP_DATABASE:
-                await self._stop_database(planned.lasts_s)
-            case Strike.END_CONNECTIONS:
-                await self._end_connections(planned.lasts_s)
-            case Strike.BLOCK_OUTCOMES:
-                await self._block_outcomes(planned)
-            case _:
-                await self._strike_network(planned)
+        ways: dict[Callable[[Planned], Awaitable[None]], tuple[Strike, ...]] = {
+            self._strike_worker: (Strike.KILL_OWNER, Strike.KILL_STANDBY, Strike.FREEZE_OWNER),
+            self._strike_receiver: (Strike.KILL_RECEIVER, Strike.HOLD_RECEIVER_DOWN),
+            self._forge_events: (Strike.FORGE_EVENTS,),
+            self._stop_database: (Strike.STOP_DATABASE,),
+            self._end_connections: (Strike.END_CONNECTIONS,),
+            self._block_outcomes: (Strike.BLOCK_OUTCOMES,),
+            self._fill_disk: (Strike.FILL_DISK, Strike.FILL_DISK_AND_KILL),
+            self._half_open: (Strike.HALF_OPEN_OWNER, Strike.HALF_OPEN_ALL),
+            self._trouble_service: PASSING,
+            self._operator.trouble: MENDED,
+        }
+        way = next((way for way, strikes in ways.items() if planned.strike in strikes), self._strike_network)
+        await way(planned)
 
-    async def _strike_worker(self, planned: Planned) -> None:
+    async def _owner(self) -> tuple[Running, Running]:
+        """The worker that holds the number, and the other one."""
         connection = await self._installation.connect()
         pid = await store.owner_pid(connection, NUMBER)
         await connection.close()
-        workers = [self._installation.processes[name] for name in ("first", "second")]
-        owners = [one for one in workers if one.pid == pid] or workers[:1]
+        first, second = (self._installation.processes[name] for name in WORKERS)
+        return (second, first) if second.pid == pid else (first, second)
+
+    async def _strike_worker(self, planned: Planned) -> None:
+        owner, standby = await self._owner()
         if planned.strike is Strike.KILL_STANDBY:
-            next(one for one in workers if one is not owners[0]).kill()
+            standby.kill()
             return
         self.owner_lost_at_s.append(time.time())
         if planned.strike is Strike.KILL_OWNER:
-            owners[0].kill()
+            owner.kill()
             return
-        owners[0].signal(signal.SIGSTOP)
+        owner.signal(signal.SIGSTOP)
         await asyncio.sleep(planned.lasts_s)
-        owners[0].signal(signal.SIGCONT)
+        owner.signal(signal.SIGCONT)
 
-    async def _stop_database(self, lasts_s: float) -> None:
+    async def _strike_receiver(self, planned: Planned) -> None:
+        """Killed, and started again at once or after a while."""
+        self._installation.held_down.add("receiver")
+        self._installation.processes["receiver"].kill()
+        await asyncio.sleep(planned.lasts_s)
+        self._installation.held_down.discard("receiver")
+
+    async def _trouble_service(self, planned: Planned) -> None:
+        fault = SERVICE_FAULTS[planned.strike]
+        await self._installation.service.trouble(fault, planned.share, planned.lasts_s)
+        await asyncio.sleep(planned.lasts_s)
+
+    async def _forge_events(self, _planned: Planned) -> None:
+        """Against messages that were accepted, whose own events are on their way."""
+        service, callback = self._installation.service, self._installation.callback
+        messages = (await service.ledger(self._ledger_from))[-FORGED_MESSAGES:]
+        with suppress(OSError):  # the receiver may be down for another fault
+            self._installation.unexpected += await service.forge_events(callback, messages, SECRET)
+
+    async def _stop_database(self, planned: Planned) -> None:
         await asyncio.to_thread(stop_at_once, self._installation.home)
-        await asyncio.sleep(lasts_s)
+        await asyncio.sleep(planned.lasts_s)
         await asyncio.to_thread(start_embedded, self._installation.home)
 
-    async def _end_connections(self, lasts_s: float) -> None:
-        until_s = time.monotonic() + lasts_s
+    async def _end_connections(self, planned: Planned) -> None:
+        until_s = time.monotonic() + planned.lasts_s
         while time.monotonic() < until_s:
             connection = await self._installation.connect()
             await connection.execute(
@@ -99,6 +133,49 @@ class Striker:
             await self._strike_worker(Planned(0.0, Strike.KILL_OWNER))
         await connection.close()
 
+    async def _fill_disk(self, planned: Planned) -> None:
+        """Until nothing more is accepted; then room is made, and the server started where it gave up."""
+        assert self._installation.disk is not None, "this installation has no small disk"
+        await asyncio.to_thread(self._installation.disk.fill)
+        try:
+            await self._until_quiet(planned.lasts_s)
+            if planned.strike is Strike.FILL_DISK_AND_KILL:
+                owner, _ = await self._owner_from_pids()
+                owner.kill()
+        finally:
+            self._installation.disk.free()
+            await asyncio.to_thread(start_embedded, self._installation.home)
+
+    async def _owner_from_pids(self) -> tuple[Running, Running]:
+        """As `_owner`, where the database may not answer: who sends is who holds lanes to the service."""
+        first, second = (self._installation.processes[name] for name in WORKERS)
+        lanes = [len(_ports_to(one.pid, self._installation.service.port)) for one in (first, second)]
+        return (first, second) if lanes[0] >= lanes[1] else (second, first)
+
+    async def _until_quiet(self, quiet_s: float) -> None:
+        """Until nothing was accepted for so long."""
+        service = self._installation.service
+        deadline_s = time.monotonic() + SENDING_S_MAX
+        length, since_s = await service.length(), time.monotonic()
+        while time.monotonic() < min(deadline_s, since_s + quiet_s):
+            await asyncio.sleep(LOOK_PERIOD_S)
+            if (now := await service.length()) != length:
+                length, since_s = now, time.monotonic()
+
+    async def _half_open(self, planned: Planned) -> None:
+        proxy = self._installation.proxy
+        if planned.strike is Strike.HALF_OPEN_ALL:
+            proxy.vanish()
+        else:
+            owner, _ = await self._owner()
+            proxy.vanish(_ports_to(owner.pid, proxy.port))
+        deadline_s = time.monotonic() + HALF_OPEN_S_MAX
+        while proxy.half_open:
+            if time.monotonic() > deadline_s:
+                self._installation.unexpected.append(f"{len(proxy.half_open)} dead connections are kept")
+                return
+            await asyncio.sleep(LOOK_PERIOD_S)
+
     async def _strike_network(self, planned: Planned) -> None:
         match planned.strike:
             case Strike.RESET_CONNECTIONS:
@@ -116,3 +193,9 @@ class Striker:
         if planned.strike is Strike.LOSE_ANSWERS:
             self._installation.proxy.reset()
         self._installation.proxy.flow()
+
+
+def _ports_to(pid: int, port: int) -> list[int]:
+    """The local ports of a process's connections to a port."""
+    peers = psutil.Process(pid).net_connections("tcp")
+    return [one.laddr.port for one in peers if one.raddr and one.raddr.port == port]

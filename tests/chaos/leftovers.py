@@ -1,0 +1,128 @@
+"""What idle processes hold open: files, connections, threads, tasks. More than at first is left behind.
+
+Law: a process is compared with itself in the same part (owner of the number or not), when everything that a
+run asked of it is over. Pools and lanes may keep what they are allowed to keep; all else must not grow.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import psutil
+
+from campaigns.cli.worker import POOL_SIZE
+from engine.webhooks.service import POOL_CONNECTIONS
+
+CALM_S_MAX = 10.0  # how long a process may take to let go of what a run needed
+PERIOD_S = 0.1
+TASKS_S_MAX = 5.0  # for an answer to the signal
+# The program's own, libuv's pool of 4 and asyncio's of cores + 4, which both begin when a name is looked up.
+THREADS_MAX = 1 + 4 + min(32, (os.cpu_count() or 1) + 4)
+LANE = "Sender._lane"  # parked lanes wait for the next message; their number follows the latency
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One look at a process. `files`: all that is no socket. `deserted`: sockets whose other end is gone."""
+
+    files: int
+    threads: int
+    database: int
+    deserted: int
+    tasks: Mapping[str, int]
+
+    def beyond(self, first: "Held", database_max: int) -> list[str]:
+        """In words: what is more than at the first look, or than the pool allows."""
+        grown = [
+            f"{name} {before} → {now}"
+            for name, before, now in (
+                ("files", first.files, self.files),
+                *((f"tasks {name}", first.tasks.get(name, 0), count) for name, count in self.tasks.items()),
+            )
+            if now > before and name != f"tasks {LANE}"
+        ]
+        if self.threads > THREADS_MAX:
+            grown.append(f"{self.threads} threads, allowed are {THREADS_MAX}")
+        if self.database > database_max:
+            grown.append(f"{self.database} connections to the database, allowed are {database_max}")
+        return grown + ([f"{self.deserted} sockets whose peer is gone"] if self.deserted else [])
+
+
+class Leftovers:
+    """Remembers the first look at each process. `tasks`: where processes put what they tell."""
+
+    def __init__(self, tasks: Path) -> None:
+        self._tasks = tasks
+        self._first: dict[tuple[int, bool], Held] = {}
+
+    async def beyond(self, name: str, pid: int, database_port: int, *, owner: bool) -> list[str]:
+        """Wait until a process holds no more than it may; what it still holds after CALM_S_MAX."""
+        deadline_s = time.monotonic() + CALM_S_MAX
+        limit = POOL_CONNECTIONS if name == "receiver" else POOL_SIZE
+        while True:
+            held = await self._look(pid, database_port)
+            if held is None:
+                return []
+            first = self._first.get((pid, owner), held)
+            found = held.beyond(first, limit)
+            if not found:
+                self._first.setdefault((pid, owner), held)
+                return []
+            if time.monotonic() >= deadline_s:
+                return [f"left open by the {name}: {line}" for line in found]
+            await asyncio.sleep(PERIOD_S)
+
+    async def _look(self, pid: int, database_port: int) -> Held | None:
+        """None where the process has ended, or stands still."""
+        try:
+            tasks = await self._ask_for_tasks(pid)
+            if tasks is None:
+                return None
+            process = psutil.Process(pid)
+            peers = process.net_connections("tcp")
+            files = [link for link in _links(pid) if not link.startswith("socket:")]
+            return Held(
+                files=len(files),
+                threads=process.num_threads(),
+                database=sum(bool(one.raddr) and one.raddr.port == database_port for one in peers),
+                deserted=sum(one.status == psutil.CONN_CLOSE_WAIT for one in peers),
+                tasks=tasks,
+            )
+        except (psutil.NoSuchProcess, ProcessLookupError, FileNotFoundError, StopIteration):
+            return None
+
+    async def _ask_for_tasks(self, pid: int) -> Counter[str] | None:
+        told = self._tasks / f"{pid}.json"
+        told.unlink(missing_ok=True)
+        deadline_s = time.monotonic() + TASKS_S_MAX
+        while time.monotonic() < deadline_s:
+            if _listens(pid):
+                os.kill(pid, signal.SIGUSR1)
+            await asyncio.sleep(0.05)
+            if told.exists():
+                return Counter(orjson.loads(told.read_bytes()))
+        return None
+
+
+def _listens(pid: int) -> bool:
+    """Whether the process catches the signal yet, which would end it before."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    caught = next(line.split()[1] for line in lines if line.startswith("SigCgt"))
+    return bool(int(caught, 16) >> (signal.SIGUSR1 - 1) & 1)
+
+
+def _links(pid: int) -> list[str]:
+    directory = Path(f"/proc/{pid}/fd")
+    links = []
+    for one in directory.iterdir():
+        try:
+            links.append(str(one.readlink()))
+        except FileNotFoundError:  # closed since it was listed
+            continue
+    return links
