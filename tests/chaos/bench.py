@@ -97,6 +97,8 @@ class Bench:
         """
         began_s = time.monotonic()
         report = Report(plan, on_unknown, recipients=recipients, unknown_bound=self.unknown_bound)
+        if self._installation.disk is not None:
+            await asyncio.to_thread(self._installation.disk.narrow)
         await self._service.weather(plan.weather)
         await self._service.statuses(on=events)
         progress = await self._begin(recipients, on_unknown)

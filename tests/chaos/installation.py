@@ -39,7 +39,7 @@ SILENCE_S = 2.0  # of events, until a doubt is probably not sent; far longer tha
 WATCHED = ("-m", "tests.chaos.watched")
 WORKERS = ("first", "second")
 # What no log may hold: a fact that the store refused, a bug, a task that nobody waited for.
-COMPLAINTS = ("fact_not_storable", "Traceback (most recent", "never retrieved", "was destroyed but")
+COMPLAINTS = ("fact_not_storable", "drumbeat: unexpected", "never retrieved", "was destroyed but")
 DATABASE_AWAY = (*LOST_CONNECTION, DrumbeatError)
 
 

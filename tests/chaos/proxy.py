@@ -20,7 +20,7 @@ class Proxy:
 
     def __init__(self, target: Path) -> None:
         self._target = target
-        self._open: set[asyncio.StreamWriter] = set()
+        self._open: dict[asyncio.StreamWriter, int] = {}  # the client's port
         self._flowing = asyncio.Event()
         self._flowing.set()
         self.delay_s = 0.0
@@ -28,7 +28,6 @@ class Proxy:
         self.answers_lost = False
         self.half_open: set[int] = set()
         self.port = 0
-        self._ports: set[int] = set()
 
     def stall(self) -> None:
         """Pass nothing on, in either direction, and keep all connections open."""
@@ -39,14 +38,16 @@ class Proxy:
         self.delay_s, self.cut_after, self.answers_lost = 0.0, None, False
         self._flowing.set()
 
-    def reset(self) -> None:
-        """End every connection by RST."""
-        for writer in list(self._open):
-            _abort(writer)
+    def reset(self, ports: Collection[int] | None = None) -> None:
+        """End these connections, or every one, by RST."""
+        for writer, port in list(self._open.items()):
+            if ports is None or port in ports:
+                _abort(writer)
 
     def vanish(self, ports: Collection[int] | None = None) -> None:
         """From now on these connections, or all, lead nowhere, as behind a router that forgot them."""
-        self.half_open |= self._ports if ports is None else self._ports.intersection(ports)
+        known = set(self._open.values())
+        self.half_open |= known if ports is None else known.intersection(ports)
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pump both directions until either ends."""
@@ -55,9 +56,8 @@ class Proxy:
         except OSError:
             _abort(writer)
             return
-        self._open |= {writer, back}
         port = writer.get_extra_info("peername")[1]
-        self._ports.add(port)
+        self._open |= {writer: port, back: port}
         budget = [self.cut_after if self.cut_after is not None else 1 << 62]
         try:
             await asyncio.wait(
@@ -66,10 +66,9 @@ class Proxy:
                 return_when=asyncio.FIRST_COMPLETED,
             )  # fmt: skip
         finally:
-            self._ports.discard(port)
             self.half_open.discard(port)
             for end in (writer, back):
-                self._open.discard(end)
+                del self._open[end]
                 _abort(end)
 
     async def _pump(

@@ -163,10 +163,14 @@ def events(seed: int, sending_s: float) -> Plan:
 
 
 def half_open(seed: int, sending_s: float) -> Plan:
-    """Connections to the database die without a word: the owner's, or everybody's."""
+    """Connections to the database die without a word: the owner's, or everybody's.
+
+    With every other seed they are reset after a while; else their clients must find out by themselves.
+    """
     chance = random.Random(f"half-open {seed}")
     strike = Strike.HALF_OPEN_ALL if seed % 3 == 0 else Strike.HALF_OPEN_OWNER
-    return Plan(seed, (Planned(chance.uniform(0.2, 0.7) * sending_s, strike),), _weather(chance))
+    at_s, lasts_s = chance.uniform(0.2, 0.7) * sending_s, chance.uniform(6.0, 12.0)
+    return Plan(seed, (Planned(at_s, strike, lasts_s if seed % 2 else 0.0),), _weather(chance))
 
 
 def disk(seed: int, sending_s: float) -> Plan:

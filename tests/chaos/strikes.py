@@ -138,19 +138,20 @@ class Striker:
         assert self._installation.disk is not None, "this installation has no small disk"
         await asyncio.to_thread(self._installation.disk.fill)
         try:
-            await self._until_quiet(planned.lasts_s)
             if planned.strike is Strike.FILL_DISK_AND_KILL:
-                owner, _ = await self._owner_from_pids()
-                owner.kill()
+                await asyncio.sleep(planned.lasts_s / 10)  # while it finds out that nothing can be stored
+                self.owner_lost_at_s.append(time.time())
+                self._sender().kill()
+            await self._until_quiet(planned.lasts_s)
         finally:
             self._installation.disk.free()
             await asyncio.to_thread(start_embedded, self._installation.home)
 
-    async def _owner_from_pids(self) -> tuple[Running, Running]:
-        """As `_owner`, where the database may not answer: who sends is who holds lanes to the service."""
-        first, second = (self._installation.processes[name] for name in WORKERS)
-        lanes = [len(_ports_to(one.pid, self._installation.service.port)) for one in (first, second)]
-        return (first, second) if lanes[0] >= lanes[1] else (second, first)
+    def _sender(self) -> Running:
+        """The owner, where the database may not answer: who sends holds the lanes to the service."""
+        port = self._installation.service.port
+        workers = [self._installation.processes[name] for name in WORKERS]
+        return max(workers, key=lambda one: len(_ports_to(one.pid, port)))
 
     async def _until_quiet(self, quiet_s: float) -> None:
         """Until nothing was accepted for so long."""
@@ -169,6 +170,9 @@ class Striker:
         else:
             owner, _ = await self._owner()
             proxy.vanish(_ports_to(owner.pid, proxy.port))
+        if planned.lasts_s:  # then whoever forgot them answers again: with a reset
+            await asyncio.sleep(planned.lasts_s)
+            proxy.reset(proxy.half_open)
         deadline_s = time.monotonic() + HALF_OPEN_S_MAX
         while proxy.half_open:
             if time.monotonic() > deadline_s:

@@ -1,10 +1,11 @@
-"""The short form of the fault bench: some seeds of each kind through one installation of real processes."""
+"""The short form of the fault bench: a seed of each kind through one installation of real processes."""
 
 import pytest
 
-from engine.store.leases import LEASE_S
+from engine.store.leases import LEASE_S, PACE_WINDOW_S, PERMIT_S
 from tests.chaos import schedule
 from tests.chaos.bench import Bench, standing
+from tests.chaos.disk import why_no_disk
 from tests.chaos.schedule import Plan, Planned, Strike
 
 pytestmark = pytest.mark.xdist_group("chaos")
@@ -12,18 +13,40 @@ pytestmark = pytest.mark.xdist_group("chaos")
 RECIPIENTS = 1_200
 SENDING_S = 1.0
 RATE_PER_S = 1_000
+TAKEOVER_S = LEASE_S + PERMIT_S + PACE_WINDOW_S
 PLANS = (
-    schedule.owner_kills(1, SENDING_S),
-    Plan(0, (Planned(0.3, Strike.KILL_RECEIVER), Planned(0.6, Strike.FORGE_EVENTS)), schedule.EVENT_WEATHER),
+    Plan(
+        0,
+        (
+            Planned(0.2, Strike.HOLD_RECEIVER_DOWN, 1.0),
+            Planned(0.3, Strike.KILL_OWNER),
+            Planned(1.5, Strike.FORGE_EVENTS),
+        ),
+        (*schedule.EVENT_WEATHER, *schedule.LATE_WEATHER, *schedule.MISSING_WEATHER),
+    ),
+    Plan(
+        0,
+        (
+            Planned(0.1, Strike.EARLY_EVENTS, 1.0, share=0.2),
+            Planned(0.2, Strike.SLOW_BYTES, 1.0, share=0.2),
+            Planned(0.3, Strike.STORM_THROTTLES, 0.5, share=0.1),
+            Planned(0.7, Strike.KILL_OWNER),
+        ),
+    ),
+    Plan(0, (Planned(0.2, Strike.PAUSE_TEMPLATE), Planned(0.6, Strike.EXPIRE_TOKEN))),
+    Plan(0, (Planned(1.0, Strike.STOP_NUMBER),)),
     Plan(0, (Planned(0.4, Strike.LOSE_ANSWERS, 0.2), Planned(0.8, Strike.END_CONNECTIONS, 0.5))),
     Plan(0, (Planned(0.5, Strike.STOP_DATABASE, 0.5),), schedule.SERVICE_WEATHER),
+    Plan(0, (Planned(0.5, Strike.HALF_OPEN_OWNER, TAKEOVER_S),)),
     schedule.freezes(1, SENDING_S, LEASE_S),
 )
+# Long enough that events flow for as long as silence must last, after the doubts of a kill.
+POLICY_RECIPIENTS = 4_500
 
 
-async def run_all(bench: Bench) -> list[str]:
+async def run_all(bench: Bench, plans: tuple[Plan, ...]) -> list[str]:
     found = []
-    for plan in PLANS:
+    for plan in plans:
         report = await bench.run(plan, RECIPIENTS)
         found += [f"{plan.words}: {line}\n{report.trace}" for line in report.broken]
     return found
@@ -31,5 +54,17 @@ async def run_all(bench: Bench) -> list[str]:
 
 async def test_nothing_is_lost_and_nothing_twice() -> None:
     async with standing(RATE_PER_S) as bench:
-        assert await run_all(bench) == []
+        assert await run_all(bench, PLANS) == []
+        for on_unknown in ("hold", "resend-silent", "resend"):
+            plan = schedule.policy(1, POLICY_RECIPIENTS / RATE_PER_S, on_unknown)
+            report = await bench.run_policy(plan, POLICY_RECIPIENTS, on_unknown)
+            assert not report.broken, (on_unknown, report.broken, report.trace)
+        assert await bench.stop() == []
+
+
+@pytest.mark.skipif(bool(why_no_disk()), reason=f"no full disk: {why_no_disk()}")
+async def test_a_full_disk_stops_the_sending_and_loses_nothing() -> None:
+    async with standing(RATE_PER_S, small_disk=True) as bench:
+        full = Plan(0, (Planned(0.3, Strike.FILL_DISK_AND_KILL, 1.0),))
+        assert await run_all(bench, (full,)) == []
         assert await bench.stop() == []

@@ -45,6 +45,16 @@ def test_a_clean_run_is_called_clean() -> None:
     ("made", "words"),
     [
         (evidence(message(1), message(1, attempt_try=2), message(2), message(3)), "sent twice"),
+        (
+            evidence(message(1), message(1, attempt_try=2), message(2), message(3), resend_declared=True),
+            "without a doubt",
+        ),
+        (
+            evidence(
+                message(1), message(1, attempt_try=2), message(2), message(3), doubted=frozenset({(1, 1, 1)})
+            ),
+            "sent twice",
+        ),
         (evidence(message(1), message(2), states={3: "pending"}), "left behind"),
         (evidence(message(1), message(2), states={3: "deferred"}), "left behind"),
         (evidence(states={3: "unknown"}), "accepted and still in doubt"),
@@ -53,6 +63,10 @@ def test_a_clean_run_is_called_clean() -> None:
         (evidence(message(1, epoch=2), message(2), message(3)), "former owner"),
         (evidence(message(1), message(2), message(3, at_s=-0.5)), "above its limit"),
         (evidence(wamids=frozenset()), "does not name"),
+        (evidence(wamids=frozenset(), events_dropped=True), "does not name"),
+        (evidence(message(1), message(2), states={3: "failed"}), "given up"),
+        (evidence(message(1), message(2), states={3: "failed"}, failures_told=True), "given up"),
+        (evidence(states={3: "failed"}), "given up"),
         (evidence(tallies={1: Counter(accepted=2)}), "tallies differ"),
         (evidence(recipients=4), "with a state"),
         (evidence(unknown_max=11, unknown_bound=10), "above the bound"),
@@ -64,11 +78,30 @@ def test_a_broken_promise_is_found(made: Evidence, words: str) -> None:
 
 def test_a_declared_resend_may_send_twice() -> None:
     again = message(1, attempt_try=2, at_s=9.0)
-    made = evidence(message(1), message(2), message(3), again, resend_declared=True)
+    doubted = frozenset({(1, 1, 1)})
+    made = evidence(message(1), message(2), message(3), again, resend_declared=True, doubted=doubted)
     assert findings(made) == []
 
 
+def test_what_the_service_calls_failed_is_no_fault_of_ours() -> None:
+    assert findings(evidence(states={3: "failed"}, failures_told=True)) == []
+
+
+def test_a_message_whose_events_were_dropped_may_stay_nameless_if_it_was_in_doubt() -> None:
+    doubted = frozenset((1, seq, 1) for seq in (1, 2, 3))
+    assert findings(evidence(wamids=frozenset(), events_dropped=True, doubted=doubted)) == []
+
+
 def test_a_schedule_is_a_function_of_its_seed() -> None:
-    for make in (schedule.kills, schedule.database, schedule.owner_kills):
+    makes = (
+        schedule.kills,
+        schedule.database,
+        schedule.owner_kills,
+        schedule.service,
+        schedule.events,
+        schedule.half_open,
+        schedule.disk,
+    )
+    for make in makes:
         assert make(7, 2.0) == make(7, 2.0)
         assert len({make(seed, 2.0).strikes for seed in range(20)}) > 10

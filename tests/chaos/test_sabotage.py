@@ -35,6 +35,7 @@ async def judged(sabotage: str, plan: Plan, recipients: int, *, events: bool = T
         ("permit", FREEZE, 6_000, "messages of a former owner"),
         ("stop", BLOCK, 8_000, "in doubt, above the bound"),
         ("difference", LOSE, 3_000, "the tallies differ"),
+        ("idempotence", LOSE, 3_000, "complained"),
     ],
 )
 async def test_the_bench_misses_what_is_taken_out(
