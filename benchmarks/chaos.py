@@ -1,8 +1,9 @@
 """The long form of the fault bench: hundreds of seeded runs, and the table of what they showed.
 
-    python -m benchmarks.chaos --kills 200 --database 50 --freezes 10 --doubts 10
+    python -m benchmarks.chaos --write
 
-Every run is made by its seed: `--first-seed N --kills 1` repeats one. Exit code 1 for a broken promise.
+Every run is made by its seed: `--only service --first-seed N --runs 1` repeats one. Exit code 1 for a broken
+promise. What this machine does not allow (a disk that may be full) is skipped, and the table says so.
 """
 
 import argparse
@@ -11,12 +12,15 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from engine.store.leases import LEASE_S
 from tests.chaos import schedule
 from tests.chaos.bench import Bench, Report, standing
+from tests.chaos.disk import why_no_disk
 
 RATE_PER_S = 1_000
 RUNS_PER_INSTALLATION = 40  # bounds the ledger; and every promise is also kept by a fresh installation
@@ -29,54 +33,94 @@ COUNTED = {
     "former owner after its successor": "messages of a former owner",
     "above the limit": "number",
 }
+POLICIES = ("hold", "resend-silent", "resend")
+# Events must flow for longer than silence lasts, after the doubts that a policy is to end.
+POLICY_RECIPIENTS = 5_000
 
 
 @dataclass(slots=True)
 class Group:
-    """Runs of one kind: how a seed becomes a plan, and whether the service tells of what it accepted."""
+    """Runs of one kind: how a seed becomes a plan, and what else belongs to it.
+
+    `events` False: the service tells nothing of what it accepted. `policy`: of the campaigns, and judged.
+    `skipped`: why this machine cannot have such runs.
+    """
 
     name: str
     runs: int
+    recipients: int
     plan: Callable[[int], schedule.Plan]
     events: bool = True
+    policy: str = ""
+    small_disk: bool = False
+    skipped: str = ""
     reports: list[Report] = field(default_factory=list)
 
 
-def groups(arguments: argparse.Namespace) -> list[Group]:
-    sending_s = arguments.recipients / RATE_PER_S
+def groups(recipients: int) -> list[Group]:
+    """In the order in which they run, with the runs that each has by default: about 55 minutes in all."""
+    sending_s = recipients / RATE_PER_S
+
+    def plain(name: str, runs: int, make: Callable[[int, float], schedule.Plan], **others: Any) -> Group:
+        return Group(name, runs, recipients, lambda seed: make(seed, sending_s), **others)
+
+    def policy(name: str) -> Group:
+        policy_s = POLICY_RECIPIENTS / RATE_PER_S
+        made = partial(schedule.policy, sending_s=policy_s, on_unknown=name)
+        return Group(f"policy {name}", 5, POLICY_RECIPIENTS, made, policy=name)
+
     return [
-        Group(
-            "kills without events",
-            arguments.doubts,
-            lambda seed: schedule.owner_kills(seed, sending_s),
-            events=False,
-        ),
-        Group("freezes", arguments.freezes, lambda seed: schedule.freezes(seed, sending_s, LEASE_S)),
-        Group("database", arguments.database, lambda seed: schedule.database(seed, sending_s)),
-        Group("kills", arguments.kills, lambda seed: schedule.kills(seed, sending_s)),
+        plain("kills without events", 10, schedule.owner_kills, events=False),
+        plain("freezes", 8, partial(schedule.freezes, lease_s=LEASE_S)),
+        *(policy(name) for name in POLICIES),
+        plain("service", 30, schedule.service),
+        plain("events", 18, schedule.events),
+        plain("half-open", 6, schedule.half_open),
+        plain("full disk", 6, schedule.disk, small_disk=True, skipped=why_no_disk()),
+        plain("database", 50, schedule.database),
+        plain("kills", 200, schedule.kills),
     ]
 
 
-async def run_group(group: Group, arguments: argparse.Namespace, until_s: float) -> None:
-    seeds = iter(range(arguments.first_seed, arguments.first_seed + group.runs))
+def chosen(arguments: argparse.Namespace) -> list[Group]:
+    """The groups that were asked for, with the runs that were asked for."""
+    known = groups(arguments.recipients)
+    found = [group for group in known if not arguments.only or group.name in arguments.only]
+    for group in found:
+        group.runs = group.runs if arguments.runs is None else arguments.runs
+    return found
+
+
+async def run_group(group: Group, first_seed: int, until_s: float) -> None:
+    if group.skipped:
+        print(f"{group.name}: skipped, {group.skipped}", flush=True)
+        return
+    seeds = iter(range(first_seed, first_seed + group.runs))
     seed = next(seeds, None)
     while seed is not None and time.monotonic() < until_s:
-        async with standing(RATE_PER_S) as bench:
+        async with standing(RATE_PER_S, small_disk=group.small_disk) as bench:
             for _ in range(RUNS_PER_INSTALLATION):
-                report = await _run(bench, group, seed, arguments.recipients)
+                report = await _run(bench, group, seed)
                 seed = next(seeds, None)
                 if report.broken or seed is None or time.monotonic() >= until_s:
                     break
             _note(await bench.stop(), report)
 
 
-async def _run(bench: Bench, group: Group, seed: int, recipients: int) -> Report:
+async def _run(bench: Bench, group: Group, seed: int) -> Report:
     plan = group.plan(seed)
-    report = await bench.run(plan, recipients, events=group.events)
+    if group.policy:
+        report = await bench.run_policy(plan, group.recipients, group.policy)
+    else:
+        report = await bench.run(plan, group.recipients, events=group.events)
     group.reports.append(report)
     weather = "bad weather" if plan.weather else "fair weather"
-    doubts = f"{report.unknown_max} in doubt, {report.resent} resent"
-    print(f"{group.name} seed {seed}: {plan.words}; {weather}; {doubts}; {report.lasted_s:.1f} s", flush=True)
+    doubts = f"{report.doubted} doubted, {report.unknown_max} at once, {report.resent} resent"
+    pauses = f"; paused {len(report.pauses)} times" if report.pauses else ""
+    print(
+        f"{group.name} seed {seed}: {plan.words}; {weather}; {doubts}{pauses}; {report.lasted_s:.1f} s",
+        flush=True,
+    )
     _note(report.broken, report)
     return report
 
@@ -88,15 +132,20 @@ def _note(broken: list[str], report: Report) -> None:
 
 
 def table(done: list[Group]) -> str:
-    """The figures as a Markdown table, one row a group."""
+    """The figures as a Markdown table, one row a group, and a line for each that was skipped or cut short."""
     headings = [
-        "runs", "faults", "recipients", *COUNTED, "other broken promises", "most in doubt", "bound",
-        "takeover, s: median", "worst",
+        "runs", "faults", "recipients", *COUNTED, "other broken promises", "doubted, then settled",
+        "twice by declared resend", "most in doubt", "bound", "takeover, s: median", "worst",
     ]  # fmt: skip
-    rows = [_row(group) for group in done if group.reports]
     lines = ["| | " + " | ".join(headings) + " |", "|---" * (len(headings) + 1) + "|"]
-    lines += [f"| {group.name} | " + " | ".join(row) + " |" for group, row in zip(done, rows, strict=False)]
-    return "\n".join(lines)
+    lines += [f"| {group.name} | " + " | ".join(_row(group)) + " |" for group in done if group.reports]
+    skipped = [f"{group.name}: skipped, {group.skipped}." for group in done if group.skipped]
+    short = [
+        f"{group.name}: {len(group.reports)} of {group.runs} runs, for want of time."
+        for group in done
+        if not group.skipped and len(group.reports) < group.runs
+    ]
+    return "\n".join([*lines, *(f"\n{line}" for line in skipped + short)])
 
 
 def _row(group: Group) -> list[str]:
@@ -109,6 +158,8 @@ def _row(group: Group) -> list[str]:
         f"{sum(report.recipients for report in reports):,}",
         *(f"{kinds.count(name)}" for name in COUNTED),
         f"{kinds.count('')}",
+        f"{sum(report.doubted for report in reports):,}",
+        f"{sum(report.twice for report in reports)}",
         f"{max(report.unknown_max for report in reports)}",
         f"{max(report.unknown_bound for report in reports):,}",
         f"{median(takeovers):.2f}" if takeovers else "",
@@ -129,26 +180,29 @@ def write(text: str, command: str) -> None:
 
 
 async def main(arguments: argparse.Namespace) -> int:
-    done = [group for group in groups(arguments) if group.runs]
+    done = chosen(arguments)
     until_s = time.monotonic() + arguments.minutes * 60
     for group in done:
-        await run_group(group, arguments, until_s)
+        await run_group(group, arguments.first_seed, until_s)
     text = table(done)
     print(text)
     if arguments.write:
-        words = ("kills", "database", "freezes", "doubts", "recipients", "first_seed")
-        options = " ".join(f"--{word.replace('_', '-')} {getattr(arguments, word)}" for word in words)
-        write(text, f"python -m benchmarks.chaos {options}")
+        write(text, " ".join(["python -m benchmarks.chaos", *sys.argv[1:]]))
     return int(any(report.broken for group in done for report in group.reports))
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    for name, runs in (("kills", 200), ("database", 50), ("freezes", 10), ("doubts", 10)):
-        parser.add_argument(f"--{name}", type=int, default=runs)
-    parser.add_argument("--recipients", type=int, default=2_000)
+    names = [group.name for group in groups(1)]
+    parser.add_argument(
+        "--only", action="append", choices=names, help="repeatable; default: all", metavar="GROUP"
+    )
+    parser.add_argument("--runs", type=int, help="of each group; default: its own number")
+    parser.add_argument(
+        "--recipients", type=int, default=2_000, help="of a run, where the group does not say"
+    )
     parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=120.0, help="begin no run after so many")
+    parser.add_argument("--minutes", type=float, default=60.0, help="begin no run after so many")
     parser.add_argument("--write", action="store_true", help="put the table into chaos.md")
     return parser.parse_args()
 

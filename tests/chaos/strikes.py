@@ -19,7 +19,7 @@ SENDING_S_MAX = 60.0  # until the first message of a campaign
 HALF_OPEN_S_MAX = 90.0  # until every client has given up its half-open connections
 FORGED_MESSAGES = 20
 # What the service does to a share of the requests. Replies of 400 bytes take half a second in slow bytes.
-SERVICE_FAULTS = {
+SERVICE_FAULTS: dict[Strike, dict[str, object]] = {
     Strike.STORM_THROTTLES: {"kind": "throttle-storm"},
     Strike.SLOW_BYTES: {"kind": "slow-bytes", "chunk_bytes": 16, "pause_ms": 20},
     Strike.EARLY_EVENTS: {"kind": "latency", "median_ms": 600},
