@@ -1,13 +1,15 @@
 """What must hold after a run, judged by the ledger and the store alone. Pure: evidence in, findings out."""
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.core.tag import Tag, decode
 
 # The sender's own clock is not the judge's; permits are taken a moment before the write that is judged.
 PACE_SLACK_S = 0.005
+WAY_S_MAX = 0.25  # from a write to its receipt: more is a process that stood still between clock and write
 CALM_STATES = frozenset(("accepted", "sent", "delivered", "read", "failed", "skipped", "unknown"))
 REACHED_STATES = frozenset(("accepted", "sent", "delivered", "read"))
 
@@ -150,17 +152,29 @@ def _epochs(ledger: Sequence[Message]) -> Iterable[str]:
 
 def _pace(evidence: Evidence) -> Iterable[str]:
     for number, limit_per_s in evidence.limits_per_s.items():
-        times = sorted(
-            evidence.written_s.get(one.wamid, one.received_s)
-            for one in evidence.ledger
-            if one.phone_number_id == number
-        )
+        messages = [one for one in evidence.ledger if one.phone_number_id == number]
+        earliest, latest = _written_between(messages, evidence.written_s)
         limit = int(limit_per_s)
         over = sum(
-            later - earlier < 1.0 - PACE_SLACK_S for earlier, later in zip(times, times[limit:], strict=False)
+            bisect_left(latest, begin_s + 1.0 - PACE_SLACK_S) - place > limit
+            for place, begin_s in enumerate(earliest)
         )
         if over:
             yield f"number {number}: {over} messages above its limit of {limit} in a second"
+
+
+def _written_between(
+    messages: Sequence[Message], written_s: Mapping[str, float]
+) -> tuple[list[float], list[float]]:
+    """When each was written, at the earliest and at the latest; each list in its own order.
+
+    The sender's own record says it exactly. It is missing where an event came before the outcome, or where
+    the sender died: such a message was written before it was received, by at most what others took.
+    """
+    late_s = (one.received_s - written_s[one.wamid] for one in messages if one.wamid in written_s)
+    way_s = min(WAY_S_MAX, max(late_s, default=0.0))
+    earliest = sorted(written_s.get(one.wamid, one.received_s - way_s) for one in messages)
+    return earliest, sorted(written_s.get(one.wamid, one.received_s) for one in messages)
 
 
 def _failed(evidence: Evidence) -> Iterable[str]:

@@ -76,6 +76,15 @@ def test_a_broken_promise_is_found(made: Evidence, words: str) -> None:
     assert any(words in line for line in findings(made)), findings(made)
 
 
+def test_a_stall_of_the_service_is_no_pace_too_fast() -> None:
+    """Three written a second apart; what is known of the second one is only when it was taken, 0.2 s late."""
+    written = {"wamid.1.1": 1.0, "wamid.3.1": 3.0}
+    taken = (message(1, at_s=0.2), message(2, at_s=0.2), message(3))
+    assert findings(evidence(*taken, written_s=written)) == []
+    too_fast = {**written, "wamid.2.1": 2.2}
+    assert any("above its limit" in line for line in findings(evidence(*taken, written_s=too_fast)))
+
+
 def test_a_declared_resend_may_send_twice() -> None:
     again = message(1, attempt_try=2, at_s=9.0)
     doubted = frozenset({(1, 1, 1)})
