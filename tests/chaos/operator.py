@@ -47,15 +47,19 @@ class Operator:
     async def watch(self) -> None:
         """Mend and resume whenever the campaign is paused, until cancelled."""
         connection: Connection | None = None
-        while True:
-            try:
-                connection = connection or await self._installation.connect()
-                state, reason, _ = await store.progress(connection, self._campaign_id)
-                if state == "paused":
-                    await self._help(reason)
-            except DATABASE_AWAY:
-                connection = None
-            await asyncio.sleep(LOOK_PERIOD_S)
+        try:
+            while True:
+                try:
+                    connection = connection or await self._installation.connect()
+                    state, reason, _ = await store.progress(connection, self._campaign_id)
+                    if state == "paused":
+                        await self._help(reason)
+                except DATABASE_AWAY:
+                    connection = None
+                await asyncio.sleep(LOOK_PERIOD_S)
+        finally:
+            if connection is not None:
+                connection.terminate()
 
     async def _help(self, reason: str) -> None:
         self.reasons.append(reason)

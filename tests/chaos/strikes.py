@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+import aiohttp
 import psutil
 
 from engine.store.embedded import start_embedded
@@ -17,6 +18,7 @@ from tests.chaos.schedule import MENDED, PASSING, Plan, Planned, Strike
 
 SENDING_S_MAX = 60.0  # until the first message of a campaign
 HALF_OPEN_S_MAX = 90.0  # until every client has given up its half-open connections
+LISTENING_S_MAX = 30.0  # until the receiver takes forged events
 FORGED_MESSAGES = 20
 # What the service does to a share of the requests. Replies of 400 bytes take half a second in slow bytes.
 SERVICE_FAULTS: dict[Strike, dict[str, object]] = {
@@ -101,11 +103,16 @@ class Striker:
         await asyncio.sleep(planned.lasts_s)
 
     async def _forge_events(self, _planned: Planned) -> None:
-        """Against messages that were accepted, whose own events are on their way."""
+        """Against messages that were accepted, whose own events are on their way; once the receiver listens."""
         service, callback = self._installation.service, self._installation.callback
         messages = (await service.ledger(self._ledger_from))[-FORGED_MESSAGES:]
-        with suppress(OSError):  # the receiver may be down for another fault
-            self._installation.unexpected += await service.forge_events(callback, messages, SECRET)
+        deadline_s = time.monotonic() + LISTENING_S_MAX
+        while time.monotonic() < deadline_s:
+            with suppress(OSError, aiohttp.ClientError):  # it may be down for another fault
+                self._installation.unexpected += await service.forge_events(callback, messages, SECRET)
+                return
+            await asyncio.sleep(LOOK_PERIOD_S)
+        self._installation.unexpected.append(f"the receiver did not listen within {LISTENING_S_MAX:.0f} s")
 
     async def _stop_database(self, planned: Planned) -> None:
         await asyncio.to_thread(stop_at_once, self._installation.home)
