@@ -21,6 +21,7 @@ from engine.store.leases import LEASE_S
 from tests.chaos import schedule
 from tests.chaos.bench import Bench, Report, standing
 from tests.chaos.disk import why_no_disk
+from tests.chaos.leftovers import left_behind
 
 RATE_PER_S = 1_000
 RUNS_PER_INSTALLATION = 40  # bounds the ledger; and every promise is also kept by a fresh installation
@@ -105,6 +106,7 @@ async def run_group(group: Group, first_seed: int, until_s: float) -> None:
                 if report.broken or seed is None or time.monotonic() >= until_s:
                     break
             _note(await bench.stop(), report)
+        _note(left_behind(bench.home), report)
 
 
 async def _run(bench: Bench, group: Group, seed: int) -> Report:

@@ -78,6 +78,7 @@ class Bench:
     def __init__(self, installation: Installation) -> None:
         self.run_s_max = RUN_S_MAX
         self.stop = installation.stop
+        self.home = installation.home
         self._installation = installation
         self._service = installation.service
         self._runs = 0

@@ -110,6 +110,20 @@ class Leftovers:
         return None
 
 
+def left_behind(home: Path) -> list[str]:
+    """After an installation's end: its directory, and processes that were started for it."""
+    found = [f"{home} left behind"] if home.exists() else []
+    for process in psutil.process_iter():
+        try:
+            command = " ".join(process.cmdline())
+            words = [command, *process.environ().values()]
+        except psutil.Error:  # ended meanwhile, or not ours to look at
+            continue
+        if any(str(home) in word for word in words):
+            found.append(f"process {process.pid} left behind: {command[:200]}")
+    return found
+
+
 def _listens(pid: int) -> bool:
     """Whether the process catches the signal yet, which would end it before."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()

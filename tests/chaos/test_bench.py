@@ -6,6 +6,7 @@ from engine.store.leases import LEASE_S, PACE_WINDOW_S, PERMIT_S
 from tests.chaos import schedule
 from tests.chaos.bench import Bench, standing
 from tests.chaos.disk import why_no_disk
+from tests.chaos.leftovers import left_behind
 from tests.chaos.schedule import Plan, Planned, Strike
 
 pytestmark = pytest.mark.xdist_group("chaos")
@@ -62,6 +63,7 @@ async def test_nothing_is_lost_and_nothing_twice() -> None:
             report = await bench.run_policy(plan, POLICY_RECIPIENTS, on_unknown)
             assert not report.broken, (on_unknown, report.broken, report.trace)
         assert await bench.stop() == []
+    assert left_behind(bench.home) == []
 
 
 @pytest.mark.skipif(bool(why_no_disk()), reason=f"no full disk: {why_no_disk()}")
@@ -70,3 +72,4 @@ async def test_a_full_disk_stops_the_sending_and_loses_nothing() -> None:
         full = Plan(0, (Planned(0.3, Strike.FILL_DISK_AND_KILL, 1.0),))
         assert await run_all(bench, (full,)) == []
         assert await bench.stop() == []
+    assert left_behind(bench.home) == []
