@@ -21,6 +21,7 @@ from engine.webhooks.service import POOL_CONNECTIONS
 
 CALM_S_MAX = 10.0  # how long a process may take to let go of what a run needed
 PERIOD_S = 0.1
+FIRST_LOOKS = 6
 TASKS_S_MAX = 5.0  # for an answer to the signal
 # The program's own, libuv's pool of 4 and asyncio's of cores + 4, which both begin when a name is looked up.
 THREADS_MAX = 1 + 4 + min(32, (os.cpu_count() or 1) + 4)
@@ -36,6 +37,16 @@ class Held:
     database: int
     deserted: int
     tasks: Mapping[str, int]
+
+    def most(self, other: "Held") -> "Held":
+        """The greater count of two looks, one by one: a task between two waits is missed by either."""
+        return Held(
+            max(self.files, other.files),
+            max(self.threads, other.threads),
+            max(self.database, other.database),
+            max(self.deserted, other.deserted),
+            Counter(self.tasks) | Counter(other.tasks),
+        )
 
     def beyond(self, first: "Held", database_max: int) -> list[str]:
         """In words: what is more than at the first look, or than the pool allows."""
@@ -69,14 +80,21 @@ class Leftovers:
             held = await self._look(pid, database_port)
             if held is None:
                 return []
-            first = self._first.get((pid, owner), held)
-            found = held.beyond(first, limit)
+            found = held.beyond(self._first.get((pid, owner), held), limit)
             if not found:
-                self._first.setdefault((pid, owner), held)
+                await self._remember(pid, owner, held, database_port)
                 return []
             if time.monotonic() >= deadline_s:
                 return [f"left open by the {name}: {line}" for line in found]
             await asyncio.sleep(PERIOD_S)
+
+    async def _remember(self, pid: int, owner: bool, held: Held, database_port: int) -> None:
+        """Several looks make the first: what comes and goes at rest must be among them."""
+        if (pid, owner) in self._first:
+            return
+        for _ in range(FIRST_LOOKS):
+            held = held.most(await self._look(pid, database_port) or held)
+        self._first[pid, owner] = held
 
     async def _look(self, pid: int, database_port: int) -> Held | None:
         """None where the process has ended, or stands still."""

@@ -7,6 +7,7 @@ product itself has no switch for any of this.
 import re
 import sys
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 import asyncpg
@@ -18,29 +19,32 @@ import engine.sink
 import engine.store.facts
 from engine.store.claims import Candidate, HeldRange
 from engine.store.database import Connection
-from engine.store.facts import Attempts, Fact
+from engine.store.facts import Fact
 from engine.store.leases import Lease
 from engine.store.migrate import migrations
 from engine.store.queries import queries
 from tests.chaos.watched import tell_tasks_on_signal
+
+IDEMPOTENT = "ON CONFLICT (range_id, seq, try) DO NOTHING"
+
+
+def _replace(module: ModuleType, name: str, substitute: object) -> None:
+    """Only what is there can be taken out: a protection that was renamed must not seem to hold by itself."""
+    assert hasattr(module, name), f"{module.__name__} has no {name}"
+    setattr(module, name, substitute)
 
 
 def mark() -> None:
     """First tries are sent without raising the mark."""
 
     async def raise_mark(
-        connection: Connection, lease: Lease, held: HeldRange, mark: int, decided: Sequence[Fact]
-    ) -> None:
-        held.mark = mark
-
-    async def raise_mark_unless_opted_out(
-        connection: Connection, lease: Lease, held: HeldRange, mark: int, candidates: Sequence[Candidate]
+        connection: Connection, lease: Lease, held: HeldRange, mark: int, others: Sequence[object]
     ) -> bool:
         held.mark = mark
         return True
 
-    engine.number.raise_mark = raise_mark
-    engine.number.raise_mark_unless_opted_out = raise_mark_unless_opted_out
+    _replace(engine.number, "raise_mark", raise_mark)
+    _replace(engine.number, "raise_mark_unless_opted_out", raise_mark)
 
 
 def epoch() -> None:
@@ -60,12 +64,12 @@ def retries() -> None:
     ) -> dict[tuple[int, int], int]:
         return {(one.range_id, one.seq): one.attempt_try + 1 for one in wanted}
 
-    engine.number.claim_retries = claim_retries
+    _replace(engine.number, "claim_retries", claim_retries)
 
 
 def permit() -> None:
     """A claim is good for ever."""
-    engine.number.PERMIT_S = 1e6
+    _replace(engine.number, "PERMIT_S", 1e6)
 
 
 def stop() -> None:
@@ -81,7 +85,7 @@ def stop() -> None:
         finally:
             await connection.execute("RESET lock_timeout")
 
-    engine.number.let_go_ranges = let_go_or_not
+    _replace(engine.number, "let_go_ranges", let_go_or_not)
     engine.sink.Sink.full = property(lambda _: False)  # type: ignore[assignment, method-assign]
 
 
@@ -91,32 +95,39 @@ def difference() -> None:
     async def touched(connection: Connection, facts: Sequence[Fact]) -> set[Any]:
         return set()
 
-    async def record_outcomes(
-        connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[Attempts]
-    ) -> list[Fact]:
-        return list(outcomes.values())
-
-    engine.store.facts._touched = touched
-    engine.store.facts._record_outcomes = record_outcomes
+    _record_all_in_transaction()
+    _replace(engine.store.facts, "_touched", touched)
 
 
 def idempotence() -> None:
     """A batch whose COMMIT lost its answer is inserted again as if it were new."""
     insert = queries("facts")["insert_outcomes"]
-    queries("facts")["insert_outcomes"] = insert.replace("ON CONFLICT (range_id, seq, try) DO NOTHING", "")
+    assert IDEMPOTENT in insert
+    queries("facts")["insert_outcomes"] = insert.replace(IDEMPOTENT, "")
     (made,) = (one.sql for one in migrations() if one.name == "record_outcomes")
     function = made[made.index("CREATE FUNCTION record_outcomes") :].replace("CREATE", "CREATE OR REPLACE", 1)
     blind, looks = re.subn(r"WHERE NOT EXISTS .*\n +AND NOT EXISTS .*\n", "", function)
     assert looks == 1
-    apply = engine.app.identify
+    real = engine.app.identify
 
     async def identify(connection: Connection) -> str:
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock(1)")
             await connection.execute(blind)
-        return await apply(connection)
+        return await real(connection)
 
-    engine.app.identify = identify
+    _replace(engine.app, "identify", identify)
+
+
+def _record_all_in_transaction() -> None:
+    """Past the function of the database that looks at what is stored before it inserts."""
+
+    async def record_outcomes(
+        connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[object]
+    ) -> list[Fact]:
+        return list(outcomes.values())
+
+    _replace(engine.store.facts, "_record_outcomes", record_outcomes)
 
 
 SABOTAGES: dict[str, Callable[[], None]] = {
