@@ -13,13 +13,15 @@ SLOW_REFUSALS = (
     {"kind": "refusal", "probability": 0.3, "code": 131016},
     {"kind": "latency", "probability": 1.0, "median_ms": 600},
 )
-KILL = Plan(0, (Planned(0.7, Strike.KILL_OWNER),))
+SLOW_REPLIES = ({"kind": "latency", "probability": 1.0, "median_ms": 300},)  # many are on their way at a kill
+KILL = Plan(0, (Planned(0.7, Strike.KILL_OWNER),), SLOW_REPLIES)
 FREEZE = Plan(0, (Planned(0.7, Strike.FREEZE_OWNER, THAW_S),))
 BLOCK = Plan(0, (Planned(0.3, Strike.BLOCK_OUTCOMES, 5.0),))
 LOSE = Plan(0, tuple(Planned(0.3 + 0.4 * nth, Strike.LOSE_ANSWERS, 0.2) for nth in range(4)))
 
-# Events would settle the doubts that are counted here, and cancel a retry before it is sent again.
-SILENT = ("stop", "retries")
+# Events would settle the doubts that are counted here, cancel a retry before it is sent again, and tell the
+# next owner whom the former one reached.
+SILENT = ("mark", "stop", "retries")
 
 
 async def judged(sabotage: str, plan: Plan, recipients: int, *, events: bool = True) -> Report:
