@@ -109,7 +109,9 @@ async def look_at_service(settings: Settings) -> list[Finding]:
 
     async def numbers() -> list[Finding]:
         token = service.access_token.get_secret_value()
-        async with ManagementClient(service.base_url, token, api_version=service.api_version) as client:
+        async with ManagementClient(
+            service.base_url, token, api_version=service.api_version, proxy=service.proxy
+        ) as client:
             found = await client.phone_numbers(waba_id)
         return [_ok("token", f"valid; account {waba_id} has {len(found)} numbers")]
 

@@ -52,7 +52,7 @@ async def run_numbers(
         sink=sink,
         breaker=Breaker(),
     )
-    transport = _transport(service)
+    transport = transport_of(service)
 
     async def refresh() -> None:
         await _refresh_numbers(pool, service)
@@ -63,13 +63,15 @@ async def run_numbers(
         await transport.close()
 
 
-def _transport(service: ServiceSettings) -> Transport:
+def transport_of(service: ServiceSettings) -> Transport:
+    """The transport that the settings ask for; needs a running loop."""
     build = LaneTransport if service.transport == "lanes" else SessionTransport
     return build(
         service.base_url,
         service.access_token.get_secret_value(),
         api_version=service.api_version,
         connections=CONNECTIONS_MAX,
+        proxy=service.proxy,
     )
 
 
@@ -78,7 +80,10 @@ async def _refresh_numbers(pool: Pool, service: ServiceSettings) -> None:
         log.warning("numbers_not_read", problem="DRUMBEAT_WABA_ID is not set")
         return
     client = ManagementClient(
-        service.base_url, service.access_token.get_secret_value(), api_version=service.api_version
+        service.base_url,
+        service.access_token.get_secret_value(),
+        api_version=service.api_version,
+        proxy=service.proxy,
     )
     try:
         await sync_numbers(pool, client, service.waba_id)

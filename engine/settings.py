@@ -68,12 +68,19 @@ def _shaped(pattern: str, shape: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _proxy(value: SecretStr) -> SecretStr:
+    if not re.fullmatch(r"http://[^\s/?#]+/?", value.get_secret_value()):
+        raise ValueError("a URL like http://proxy.example:3128 is wanted")
+    return value
+
+
 Home = Annotated[Path, AfterValidator(_absolute)]
 BaseUrl = Annotated[
     str,
     _shaped(r"https?://[^\s/?#@]+[^\s?#]*", "a URL like https://service.example"),
     AfterValidator(_without_slash),
 ]
+ProxyUrl = Annotated[SecretStr, AfterValidator(_proxy)]
 Identifier = Annotated[str, _shaped(r"[A-Za-z0-9_.-]{1,64}", "an id of letters and digits")]
 Version = Annotated[str, _shaped(r"v\d+\.\d+", "a version like v22.0")]
 Product = Annotated[str, _shaped(r"[a-z][a-z_]*", "a lower-case word")]
@@ -85,6 +92,7 @@ class ServiceSettings:
 
     `tag`: whether requests carry opaque data, which comes back in their statuses (open point "Send").
     `silence_s`: how late its events may come; a doubt without one for longer was probably not sent.
+    `proxy_url`: the HTTP proxy on the way to it; secret, since it may hold a password.
     """
 
     base_url: str
@@ -97,6 +105,11 @@ class ServiceSettings:
     pair_burst: int = 45
     tag: bool = True
     silence_s: float = SILENCE_S
+    proxy_url: SecretStr | None = None
+
+    @property
+    def proxy(self) -> str | None:
+        return None if self.proxy_url is None else self.proxy_url.get_secret_value()
 
 
 class Settings(BaseSettings):
@@ -116,6 +129,7 @@ class Settings(BaseSettings):
     waba_id: Identifier | None = None
     product: Product = "chat"
     transport: Transport = "lanes"
+    proxy_url: ProxyUrl | None = None
     pair_rate_per_s: float = Field(default=1 / 6, gt=0)  # open point: one message per 6 s
     pair_burst: int = Field(default=45, ge=1)  # open point: borrowed from the future
     tag: bool = True
@@ -149,6 +163,7 @@ class Settings(BaseSettings):
             pair_burst=self.pair_burst,
             tag=self.tag,
             silence_s=self.silence_s,
+            proxy_url=self.proxy_url,
         )
 
     def disk(self) -> Disk | None:

@@ -73,7 +73,9 @@ def with_service(task: Callable[[Pool, ManagementClient, str], Awaitable[Result]
 
     async def main(pool: Pool) -> Result:
         token = service.access_token.get_secret_value()
-        async with ManagementClient(service.base_url, token, api_version=service.api_version) as client:
+        async with ManagementClient(
+            service.base_url, token, api_version=service.api_version, proxy=service.proxy
+        ) as client:
             return await task(pool, client, waba_id)
 
     return with_database(main)

@@ -78,8 +78,11 @@ class ManagementClient:
         budget: AsyncLimiter | None = None,
         tls: ssl.SSLContext | None = None,
         call_s: float = CALL_S_MAX,
+        proxy: str | None = None,
     ) -> None:
-        """Needs a running loop. `budget` may be shared by the clients of one account in this process."""
+        """Needs a running loop. `budget` may be shared by the clients of one account in this process;
+        `proxy` is the URL of an HTTP proxy.
+        """
         self._base_url = base_url
         self._root = f"{base_url.rstrip('/')}/{api_version}"
         self._budget = budget if budget is not None else AsyncLimiter(CALLS_PER_HOUR / 2, 3600)
@@ -88,6 +91,7 @@ class ManagementClient:
             headers={"Authorization": f"Bearer {token}"},
             timeout=aiohttp.ClientTimeout(total=call_s, connect=CONNECT_S_MAX),
             cookie_jar=aiohttp.DummyCookieJar(),
+            proxy=proxy,
         )
 
     async def __aenter__(self) -> ManagementClient:

@@ -43,8 +43,11 @@ class SessionTransport:
         reply_s: float = REPLY_S_MAX,
         total_s: float = TOTAL_S_MAX,
         tls: ssl.SSLContext | None = None,
+        proxy: str | None = None,
     ) -> None:
-        """Needs a running loop. `connections` bounds the open requests; `tls` replaces the default trust."""
+        """Needs a running loop. `connections` bounds the open requests; `tls` replaces the default trust;
+        `proxy` is the URL of an HTTP proxy, with user and password where it wants them.
+        """
         self._root = f"{base_url.rstrip('/')}/{api_version}"
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
@@ -61,6 +64,7 @@ class SessionTransport:
             timeout=aiohttp.ClientTimeout(total=total_s, connect=connect_s, sock_read=reply_s),
             cookie_jar=aiohttp.DummyCookieJar(),
             raise_for_status=False,
+            proxy=proxy,
         )
 
     async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:

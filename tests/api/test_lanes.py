@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import aiohttp
 import pytest
@@ -20,12 +20,15 @@ from aiohttp.http import HttpResponseParser
 from aiohttp.streams import StreamReader
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from engine.api.lane_connection import Lane
 from engine.api.lanes import LaneTransport
 from engine.api.reply import BODY_BYTES_MAX
 from engine.api.transport import Gate, Transport
+from engine.app import transport_of
 from engine.core.outcome import Accepted, NotSent, Outcome, Unknown
+from engine.settings import ServiceSettings
 
 from .loopback import Conversation, Server, serving
 from .transport_contract import (
@@ -33,6 +36,7 @@ from .transport_contract import (
     PAYLOAD,
     Factory,
     TransportContract,
+    aclosing_transport,
     answering,
     open_gate,
     sending,
@@ -375,6 +379,17 @@ async def proxying(server: Server, conversation: Conversation) -> None:
 
 
 class TestProxies:
+    @pytest.mark.parametrize("way", ["lanes", "session"])
+    async def test_the_setting_reaches_every_transport(self, way: Literal["lanes", "session"]) -> None:
+        async with serving(proxying) as proxy:
+            address = SecretStr(proxy.base_url.replace("http://", "http://user:secret@"))
+            service = ServiceSettings(
+                "http://service.invalid", SecretStr("t"), transport=way, proxy_url=address
+            )
+            async with aclosing_transport(transport_of(service)) as transport:
+                assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        assert b"\r\nproxy-authorization: basic " in proxy.requests[0].lower()
+
     async def test_a_plain_proxy_is_asked_for_the_whole_url(self) -> None:
         async with serving(proxying) as proxy:
             address = proxy.base_url.replace("http://", "http://user:secret@")

@@ -68,6 +68,7 @@ def test_settings_cannot_be_changed() -> None:
         ("API_VERSION", "latest-hidden", "environment DRUMBEAT_API_VERSION"),
         ("PAIR_BURST", "many-hidden", "environment DRUMBEAT_PAIR_BURST"),
         ("SILENCE_S", "-86400", "environment DRUMBEAT_SILENCE_S"),
+        ("PROXY_URL", "socks5://secret@proxy:1", "environment DRUMBEAT_PROXY_URL"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_source_and_without_its_value(
