@@ -8,6 +8,7 @@ mark; it never leaves marked recipients behind.
 """
 
 import asyncio
+from collections.abc import Sequence
 from itertools import islice
 from math import ceil
 
@@ -27,6 +28,7 @@ from engine.reaction import Reactions, fact_of
 from engine.sender import Sender
 from engine.shared import Shared
 from engine.store.claims import (
+    Candidate,
     ClaimRefused,
     HeldRange,
     adopt_ranges,
@@ -233,8 +235,7 @@ class NumberFlow:
         claimed_ns = await self._claim(feed, mark, guarded)
         for _ in candidates:
             feed.page.popleft()
-        tries = {(one.range_id, one.seq): 1 for one in guarded.passed}
-        self.sender.send(self._messages(guarded, tries, claimed_ns))
+        self._send(guarded.passed, [1] * len(guarded.passed), claimed_ns)
         self.feeder.look_ahead(2 * self._lead())
         return True
 
@@ -308,7 +309,8 @@ class NumberFlow:
         except LOST_CONNECTION:
             self._claims_unanswered = True
             raise
-        self.sender.send(self._messages(guarded, tries, claimed_ns))
+        granted = [one for one in guarded.passed if (one.range_id, one.seq) in tries]
+        self._send(granted, [tries[one.range_id, one.seq] for one in granted], claimed_ns)
         return len(tries)
 
     async def _claim_retries(
@@ -334,16 +336,10 @@ class NumberFlow:
         await self._shared.sink.flushed()
         self._claims_unanswered = False
 
-    def _messages(
-        self, guarded: Guarded, tries: dict[tuple[int, int], int], claimed_ns: int
-    ) -> list[Claimed]:
-        """The payloads of what was granted; each may be written until its claim is two seconds old."""
+    def _send(self, candidates: Sequence[Candidate], tries: Sequence[int], claimed_ns: int) -> None:
+        """Hand over what was granted; each may be written until its claim is two seconds old."""
         expires_ns = claimed_ns + int(PERMIT_S * SECOND_NS)
-        return [
-            self._shared.message(one, tries[one.range_id, one.seq], self.lease, expires_ns)
-            for one in guarded.passed
-            if (one.range_id, one.seq) in tries
-        ]
+        self.sender.send(self._shared.messages(candidates, tries, self.lease, expires_ns))
 
     async def _let_go(self, now_ns: int) -> None:
         """Finish ranges in which nothing is left; hand the tail of a campaign to a faster idle number."""

@@ -1,8 +1,10 @@
 """What the flows of one process share, and the orders that they give to it."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import groupby
 from typing import Protocol
 
 from engine.breaker import Breaker
@@ -73,6 +75,10 @@ def _tag_encoder(installation: str, range_id: int, epoch: int) -> TagEncoder:
     return TagEncoder(installation, range_id, epoch)
 
 
+def _no_tag(_seq: int, _attempt_try: int) -> None:
+    """For services that know no opaque data."""
+
+
 @dataclass(slots=True)
 class Shared:
     """One for a process."""
@@ -109,22 +115,33 @@ class Shared:
         for number in self.numbers.values():
             number.governor.throttled(now_ns, written_ns, wait_s)
 
-    def message(self, candidate: Candidate, attempt_try: int, lease: Lease, expires_ns: int) -> Claimed:
-        """The payload of a claimed recipient, with the tag that its statuses bring back."""
-        tag = None
-        if self.service.tag:
-            encoder = _tag_encoder(self.installation, candidate.range_id, lease.epoch)
-            tag = encoder.encode(candidate.seq, attempt_try)
-        template = self.board[candidate.campaign_id].template
-        return Claimed(
-            candidate.campaign_id,
-            candidate.range_id,
-            candidate.seq,
-            attempt_try,
-            template.payload(candidate.phone, candidate.variables, tag),
-            expires_ns,
-            candidate.spent,
-        )
+    def messages(
+        self, candidates: Sequence[Candidate], tries: Sequence[int], lease: Lease, expires_ns: int
+    ) -> list[Claimed]:
+        """The payloads of claimed recipients, each with the tag of its try, which its statuses bring back."""
+        made: list[Claimed] = []
+        paired = zip(candidates, tries, strict=True)
+        for (campaign_id, range_id), group in groupby(paired, key=lambda pair: pair[0][:2]):
+            payload = self.board[campaign_id].template.payload
+            encode = (
+                _tag_encoder(self.installation, range_id, lease.epoch).encode if self.service.tag else _no_tag
+            )
+            made += [
+                Claimed(
+                    campaign_id,
+                    range_id,
+                    one.seq,
+                    attempt_try,
+                    payload(one.phone, one.variables, encode(one.seq, attempt_try)),
+                    expires_ns,
+                    one.spent,
+                )
+                for one, attempt_try in group
+            ]
+        return made
+
+    def _encode_tag(self, range_id: int, epoch: int) -> Callable[[int, int], str | None]:
+        return _tag_encoder(self.installation, range_id, epoch).encode if self.service.tag else _no_tag
 
     def faster_idle(self, number: Number) -> bool:
         """Whether an idle number of this process would finish what `number` holds sooner."""
