@@ -9,10 +9,10 @@ alone; and a raw Protocol that takes any bytes for a reply, the floor. Status ev
 the engine sends while three a message come back to a receiver on the service's core, are stored and folded,
 and the yardsticks are measured without.
 
-What the profile says (py-spy): of a message's time about a fifth is the event loop and its system calls, a
-sixth reading the reply, a tenth writing the request, an eighth claiming and storing (asyncpg's encoding most
-of it), a twelfth the ticker and its lanes; opening connections costs as much as all of these while limits lie
-far above what the core carries. The rest is spread over payloads, guards, permits, facts: nothing above 3 %.
+What the profile says (py-spy): of a message's CPU about a quarter is the event loop and its system calls, a
+quarter permits and writing, a seventh reading the reply and making a fact of it, a fifth pages, guards,
+payloads and the mark, a tenth storing outcomes; opening connections takes 6 % while limits lie far above what
+the core carries. `benchmarks/README.md` has the figures, before and after.
 """
 
 from __future__ import annotations

@@ -72,6 +72,9 @@ class Lane(ResponseHandler):
         """Take the connection from aiohttp's pool. Its parser serves every reply from now on."""
         self._connection = connection
         self._pool = pool
+        if self.transport is not None and self.transport.get_extra_info("sslcontext") is None:
+            # uvloop would keep the bytes until its turn ends, and the pace is judged by when they leave.
+            self.transport.set_write_buffer_limits(high=0)
         self.set_response_params(
             read_until_eof=True,
             read_bufsize=BODY_BYTES_MAX,
