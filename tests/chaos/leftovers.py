@@ -65,6 +65,10 @@ class Held:
         return grown + ([f"{self.deserted} sockets whose peer is gone"] if self.deserted else [])
 
 
+# What a worker does from its beginning to its end: before, it holds nothing that says what it holds at rest.
+BEGUN = "Sink.run"
+
+
 class Leftovers:
     """Remembers the first look at each process. `tasks`: where processes put what they tell."""
 
@@ -78,7 +82,7 @@ class Leftovers:
         limit = POOL_CONNECTIONS if name == "receiver" else POOL_SIZE
         while True:
             held = await self._look(pid, database_port)
-            if held is None:
+            if held is None or (name != "receiver" and not held.tasks[BEGUN]):
                 return []
             found = held.beyond(self._first.get((pid, owner), held), limit)
             if not found:

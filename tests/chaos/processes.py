@@ -13,6 +13,7 @@ import orjson
 ROOT = Path(__file__).resolve().parents[2]
 END_S = 15.0
 START_S = 60.0
+UNREACHED = 69  # the exit code where service or database is not reached
 COMMAND = ("-m", "campaigns.cli")
 
 
@@ -28,6 +29,7 @@ class Running:
         self.log = log
         self.expected = False
         self._process = process
+        self._log_from = log.stat().st_size
 
     @property
     def pid(self) -> int:
@@ -41,6 +43,12 @@ class Running:
     def last_words(self) -> str:
         """The end of what it logged, for a report."""
         return self.log.read_text("utf-8", "replace")[-1500:]
+
+    @property
+    def met_no_database(self) -> bool:
+        """It ended with 69 before it had done anything: the documented end where no database answers."""
+        own = self.log.read_bytes()[self._log_from :]
+        return self._process.returncode == UNREACHED and b'"event"' not in own
 
     def kill(self) -> None:
         self.expected = True
