@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -18,11 +17,11 @@ from typing import IO
 import orjson
 
 from campaigns.bench.machine import on_service_core
+from campaigns.ending import end_all
 from engine.errors import DrumbeatError
 from engine.settings import PREFIX
 
 START_S_MAX = 60.0
-END_S_MAX = 10.0
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 Process = subprocess.Popen[bytes]
@@ -89,16 +88,8 @@ def started(
 def end(processes: Sequence[Process]) -> None:
     """Ask each to end, and see to it."""
     with held_signals():
+        end_all(processes)
         for process in processes:
-            if process.poll() is None:
-                process.terminate()
-        deadline_s = time.monotonic() + END_S_MAX
-        for process in processes:
-            try:
-                process.wait(max(0.1, deadline_s - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     pipe.close()

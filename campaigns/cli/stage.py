@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,11 +19,11 @@ import orjson
 
 from campaigns.cli.edge import note
 from campaigns.cli.signals import STOP_SIGNALS
+from campaigns.ending import end_all
 from engine.errors import DrumbeatError
 from engine.settings import PREFIX
 
 START_S_MAX = 60.0  # the first start of Postgres on a slow disk
-END_S_MAX = 10.0
 COMMAND_S_MAX = 600.0
 # The emulator's own defaults, so that no secret has to stand in a command line.
 SETTINGS = {
@@ -134,14 +133,7 @@ def _first_line(process: subprocess.Popen[bytes]) -> bytes:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.terminate()
-    deadline_s = time.monotonic() + END_S_MAX
-    try:
-        process.wait(max(0.1, deadline_s - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    end_all([process])
     if process.stdout is not None:
         process.stdout.close()
 

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaigns.cli.edge import note
+from campaigns.ending import end_all
 
 LOOK_PERIOD_S = 0.2
 RESTART_S_MIN, RESTART_S_MAX = 0.5, 30.0  # before a restart; doubles while the process keeps ending
 STEADY_S = 60.0  # who ran this long ends by accident: the waits begin again
-END_S_MAX = 10.0  # a drain takes 5 s; then the operating system ends a process
 LASTING_CODES = frozenset({2, 77, 78})  # usage, token, configuration: the same again would end the same
 PARENT_PERIOD_S = 0.5
 
@@ -70,7 +70,7 @@ def supervise(commands: Sequence[Sequence[str]]) -> int:
                     return code
             time.sleep(LOOK_PERIOD_S)
     finally:
-        _end([child.process for child in children if child.process is not None])
+        end_all([child.process for child in children if child.process is not None])
 
 
 async def stop_with_parent(parent: int, stop: asyncio.Event) -> None:
@@ -78,16 +78,3 @@ async def stop_with_parent(parent: int, stop: asyncio.Event) -> None:
     while os.getppid() == parent:  # noqa: ASYNC110 - the kernel tells nobody
         await asyncio.sleep(PARENT_PERIOD_S)
     stop.set()
-
-
-def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    for process in processes:
-        if process.poll() is None:
-            process.terminate()
-    deadline_s = time.monotonic() + END_S_MAX
-    for process in processes:
-        try:
-            process.wait(max(0.1, deadline_s - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()

@@ -118,8 +118,8 @@ async def raise_mark_unless_opted_out(
 ) -> bool:
     """Claim the first tries up to `mark` in one round trip, where all of them are `candidates` to send to.
 
-    True: claimed, and `held.mark` follows. False: somebody among them asked for silence, or the claim is
-    refused; nothing is claimed, and `opted_out_phones` and `raise_mark` tell which.
+    True: claimed, and `held.mark` follows. False: somebody among them asked for silence or was reached, or
+    the claim is refused; nothing is claimed; `opted_out_phones`, `reached_above`, `raise_mark` tell which.
     """
     phones = "{" + ",".join([str(one.phone) for one in candidates]) + "}"
     raised = await connection.fetchval(

@@ -5,7 +5,7 @@ import tempfile
 
 import pytest
 
-from campaigns.bench import processes
+from campaigns import ending
 from campaigns.bench.processes import BenchFailed, first_line, held_signals, listening, started
 
 WORKER = ["-m", "campaigns.bench.worker"]
@@ -23,7 +23,7 @@ def test_a_signal_waits_for_the_end_of_the_block() -> None:
 def test_a_process_ends_with_its_block_even_if_it_ignores_the_question(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(processes, "END_S_MAX", 0.5)
+    monkeypatch.setattr(ending, "END_S_MAX", 0.5)
     stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
     with (
         tempfile.TemporaryFile() as errors,
