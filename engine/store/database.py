@@ -39,7 +39,8 @@ LOST_CONNECTION = (
     asyncpg.InternalClientError,  # the driver's word for a statement that crosses the server's good-bye
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
-    asyncpg.LockNotAvailableError,
+    # SQLSTATE 55000: a lock time-out is a kind of it, and a database that is closed to newcomers says it
+    asyncpg.ObjectNotInPrerequisiteStateError,
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
     asyncpg.QueryCanceledError,

@@ -1,0 +1,50 @@
+"""What counts as the loss of the database: whoever is told so waits and repeats, and does not end."""
+
+import asyncio
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from engine.store.database import LOST_CONNECTION, Pool, open_pool
+
+
+@pytest.fixture
+def database(database_url: str) -> str:
+    return urlsplit(database_url).path[1:]
+
+
+async def _ask_again(pool: Pool) -> Exception:
+    """The first error of a pool whose one connection was taken from it."""
+    for _ in range(2):
+        try:
+            await pool.fetchval("SELECT 1")
+        except Exception as error:
+            if not isinstance(error, asyncpg.AdminShutdownError):
+                return error
+    raise AssertionError("the database still answers")
+
+
+async def test_a_database_closed_to_newcomers_is_a_lost_one(
+    server_url: str, database_url: str, database: str
+) -> None:
+    async with open_pool(database_url, size=1) as pool, open_pool(server_url, size=1) as server:
+        await server.execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
+        await server.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", database
+        )
+        async with asyncio.timeout(30):
+            while not isinstance(error := await _ask_again(pool), asyncpg.ObjectNotInPrerequisiteStateError):
+                assert isinstance(error, LOST_CONNECTION)
+        await server.execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
+        assert isinstance(error, LOST_CONNECTION), type(error)
+        assert await pool.fetchval("SELECT 1") == 1
+
+
+async def test_a_lock_that_is_not_given_is_a_lost_one(pool: Pool) -> None:
+    async with pool.acquire() as holder, pool.acquire() as other, holder.transaction():
+        await holder.execute("SELECT pg_advisory_lock(1)")
+        await other.execute("SET lock_timeout = '1ms'")
+        with pytest.raises(LOST_CONNECTION):
+            await other.execute("SELECT pg_advisory_lock(1)")
+        await holder.execute("SELECT pg_advisory_unlock(1)")
