@@ -1,7 +1,7 @@
 """What the flows of one process share, and the orders that they give to it."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
@@ -139,9 +139,6 @@ class Shared:
                 for one, attempt_try in group
             ]
         return made
-
-    def _encode_tag(self, range_id: int, epoch: int) -> Callable[[int, int], str | None]:
-        return _tag_encoder(self.installation, range_id, epoch).encode if self.service.tag else _no_tag
 
     def faster_idle(self, number: Number) -> bool:
         """Whether an idle number of this process would finish what `number` holds sooner."""
