@@ -129,7 +129,7 @@ class OwnConnection:
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Connection]:
         """For one task at a time. After an error the next use has another connection."""
-        if self._connection is not None and self._connection.is_closed():
+        if self._is_lost():
             await self.give_back()
         if self._connection is None:
             self._connection = await self._pool.acquire(timeout=5)
@@ -143,6 +143,12 @@ class OwnConnection:
         connection, self._connection = self._connection, None
         if connection is not None:
             await self._pool.release(connection)
+
+    def _is_lost(self) -> bool:
+        try:
+            return self._connection is not None and self._connection.is_closed()
+        except asyncpg.InterfaceError:
+            return True  # the pool took it back when it broke
 
 
 async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> Connection:
