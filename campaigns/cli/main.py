@@ -27,7 +27,7 @@ EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_TERMINATED = 128 + signal.SIGTERM
 HELP = "--help"
 DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
-# New objects between two looks for cycles: what imports make stays, and the looks took a tenth of their time.
+# New objects between two looks for cycles: what imports make stays, and the looks took 8 % of their time.
 COLLECTION_OBJECTS = 50_000
 
 # Every command by the module it stands in: a command that runs imports nothing of the others.
