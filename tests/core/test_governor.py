@@ -1,4 +1,4 @@
-"""The rate follows what the service takes: down at once, up without a saw, lone throttles nearly free."""
+"""The rate follows what the service takes: down at once, up without a saw, a stall's throttles free."""
 
 from __future__ import annotations
 
@@ -16,7 +16,18 @@ MS = 1_000_000
 
 @pytest.mark.parametrize(
     ("believed", "true"),
-    [(1_000, 1_000), (1_000, 950), (1_000, 800), (1_000, 400), (80, 80), (80, 60), (5_000, 4_500)],
+    [
+        (1_000, 1_000),
+        (1_000, 980),
+        (1_000, 950),
+        (1_000, 910),
+        (1_000, 800),
+        (1_000, 400),
+        (80, 80),
+        (80, 78),
+        (80, 60),
+        (5_000, 4_500),
+    ],
 )
 def test_the_waste_against_the_true_limit_stays_under_three_percent(believed: float, true: float) -> None:
     seconds = Simulation(believed, lambda _: true).run(40).seconds[1:]
@@ -30,10 +41,10 @@ def test_the_waste_against_the_true_limit_stays_under_three_percent(believed: fl
 
 def test_a_limit_that_falls_is_followed_within_two_seconds_and_recovers_within_forty() -> None:
     seconds = Simulation(1_000, lambda now_s: 800 if 5 <= now_s < 15 else 1_000).run(60).seconds
-    assert seconds[4].rate_per_s == pytest.approx(993)
+    assert seconds[4].rate_per_s == pytest.approx(1_000 * HEADROOM)
     assert seconds[8].rate_per_s <= 800
     assert sum(second.throttled for second in seconds) <= 500
-    assert any(second.rate_per_s >= 985 for second in seconds[16:55])
+    assert any(second.rate_per_s >= 983 for second in seconds[16:55])
     assert sum(second.accepted for second in seconds[8:15]) >= 0.97 * 800 * 7
 
 
@@ -41,17 +52,25 @@ def rate_share(governor: Governor, now_ns: int) -> float:
     return governor.rate_per_s(now_ns) / (governor._limit_per_s * HEADROOM)
 
 
-@pytest.mark.parametrize("limit", [80, 1_000])
-def test_a_lone_throttle_costs_under_one_percent_of_the_next_ten_seconds(limit: float) -> None:
+@pytest.mark.parametrize(("limit", "throttles"), [(80, 1), (1_000, 1), (80, 7), (1_000, 90)])
+def test_what_a_stall_squeezes_costs_nothing_after_a_calm(limit: float, throttles: int) -> None:
     governor = Governor(limit, 0)
-    governor.throttled(SECOND_NS, SECOND_NS - 50 * MS)
-    shares = []
+    for _ in range(throttles):
+        governor.throttled(SECOND_NS, SECOND_NS - 50 * MS)
     for step in range(100):
         now_ns = SECOND_NS + step * 100 * MS
         governor.decide(now_ns)
-        shares.append(rate_share(governor, now_ns))
-    assert 0.99 < sum(shares) / len(shares) < 1
-    assert min(shares) == pytest.approx(0.993, abs=0.001)
+        assert rate_share(governor, now_ns) == 1
+
+
+@pytest.mark.parametrize(("limit", "throttles"), [(80, 2), (1_000, 20)])
+def test_a_few_throttles_that_go_on_lower_the_rate_within_four_seconds(limit: float, throttles: int) -> None:
+    governor = Governor(limit, 0)
+    for second in range(1, 6):
+        for _ in range(throttles):
+            governor.throttled(second * SECOND_NS, second * SECOND_NS - 50 * MS)
+        governor.decide(second * SECOND_NS)
+    assert governor.rate_per_s(5 * SECOND_NS) <= (limit * HEADROOM - throttles) * HEADROOM
 
 
 def test_one_decision_a_window_however_many_errors() -> None:
@@ -61,7 +80,7 @@ def test_one_decision_a_window_however_many_errors() -> None:
         governor.decide(SECOND_NS + reply * MS)
     assert rate_share(governor, SECOND_NS + 300 * MS) == 1
     governor.decide(2 * SECOND_NS)
-    assert governor.rate_per_s(2 * SECOND_NS) == pytest.approx((993 - 200) * HEADROOM)
+    assert governor.rate_per_s(2 * SECOND_NS) == pytest.approx((1_000 * HEADROOM - 200) * HEADROOM)
 
 
 def test_throttles_of_the_old_rate_do_not_cut_twice() -> None:
@@ -102,13 +121,13 @@ def test_after_a_suspension_the_number_climbs_from_the_floor_within_a_minute() -
     governor = Governor(1_000, 0)
     governor.resume(0)
     assert governor.rate_per_s(0) == governor.floor_per_s
-    assert governor.rate_per_s(60 * SECOND_NS) == pytest.approx(993)
+    assert governor.rate_per_s(60 * SECOND_NS) == pytest.approx(1_000 * HEADROOM)
 
 
 def test_a_new_limit_is_believed_at_once() -> None:
     governor = Governor(80, 0)
     governor.set_limit(1_000, 5)
-    assert governor.rate_per_s(5) == pytest.approx(993)
+    assert governor.rate_per_s(5) == pytest.approx(1_000 * HEADROOM)
 
 
 @given(
