@@ -25,8 +25,8 @@ from engine.worker import RunEnd, Worker
 # Connections follow the lanes, which are bounded number by number; this only bounds a process with many.
 CONNECTIONS_MAX = 10_000
 
-# To the database, of a sending process: the sink's own, and the claims'. Each costs Postgres some 25 ms of CPU as
-# it begins; sixteen at once, as the numbers begin, held up an emulator on the same core for a tenth of a second.
+# To the database, of a sending process: the sink's own, and the claims'. Each costs Postgres 25 ms of CPU as
+# it begins; sixteen, as the numbers begin, held up an emulator on the same core for a tenth of a second.
 POOL_CONNECTIONS = 6
 
 # New objects between two looks for cycles: a few milliseconds each, well within the lateness that a pace

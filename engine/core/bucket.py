@@ -13,8 +13,7 @@ from math import ceil
 SECOND_NS = 1_000_000_000
 
 # The way to the service compresses and stretches gaps by milliseconds, and the service judges arrivals. At
-# 0.992 of the limit, `limit` requests span 1.008 s and a jitter of 8 ms meets no throttle; costs 0.8 %. With 7 ms,
-# 16 numbers beside a busy database met twice as many throttles as they should.
+# 0.992 of the limit, `limit` requests span 1.008 s and a jitter of 8 ms meets no throttle; costs 0.8 %.
 HEADROOM = 0.992
 # The guard's second. Wider than a second for the same jitter, narrower than the schedule's 1.008 s: it
 # corrects bursts after stalls and never becomes the pace.

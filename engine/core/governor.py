@@ -21,12 +21,13 @@ WINDOW_WRITES_MIN = 5
 SETTLE_NS = SECOND_NS
 # What a cut leaves below the rate that the service took: the same headroom as below a known limit.
 BACKOFF = HEADROOM
-# Throttles of a window that may be chance, as a share of its writes: a stall of 100 ms on either side squeezes
-# so much of a second. Seen on two shared cores, as many numbers begin: 80 ms, none in the next ten seconds. A
-# service that really takes less by this little is found out by the next window, two seconds later.
+# Throttles of a window that may be chance, as a share of its writes: a stall of 100 ms on either side
+# squeezes so much of a second. Seen on two shared cores, as many numbers begin: 80 ms, none in the next ten
+# seconds. A service that really takes less by this little is found out by the next window, two seconds later.
 CHANCE_SHARE = 0.1
-# After so long without a throttle the next one may be chance again.
-CALM_NS = 10 * SECOND_NS
+# After so long without a throttle the next one may be chance again: a service that takes less throttles in
+# every window, and two windows with what they leave out are three seconds.
+CALM_NS = 4 * SECOND_NS
 # Share of the limit regained per second cubed: from 80 % back to the full rate in about half a minute.
 CLIMB_PER_S3 = 1.5e-5
 FLOOR_SHARE = 0.01
