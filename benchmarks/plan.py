@@ -27,8 +27,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.cost import cpu_s, print_conditions, server_pid
+from campaigns.campaign import CampaignSpec
+from campaigns.create import create_campaign
 from campaigns.plan import PlanProgress
-from campaigns.service import CampaignSpec, create_campaign
 from engine.store.database import connect
 from engine.store.embedded import start_embedded, stop_embedded
 from engine.store.migrate import migrate

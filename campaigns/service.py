@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 
-from campaigns.campaign import CampaignSpec
-from campaigns.create import Created, create_campaign
 from campaigns.place import place
 from engine.core.states import CampaignEvent, CampaignState
 from engine.errors import ConfigurationError, TryLater
@@ -17,21 +15,6 @@ from engine.store.closing import close_ranges
 from engine.store.database import Connection
 from engine.store.queries import queries
 from engine.store.recovery import recover_abandoned
-
-__all__ = [
-    "Campaign",
-    "CampaignSpec",
-    "Created",
-    "Moved",
-    "cancel",
-    "create_campaign",
-    "find_campaign",
-    "list_campaigns",
-    "pause",
-    "pause_all",
-    "resume",
-    "start",
-]
 
 LISTED_MAX = 1_000
 PAUSED_BY_HAND = "paused by hand"

@@ -25,6 +25,9 @@ from engine.worker import RunEnd, Worker
 # Connections follow the lanes, which are bounded number by number; this only bounds a process with many.
 CONNECTIONS_MAX = 10_000
 
+# To the database, of a sending process: the sink's, and a claim under way for every few numbers.
+POOL_CONNECTIONS = 16
+
 # New objects between two looks for cycles: a few milliseconds each, well within the lateness that a pace
 # forgives.
 COLLECTION_OBJECTS = 50_000

@@ -1,4 +1,4 @@
-"""The two clocks of the flow. Neither is the wall clock: when that steps, no pace and no permit changes."""
+"""The clocks of the flow. None is the wall clock: when that steps, no pace and no permit changes."""
 
 import time
 
@@ -13,3 +13,8 @@ def monotonic_ns() -> int:
 def suspend_aware_ns() -> int:
     """For permits: also runs while the machine sleeps, so that a permit does not outlive a suspension."""
     return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+def cpu_ns() -> int:
+    """That this thread took so far."""
+    return time.thread_time_ns()

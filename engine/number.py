@@ -45,6 +45,7 @@ from engine.store.claims import (
     unsent_first_try,
 )
 from engine.store.database import LOST_CONNECTION
+from engine.store.facts import FactKind
 from engine.store.leases import PERMIT_S, Lease, Renewal
 
 LEAD_S = 0.25  # of the rate: how far the mark runs ahead of the sender
@@ -55,6 +56,8 @@ MEASURE_S = 0.25
 # A claim is a permit of 2 s: at low rates nothing is claimed until its turn is this near.
 TURN_NS_MAX = SECOND_NS // 2
 RETRY_PERIOD_NS = SECOND_NS // 4
+# While nobody is found who waits: with many slow numbers these looks cost as much as all claims together.
+RETRY_PERIOD_NS_MAX = SECOND_NS
 LET_GO_PERIOD_NS = SECOND_NS // 2
 PARK_S = 10.0  # deferred recipients due later than this need no owner meanwhile
 HAND_OVER_S = 1.0  # how long the slower number leaves a tail to the faster one
@@ -84,6 +87,7 @@ class NumberFlow:
         self._pairs = PairGuard(every_s=1 / shared.service.pair_rate_per_s, burst=shared.service.pair_burst)
         self._stopping = False
         self._retried_ns = self._let_go_ns = 0
+        self._retry_period_ns = RETRY_PERIOD_NS
         self._measured_ns, self._measured_writes, self._written_per_s = now_ns, 0, limit_per_s
         self._claims_unanswered = False
 
@@ -299,7 +303,7 @@ class NumberFlow:
 
     async def _raise_retries(self, now_ns: int, room: int) -> int:
         """Claim what is due for another try; returns how many."""
-        if now_ns - self._retried_ns < RETRY_PERIOD_NS or not self.feeder.held:
+        if now_ns - self._retried_ns < self._retry_period_ns or not self.feeder.held:
             return 0
         self._retried_ns = now_ns
         sendable = [one for one in self.feeder.held.values() if self._shared.board.sends(one.campaign_id)]
@@ -309,6 +313,10 @@ class NumberFlow:
         except LOST_CONNECTION:
             self._claims_unanswered = True
             raise
+        found = guarded.passed or guarded.decided or guarded.postponed
+        self._retry_period_ns = (
+            RETRY_PERIOD_NS if found else min(2 * self._retry_period_ns, RETRY_PERIOD_NS_MAX)
+        )
         granted = [one for one in guarded.passed if (one.range_id, one.seq) in tries]
         self._send(granted, [tries[one.range_id, one.seq] for one in granted], claimed_ns)
         return len(tries)
@@ -373,6 +381,8 @@ class NumberFlow:
     def _on_outcome(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
         fact = fact_of(message, outcome, self.lease, written_ns)
         self._shared.sink.put(fact)
+        if fact.kind is FactKind.DEFERRED:
+            self._retry_period_ns = RETRY_PERIOD_NS
         if written_ns is not None:
             self._shared.sink.count(fact, outcome, self.limit_per_s, written_ns)
         self._reactions.react(message, outcome, written_ns)

@@ -8,22 +8,23 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
+from engine.clock import SECOND_NS, cpu_ns, monotonic_ns, suspend_aware_ns
 from engine.core.bucket import PaceBucket
+from engine.core.strain import Strain
 
 # The loop's timers count in milliseconds, and the schedule forgives five: shorter waits would only cost.
 TICK_S_MIN = 0.002
-# With nobody waiting the ticker only looks in now and then.
-TICK_S_MAX = 0.02
+# With nobody waiting the ticker only looks in now and then: a rate may rise meanwhile, or messages come.
+TICK_NS_MAX = SECOND_NS // 50
 
 
 class Pacer:
-    """Permits of one number. `on_due(n, late_ns)` is called when n permits are due beyond those that somebody
-    waits for; `late_ns` says how late the tick came. It may take permits from the bucket, and returns False
-    when there is nothing to send.
+    """Permits of one number. `on_due(n, busy)` is called when n permits are due beyond those that somebody
+    waits for; `busy`: the loop has more to do than the core carries. It may take permits from the bucket, and
+    returns False when there is nothing to send.
     """
 
-    def __init__(self, bucket: PaceBucket, on_due: Callable[[int, int], bool]) -> None:
+    def __init__(self, bucket: PaceBucket, on_due: Callable[[int, bool], bool]) -> None:
         self.bucket = bucket
         self._on_due = on_due
         self._loop = asyncio.get_running_loop()
@@ -56,7 +57,7 @@ class Pacer:
             woken = True
         return False
 
-    def tick(self, now_ns: int, late_ns: int = 0) -> int:
+    def tick(self, now_ns: int, busy: bool = False) -> int:
         """Wake whom a permit is due to; returns the nanoseconds until the next look is worth it."""
         if self._waiters:
             self._wake_expired()
@@ -64,7 +65,7 @@ class Pacer:
         for _ in range(min(due, len(self._waiters))):
             self._wake_first()
             due -= 1
-        if due and not self._on_due(due, late_ns):
+        if due and not self._on_due(due, busy):
             return SECOND_NS
         return self.bucket.wait_ns(now_ns)
 
@@ -80,25 +81,30 @@ class Pacer:
 
 
 class Ticker:
-    """One timer for the pacers of a process."""
+    """One timer for the pacers of a process. Each is asked when its next permit is due: of many slow numbers
+    few have one at any tick.
+    """
 
     def __init__(self) -> None:
-        self._pacers: list[Pacer] = []
+        self._looks_ns: dict[Pacer, int] = {}  # when each is worth the next look
 
     def add(self, pacer: Pacer) -> None:
-        self._pacers.append(pacer)
+        self._looks_ns[pacer] = 0
 
     def remove(self, pacer: Pacer) -> None:
-        self._pacers.remove(pacer)
+        del self._looks_ns[pacer]
 
     async def run(self) -> None:
         """Tick until cancelled."""
         planned_ns = monotonic_ns()
+        strain = Strain(planned_ns, cpu_ns())
         while True:
             now_ns = monotonic_ns()
-            wait_ns = min(
-                [pacer.tick(now_ns, now_ns - planned_ns) for pacer in self._pacers], default=SECOND_NS
-            )
-            wait_s = min(TICK_S_MAX, max(TICK_S_MIN, wait_ns / SECOND_NS))
+            busy = strain.look(now_ns, cpu_ns(), now_ns - planned_ns)
+            for pacer, look_ns in self._looks_ns.items():
+                if look_ns <= now_ns:
+                    self._looks_ns[pacer] = now_ns + min(TICK_NS_MAX, pacer.tick(now_ns, busy))
+            wait_ns = min(self._looks_ns.values(), default=now_ns + TICK_NS_MAX) - now_ns
+            wait_s = max(TICK_S_MIN, wait_ns / SECOND_NS)
             planned_ns = now_ns + int(wait_s * SECOND_NS)
             await asyncio.sleep(wait_s)

@@ -23,11 +23,9 @@ LATENCY_S_MAX = 4.0
 OPEN_MAX = 4_000
 # Fewer are always allowed.
 OPEN_MIN = 8
-# A tick that came this late met a busy loop. What is measured then says more of the loop than of the service,
-# and more requests at once would make the loop later still: none beyond the rate times the latency that was
-# measured before.
-LATE_NS = 4_000_000
-# Of that: latencies are uneven.
+# In a busy loop, what is measured says more of the loop than of the service, and more requests at once would
+# make it busier still: none beyond the rate times the latency that was measured before, and this much more of
+# it, since latencies are uneven.
 SPARE = 1.5
 
 log = structlog.get_logger(__name__)
@@ -47,7 +45,7 @@ class Sender:
         self._written: set[_Written] = set()  # on the short way, without a reply
         # On the long way; with its message until the task runs: one that never ran has lost nobody.
         self._attempts: dict[asyncio.Task[None], Claimed | None] = {}
-        self._late = False  # the loop is busy
+        self._busy = False  # the loop
         self._latency_ns = 0  # of the service: of replies on the short way, smoothed
         self._open = 0  # messages taken from the queue, without outcome
         self.approaching = 0  # messages on the long way, before their permit
@@ -73,11 +71,10 @@ class Sender:
         if messages:
             self._idle.clear()
 
-    def serve(self, due: int, late_ns: int = 0) -> bool:
+    def serve(self, due: int, busy: bool = False) -> bool:
         """Write up to `due` messages whose permits are due; False with nothing to send.
 
-        Those without a free connection go the long way, where new connections help. `late_ns`: how late
-        the loop asks.
+        Those without a free connection go the long way, where new connections help. `busy`: the loop is.
         """
         if not self._queue:
             return self.approaching > 0
@@ -85,8 +82,8 @@ class Sender:
             if not self._write(connection):
                 break
             due -= 1
-        self._late = late_ns >= LATE_NS
-        for _ in range(min(due - self.approaching, len(self._queue), self._open_max() - self._open)):
+        self._busy = busy
+        for _ in range(min(due - self.approaching, len(self._queue), self._openable())):
             self._attempt_next()
         self.tell_if_low()
         return True
@@ -111,8 +108,15 @@ class Sender:
         if self.queued < self.low_below:
             self.low.set()
 
+    def _openable(self) -> int:
+        """How many messages may go the long way: as many again as wait for a reply, so that a slow service
+        gets its connections in a few round trips, and a fast one not many at once only since all begin.
+        """
+        written = self._open - self.approaching
+        return min(max(OPEN_MIN, written) - self.approaching, self._open_max() - self._open)
+
     def _open_max(self) -> int:
-        if self._late:
+        if self._busy:
             open_max = self.pacer.bucket.rate_per_s * self._latency_ns / SECOND_NS * SPARE
         else:
             open_max = self.pacer.bucket.limit_per_s * LATENCY_S_MAX
@@ -139,7 +143,7 @@ class Sender:
     def answered(self, written: "_Written", outcome: Outcome) -> None:
         """What became of a request on the short way."""
         self._written.discard(written)
-        if not self._late:
+        if not self._busy:
             self._latency_ns += (monotonic_ns() - written.written_ns - self._latency_ns) >> 4
         self._ended(written.message, outcome, written.written_ns)
 

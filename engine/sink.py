@@ -18,7 +18,7 @@ from tenacity import RetryCallState
 from engine.backoff import reconnecting
 from engine.clock import SECOND_NS
 from engine.core.outcome import Accepted, Outcome, Throttled
-from engine.store.database import LOST_CONNECTION, Pool
+from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
 from engine.store.facts import Attempts, Fact, FactKind, record
 from engine.trouble import Trouble
 
@@ -56,7 +56,7 @@ class Sink:
     """One for a process. `put` never waits, `run` stores, `flushed` returns when what was put is stored."""
 
     def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+        self._own = OwnConnection(pool)  # behind claims that wait, outcomes would pile up
         self._facts: list[Fact] = []
         # Of the batches of counts: one that is replayed counts once.
         self._name, self._batch = secrets.token_hex(8), 0
@@ -113,12 +113,15 @@ class Sink:
 
     async def run(self) -> None:
         """Store until cancelled."""
-        while True:
-            await self._arrived.wait()
-            if len(self._facts) < BATCH_MAX:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._many.wait(), PERIOD_S)
-            await self._store_all()
+        try:
+            while True:
+                await self._arrived.wait()
+                if len(self._facts) < BATCH_MAX:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._many.wait(), PERIOD_S)
+                await self._store_all()
+        finally:
+            await self._own.give_back()
 
     async def relief(self, wait_s: float) -> None:
         """Return when there is room again, or after `wait_s`."""
@@ -154,7 +157,7 @@ class Sink:
 
     async def _store_once(self, batch: list[Fact], counted: list[Attempts]) -> None:
         try:
-            async with self._pool.acquire(timeout=5) as connection:
+            async with self._own.use() as connection:
                 await record(connection, batch, counted)
         except REFUSED_FACT as problem:
             await self._store_apart(batch, problem)
@@ -163,7 +166,7 @@ class Sink:
     async def _store_counts(self, counted: list[Attempts]) -> None:
         """The counts of a batch that was refused: they are for the report, and must not be the trouble."""
         try:
-            async with self._pool.acquire(timeout=5) as connection:
+            async with self._own.use() as connection:
                 await record(connection, [], counted)
         except REFUSED_FACT as problem:
             log.warning("counts_not_storable", problem=str(problem)[:200])

@@ -22,10 +22,11 @@ HOME_PREFIX = "drumbeat-bench-"
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A server that runs; `pid` of its first process."""
+    """A server that runs, as that of the installation in `home`; `pid` of its first process."""
 
     url: str
     pid: int
+    home: Path
 
 
 @contextmanager
@@ -37,7 +38,7 @@ def postgres() -> Iterator[Database]:
             stack.callback(_remove, home)
             home.chmod(0o711)  # for root it runs as another user, who has to pass
             url = _start(home)
-        yield Database(url, server_pid(home))
+        yield Database(url, server_pid(home), home)
 
 
 def server_pid(home: Path) -> int:

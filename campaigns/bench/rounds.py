@@ -135,8 +135,8 @@ def run_engine(place: Place, load: Load) -> Run:
         meter = _Meter(place, service)
         works = [_part(place, service, numbers, campaign_id, load) for numbers in _shares(service, load)]
         results = _run(works, meter, load.longest_s)
+        taken, seen = meter.taken(), service.ledger()  # before the reading below takes the database's time
         sent = asyncio.run(_read(place.database.url, campaign_id, sum(one["cpu_s"] for one in results)))
-        taken, seen = meter.taken(), service.ledger()
         accepted = sum(one["accepted"] for one in seen.values())
         return _engine_run(load, sent, seen, taken, _events(place, service, receiver, accepted))
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.app import run_numbers
+from engine.app import POOL_CONNECTIONS, run_numbers
 from engine.settings import ServiceSettings
 from engine.store.database import Connection, open_pool
 from engine.store.queries import queries
@@ -65,7 +65,7 @@ async def run_part(
     if for_s is not None:
         asyncio.get_running_loop().call_later(for_s, stop.set)
     began_s = time.process_time()
-    async with open_pool(url) as pool:
+    async with open_pool(url, size=POOL_CONNECTIONS) as pool:
         await run_numbers(pool, service, phone_number_ids=numbers, campaign_id=campaign_id, stop=stop)
         return time.process_time() - began_s
 

@@ -12,20 +12,13 @@ from typing import Protocol
 
 import orjson
 import structlog
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
 
-from campaigns.cli.words import counts_line, duration, progress_line
+from campaigns.cli.words import progress_line
 from campaigns.progress import CampaignStatus, campaign_status
 from engine.store.database import LOST_CONNECTION, Pool
 
-LIVE_PERIOD_S = 0.5
 LINES_PERIOD_S = 5.0
 RATE_WINDOW_S = 5.0  # long enough that the batches of the store do not show
-BAR_WIDTH = 40
 
 log = structlog.get_logger(__name__)
 
@@ -83,29 +76,17 @@ class JsonLines:
         sys.stderr.flush()
 
 
-class Screen:
-    """For people who look on."""
-
-    period_s = LIVE_PERIOD_S
-
-    def __init__(self) -> None:
-        self._live = Live(console=Console(stderr=True), auto_refresh=False, redirect_stdout=False)
-        self._live.start()
-
-    def show(self, status: CampaignStatus, speeds: Mapping[str, float]) -> None:
-        self._live.update(_screen(status, speeds), refresh=True)
-
-    def close(self) -> None:
-        self._live.stop()
-
-
 def view_for(*, json: bool, quiet: bool) -> View | None:
     """The view that the options and the terminal ask for; None shows nothing."""
     if quiet:
         return None
     if json:
         return JsonLines()
-    return Screen() if sys.stderr.isatty() else Lines()
+    if not sys.stderr.isatty():
+        return Lines()
+    from campaigns.cli.screen import Screen  # draws: nobody else should wait for its import
+
+    return Screen()
 
 
 @asynccontextmanager
@@ -135,35 +116,3 @@ async def _watch(pool: Pool, campaign_id: int, view: View) -> None:
             attempts = {number.phone_number_id: number.attempts for number in status.numbers}
             view.show(status, speeds.add(time.monotonic(), attempts))
         await asyncio.sleep(view.period_s)
-
-
-def _screen(status: CampaignStatus, speeds: Mapping[str, float]) -> Group:
-    done, total = status.recipients - status.waiting, status.recipients
-    rate_per_s = sum(speeds.values())
-    head = Table.grid(padding=(0, 2))
-    left = duration(status.waiting / rate_per_s) + " left" if rate_per_s and status.waiting else ""
-    head.add_row(
-        Text(f"{status.name}: {status.state}", style="bold"),
-        ProgressBar(total=max(total, 1), completed=done, width=BAR_WIDTH),
-        f"{done:,} of {total:,}",
-        left,
-    )
-    lines: list[Table | Text] = [head, Text(counts_line(status)), _numbers(status, speeds)]
-    if status.reason:
-        lines.insert(1, Text(status.reason, style="yellow"))
-    return Group(*lines)
-
-
-def _numbers(status: CampaignStatus, speeds: Mapping[str, float]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("number", "rate", "limit", "throttled", ""):
-        table.add_column(heading, justify="left" if heading in ("number", "") else "right")
-    for number in status.numbers:
-        table.add_row(
-            number.phone_number_id,
-            f"{speeds.get(number.phone_number_id, 0.0):,.0f}/s",
-            f"{number.limit_per_s:g}/s",
-            f"{number.throttled:,}",
-            number.suspended_reason or "",
-        )
-    return table

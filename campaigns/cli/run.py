@@ -14,14 +14,13 @@ from campaigns.progress import CampaignStatus, campaign_status
 from campaigns.run import Ran, exit_code, paused, run_campaign
 from campaigns.schedule import check_max_failed
 from campaigns.service import Campaign, find_campaign
+from engine.app import POOL_CONNECTIONS
 from engine.core.states import CampaignState
 from engine.settings import Settings
 from engine.store.database import Pool
 from engine.telemetry import quieten
 
 app = typer.Typer(add_completion=False)
-
-POOL_SIZE = 16
 
 
 @app.command()
@@ -52,7 +51,7 @@ def run(
             _tell(ran.status, json)
             return stop.exit_code if stop.asked else _end(ran, max_failed or campaign.max_failed)
 
-    raise typer.Exit(with_settings(main, size=POOL_SIZE))
+    raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS))
 
 
 def _end(ran: Ran, max_failed: str | None) -> int:

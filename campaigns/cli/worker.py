@@ -14,7 +14,7 @@ from campaigns.cli.edge import QUIET_HELP, with_database, with_settings
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.supervisor import stop_with_parent, supervise
 from campaigns.numbers import Number, list_numbers
-from engine.app import run_numbers
+from engine.app import POOL_CONNECTIONS, run_numbers
 from engine.errors import ConfigurationError
 from engine.settings import Settings
 from engine.store.database import Pool
@@ -22,7 +22,6 @@ from engine.telemetry import quieten
 
 app = typer.Typer(add_completion=False)
 
-POOL_SIZE = 16
 EXIT_CUT_SHORT = 1
 
 
@@ -85,7 +84,7 @@ def _work(phone_number_ids: list[str], parent: int | None) -> int:
                     watch.cancel()
             return stop.exit_code if end.drained else EXIT_CUT_SHORT
 
-    return with_settings(main, size=POOL_SIZE)
+    return with_settings(main, size=POOL_CONNECTIONS)
 
 
 def _command(part: list[str], quiet: bool) -> list[str]:

@@ -95,16 +95,10 @@ async def own_ranges(connection: Connection, lease: Lease) -> list[HeldRange]:
 
 async def take_range(connection: Connection, lease: Lease, campaign_id: int) -> HeldRange | None:
     """Take the next free range of a campaign; None where there is none, or the number is lost."""
-    sql = queries("claims")
-    async with connection.transaction():
-        if not await connection.fetchval(sql["hold_number"], lease.phone_number_id, lease.epoch):
-            return None
-        row = await connection.fetchrow(sql["take_range"], campaign_id, lease.phone_number_id, lease.epoch)
-        if row is None:
-            return None
-        taken = HeldRange(**dict(row))
-        await _record_claim(connection, taken, lease)
-    return taken
+    row = await connection.fetchrow(
+        queries("claims")["take_range"], campaign_id, lease.phone_number_id, lease.epoch
+    )
+    return None if row is None else HeldRange(**dict(row))
 
 
 async def page(connection: Connection, held: HeldRange) -> list[Candidate]:
@@ -302,19 +296,19 @@ async def let_go_ranges(
 
     Returns the ids that this owner no longer holds.
     """
-    if not ranges:
-        return set()
     sql = queries("claims")
+    owner = (lease.phone_number_id, lease.epoch)
+    rows = await connection.fetch(sql["perhaps_done"], [held.range_id for held in ranges], *owner)
+    if not rows:
+        return set()
+    perhaps_done = [row["range_id"] for row in rows]
     async with connection.transaction():
-        rows = await connection.fetch(
-            sql["lock_ranges"], [held.range_id for held in ranges], lease.phone_number_id, lease.epoch
-        )
+        rows = await connection.fetch(sql["lock_ranges"], perhaps_done, *owner)
         ours = [row["range_id"] for row in rows]
         await connection.execute(sql["lock_tallies"], ours)
         finished = await connection.fetch(sql["finish_ranges"], ours)
         parked = await connection.fetch(sql["park_ranges"], ours, soon_s)
-    lost = {held.range_id for held in ranges}.difference(ours)
-    return lost.union(row["range_id"] for row in (*finished, *parked))
+    return set(perhaps_done).difference(ours).union(row["range_id"] for row in (*finished, *parked))
 
 
 async def release_ranges(connection: Connection, lease: Lease, ranges: Sequence[HeldRange]) -> None:

@@ -119,6 +119,38 @@ async def _close(pool: Pool) -> None:
         pool.terminate()
 
 
+class OwnConnection:
+    """One connection of a pool for one user, who never waits behind the others for it."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._connection: asyncpg.pool.PoolConnectionProxy[asyncpg.Record] | None = None
+
+    @asynccontextmanager
+    async def use(self) -> AsyncIterator[Connection]:
+        """For one task at a time. After an error the next use has another connection."""
+        if self._is_lost():
+            await self.give_back()
+        if self._connection is None:
+            self._connection = await self._pool.acquire(timeout=5)
+        try:
+            yield self._connection
+        except BaseException:
+            await self.give_back()
+            raise
+
+    async def give_back(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await self._pool.release(connection)
+
+    def _is_lost(self) -> bool:
+        try:
+            return self._connection is not None and self._connection.is_closed()
+        except asyncpg.InterfaceError:
+            return True  # the pool took it back when it broke
+
+
 async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> Connection:
     """One connection with the same settings as the pool's, for sessions that need their own (plan, lock)."""
     with _translated(url):

@@ -7,7 +7,7 @@ which makes the common batch one round trip; the others are looked up on both si
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -106,7 +106,7 @@ async def record(connection: Connection, facts: Sequence[Fact], attempts: Sequen
     if others or attempts:
         async with connection.transaction():
             await record_in_transaction(connection, others)
-            await connection.execute(queries("facts")["count_attempts"], _attempt_rows(attempts))
+            await connection.execute(queries("facts")["count_attempts"], list(attempts))
 
 
 async def _record_outcomes(
@@ -128,7 +128,7 @@ async def _record_outcomes(
         _integers(codes),
         _texts(reasons),
         _integers(attempted_us),
-        _attempt_rows(attempts),
+        list(attempts),
     )
     return [outcomes[row["left_range_id"], row["left_seq"]] for row in rows]
 
@@ -289,10 +289,6 @@ def _open_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
         [fact.spent.pair_throttles for fact in facts],
         [fact.spent.unreachable for fact in facts],
     )
-
-
-def _attempt_rows(attempts: Sequence[Attempts]) -> list[dict[str, Any]]:
-    return [asdict(counted) for counted in attempts]
 
 
 def _shortened(reason: str | None) -> str | None:

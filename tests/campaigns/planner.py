@@ -9,8 +9,9 @@ import sys
 import threading
 from pathlib import Path
 
+from campaigns.campaign import CampaignSpec
+from campaigns.create import create_campaign
 from campaigns.plan import PlanProgress
-from campaigns.service import CampaignSpec, create_campaign
 
 
 def peak_mib() -> float:

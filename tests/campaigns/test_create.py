@@ -14,8 +14,9 @@ import pytest
 from campaigns import create, plan
 from campaigns import freeze as freezing
 from campaigns.audience import encoding, reader
+from campaigns.campaign import CampaignSpec
+from campaigns.create import create_campaign
 from campaigns.plan import PlanCounts, PlanProgress
-from campaigns.service import CampaignSpec, create_campaign
 from engine.errors import ConfigurationError, DrumbeatError, TryLater, UsageError
 from engine.store.database import Pool
 from engine.store.queries import queries

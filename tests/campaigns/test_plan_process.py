@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.service import CampaignSpec, create_campaign
+from campaigns.campaign import CampaignSpec
+from campaigns.create import create_campaign
 from engine.errors import TryLater
 from engine.store.database import Pool
 from tests.campaigns.conftest import WriteAudience

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from campaigns import service
-from campaigns.service import CampaignSpec, Moved, create_campaign
+from campaigns.campaign import CampaignSpec
+from campaigns.create import create_campaign
+from campaigns.service import Moved
 from engine.core.states import CampaignState, IllegalTransition
 from engine.errors import ConfigurationError, TryLater
 from engine.store import closing

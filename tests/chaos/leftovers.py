@@ -16,8 +16,8 @@ from pathlib import Path
 import orjson
 import psutil
 
-from campaigns.cli.worker import POOL_SIZE
-from engine.webhooks.service import POOL_CONNECTIONS
+from engine import app
+from engine.webhooks import service
 
 CALM_S_MAX = 10.0  # how long a process may take to let go of what a run needed
 PERIOD_S = 0.1
@@ -79,7 +79,7 @@ class Leftovers:
     async def beyond(self, name: str, pid: int, database_port: int, *, owner: bool) -> list[str]:
         """Wait until a process holds no more than it may; what it still holds after CALM_S_MAX."""
         deadline_s = time.monotonic() + CALM_S_MAX
-        limit = POOL_CONNECTIONS if name == "receiver" else POOL_SIZE
+        limit = (service if name == "receiver" else app).POOL_CONNECTIONS
         while True:
             held = await self._look(pid, database_port)
             if held is None or (name != "receiver" and not held.tasks[BEGUN]):

@@ -13,6 +13,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "CONTROL_PERIOD_S", 0.05)
     monkeypatch.setattr(number, "LET_GO_PERIOD_NS", SECOND_NS // 20)
     monkeypatch.setattr(number, "RETRY_PERIOD_NS", SECOND_NS // 40)
+    monkeypatch.setattr(number, "RETRY_PERIOD_NS_MAX", SECOND_NS // 10)
     monkeypatch.setattr(number, "IDLE_S", 0.05)
 
 

@@ -1,6 +1,7 @@
 """Waiting for permits, in virtual time: in order, taken in the moment of writing, never outliving the claim."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -179,3 +180,28 @@ async def test_one_ticker_serves_several_numbers_and_forgets_who_leaves() -> Non
     for task in (alone, running):
         task.cancel()
     await asyncio.gather(alone, running, return_exceptions=True)
+
+
+async def test_a_number_without_a_permit_due_is_not_asked_at_every_tick(clock: Clock) -> None:
+    """And is asked again in time, should its rate rise or messages come meanwhile."""
+
+    class Asked(Pacer):
+        def __init__(self, rate_per_s: float, passes_ns: int = 0) -> None:
+            super().__init__(PaceBucket(rate_per_s, clock.now_ns), lambda *_: True)
+            self.asked_ns: list[int] = []
+            self._passes_ns = passes_ns
+
+        def tick(self, now_ns: int, late_ns: int = 0) -> int:
+            self.asked_ns.append(now_ns)
+            clock.now_ns += self._passes_ns
+            return super().tick(now_ns, late_ns)
+
+    fast, slow, ticker = Asked(2_000, passes_ns=2 * MS), Asked(1), Ticker()
+    ticker.add(fast)
+    ticker.add(slow)
+    running = asyncio.create_task(ticker.run())
+    while len(fast.asked_ns) < 40:
+        await asyncio.sleep(0.001)
+    running.cancel()
+    assert 4 <= len(slow.asked_ns) <= 5
+    assert max(later - sooner for sooner, later in pairwise(slow.asked_ns)) <= 22 * MS

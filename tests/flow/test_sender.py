@@ -13,7 +13,7 @@ from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.bucket import SECOND_NS, SLACK_NS, PaceBucket
 from engine.core.outcome import Accepted, NotSent, Unknown
 from engine.pacer import Pacer, Ticker
-from engine.sender import Sender
+from engine.sender import OPEN_MIN, Sender
 from tests.flow.fakes import FakeTransport, Outcomes, claimed
 from tests.flow.running import until
 
@@ -133,8 +133,8 @@ async def test_an_abort_before_a_connection_is_there_leaves_nobody_in_doubt(
 ) -> None:
     transport.connecting = asyncio.Event()
     async with sending(transport, outcomes) as sender:
-        sender.send([claimed(seq) for seq in range(10)])
-        await until(lambda: sender.approaching == 10 or sender.queued < 10)
+        sender.send([claimed(seq) for seq in range(OPEN_MIN)])
+        await until(lambda: sender.approaching == OPEN_MIN or sender.queued < OPEN_MIN)
         sender.give_back()
         sender.abort()
         await sender.idle()

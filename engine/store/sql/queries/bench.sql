@@ -17,6 +17,21 @@ INSERT INTO campaigns (name, content_hash, options, state, template, phone_numbe
 VALUES ('bench', '', '{}', 'running', $1, $2, $3, $3, now())
 RETURNING campaign_id;
 
+-- name: back_to_draft
+-- As a campaign is that nobody has started yet.
+UPDATE campaigns SET state = 'draft', started_at = NULL;
+
+-- name: long_released
+-- As a number is whose last owner ended in order, too long ago for anything to wait for it.
+UPDATE numbers SET leased_until = now() - interval '1 minute' WHERE released;
+
+-- name: forget_owners
+-- As if the owners had run on another machine: nobody here can prove that they are dead.
+UPDATE numbers SET owner_process = NULL;
+
+-- name: leased_until
+SELECT extract(epoch FROM max(leased_until))::float8 FROM numbers;
+
 -- name: first_range_id
 SELECT first_range_id(current_date);
 
@@ -82,3 +97,22 @@ CREATE TABLE IF NOT EXISTS sent (phone text, wamid text, at timestamptz DEFAULT 
 
 -- name: insert_naively
 INSERT INTO sent (phone, wamid) VALUES ($1, $2);
+
+-- name: horizon
+-- What keeps dead rows from being removed: the oldest transaction of another session, and the oldest snapshot. A vacuum
+-- is long, but holds up no other.
+SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)::float8 AS transaction_s,
+       coalesce(max(age(backend_xmin)), 0)::integer AS snapshot
+FROM pg_stat_activity
+WHERE pid <> pg_backend_pid() AND backend_type = 'client backend';
+
+-- name: tables
+-- What was written to since the tables were made; sizes with indexes.
+SELECT relname AS name, n_live_tup AS live, n_dead_tup AS dead, n_tup_upd AS updates, n_tup_hot_upd AS hot,
+       vacuum_count + autovacuum_count AS vacuums, pg_total_relation_size(relid) AS bytes
+FROM pg_stat_user_tables
+WHERE n_tup_ins + n_tup_upd + n_tup_del > 0
+ORDER BY bytes DESC, name;
+
+-- name: rewrite
+VACUUM FULL;

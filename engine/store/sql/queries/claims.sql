@@ -52,22 +52,25 @@ UPDATE tallies SET unknown = tallies.unknown + doubts.count
 FROM unnest($1::bigint[], $2::integer[]) AS doubts (range_id, count)
 WHERE tallies.range_id = doubts.range_id;
 
--- name: hold_number
--- Held until commit, so that no taking-over can slip between the look and the claim.
-SELECT epoch FROM numbers WHERE phone_number_id = $1 AND epoch = $2 FOR SHARE;
-
 -- name: lock_number
 SELECT FROM numbers WHERE phone_number_id = $1 FOR NO KEY UPDATE;
 
 -- name: take_range
--- The next free range of a campaign; ranges that another number takes at this moment are passed over.
-UPDATE ranges SET phone_number_id = $2, epoch = $3
-WHERE range_id = (
-    SELECT range_id FROM ranges
-    WHERE campaign_id = $1 AND state = 'open' AND phone_number_id IS NULL AND due_at <= now()
-    ORDER BY due_at, ordinal LIMIT 1
-    FOR UPDATE SKIP LOCKED)
-RETURNING range_id, campaign_id, hi, mark, state;
+-- The next free range of a campaign; ranges that another number takes at this moment are passed over. The number's row is
+-- held until commit, so that no taking-over can slip between the look and the claim.
+WITH owner AS MATERIALIZED (SELECT FROM numbers WHERE phone_number_id = $2 AND epoch = $3 FOR SHARE),
+taken AS (
+    UPDATE ranges SET phone_number_id = $2, epoch = $3
+    WHERE EXISTS (SELECT FROM owner) AND range_id = (
+        SELECT range_id FROM ranges
+        WHERE campaign_id = $1 AND state = 'open' AND phone_number_id IS NULL AND due_at <= now()
+        ORDER BY due_at, ordinal LIMIT 1
+        FOR UPDATE SKIP LOCKED)
+    RETURNING range_id, campaign_id, hi, mark, state),
+told AS (
+    INSERT INTO claims (range_id, from_seq, epoch, phone_number_id) SELECT range_id, mark + 1, $3, $2 FROM taken
+    ON CONFLICT DO NOTHING)
+SELECT range_id, campaign_id, hi, mark, state FROM taken;
 
 -- name: record_claim
 INSERT INTO claims (range_id, from_seq, epoch, phone_number_id) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING;
@@ -149,6 +152,15 @@ WHERE range_id = ANY($1::bigint[]) AND state = 'claimed' AND phone_number_id = $
 -- name: lock_ranges
 SELECT range_id FROM ranges
 WHERE range_id = ANY($1::bigint[]) AND phone_number_id = $2 AND epoch = $3 ORDER BY range_id FOR UPDATE;
+
+-- name: perhaps_done
+-- Of these ranges, those worth the locks: nobody in them waits for a first try or its reply, or they are ours no more. A
+-- look without a lock: what it misses, the next one finds. Its locks, taken for every look, would hold up all outcomes.
+SELECT ranges.range_id FROM ranges JOIN tallies USING (range_id)
+WHERE ranges.range_id = ANY($1::bigint[])
+  AND ((ranges.phone_number_id, ranges.epoch) IS DISTINCT FROM ($2, $3::bigint)
+       OR tallies.recipients = tallies.accepted + tallies.sent + tallies.delivered + tallies.read + tallies.failed
+                               + tallies.unknown + tallies.skipped + tallies.deferred);
 
 -- name: finish_ranges
 -- Every recipient has an outcome or is in doubt: nothing is left to send. Closed ranges only let go of the number.

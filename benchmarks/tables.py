@@ -1,0 +1,95 @@
+"""Do the tables stay in shape while a large campaign is sent, or do they bloat?
+
+    python -m benchmarks.tables [MESSAGES] [--events]
+
+Sends MESSAGES with the engine at full speed and prints what Postgres counted of each table that was written:
+live and dead rows, updates and how many of them stayed in their page (HOT), vacuums, sizes with indexes. The
+yardstick is the same table after VACUUM FULL: how much larger is it than it has to be. Meanwhile it looks for
+what would pin the horizon of VACUUM: the oldest transaction, and the oldest snapshot. With --events three
+statuses a message come back and are folded meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import dataclass, replace
+
+import asyncpg
+
+from benchmarks.cost import print_conditions
+from campaigns.bench.database import Database, postgres
+from campaigns.bench.machine import service_core
+from campaigns.bench.planting import PLANT_S_MAX
+from campaigns.bench.rounds import Load, Place, run_engine
+from campaigns.bench.service import own_service
+from engine.store.database import connect
+from engine.store.queries import queries
+
+LOAD = Load(numbers=32, rate_per_s=1_000.0, limited=False)
+LOOK_PERIOD_S = 2.0
+
+
+@dataclass(slots=True)
+class Horizon:
+    """The oldest that was seen: a transaction in seconds, a snapshot in transactions begun since."""
+
+    url: str
+    transaction_s: float = 0.0
+    snapshot: int = 0
+    looked_s: float = 0.0
+
+    def look(self, now_s: float, _: float) -> None:
+        if now_s - self.looked_s >= LOOK_PERIOD_S:
+            self.looked_s = now_s
+            (row,) = asyncio.run(ask(self.url, "horizon"))
+            self.transaction_s = max(self.transaction_s, row["transaction_s"])
+            self.snapshot = max(self.snapshot, row["snapshot"])
+
+
+async def ask(url: str, statement: str) -> list[asyncpg.Record]:
+    connection = await connect(url, command_timeout_s=PLANT_S_MAX)
+    try:
+        return list(await connection.fetch(queries("bench")[statement]))
+    finally:
+        await connection.close()
+
+
+def mebibytes(size: int) -> str:
+    return f"{size / 2**20:,.1f}"
+
+
+def print_tables(database: Database) -> None:
+    before = asyncio.run(ask(database.url, "tables"))
+    asyncio.run(ask(database.url, "rewrite"))
+    least = {row["name"]: row["bytes"] for row in asyncio.run(ask(database.url, "tables"))}
+    print(
+        f"{'table':22}{'live':>11}{'dead':>9}{'updates':>11}{'HOT':>7}{'vacuums':>9}{'MiB':>9}{'rewritten':>11}"
+    )
+    for row in before:
+        hot = f"{row['hot'] / row['updates']:.0%}" if row["updates"] else "-"
+        times = row["bytes"] / max(1, least[row["name"]])
+        print(
+            f"{row['name']:22}{row['live']:>11,}{row['dead']:>9,}{row['updates']:>11,}{hot:>7}"
+            f"{row['vacuums']:>9}{mebibytes(row['bytes']):>9}{times:>9.2f} ×"
+        )
+
+
+def main() -> None:
+    counts = [int(word) for word in sys.argv[1:] if word != "--events"]
+    print_conditions()
+    service_core()
+    with postgres() as database:
+        horizon = Horizon(database.url)
+        load = replace(LOAD, messages=counts[0] if counts else 1_000_000, events="--events" in sys.argv)
+        run = run_engine(Place(database, own_service, horizon.look), load)
+        print(f"{run.messages:,} messages, {run.per_s:,.0f}/s, CPU {run.cpu_us:.1f} µs a message")
+        print(
+            f"oldest transaction {horizon.transaction_s:.2f} s, "
+            f"oldest snapshot {horizon.snapshot:,} transactions back"
+        )
+        print_tables(database)
+
+
+if __name__ == "__main__":
+    main()
