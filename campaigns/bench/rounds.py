@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import math
 import select
 import tempfile
@@ -188,7 +189,10 @@ class _Meter:
         now_s = time.monotonic()
         if self._place.look is None or now_s - self._then_s < LOOK_PERIOD_S:
             return
-        accepted = self._service.accepted()
+        try:
+            accepted = self._service.accepted()
+        except (OSError, http.client.HTTPException):
+            return  # its core is full: whoever looks on must not end the measurement
         per_s = (accepted - self._accepted) / (now_s - self._then_s)
         self._accepted, self._then_s = accepted, now_s
         self._place.look(now_s - self._began_s, per_s)

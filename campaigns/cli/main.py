@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 unexpected, 2 usage, 3 done with too many failures, 69 ser
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -26,6 +27,8 @@ EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_TERMINATED = 128 + signal.SIGTERM
 HELP = "--help"
 DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
+# New objects between two looks for cycles: what imports make stays, and the looks took 8 % of their time.
+COLLECTION_OBJECTS = 50_000
 
 # Every command by the module it stands in: a command that runs imports nothing of the others.
 CAMPAIGN_COMMANDS = {
@@ -91,6 +94,7 @@ class Terminated(SystemExit):
 
 def run() -> None:
     """Entry point of the console script."""
+    gc.set_threshold(COLLECTION_OBJECTS)
     # The embedded Postgres asks for directories that services and containers do not have, and does not need.
     warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
     sys.exit(main(sys.argv[1:]))

@@ -95,6 +95,23 @@ async def test_open_requests_are_bounded_when_nobody_answers(
     assert len(outcomes.by_seq) == 40
 
 
+async def test_connections_are_opened_as_many_again_as_wait_for_a_reply(
+    transport: FakeTransport, outcomes: Outcomes
+) -> None:
+    transport.hold, transport.connecting = asyncio.Event(), asyncio.Event()
+    async with sending(transport, outcomes, rate_per_s=1_000) as sender:
+        sender.send([claimed(seq) for seq in range(200)])
+        await until(lambda: sender.approaching >= OPEN_MIN)
+        sender.serve(100)
+        assert sender.approaching == OPEN_MIN, "all begin: no more at once"
+        transport.connecting.set()
+        await until(lambda: transport.open > 4 * OPEN_MIN)
+        sender.give_back()
+        transport.hold.set()
+        await sender.idle()
+    assert len(outcomes.by_seq) == 200
+
+
 async def test_what_is_given_back_was_certainly_not_sent(
     transport: FakeTransport, outcomes: Outcomes
 ) -> None:

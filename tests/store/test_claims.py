@@ -236,6 +236,24 @@ async def test_only_a_range_with_nothing_left_is_finished(connection: Connection
     assert row is not None and tuple(row) == ("done", None)
 
 
+async def test_a_range_that_is_not_done_is_looked_at_without_a_lock(
+    connection: Connection, other: Connection
+) -> None:
+    """Outcomes that are being stored hold the tallies; a look every half second must not wait for them."""
+    _, lease, held = await owned(connection, recipients=2)
+    await raise_mark(connection, lease, held, 2, [])
+    async with other.transaction():
+        await other.execute("SELECT FROM tallies WHERE range_id = $1 FOR UPDATE", held.range_id)
+        async with asyncio.timeout(10):
+            assert await let_go_ranges(connection, lease, [held], 10) == set()
+
+
+async def test_a_range_that_was_lost_is_let_go(connection: Connection) -> None:
+    _, lease, held = await owned(connection, recipients=2)
+    await adopt_ranges(connection, await take(connection, SLOW, another_process()))
+    assert await let_go_ranges(connection, lease, [held], 10) == {held.range_id}
+
+
 async def test_a_range_is_parked_until_its_first_deferred_is_due(connection: Connection) -> None:
     planted, lease, held = await owned(connection, recipients=3)
     await raise_mark(connection, lease, held, 3, [])

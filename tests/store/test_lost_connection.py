@@ -1,12 +1,13 @@
 """What counts as the loss of the database: whoever is told so waits and repeats, and does not end."""
 
 import asyncio
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
-from engine.store.database import LOST_CONNECTION, Pool, open_pool
+from engine.store.database import LOST_CONNECTION, OwnConnection, Pool, open_pool
 
 
 @pytest.fixture
@@ -48,3 +49,29 @@ async def test_a_lock_that_is_not_given_is_a_lost_one(pool: Pool) -> None:
         with pytest.raises(LOST_CONNECTION):
             await other.execute("SELECT pg_advisory_lock(1)")
         await holder.execute("SELECT pg_advisory_unlock(1)")
+
+
+async def test_an_own_connection_is_kept_and_comes_back_after_it_was_cut(pool: Pool) -> None:
+    own = OwnConnection(pool)
+    seen = []
+    for _ in range(2):
+        async with own.use() as connection:
+            seen.append(await connection.fetchval("SELECT pg_backend_pid()"))
+    assert seen[0] == seen[1]
+    await pool.execute("SELECT pg_terminate_backend($1)", seen[0])
+    async with asyncio.timeout(10):
+        while len(seen) == 2:
+            with suppress(*LOST_CONNECTION):
+                async with own.use() as connection:
+                    seen.append(await connection.fetchval("SELECT pg_backend_pid()"))
+    assert seen[2] != seen[0]
+    await own.give_back()
+    assert pool.get_idle_size() == pool.get_size()
+
+
+async def test_an_own_connection_is_left_after_an_error(pool: Pool) -> None:
+    own = OwnConnection(pool)
+    with pytest.raises(asyncpg.DivisionByZeroError):
+        async with own.use() as connection, connection.transaction():
+            await connection.fetchval("SELECT 1 / 0")
+    assert pool.get_idle_size() == pool.get_size()
