@@ -6,10 +6,10 @@ Keep-alive connections post to the receiver, which is pinned to a core of its ow
 other. The yardstick, in the same run: the same load on a bare asyncio.Protocol with httptools, which answers
 200 and keeps nothing. Starts a Postgres of its own, fsync on.
 
-Where the time goes (py-spy, CPU of the receiver's process): with one status a POST the loop and the sockets
-take two fifths, writing the answers a tenth, reading the body's JSON into a status a sixth, HTTP the rest; a
-commit is shared by all that came during the last one. With a hundred, reading them takes over half (a third
-of that their tags), handing them to COPY a fifth; Postgres takes 2 to 3 us a status for inbox and index.
+Where the time goes (perf, and CPU of the parts alone): with one status a POST the loop and the sockets take
+half, HTTP and reading the body a third, the commit, which all share that came during the last one, a tenth.
+With a hundred, reading them takes over half (a third of that the JSON, a quarter the tags), handing them to
+COPY a quarter; Postgres takes 2 to 3 us a status for inbox and index.
 """
 
 from __future__ import annotations

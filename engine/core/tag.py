@@ -8,7 +8,7 @@ other senders on the same number carry texts of their own.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 TAG_BYTES_MAX = 64  # 8 + 13 + 10 + 10 + 19 digits and four dots: the widest tag fits exactly
 INT4_MAX = 2**31 - 1
@@ -22,8 +22,7 @@ _TAG = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(NamedTuple):
     """One try of one recipient: `range_id` from 1, `seq` from 0 in its range, `attempt_try` from 1."""
 
     installation: str
@@ -74,18 +73,12 @@ def decode(text: str) -> Tag | None:
     found = _TAG.fullmatch(text) if isinstance(text, str) and len(text) <= TAG_BYTES_MAX else None
     if found is None:
         return None
-    installation, range_digits, seq, attempt_try, epoch = found.groups()
-    tag = Tag(installation, int(range_digits, 36), int(seq), int(attempt_try), int(epoch))
-    return tag if _in_bounds(tag) else None
-
-
-def _in_bounds(tag: Tag) -> bool:
-    return (
-        tag.range_id <= INT8_MAX
-        and tag.seq <= INT4_MAX
-        and 1 <= tag.attempt_try <= INT4_MAX
-        and tag.epoch <= INT8_MAX
-    )
+    installation, range_digits, seq_digits, try_digits, epoch_digits = found.groups()
+    range_id, seq = int(range_digits, 36), int(seq_digits)
+    attempt_try, epoch = int(try_digits), int(epoch_digits)
+    if range_id <= INT8_MAX and seq <= INT4_MAX and 1 <= attempt_try <= INT4_MAX and epoch <= INT8_MAX:
+        return Tag(installation, range_id, seq, attempt_try, epoch)
+    return None
 
 
 def _check_bounds(name: str, number: int, low: int, high: int) -> None:

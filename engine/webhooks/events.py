@@ -1,17 +1,23 @@
 """The records that a body of events is read into. Tuples, because a thousand of them come in one body."""
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from engine.core.states import Status
-from engine.core.tag import Tag
+
+# The columns of a tag.
+TagColumns: TypeAlias = tuple[str | None, int | None, int | None, int | None, int | None]
+NO_TAG: TagColumns = (None, None, None, None, None)
+# It came with opaque data that is no tag of any installation: some other program sent that message.
+FOREIGN: TagColumns = ("", None, None, None, None)
 
 
 class StatusEvent(NamedTuple):
     """One status of one message: interface, field `messages`, `statuses[]`.
 
-    `tag`: ours or another installation's. `foreign`: it came with opaque data that is no tag of any
-    installation, so some other program sent that message. `code`, `detail`: why, when failed (open point).
+    The columns of its inbox row in their order, so that the store takes it as it is. `installation` to
+    `epoch`: a tag, ours or another installation's, else NO_TAG or FOREIGN. `code`, `detail`: why, when failed
+    (open point).
     """
 
     wamid: str
@@ -19,8 +25,11 @@ class StatusEvent(NamedTuple):
     status_at: datetime
     phone_number_id: str | None
     recipient: str | None
-    tag: Tag | None
-    foreign: bool
+    installation: str | None
+    range_id: int | None
+    seq: int | None
+    attempt_try: int | None
+    epoch: int | None
     code: int | None
     detail: str | None
 

@@ -46,19 +46,26 @@ async def fold_batch(connection: Connection, limit: int = BATCH_EVENTS_MAX) -> F
     async with connection.transaction():
         if not await connection.fetchval(sql["begin_fold"]):
             return NOTHING
-        taken = await connection.fetchrow(sql["take"], limit)
-        assert taken is not None
-        if not taken["taken"]:
+        due = await connection.fetchrow(sql["due"], limit)
+        assert due is not None
+        if not due["tagged"] + due["others"]:
             return NOTHING
-        if taken["without_tag"]:
-            await _match(connection)
-        await connection.execute(sql["lock_tallies"])
-        if taken["without_tag"]:
+        untagged = await _take_others(connection, limit) if due["others"] else 0
+        await connection.execute(sql["lock_tallies"], due["range_ids"])
+        if untagged:
             await connection.execute(sql["drop_settled_pairs"])
-        slow = await _count_and_record(connection)
-        unmatched = slow or taken["without_tag"]
-        returned, dropped = await _return_unmatched(connection) if unmatched else (0, 0)
-    return Folded(taken["taken"], returned, dropped, slow)
+        done = await connection.fetchrow(sql["fold_plain"], due["range_ids"], due["tagged"])
+        assert done is not None
+        slow = await _fold_others(connection) if done["others"] else 0
+        returned, dropped = await _return_unmatched(connection) if slow or untagged else (0, 0)
+    return Folded(done["taken"] + untagged, returned, dropped, slow)
+
+
+async def _take_others(connection: Connection, limit: int) -> int:
+    """Take the events without our tag and find whose they are; returns how many."""
+    untagged: int = await connection.fetchval(queries("fold")["take_others"], limit)
+    await _match(connection)
+    return untagged
 
 
 async def _match(connection: Connection) -> None:
@@ -75,14 +82,10 @@ async def _match(connection: Connection) -> None:
         await connection.execute(sql["match_pairs"], *map(list, zip(*spelled, strict=True)))
 
 
-async def _count_and_record(connection: Connection) -> int:
-    """Write what the events say; returns how many recipients took the slow way."""
+async def _fold_others(connection: Connection) -> int:
+    """Write what the events say of recipients that are not plain; returns how many took the slow way."""
     sql = queries("fold")
-    await connection.execute(sql["reduce"])
-    await connection.execute(sql["count_plain"])
-    await connection.execute(sql["update_plain"])
-    await connection.execute(sql["insert_fresh"])
-    slow: int = await connection.fetchval(sql["count_slow"])
+    slow: int = await connection.fetchval(sql["fold_fresh"])
     if slow:
         for name in ("states_before", "record_slow", "close_slow", "count_slow_changes"):
             await connection.execute(sql[name])

@@ -110,7 +110,8 @@ class HttpConnection(asyncio.Protocol):
         self._head_bytes = 0
         self._in_request = False
         self._in_head = True
-        self.deadline = asyncio.get_running_loop().time() + limits.idle_s
+        self._now = asyncio.get_running_loop().time
+        self.deadline = self._now() + limits.idle_s
 
     # --- what the transport tells
 
@@ -153,7 +154,6 @@ class HttpConnection(asyncio.Protocol):
     # --- what the parser tells
 
     def on_message_begin(self) -> None:
-        self._reset()
         self._in_request = True
         self._set_deadline(self._limits.request_s)
 
@@ -254,7 +254,7 @@ class HttpConnection(asyncio.Protocol):
         self._body_bytes = 0
 
     def _set_deadline(self, seconds: float) -> None:
-        self.deadline = asyncio.get_running_loop().time() + seconds
+        self.deadline = self._now() + seconds
 
     def _refuse(self, status: int) -> None:
         """The last answer of this connection, in its turn."""

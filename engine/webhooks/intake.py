@@ -13,7 +13,7 @@ import asyncpg
 from engine.store.database import LOST_CONNECTION, Pool
 from engine.trouble import Trouble
 from engine.webhooks.events import Parsed
-from engine.webhooks.inbox import Delivery, write
+from engine.webhooks.inbox import Delivery, Flow, write
 from engine.webhooks.metrics import Metrics
 
 WAITING_EVENTS_MAX = 50_000  # about 50 MB of bodies; a larger body still enters when nothing waits
@@ -53,6 +53,7 @@ class Intake:
         self._bytes = 0
         self._not_stored = Trouble("events_not_stored", "events_stored_again")
         self._wake = asyncio.Event()
+        self._flow = Flow()
 
     def offer(self, body: bytes, parsed: Parsed, done: Callable[[bool], None]) -> bool:
         """Queue a body; `done` tells later whether it was committed. False: full, `done` is never called."""
@@ -104,7 +105,7 @@ class Intake:
     async def _commit(self, deliveries: list[Delivery]) -> bool:
         try:
             async with asyncio.timeout(self._commit_timeout_s), self._pool.acquire() as connection:
-                await write(connection, deliveries)
+                await write(connection, deliveries, self._flow)
         except _AWAY as error:
             self._not_stored.met(problem=type(error).__name__, answered=503)
             self.healthy = False

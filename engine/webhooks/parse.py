@@ -14,10 +14,13 @@ import orjson
 from engine.core.states import Status
 from engine.core.tag import decode
 from engine.webhooks.events import (
+    FOREIGN,
+    NO_TAG,
     AccountEvent,
     IncomingMessage,
     Parsed,
     StatusEvent,
+    TagColumns,
     TemplateStatus,
     Unreadable,
 )
@@ -106,7 +109,7 @@ class _Reader:
             self._keep(status, "a status of an unknown word")
             rank = Status.ACCEPTED
         opaque = status.get("biz_opaque_callback_data")
-        tag = decode(opaque) if opaque else None
+        tag: TagColumns = (decode(opaque) or FOREIGN) if opaque else NO_TAG
         code, detail = _failure(status) if rank is _FAILED else (None, None)
         self._parsed.statuses.append(
             StatusEvent(
@@ -115,8 +118,7 @@ class _Reader:
                 _time_or_none(status.get("timestamp")) or self._received_at,
                 number,
                 _text(status.get("recipient_id")),
-                tag,
-                bool(opaque) and tag is None,
+                *tag,
                 code,
                 detail,
             )

@@ -180,7 +180,7 @@ async def test_the_tag_of_another_installation_is_not_ours(connection: Connectio
     await put_in_inbox(
         connection,
         status_event("wamid.x", SENT, tag, recipient=str(phone)),
-        status_event("wamid.y", SENT, recipient=str(phone), foreign=True),
+        status_event("wamid.y", SENT, recipient=str(phone), installation=""),
     )
     assert (await fold_all(connection)).returned == 2
     assert await state_of(connection, 1) == "unknown"

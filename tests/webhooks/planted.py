@@ -6,7 +6,7 @@ from itertools import count
 
 from engine.core.tag import Tag
 from engine.store.database import Connection
-from engine.webhooks.events import Parsed, StatusEvent
+from engine.webhooks.events import NO_TAG, Parsed, StatusEvent
 from engine.webhooks.inbox import Delivery, write
 
 NUMBER = "100200300"
@@ -88,7 +88,7 @@ async def installation(connection: Connection) -> str:
 
 def status_event(wamid: str, rank: int, tag: Tag | None = None, **others: object) -> StatusEvent:
     """A status at NOON of NUMBER, unless `others` says otherwise."""
-    event = StatusEvent(wamid, rank, NOON, NUMBER, None, tag, False, None, None)  # type: ignore[arg-type]
+    event = StatusEvent(wamid, rank, NOON, NUMBER, None, *(tag or NO_TAG), None, None)  # type: ignore[arg-type]
     return event._replace(**others)
 
 

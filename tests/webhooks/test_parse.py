@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.core.states import Status
 from engine.core.tag import Tag, encode
-from engine.webhooks.events import StatusEvent
+from engine.webhooks.events import FOREIGN, NO_TAG, StatusEvent
 from engine.webhooks.parse import parse
 from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
 
@@ -38,12 +38,12 @@ def test_a_whole_status() -> None:
         statuses_body(status("w", "delivered", biz_opaque_callback_data=encode(TAG), unknown_field=1))
     )
     at = datetime.fromtimestamp(1780000000, UTC)
-    assert event == ("w", Status.DELIVERED, at, "100200300", "5511912345678", TAG, False, None, None)
+    assert event == ("w", Status.DELIVERED, at, "100200300", "5511912345678", *TAG, None, None)
 
 
 def test_a_status_with_nothing_but_its_id() -> None:
     body = change_body("messages", {"statuses": [{"id": "w", "status": "read"}]})
-    assert read_one(body) == ("w", Status.READ, NOW, None, None, None, False, None, None)
+    assert read_one(body) == ("w", Status.READ, NOW, None, None, *NO_TAG, None, None)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,7 @@ def test_why_it_failed(errors: Any, known: tuple[int | None, str | None]) -> Non
 
 def test_opaque_data_of_others_marks_the_message_as_not_ours() -> None:
     event = read_one(statuses_body(status("w", biz_opaque_callback_data="order-17")))
-    assert event.tag is None
-    assert event.foreign
+    assert event[5:10] == FOREIGN
 
 
 @pytest.mark.parametrize("timestamp", ["soon", None, [], -5, "99999999999999", 1e300])

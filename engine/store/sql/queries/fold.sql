@@ -1,15 +1,13 @@
 -- name: create_workspace
--- One batch of a fold: the events taken, and what they say of each recipient. Emptied by every commit.
+-- What a batch cannot fold at once: events without our tag, and those of recipients that are not plain. Emptied by
+-- every commit.
 CREATE TEMP TABLE IF NOT EXISTS fold_events (
     received_at timestamptz NOT NULL, wamid text NOT NULL, status smallint NOT NULL, status_at timestamptz NOT NULL,
     phone_number_id text, recipient text, installation text, range_id bigint, seq integer, try integer, epoch bigint,
     code integer, detail text, matches_tried integer NOT NULL, by_pair boolean NOT NULL DEFAULT false
 ) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS fold_recipients (
-    range_id bigint NOT NULL, seq integer NOT NULL, try integer NOT NULL, rank smallint NOT NULL,
-    sent_at timestamptz, delivered_at timestamptz, read_at timestamptz, failed_at timestamptz,
-    phone_number_id text, epoch bigint, wamid text, code integer, detail text,
-    was smallint, route text NOT NULL
+CREATE TEMP TABLE IF NOT EXISTS fold_slow (
+    range_id bigint NOT NULL, seq integer NOT NULL
 ) ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE IF NOT EXISTS fold_before (
     range_id bigint NOT NULL, seq integer NOT NULL, state text NOT NULL
@@ -19,21 +17,28 @@ CREATE TEMP TABLE IF NOT EXISTS fold_before (
 -- Two folders would only wait for each other. Losing this lock loses nothing: the delete decides who has an event.
 SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.fold', 0));
 
--- name: take
--- Delete-and-return: no cursor over ids, so an event that is committed late is never skipped.
+-- name: due
+-- What the oldest events that are due touch: how many carry our tag, of which ranges, and how many do not.
+SELECT count(*) FILTER (WHERE ours) AS tagged, count(*) FILTER (WHERE NOT ours) AS others,
+       coalesce(array_agg(DISTINCT range_id) FILTER (WHERE ours), '{}') AS range_ids
+FROM (SELECT range_id, installation IS NOT DISTINCT FROM (SELECT installation FROM installation) AS ours
+      FROM inbox WHERE due_at <= now() ORDER BY due_at LIMIT $1) AS head;
+
+-- name: take_others
+-- Delete-and-return, here and below: no cursor over ids, so an event that is committed late is never skipped.
 WITH taken AS (
     DELETE FROM inbox
-    WHERE ctid = ANY (ARRAY(SELECT ctid FROM inbox WHERE due_at <= now() ORDER BY due_at LIMIT $1))
-    RETURNING *),
+    WHERE ctid = ANY (ARRAY(
+        SELECT place FROM (SELECT ctid AS place, installation
+                           FROM inbox WHERE due_at <= now() ORDER BY due_at LIMIT $1) AS head
+        WHERE installation IS DISTINCT FROM (SELECT installation FROM installation)))
+    RETURNING received_at, wamid, status, status_at, phone_number_id, recipient, installation, code, detail,
+              matches_tried),
 kept AS (
-    INSERT INTO fold_events
-    SELECT received_at, wamid, status, status_at, phone_number_id, recipient, installation,
-           CASE WHEN ours THEN range_id END, CASE WHEN ours THEN seq END, CASE WHEN ours THEN try END,
-           CASE WHEN ours THEN epoch END, code, detail, matches_tried
-    FROM (SELECT taken.*, taken.installation = (SELECT installation.installation FROM installation) AS ours FROM taken)
-        AS events
-    RETURNING range_id)
-SELECT count(*) AS taken, count(*) FILTER (WHERE range_id IS NULL) AS without_tag FROM kept;
+    INSERT INTO fold_events (received_at, wamid, status, status_at, phone_number_id, recipient, installation, code,
+                             detail, matches_tried)
+    SELECT * FROM taken)
+SELECT count(*) FROM taken;
 
 -- name: match_wamids
 UPDATE fold_events
@@ -107,7 +112,8 @@ WHERE fold_events.range_id IS NULL AND fold_events.installation IS NULL AND fold
 -- name: lock_tallies
 -- The fact side's lock, in range order: from here no other writer of facts changes these ranges.
 SELECT count(*) FROM (
-    SELECT 1 FROM tallies WHERE range_id IN (SELECT DISTINCT range_id FROM fold_events WHERE range_id IS NOT NULL)
+    SELECT 1 FROM tallies
+    WHERE range_id IN (SELECT unnest($1::bigint[]) UNION SELECT range_id FROM fold_events)
     ORDER BY range_id FOR UPDATE) AS locked;
 
 -- name: drop_settled_pairs
@@ -118,100 +124,136 @@ WHERE by_pair AND NOT EXISTS (
     WHERE open_tries.range_id = fold_events.range_id AND open_tries.seq = fold_events.seq
       AND open_tries.try = fold_events.try AND open_tries.state = 'unknown');
 
--- name: reduce
--- One row a recipient: the highest rank, the earliest time of each status, and which way the change is counted.
---   plain: its only recorded try is this accepted one      fresh: claimed by the mark, nothing recorded yet
---   slow:  everything else is looked up before and after
--- All tries of a recipient lie side by side in the key: one look finds this one and the others. In the key's order,
--- so that this and the updates after it walk index and pages forward.
-INSERT INTO fold_recipients
-SELECT reduced.range_id, reduced.seq, reduced.try, reduced.rank, reduced.sent_at, reduced.delivered_at, reduced.read_at,
-       reduced.failed_at, reduced.phone_number_id, reduced.epoch, reduced.wamid, reduced.code, reduced.detail,
-       recorded.status,
-       CASE
-           WHEN reduced.try <> reduced.last_try OR open_tries.seq IS NOT NULL THEN 'slow'
-           WHEN recorded.tries > 1 OR (recorded.tries = 1 AND recorded.kind IS NULL) THEN 'slow'
-           WHEN recorded.kind = 1 THEN 'plain'
-           WHEN recorded.tries = 0 AND reduced.phone_number_id IS NOT NULL AND EXISTS (
-               SELECT 1 FROM ranges JOIN recipients ON recipients.range_id = ranges.range_id
-               WHERE ranges.range_id = reduced.range_id AND recipients.seq = reduced.seq
-                 AND recipients.seq <= ranges.mark AND recipients.skip_reason IS NULL) THEN 'fresh'
-           ELSE 'slow'
-       END
-FROM (SELECT range_id, seq, min(try) AS try, max(try) AS last_try, max(status) AS rank,
-             min(status_at) FILTER (WHERE status = 2) AS sent_at,
-             min(status_at) FILTER (WHERE status = 4) AS delivered_at,
-             min(status_at) FILTER (WHERE status = 5) AS read_at,
-             min(status_at) FILTER (WHERE status = 3) AS failed_at,
-             min(phone_number_id COLLATE "C") AS phone_number_id, min(epoch) AS epoch,
-             min(wamid COLLATE "C") AS wamid,
-             max(code) AS code, max(detail COLLATE "C") AS detail
-      FROM fold_events WHERE range_id IS NOT NULL
-      GROUP BY range_id, seq) AS reduced
-CROSS JOIN LATERAL (
-    SELECT count(*) AS tries, max(kind) FILTER (WHERE outcomes.try = reduced.try) AS kind,
-           max(status) FILTER (WHERE outcomes.try = reduced.try) AS status
-    FROM outcomes WHERE outcomes.range_id = reduced.range_id AND outcomes.seq = reduced.seq) AS recorded
-LEFT JOIN open_tries ON open_tries.range_id = reduced.range_id AND open_tries.seq = reduced.seq
-ORDER BY reduced.range_id, reduced.seq;
+-- name: fold_plain
+-- Takes the events of the locked ranges from the inbox and writes what they say of plain recipients, those whose only
+-- recorded try is this accepted one. All tries of a recipient lie side by side in the key: one look finds this one
+-- and the others. In the key's order, so that looks and updates walk index and pages forward. OFFSET 0 keeps it a look
+-- by key: the planner does not know how few are asked for. Events of all other recipients are laid aside.
+WITH taken AS (
+    DELETE FROM inbox
+    WHERE ctid = ANY (ARRAY(
+        SELECT place FROM (SELECT ctid AS place, installation, range_id
+                           FROM inbox WHERE due_at <= now() ORDER BY due_at LIMIT $2) AS head
+        WHERE installation = (SELECT installation FROM installation) AND range_id = ANY ($1)))
+    RETURNING received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, try,
+              epoch, code, detail, matches_tried),
+looked AS MATERIALIZED (
+    SELECT events.range_id, events.seq, min(events.try) AS try, max(events.status) AS rank,
+           min(status_at) FILTER (WHERE events.status = 2) AS sent_at,
+           min(status_at) FILTER (WHERE events.status = 4) AS delivered_at,
+           min(status_at) FILTER (WHERE events.status = 5) AS read_at,
+           min(status_at) FILTER (WHERE events.status = 3) AS failed_at,
+           max(code) AS code, max(detail COLLATE "C") AS detail, min(recorded.status) AS was,
+           coalesce(bool_and(recorded.try = events.try AND recorded.kind = 1 AND recorded.named), false)
+               AND min(events.try) = max(events.try)
+               AND NOT EXISTS (SELECT 1 FROM open_tries
+                               WHERE open_tries.range_id = events.range_id AND open_tries.seq = events.seq) AS plain
+    FROM (SELECT range_id, seq, try, status, status_at, code, detail FROM taken
+          UNION ALL
+          SELECT range_id, seq, try, status, status_at, code, detail FROM fold_events WHERE range_id IS NOT NULL
+          ORDER BY range_id, seq) AS events
+    LEFT JOIN LATERAL (
+        SELECT try, kind, status, wamid IS NOT NULL AS named FROM outcomes
+        WHERE outcomes.range_id = events.range_id AND outcomes.seq = events.seq OFFSET 0) AS recorded ON true
+    GROUP BY events.range_id, events.seq),
+written AS (
+    -- By primary key and within the page (HOT); what a duplicate would write again is not written.
+    UPDATE outcomes
+    SET status = greatest(outcomes.status, looked.rank),
+        sent_at = least(outcomes.sent_at, looked.sent_at),
+        delivered_at = least(outcomes.delivered_at, looked.delivered_at),
+        read_at = least(outcomes.read_at, looked.read_at),
+        failed_at = least(outcomes.failed_at, looked.failed_at),
+        code = coalesce(outcomes.code, looked.code),
+        reason = CASE WHEN looked.failed_at IS NULL THEN outcomes.reason
+                      ELSE coalesce(looked.detail, looked.code::text, outcomes.reason, 'failed') END
+    FROM looked
+    WHERE looked.plain
+      AND outcomes.range_id = looked.range_id AND outcomes.seq = looked.seq AND outcomes.try = looked.try
+      AND (looked.rank > outcomes.status
+           OR looked.sent_at < coalesce(outcomes.sent_at, 'infinity')
+           OR looked.delivered_at < coalesce(outcomes.delivered_at, 'infinity')
+           OR looked.read_at < coalesce(outcomes.read_at, 'infinity')
+           OR looked.failed_at < coalesce(outcomes.failed_at, 'infinity'))),
+counted AS (
+    UPDATE tallies
+    SET accepted = tallies.accepted + change.accepted, sent = tallies.sent + change.sent,
+        failed = tallies.failed + change.failed, delivered = tallies.delivered + change.delivered,
+        read = tallies.read + change.read
+    FROM (SELECT range_id,
+                 count(*) FILTER (WHERE rank = 1) - count(*) FILTER (WHERE was = 1) AS accepted,
+                 count(*) FILTER (WHERE rank = 2) - count(*) FILTER (WHERE was = 2) AS sent,
+                 count(*) FILTER (WHERE rank = 3) - count(*) FILTER (WHERE was = 3) AS failed,
+                 count(*) FILTER (WHERE rank = 4) - count(*) FILTER (WHERE was = 4) AS delivered,
+                 count(*) FILTER (WHERE rank = 5) - count(*) FILTER (WHERE was = 5) AS read
+          FROM looked WHERE plain AND rank > was
+          GROUP BY range_id) AS change
+    WHERE tallies.range_id = change.range_id),
+laid_aside AS (
+    INSERT INTO fold_events
+    -- IS TRUE makes this a look into a hash: as a join of what seems to be ten rows it would be a nested loop.
+    SELECT * FROM taken WHERE ((range_id, seq) IN (SELECT range_id, seq FROM looked WHERE NOT plain)) IS TRUE)
+SELECT (SELECT count(*) FROM taken) AS taken, (SELECT count(*) FROM looked WHERE NOT plain) AS others;
 
--- name: count_slow
-SELECT count(*) FROM fold_recipients WHERE route = 'slow';
-
--- name: update_plain
--- By primary key and within the page (HOT); what a duplicate would write again is not written.
-UPDATE outcomes
-SET status = greatest(outcomes.status, folded.rank),
-    sent_at = least(outcomes.sent_at, folded.sent_at),
-    delivered_at = least(outcomes.delivered_at, folded.delivered_at),
-    read_at = least(outcomes.read_at, folded.read_at),
-    failed_at = least(outcomes.failed_at, folded.failed_at),
-    wamid = coalesce(outcomes.wamid, folded.wamid),
-    code = coalesce(outcomes.code, folded.code),
-    reason = CASE WHEN folded.failed_at IS NULL THEN outcomes.reason
-                  ELSE coalesce(folded.detail, folded.code::text, outcomes.reason, 'failed') END
-FROM fold_recipients AS folded
-WHERE folded.route = 'plain'
-  AND outcomes.range_id = folded.range_id AND outcomes.seq = folded.seq AND outcomes.try = folded.try
-  AND (folded.rank > outcomes.status
-       OR folded.sent_at < coalesce(outcomes.sent_at, 'infinity')
-       OR folded.delivered_at < coalesce(outcomes.delivered_at, 'infinity')
-       OR folded.read_at < coalesce(outcomes.read_at, 'infinity')
-       OR folded.failed_at < coalesce(outcomes.failed_at, 'infinity')
-       OR outcomes.wamid IS NULL);
-
--- name: insert_fresh
--- The event came before the reply was stored, or instead of it: it is the evidence of acceptance.
-INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid, code, reason,
-                      sent_at, delivered_at, read_at, failed_at)
-SELECT range_id, seq, try, epoch, 1, rank, phone_number_id, wamid, code,
-       CASE WHEN failed_at IS NOT NULL THEN coalesce(detail, code::text, 'failed') END,
-       sent_at, delivered_at, read_at, failed_at
-FROM fold_recipients WHERE route = 'fresh'
-ORDER BY range_id, seq;
-
--- name: count_plain
--- Before: the recorded status of a plain one; a fresh one was pending. After: the higher rank.
-UPDATE tallies
-SET accepted = tallies.accepted + change.accepted, sent = tallies.sent + change.sent,
-    failed = tallies.failed + change.failed, delivered = tallies.delivered + change.delivered,
-    read = tallies.read + change.read
-FROM (SELECT range_id,
-             count(*) FILTER (WHERE rank = 1) - count(*) FILTER (WHERE was = 1) AS accepted,
-             count(*) FILTER (WHERE rank = 2) - count(*) FILTER (WHERE was = 2) AS sent,
-             count(*) FILTER (WHERE rank = 3) - count(*) FILTER (WHERE was = 3) AS failed,
-             count(*) FILTER (WHERE rank = 4) - count(*) FILTER (WHERE was = 4) AS delivered,
-             count(*) FILTER (WHERE rank = 5) - count(*) FILTER (WHERE was = 5) AS read
-      FROM fold_recipients WHERE route = 'fresh' OR (route = 'plain' AND rank > was)
-      GROUP BY range_id) AS change
-WHERE tallies.range_id = change.range_id;
+-- name: fold_fresh
+-- Fresh: claimed by the mark, nothing recorded yet. The event came before the reply was stored, or instead of it: it is
+-- the evidence of acceptance. Returns how many are slow: everything else is looked up before and after.
+WITH reduced AS (
+    SELECT range_id, seq, min(try) AS try, max(try) AS last_try, min(epoch) AS epoch, max(status) AS rank,
+           min(phone_number_id COLLATE "C") AS phone_number_id, min(wamid COLLATE "C") AS wamid,
+           max(code) AS code, max(detail COLLATE "C") AS detail,
+           min(status_at) FILTER (WHERE status = 2) AS sent_at,
+           min(status_at) FILTER (WHERE status = 4) AS delivered_at,
+           min(status_at) FILTER (WHERE status = 5) AS read_at,
+           min(status_at) FILTER (WHERE status = 3) AS failed_at
+    FROM fold_events WHERE range_id IS NOT NULL
+    GROUP BY range_id, seq),
+looked AS MATERIALIZED (
+    SELECT reduced.*,
+           CASE
+               WHEN try <> last_try OR EXISTS (
+                   SELECT 1 FROM open_tries
+                   WHERE open_tries.range_id = reduced.range_id AND open_tries.seq = reduced.seq) THEN 'slow'
+               WHEN recorded.tries = 1 AND recorded.plain THEN 'plain'
+               WHEN recorded.tries = 0 AND claimed.phone IS NOT NULL AND phone_number_id IS NOT NULL THEN 'fresh'
+               ELSE 'slow'
+           END AS route
+    FROM reduced
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS tries, bool_and(try = reduced.try AND kind = 1 AND wamid IS NOT NULL) AS plain
+        FROM outcomes WHERE outcomes.range_id = reduced.range_id AND outcomes.seq = reduced.seq) AS recorded
+    LEFT JOIN LATERAL (
+        SELECT phone FROM ranges JOIN recipients ON recipients.range_id = ranges.range_id
+        WHERE ranges.range_id = reduced.range_id AND recipients.range_id = reduced.range_id
+          AND recipients.seq = reduced.seq AND recipients.seq <= ranges.mark AND recipients.skip_reason IS NULL
+        OFFSET 0) AS claimed ON true),
+recorded AS (
+    INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid, code, reason,
+                          sent_at, delivered_at, read_at, failed_at)
+    SELECT range_id, seq, try, epoch, 1, rank, phone_number_id, wamid, code,
+           CASE WHEN failed_at IS NOT NULL THEN coalesce(detail, code::text, 'failed') END,
+           sent_at, delivered_at, read_at, failed_at
+    FROM looked WHERE route = 'fresh' ORDER BY range_id, seq),
+counted AS (
+    UPDATE tallies
+    SET accepted = tallies.accepted + change.accepted, sent = tallies.sent + change.sent,
+        failed = tallies.failed + change.failed, delivered = tallies.delivered + change.delivered,
+        read = tallies.read + change.read
+    FROM (SELECT range_id, count(*) FILTER (WHERE rank = 1) AS accepted, count(*) FILTER (WHERE rank = 2) AS sent,
+                 count(*) FILTER (WHERE rank = 3) AS failed, count(*) FILTER (WHERE rank = 4) AS delivered,
+                 count(*) FILTER (WHERE rank = 5) AS read
+          FROM looked WHERE route = 'fresh' GROUP BY range_id) AS change
+    WHERE tallies.range_id = change.range_id),
+slow AS (
+    INSERT INTO fold_slow SELECT range_id, seq FROM looked WHERE route = 'slow'
+    RETURNING 1)
+SELECT count(*) FROM slow;
 
 -- name: states_before
 INSERT INTO fold_before
 SELECT recipient_states.range_id, recipient_states.seq, recipient_states.state
-FROM fold_recipients
-JOIN recipient_states ON recipient_states.range_id = fold_recipients.range_id AND recipient_states.seq = fold_recipients.seq
-WHERE fold_recipients.route = 'slow';
+FROM fold_slow
+JOIN recipient_states ON recipient_states.range_id = fold_slow.range_id AND recipient_states.seq = fold_slow.seq;
 
 -- name: record_slow
 -- Evidence of acceptance outlives what we thought of the try: a refusal only gives way to what was seen on a phone,
@@ -283,7 +325,7 @@ WHERE tallies.range_id = sums.range_id;
 -- name: return_unmatched
 -- Nobody's yet: the reply may be on its way, or the message is not ours. Tried again later and later, then dropped.
 WITH nobody AS (
-    SELECT range_id, seq FROM fold_recipients WHERE route = 'slow'
+    SELECT range_id, seq FROM fold_slow
     EXCEPT SELECT range_id, seq FROM fold_before),
 unmatched AS (
     DELETE FROM fold_events

@@ -1,0 +1,62 @@
+"""What a commit of events tells the store beside them."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from engine.store.database import Connection, Pool
+from engine.webhooks import inbox
+from engine.webhooks.events import Parsed
+from engine.webhooks.inbox import FLOW_S, Delivery, Flow, write
+from tests.webhooks.planted import NUMBER, status_event
+
+LAST_EVENT = "SELECT last_event_at FROM event_flow WHERE phone_number_id = $1"
+
+
+@pytest.fixture
+async def connection(pool: Pool) -> AsyncIterator[Connection]:
+    async with pool.acquire() as acquired:
+        yield acquired
+
+
+def delivery(wamid: str) -> Delivery:
+    return Delivery(b"the body", Parsed([status_event(wamid, 2)], [], [], []))
+
+
+def test_a_number_is_told_again_when_its_second_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(inbox.time, "monotonic", lambda: now)
+    flow = Flow()
+    assert flow.untold({"1", "2"}) == {"1", "2"}
+    flow.tell({"1"})
+    assert flow.untold({"1", "2"}) == {"2"}
+    now += FLOW_S
+    assert flow.untold({"1", "2"}) == {"1", "2"}
+
+
+async def test_every_event_is_kept_and_the_flow_told_once(connection: Connection) -> None:
+    flow = Flow()
+    await write(connection, [delivery("w1")], flow)
+    first = await connection.fetchval(LAST_EVENT, NUMBER)
+    await write(connection, [delivery("w2"), delivery("w3")], flow)
+    assert await connection.fetchval(LAST_EVENT, NUMBER) == first
+    assert await connection.fetchval("SELECT count(*) FROM inbox") == 3
+
+
+async def test_a_commit_that_fails_tells_nothing(connection: Connection) -> None:
+    flow = Flow()
+    await write(connection, [delivery("a NUL \x00 that the store refuses")], flow)
+    assert await connection.fetchval("SELECT count(*) FROM unreadable_events") == 1
+    assert flow.untold({NUMBER}) == {NUMBER}
+
+
+@pytest.mark.parametrize("told", [False, True])
+async def test_one_text_that_the_store_refuses_spoils_no_other(connection: Connection, told: bool) -> None:
+    """Both ways to commit: with the flow in one transaction, and the COPY alone."""
+    flow = Flow()
+    if told:
+        flow.untold({NUMBER})
+        flow.tell({NUMBER})
+    await write(connection, [delivery("w1"), delivery("\x00"), delivery("w2")], flow)
+    assert await connection.fetchval("SELECT count(*) FROM inbox") == 2
+    assert await connection.fetchval("SELECT count(*) FROM unreadable_events") == 1
