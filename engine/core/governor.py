@@ -28,7 +28,7 @@ CHANCE_SHARE = 0.1
 # After so long without a throttle the next one may be chance again: a service that takes less throttles in
 # every window, and two windows with what they leave out are three seconds.
 CALM_NS = 4 * SECOND_NS
-# Share of the limit regained per second cubed: from 80 % back to the full rate in about 17 s, from 96 % in 12.
+# Share of the limit regained per second cubed: from 80 % back to the full rate in 17 s, from 96 % in 12.
 # Beside a simulated service that takes less than we believe, this wastes 1.1 % and meets 1.6 % of throttles.
 CLIMB_PER_S3 = 1e-4
 FLOOR_SHARE = 0.01
