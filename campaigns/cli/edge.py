@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -14,7 +15,7 @@ import uvloop
 from engine.api.resources import ManagementClient
 from engine.errors import Unreachable
 from engine.settings import PREFIX, SECRETS, Settings, database_url, load_settings
-from engine.store.database import Connection, Pool, open_pool, safe_url
+from engine.store.database import Connection, Pool, open_pool, report_loop_errors, safe_url
 from engine.telemetry import configure_logging
 
 Result = TypeVar("Result")
@@ -43,6 +44,7 @@ def with_settings(task: Callable[[Pool, Settings], Awaitable[Result]], *, size: 
     url = database_url(settings)
 
     async def main() -> Result:
+        asyncio.get_running_loop().set_exception_handler(report_loop_errors)
         async with open_pool(url, size=size) as pool:
             return await task(pool, settings)
 

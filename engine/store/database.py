@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import asyncpg
 import orjson
@@ -117,6 +117,17 @@ async def _close(pool: Pool) -> None:
         await asyncio.wait_for(pool.close(), 5)
     except (TimeoutError, *LOST_CONNECTION):
         pool.terminate()
+
+
+def report_loop_errors(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """The exception handler of a loop: as asyncio's, but for the driver's echo of a connection that was cut.
+
+    Whoever waited for it was told, and says so in a line; a future inside the driver holds the same error and
+    nobody asks it.
+    """
+    if isinstance(context.get("exception"), asyncpg.PostgresConnectionError) and "future" in context:
+        return
+    loop.default_exception_handler(context)
 
 
 class OwnConnection:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from engine.store.database import LOST_CONNECTION, OwnConnection, Pool, open_pool
+from engine.store.database import LOST_CONNECTION, OwnConnection, Pool, open_pool, report_loop_errors
 
 
 @pytest.fixture
@@ -75,3 +75,19 @@ async def test_an_own_connection_is_left_after_an_error(pool: Pool) -> None:
         async with own.use() as connection, connection.transaction():
             await connection.fetchval("SELECT 1 / 0")
     assert pool.get_idle_size() == pool.get_size()
+
+
+async def test_the_drivers_echo_of_a_cut_is_not_told_and_everything_else_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+    cut = {"message": "Future exception was never retrieved", "future": future}
+    report_loop_errors(loop, {**cut, "exception": asyncpg.ConnectionDoesNotExistError("cut")})
+    assert not caplog.records
+    report_loop_errors(loop, {**cut, "exception": ValueError("a bug")})
+    report_loop_errors(
+        loop, {"message": "in a callback", "exception": asyncpg.ConnectionDoesNotExistError("cut")}
+    )
+    assert len(caplog.records) == 2
+    future.cancel()
