@@ -14,8 +14,9 @@ from campaigns.bench.machine import sender_cores
 from campaigns.bench.processes import BenchFailed, Process, last_line, started
 from campaigns.bench.service import Service
 
-__all__ = ["RUN", "first_arrival_s", "running"]
+__all__ = ["IMPORT", "RUN", "first_arrival_s", "running"]
 
+IMPORT = "import campaigns.cli.main, campaigns.cli.run"
 RUN = ("-m", "campaigns.cli", "campaign", "run", "bench", "--quiet")
 ARRIVAL_S_MAX = 30.0
 ASK_PERIOD_S = 0.005

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.command import first_arrival_s, running
+from benchmarks.command import IMPORT, first_arrival_s, running
 from benchmarks.cost import print_conditions
 from campaigns.bench.database import Database, postgres
 from campaigns.bench.machine import service_core
@@ -34,7 +34,7 @@ OPEN = ((1, 100.0), (1, 1_000.0), (2, 1_000.0), (4, 1_000.0))
 LATENCY_MS = 1_000.0
 WATCHED_S = 8.0
 LOOK_PERIOD_S = 0.25
-IDLE = "import campaigns.cli.main, campaigns.cli.run, sys; print(flush=True); sys.stdin.read()"
+IDLE = f"{IMPORT}, sys; print(flush=True); sys.stdin.read()"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable
 from typing import IO
 
-from benchmarks.command import RUN, first_arrival_s, running
+from benchmarks.command import IMPORT, RUN, first_arrival_s, running
 from benchmarks.cost import print_conditions
 from campaigns.bench.database import Database, postgres
 from campaigns.bench.machine import own_core, service_core
@@ -37,7 +37,6 @@ YARDSTICK_ROWS = 10_000
 RATE_PER_S = 80.0
 SENDS_S = 1.0  # before it is ended: it has claimed, sent and stored
 ENDS_S_MAX = 15.0
-IMPORT = "import campaigns.cli.main, campaigns.cli.run"
 
 Permitted = Callable[[Database, Process], float]
 """Ends the process; returns when the next may write, on the monotonic clock."""

@@ -1,9 +1,7 @@
 """Puts a sending process together: settings in, parts wired, one worker run."""
 
 import asyncio
-import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import structlog
 
@@ -13,6 +11,7 @@ from engine.api.session import SessionTransport
 from engine.api.transport import Transport
 from engine.breaker import Breaker
 from engine.campaign_board import CampaignBoard
+from engine.garbage import rare_collections
 from engine.number_sync import sync_numbers
 from engine.room import Disk, Room
 from engine.settings import ServiceSettings
@@ -28,10 +27,6 @@ CONNECTIONS_MAX = 10_000
 # To the database, of a sending process: the sink's own, and the claims'. Each costs Postgres 25 ms of CPU as
 # it begins; sixteen, as the numbers begin, held up an emulator on the same core for a tenth of a second.
 POOL_CONNECTIONS = 6
-
-# New objects between two looks for cycles: a few milliseconds each, well within the lateness that a pace
-# forgives.
-COLLECTION_OBJECTS = 50_000
 
 log = structlog.get_logger(__name__)
 
@@ -68,26 +63,10 @@ async def run_numbers(
         await _refresh_numbers(pool, service)
 
     try:
-        with _rare_collections():
+        with rare_collections():
             return await Worker(shared, transport, phone_number_ids, campaign_id, refresh).run(stop)
     finally:
         await transport.close()
-
-
-@contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Look for cycles seldom: nearly all that sending makes is gone with its last reference.
-
-    At the default, a look for each 700 new objects, the looks took an eighth of the process's CPU.
-    """
-    usual = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(COLLECTION_OBJECTS, *usual[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
-        gc.unfreeze()
 
 
 def transport_of(service: ServiceSettings) -> Transport:

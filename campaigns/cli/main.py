@@ -20,6 +20,7 @@ import typer
 
 from campaigns.cli.lazy import lazy_group
 from engine.errors import ConfigurationError, DrumbeatError
+from engine.garbage import COLLECTION_OBJECTS
 
 EXIT_UNEXPECTED = 1
 EXIT_USAGE = 2
@@ -27,8 +28,6 @@ EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_TERMINATED = 128 + signal.SIGTERM
 HELP = "--help"
 DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
-# New objects between two looks for cycles: what imports make stays, and the looks took 8 % of their time.
-COLLECTION_OBJECTS = 50_000
 
 # Every command by the module it stands in: a command that runs imports nothing of the others.
 CAMPAIGN_COMMANDS = {
@@ -94,7 +93,7 @@ class Terminated(SystemExit):
 
 def run() -> None:
     """Entry point of the console script."""
-    gc.set_threshold(COLLECTION_OBJECTS)
+    gc.set_threshold(COLLECTION_OBJECTS)  # what imports make stays: the looks took 8 % of their time
     # The embedded Postgres asks for directories that services and containers do not have, and does not need.
     warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
     sys.exit(main(sys.argv[1:]))

@@ -6,11 +6,10 @@
 
 import asyncio
 import errno
-import gc
 import hmac
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import parse_qs
@@ -18,6 +17,7 @@ from urllib.parse import parse_qs
 from pydantic import SecretStr
 
 from engine.errors import ConfigurationError
+from engine.garbage import rare_collections
 from engine.webhooks.http import Answer, HttpConnection, Limits, Request, Slot
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
@@ -27,7 +27,6 @@ from engine.webhooks.signature import SIGNATURE_HEADER, verify
 CALLBACK_PATH = b"/webhook"
 SWEEP_S = 1.0  # how late a slow peer may be noticed
 DRAIN_S = 3.0  # for answers that wait for their commit when we are told to stop
-COLLECT_CONTAINERS = 50_000
 BACKLOG = 1_024  # connections that the kernel holds while we are busy
 
 _FORBIDDEN = Answer(403)
@@ -148,23 +147,6 @@ class _Refused(asyncio.Protocol):
         transport.close()
 
 
-@contextmanager
-def _collecting_seldom() -> Iterator[None]:
-    """Cyclic garbage is looked for once in 50,000 new containers, and not among what stands from the start.
-
-    What a body is read into has no cycles and lives until its commit; by default every 700 containers are
-    searched, which took a seventh of the time of a body of a hundred statuses, and longer pauses.
-    """
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(COLLECT_CONTAINERS, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
-
-
 @asynccontextmanager
 async def listening(receiver: Receiver, intake: Intake, host: str, port: int) -> AsyncIterator[str]:
     """Accept connections; yields the URL of the callback. On exit nothing new is accepted, the rest drained.
@@ -180,7 +162,7 @@ async def listening(receiver: Receiver, intake: Intake, host: str, port: int) ->
     try:
         bound = server.sockets[0].getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
-        with _collecting_seldom():
+        with rare_collections():
             yield f"http://{shown}:{bound}{CALLBACK_PATH.decode()}"
     finally:
         server.close()
