@@ -14,7 +14,7 @@ class Breaker:
     """Open while the service is away. After each wait a single message finds out whether it is back."""
 
     def __init__(self) -> None:
-        self._failures = 0
+        self.failures = 0  # in a row
         self._openings = 0
         self._closed_again_ns = 0
         self.reason = ""
@@ -22,7 +22,7 @@ class Breaker:
     @property
     def suspicious(self) -> bool:
         """Whether the last attempts failed: claim one message at a time until one succeeds."""
-        return self._failures >= FAILURES_IN_A_ROW
+        return self.failures >= FAILURES_IN_A_ROW
 
     def is_open(self, now_ns: int) -> bool:
         return now_ns < self._closed_again_ns
@@ -32,9 +32,9 @@ class Breaker:
         if isinstance(outcome, NotSent) and not outcome.unreachable:
             return False  # ours: it tells nothing about the service
         if not isinstance(outcome, _FAILURES):
-            self._failures = self._openings = 0
+            self.failures = self._openings = 0
             return False
-        self._failures += 1
+        self.failures += 1
         if not self.suspicious or self.is_open(now_ns):
             return False
         self._openings += 1

@@ -45,6 +45,7 @@ class CampaignBoard:
         self._hindrance = hindrance
         self._known: dict[int, RunningCampaign] = {}
         self._running: set[int] = set()
+        self.systematic_rejections: dict[int, int] = {}  # in a row, by campaign
         self.to_close: dict[int, str] = {}  # campaigns that ended early, and why: their ranges are open
         self._look_for_unclosed_s = 0.0
 
@@ -97,7 +98,7 @@ class CampaignBoard:
         if campaign_id not in self._running:  # new, or resumed by a person
             self._running.add(campaign_id)
             campaign.stopped = False
-            campaign.systematic_rejections = 0
+            self.systematic_rejections.pop(campaign_id, None)
         await self._say_whether_it_waits(connection, campaign, hindrance or _closed_window(campaign))
 
     def _forget_ended(self) -> None:

@@ -40,4 +40,3 @@ class RunningCampaign:
     sending: bool = True
     stopped: bool = False
     waiting: str = ""
-    systematic_rejections: int = 0

@@ -68,11 +68,12 @@ def guard_retries(
 
 
 def _refusal(candidate: Candidate, campaign: RunningCampaign, now: datetime) -> str | None:
-    verdict = check_recipient(opted_out=candidate.opted_out, expires_at=campaign.expires_at, now=now)
-    if isinstance(verdict, Refuse):
-        return verdict.reason
+    if candidate.opted_out or campaign.expires_at is not None:
+        verdict = check_recipient(opted_out=candidate.opted_out, expires_at=campaign.expires_at, now=now)
+        if isinstance(verdict, Refuse):
+            return verdict.reason
     variables = candidate.variables
-    if len(variables) != campaign.template.placeholder_count or None in variables:
+    if len(variables) != len(campaign.template.placeholders) or None in variables:
         return "variables do not fit the template"  # planning checks it; a row must never block its range
     return None
 

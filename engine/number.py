@@ -90,6 +90,7 @@ class NumberFlow:
         self._retry_period_ns = RETRY_PERIOD_NS
         self._measured_ns, self._measured_writes, self._written_per_s = now_ns, 0, limit_per_s
         self._claims_unanswered = False
+        shared.sink.limits_per_s[lease.phone_number_id] = limit_per_s
 
     @property
     def limit_per_s(self) -> float:
@@ -104,6 +105,7 @@ class NumberFlow:
         now_ns = monotonic_ns()
         if renewal.limit_per_s != self.limit_per_s:
             log.info("limit_changed", number=self.lease.phone_number_id, limit_per_s=renewal.limit_per_s)
+            self._shared.sink.limits_per_s[self.lease.phone_number_id] = renewal.limit_per_s
             self.pacer.bucket.set_limit(renewal.limit_per_s, now_ns)
             self.governor.set_limit(renewal.limit_per_s, now_ns)
         rests = renewal.suspended_s is not None and renewal.suspended_s > 0
@@ -383,6 +385,4 @@ class NumberFlow:
         self._shared.sink.put(fact)
         if fact.kind is FactKind.DEFERRED:
             self._retry_period_ns = RETRY_PERIOD_NS
-        if written_ns is not None:
-            self._shared.sink.count(fact, outcome, self.limit_per_s, written_ns)
         self._reactions.react(message, outcome, written_ns)

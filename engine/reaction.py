@@ -23,25 +23,29 @@ log = structlog.get_logger(__name__)
 
 def fact_of(message: Claimed, outcome: Outcome, lease: Lease, written_ns: int | None) -> Fact:
     """The fact to store for one attempt. `written_ns` None: no byte was written."""
+    attempted_us = None  # since 1970
+    if written_ns is not None:
+        attempted_us = (time.time_ns() - monotonic_ns() + written_ns) // 1_000
+    campaign_id, range_id, seq, attempt_try, _, _, spent = message
     if type(outcome) is Accepted:  # what `decide` says of it, without the way there: nearly every message
         return Fact(
-            message.campaign_id,
-            message.range_id,
-            message.seq,
-            message.attempt_try,
+            campaign_id,
+            range_id,
+            seq,
+            attempt_try,
             lease.epoch,
             lease.phone_number_id,
             FactKind.ACCEPTED,
             outcome.wamid,
             None,
             None,
-            _wall_us(written_ns),
+            attempted_us,
             0.0,
-            message.spent,
+            spent,
         )
-    decision = decide(outcome, message.spent)
+    decision = decide(outcome, spent)
     kind, wamid, reason = FactKind.UNKNOWN, None, None
-    wait_s, spent, suppress = 0.0, message.spent, False
+    wait_s, suppress = 0.0, False
     match decision:
         case Settled():
             kind, wamid = FactKind.ACCEPTED, decision.wamid
@@ -57,26 +61,22 @@ def fact_of(message: Claimed, outcome: Outcome, lease: Lease, written_ns: int | 
                 decision.spent,
             )
     return Fact(
-        message.campaign_id,
-        message.range_id,
-        message.seq,
-        message.attempt_try,
+        campaign_id,
+        range_id,
+        seq,
+        attempt_try,
         lease.epoch,
         lease.phone_number_id,
         kind,
         wamid=wamid,
         code=getattr(outcome, "code", None),
         reason=reason,
-        attempted_us=_wall_us(written_ns),
+        attempted_us=attempted_us,
         wait_s=wait_s,
         spent=spent,
         suppress=suppress,
+        throttled=isinstance(outcome, Throttled),
     )
-
-
-def _wall_us(written_ns: int | None) -> int | None:
-    """Microseconds since 1970."""
-    return None if written_ns is None else (time.time_ns() - monotonic_ns() + written_ns) // 1_000
 
 
 class Reactions:
@@ -89,14 +89,17 @@ class Reactions:
         self.blocked = False
 
     def react(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
-        now_ns = monotonic_ns()
         breaker, away = self._shared.breaker, self._shared.service_away
+        rejections = self._shared.board.systematic_rejections
+        if type(outcome) is Accepted and not breaker.failures and not rejections:
+            return  # nearly every outcome: nothing was the matter, and nothing is
+        now_ns = monotonic_ns()
         if breaker.record(outcome, now_ns):
             away.met(reason=breaker.reason, effect="waits, then tries one")
         elif away.is_told and not breaker.suspicious:
             away.is_over()
         if type(outcome) is Accepted:
-            self._shared.board[message.campaign_id].systematic_rejections = 0
+            rejections.pop(message.campaign_id, None)
         elif isinstance(outcome, Throttled):
             self._throttled(outcome, now_ns, written_ns or now_ns)
         elif isinstance(outcome, Rejected):
@@ -126,9 +129,9 @@ class Reactions:
             self._count_systematic(campaign_id, reason)
 
     def _count_systematic(self, campaign_id: int, reason: str) -> None:
-        campaign = self._shared.board[campaign_id]
-        campaign.systematic_rejections += 1
-        if campaign.systematic_rejections >= SYSTEMATIC_REJECTIONS_MAX:
+        rejections = self._shared.board.systematic_rejections
+        rejections[campaign_id] = rejections.get(campaign_id, 0) + 1
+        if rejections[campaign_id] >= SYSTEMATIC_REJECTIONS_MAX:
             self._pause(
                 campaign_id, f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: {reason}"
             )

@@ -9,6 +9,7 @@ latency without a setting, and connections that nobody needs any more grow old i
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 import structlog
 
@@ -42,7 +43,7 @@ class Sender:
         self._transport = transport
         self._on_outcome = on_outcome
         self._queue: deque[Claimed] = deque()
-        self._written: set[_Written] = set()  # on the short way, without a reply
+        self._written: set[Connection] = set()  # on the short way, without a reply
         # On the long way; with its message until the task runs: one that never ran has lost nobody.
         self._attempts: dict[asyncio.Task[None], Claimed | None] = {}
         self._busy = False  # the loop
@@ -78,10 +79,7 @@ class Sender:
         """
         if not self._queue:
             return self.approaching > 0
-        while due and self._queue and (connection := self._transport.free_connection()) is not None:
-            if not self._write(connection):
-                break
-            due -= 1
+        due -= self._write_due(due)
         self._busy = busy
         for _ in range(min(due - self.approaching, len(self._queue), self._openable())):
             self._attempt_next()
@@ -101,8 +99,8 @@ class Sender:
         """After `give_back`, end what is under way: a request without a reply becomes a doubt."""
         for attempt in self._attempts:
             attempt.cancel()
-        for written in list(self._written):
-            written.connection.drop("the process was stopped")
+        for connection in list(self._written):
+            connection.drop("the process was stopped")
 
     def tell_if_low(self) -> None:
         if self.queued < self.low_below:
@@ -126,26 +124,36 @@ class Sender:
         self._open += 1
         return self._queue.popleft()
 
-    def _write(self, connection: Connection) -> bool:
-        """Write the next message whose claim still permits it; False where no permit or message was left."""
+    def _write_due(self, due: int) -> int:
+        """Write up to `due` messages to free connections; returns how many permits were taken for it."""
+        queue, take, free_connection = self._queue, self.pacer.bucket.take, self._transport.free_connection
+        for written in range(due):
+            if queue and suspend_aware_ns() >= queue[0].expires_ns:
+                self._give_up_expired()
+            if not queue or (connection := free_connection()) is None:
+                return written
+            now_ns = monotonic_ns()
+            if not take(now_ns):
+                connection.put_back()
+                return written
+            self._open += 1
+            message = queue.popleft()
+            self._written.add(connection)
+            answered = partial(self._answered, connection, message, now_ns)
+            connection.write(self._phone_number_id, message.payload, answered)
+        return due
+
+    def _give_up_expired(self) -> None:
+        """What waits at the head of the queue and was claimed too long ago is not written any more."""
         while self._queue and suspend_aware_ns() >= self._queue[0].expires_ns:
             self._ended(self._take(), NotSent("permit expired"), None)
-        now_ns = monotonic_ns()
-        if not self._queue or not self.pacer.bucket.take(now_ns):
-            connection.put_back()
-            return False
-        message = self._take()
-        written = _Written(self, message, now_ns, connection)
-        self._written.add(written)
-        connection.write(self._phone_number_id, message.payload, written)
-        return True
 
-    def answered(self, written: "_Written", outcome: Outcome) -> None:
+    def _answered(self, connection: Connection, message: Claimed, written_ns: int, outcome: Outcome) -> None:
         """What became of a request on the short way."""
-        self._written.discard(written)
+        self._written.discard(connection)
         if not self._busy:
-            self._latency_ns += (monotonic_ns() - written.written_ns - self._latency_ns) >> 4
-        self._ended(written.message, outcome, written.written_ns)
+            self._latency_ns += (monotonic_ns() - written_ns - self._latency_ns) >> 4
+        self._ended(message, outcome, written_ns)
 
     def _attempt_next(self) -> None:
         message = self._take()
@@ -188,21 +196,6 @@ class Sender:
     def _failed(self, problem: BaseException) -> None:
         self.failure = problem
         self.low.set()
-
-
-class _Written:
-    """A message on the short way, from its writing to its outcome."""
-
-    __slots__ = ("_sender", "connection", "message", "written_ns")
-
-    def __init__(self, sender: Sender, message: Claimed, written_ns: int, connection: Connection) -> None:
-        self._sender = sender
-        self.message = message
-        self.written_ns = written_ns
-        self.connection = connection
-
-    def __call__(self, outcome: Outcome) -> None:
-        self._sender.answered(self, outcome)
 
 
 class _Passage:

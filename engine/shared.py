@@ -1,10 +1,9 @@
 """What the flows of one process share, and the orders that they give to it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby
 from typing import Protocol
 
 from engine.breaker import Breaker
@@ -71,7 +70,7 @@ class Number(Protocol):
 
 
 @lru_cache(maxsize=RANGES_IN_HAND_MAX)
-def _tag_encoder(installation: str, range_id: int, epoch: int) -> TagEncoder:
+def _encoder(installation: str, range_id: int, epoch: int) -> TagEncoder:
     return TagEncoder(installation, range_id, epoch)
 
 
@@ -120,25 +119,18 @@ class Shared:
     ) -> list[Claimed]:
         """The payloads of claimed recipients, each with the tag of its try, which its statuses bring back."""
         made: list[Claimed] = []
-        paired = zip(candidates, tries, strict=True)
-        for (campaign_id, range_id), group in groupby(paired, key=lambda pair: pair[0][:2]):
-            payload = self.board[campaign_id].template.payload
-            encode = (
-                _tag_encoder(self.installation, range_id, lease.epoch).encode if self.service.tag else _no_tag
-            )
-            made += [
-                Claimed(
-                    campaign_id,
-                    range_id,
-                    one.seq,
-                    attempt_try,
-                    payload(one.phone, one.variables, encode(one.seq, attempt_try)),
-                    expires_ns,
-                    one.spent,
-                )
-                for one, attempt_try in group
-            ]
+        encoded_for = None
+        for one, attempt_try in zip(candidates, tries, strict=True):
+            campaign_id, range_id, seq, phone, variables, _, _, spent = one
+            if range_id != encoded_for:
+                encoded_for, payload = range_id, self.board[campaign_id].template.payload
+                encode = self._tag_encoder(range_id, lease.epoch)
+            body = payload(phone, variables, encode(seq, attempt_try))
+            made.append(Claimed(campaign_id, range_id, seq, attempt_try, body, expires_ns, spent))
         return made
+
+    def _tag_encoder(self, range_id: int, epoch: int) -> Callable[[int, int], str | None]:
+        return _encoder(self.installation, range_id, epoch).encode if self.service.tag else _no_tag
 
     def faster_idle(self, number: Number) -> bool:
         """Whether an idle number of this process would finish what `number` holds sooner."""

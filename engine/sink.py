@@ -9,15 +9,13 @@ import asyncio
 import secrets
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from itertools import pairwise
 
 import asyncpg
 import structlog
 from tenacity import RetryCallState
 
 from engine.backoff import reconnecting
-from engine.clock import SECOND_NS
-from engine.core.outcome import Accepted, Outcome, Throttled
 from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
 from engine.store.facts import Attempts, Fact, FactKind, record
 from engine.trouble import Trouble
@@ -25,7 +23,7 @@ from engine.trouble import Trouble
 PERIOD_S = 0.05  # of outcomes in one transaction: amortises a commit, and adds this little to the doubt
 BATCH_MAX = 1_000  # longer transactions would jitter the pace
 HIGH_MARK = 2_000
-GAP_NS_MAX = SECOND_NS  # longer pauses between two attempts are not time spent sending
+GAP_US_MAX = 1_000_000  # longer pauses between two attempts are not time spent sending
 
 # What the driver cannot encode, or the database does not take. No other error is the fault of a fact.
 REFUSED_FACT = (
@@ -39,19 +37,6 @@ REFUSED_FACT = (
 log = structlog.get_logger(__name__)
 
 
-@dataclass(slots=True)
-class _Count:
-    """Attempts of one number for one campaign, until the next batch carries them away."""
-
-    limit_per_s: float = 0.0
-    attempts: int = 0
-    accepted: int = 0
-    throttled: int = 0
-    active_ns: int = 0
-    first_us: int | None = None
-    last_us: int | None = None
-
-
 class Sink:
     """One for a process. `put` never waits, `run` stores, `flushed` returns when what was put is stored."""
 
@@ -60,8 +45,8 @@ class Sink:
         self._facts: list[Fact] = []
         # Of the batches of counts: one that is replayed counts once.
         self._name, self._batch = secrets.token_hex(8), 0
-        self._counts: dict[tuple[int, str], _Count] = {}
-        self._last_ns: dict[tuple[int, str], int] = {}
+        self.limits_per_s: dict[str, float] = {}  # of the numbers; told by their owners
+        self._last_us: dict[tuple[int, str], int] = {}  # the last request of each number for each campaign
         self._arrived = asyncio.Event()
         self._many = (
             asyncio.Event()
@@ -87,29 +72,13 @@ class Sink:
     def put(self, fact: Fact) -> None:
         self._facts.append(fact)
         self._put += 1
-        if self.pending == HIGH_MARK:
+        if self._put - self._stored == HIGH_MARK:
             self._relieved.clear()
-        if len(self._facts) == 1:
+        waiting = len(self._facts)
+        if waiting == 1:
             self._arrived.set()
-        elif len(self._facts) == BATCH_MAX // 2:
+        elif waiting == BATCH_MAX // 2:
             self._many.set()
-
-    def count(self, fact: Fact, outcome: Outcome, limit_per_s: float, written_ns: int) -> None:
-        """Add one written request to what its number did for its campaign."""
-        key = (fact.campaign_id, fact.phone_number_id)
-        if (count := self._counts.get(key)) is None:
-            count = self._counts[key] = _Count()
-        count.limit_per_s = limit_per_s
-        count.attempts += 1
-        if type(outcome) is Accepted:
-            count.accepted += 1
-        elif type(outcome) is Throttled:
-            count.throttled += 1
-        last_ns = self._last_ns.get(key, written_ns)
-        count.active_ns += max(0, min(written_ns - last_ns, GAP_NS_MAX))
-        self._last_ns[key] = max(last_ns, written_ns)
-        count.first_us = count.first_us or fact.attempted_us
-        count.last_us = fact.attempted_us
 
     async def run(self) -> None:
         """Store until cancelled."""
@@ -147,7 +116,7 @@ class Sink:
                 self._progress.notify_all()
 
     async def _store(self, batch: list[Fact]) -> None:
-        counted = self._take_counts()
+        counted = self._counts(batch)
         async for attempt in reconnecting(*LOST_CONNECTION, asyncpg.PostgresError, before_sleep=self._failed):
             with attempt:
                 await self._store_once(batch, counted)
@@ -192,29 +161,36 @@ class Sink:
             self.problem = f"outcomes cannot be stored: {problem}"
             self._not_stored.met(problem=problem, pending=self.pending, effect="sending stops")
 
-    def _take_counts(self) -> list[Attempts]:
+    def _counts(self, batch: list[Fact]) -> list[Attempts]:
+        """What each number did for each campaign, by the requests of a batch."""
         self._batch += 1
         cpu_s, self._cpu_s = time.process_time() - self._cpu_s, time.process_time()
-        counts, self._counts = self._counts, {}
-        attempts = sum(count.attempts for count in counts.values())
-        return [
-            Attempts(
-                campaign_id,
-                phone_number_id,
-                count.limit_per_s,
-                count.attempts,
-                count.accepted,
-                count.throttled,
-                count.active_ns / SECOND_NS,
-                cpu_s * count.attempts / attempts,
-                count.first_us,
-                count.last_us,
-                self._name,
-                self._batch,
-            )
-            for (campaign_id, phone_number_id), count in counts.items()
-            if count.first_us is not None and count.last_us is not None
-        ]
+        written: dict[tuple[int, str], list[Fact]] = {}
+        for fact in batch:
+            if fact.attempted_us is not None:
+                written.setdefault((fact.campaign_id, fact.phone_number_id), []).append(fact)
+        total = sum(map(len, written.values()))
+        return [self._count(key, facts, cpu_s * len(facts) / total) for key, facts in written.items()]
+
+    def _count(self, key: tuple[int, str], facts: list[Fact], cpu_s: float) -> Attempts:
+        times_us = sorted([fact.attempted_us for fact in facts if fact.attempted_us is not None])
+        before_us = self._last_us.get(key, times_us[0])
+        known_us = [before_us, *(max(time_us, before_us) for time_us in times_us)]
+        gaps_us = [min(later - earlier, GAP_US_MAX) for earlier, later in pairwise(known_us)]
+        self._last_us[key] = known_us[-1]
+        return Attempts(
+            *key,
+            self.limits_per_s.get(key[1], 0.0),
+            len(facts),
+            accepted=len([fact for fact in facts if fact.kind is FactKind.ACCEPTED]),
+            throttled=len([fact for fact in facts if fact.throttled]),
+            active_s=sum(gaps_us) / 1e6,
+            cpu_s=cpu_s,
+            first_attempt_us=times_us[0],
+            last_attempt_us=times_us[-1],
+            sink=self._name,
+            batch=self._batch,
+        )
 
 
 def _in_doubt(fact: Fact) -> Fact:

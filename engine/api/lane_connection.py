@@ -27,22 +27,20 @@ if TYPE_CHECKING:
 LINE_BYTES_MAX = 8_190
 HEADERS_MAX = 128
 # The head of a plain reply: one length, and no header that changes what the body is or how the reply ends.
-_TELLING = rb"content-(?:length|encoding)|transfer-|connection|upgrade|trailer"
-_OTHER = rb"(?:\r\n(?!" + _TELLING + rb")[a-z0-9-]++:[\x20-\x7e]*+)*+"
-_PLAIN = re.compile(
-    rb"HTTP/1\.1 200 [\x20-\x7e]*+" + _OTHER + rb"\r\ncontent-length: ?([0-9]{1,6})" + _OTHER, re.IGNORECASE
-)
+# First letters are spelled out: to match all of it without case takes twice the time.
+_TELLING = rb"[Cc](?i:ontent-(?:length|encoding)|onnection)|[Tt](?i:ransfer-|railer)|[Uu](?i:pgrade)"
+_OTHER = rb"(?:\r\n(?!" + _TELLING + rb")[A-Za-z0-9-]++:[ -~]*+)*+"
+_LENGTH = rb"\r\n[Cc](?i:ontent-length): ?([0-9]{1,6})"
+_PLAIN = re.compile(rb"HTTP/1\.1 200 [ -~]*+" + _OTHER + _LENGTH + _OTHER + rb"\r\n\r\n")
 NO_HEADERS: Mapping[str, str] = {}  # of an acceptance nothing but its body is read
 
 
 class Pool(Protocol):
     """Who keeps the lanes."""
 
-    def request(self, phone_number_id: str, payload: bytes) -> bytes:
-        """The bytes of a whole request."""
+    def begin(self, lane: Lane, phone_number_id: str, payload: bytes) -> bytes:
+        """The bytes of a whole request, which is written to the lane now."""
         ...
-
-    def begun(self, lane: Lane) -> None: ...
 
     def free(self, lane: Lane) -> None: ...
 
@@ -61,6 +59,7 @@ class Lane(ResponseHandler):
         self._body: StreamReader | None = None
         self._broken: str | None = None
         self._between = True  # the parser is at the beginning of a reply
+        self.parsed = False  # the parser has read something: a reply that ends the connection, perhaps
 
     @property
     def usable(self) -> bool:
@@ -99,10 +98,9 @@ class Lane(ResponseHandler):
     def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
         """See `engine.api.transport.Connection`: nothing was awaited since the lane was found usable."""
         assert self.transport is not None and self._pool is not None
-        self._pool.begun(self)
         self._answered = answered
         try:
-            self.transport.write(self._pool.request(phone_number_id, payload))
+            self.transport.write(self._pool.begin(self, phone_number_id, payload))
         except Exception as problem:  # a write that fails half-way may have left bytes
             self._loop.call_soon(self._break, reason_of(problem))
 
@@ -164,33 +162,18 @@ class Lane(ResponseHandler):
             self._message, self._body = data
 
     def data_received(self, data: bytes) -> None:
-        if self._connection is not None and self._answered is None:
+        if self._answered is not None and self._between and (body := plain_body(data)) is not None:
+            self._complete(outcome_of(200, NO_HEADERS, body))  # the parser still stands between two replies
+        elif self._connection is not None and self._answered is None:
             self.force_close()
             self._break("the service answered before the request")
             self.abort()
-            return
-        if self._message is None and self._take_plain(data):
-            return
-        super().data_received(data)
-        self._between = False
-        if self._body is not None:
-            self._look()
-
-    def _take_plain(self, data: bytes) -> bool:
-        """Complete the exchange with a plain reply that came in one piece, without a run of the parser.
-
-        Plain is what `_PLAIN` matches to the last byte: a 200 with a length, no other way to end, no coding.
-        The parser has seen nothing of it and still stands between two replies. Whatever is not plain is the
-        parser's. Costs a fifth of the parser's run with its stream and its headers.
-        """
-        head = data.find(b"\r\n\r\n") if self._between else -1
-        if head < 0 or head > LINE_BYTES_MAX or (found := _PLAIN.fullmatch(data, 0, head)) is None:
-            return False
-        body = data[head + 4 :]
-        if len(body) != int(found[1]) or len(body) > BODY_BYTES_MAX:
-            return False
-        self._complete(outcome_of(200, NO_HEADERS, body))
-        return True
+        else:
+            self.parsed = True
+            super().data_received(data)
+            self._between = False
+            if self._body is not None:
+                self._look()
 
     def resume_reading(self, resume_parser: bool = True) -> None:
         """Every read of a body asks for this; it costs a run of the parser, also where nothing is paused."""
@@ -231,6 +214,18 @@ class Lane(ResponseHandler):
         elif self._broken is None and self._at_gate is not None:
             self._broken = reason
             self._at_gate.cancel()
+
+
+def plain_body(data: bytes) -> bytes | None:
+    """The body of a plain reply that came in one piece; None for whatever else the parser has to read.
+
+    Plain is what `_PLAIN` matches: a 200 with a length, no other way to end, no coding. Costs a fifth of the
+    parser's run with its stream and its headers.
+    """
+    if (found := _PLAIN.match(data)) is None or (head := found.end()) > LINE_BYTES_MAX:
+        return None
+    length = len(data) - head
+    return data[head:] if length == int(found[1]) and length <= BODY_BYTES_MAX else None
 
 
 def reason_of(problem: BaseException) -> str:

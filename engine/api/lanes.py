@@ -66,17 +66,17 @@ class LaneTransport:
         self._root = f"{base_url.rstrip('/')}/{api_version}"
         self._request = _pooled_request(self._root, token, tls, proxy)
         self._heads: dict[str, bytes] = {}
-        self._idle: list[Lane] = []
-        self._busy: set[Lane] = set()
-        self._held = self._connecting = 0
+        self._lanes: set[Lane] = set()  # held from the pool
+        self._idle: list[Lane] = []  # of them, those on which nothing is under way
+        self._connecting = 0
         self._closed = False
         shortest_s = min(reply_s, total_s, keepalive_s)
         self._sweep_s = min(SWEEP_S_MAX, max(SWEEP_S_MIN, shortest_s * SWEEP_SHARE))
         self._sweeper = self._loop.call_later(self._sweep_s, self._sweep)
 
     def __repr__(self) -> str:
-        busy, idle, connecting = len(self._busy), len(self._idle), self._connecting
-        return f"<LaneTransport {self._root} busy={busy} idle={idle} connecting={connecting}>"
+        held, idle, connecting = len(self._lanes), len(self._idle), self._connecting
+        return f"<LaneTransport {self._root} busy={held - idle} idle={idle} connecting={connecting}>"
 
     async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
         """See `Transport.send`."""
@@ -87,7 +87,6 @@ class LaneTransport:
             self._head(phone_number_id)
         except Exception as problem:
             return NotSent(reason_of(problem), unreachable=True)
-        self._busy.add(lane)
         lane.deadline_s = self._loop.time() + self._total_s
         return await lane.exchange(phone_number_id, payload, gate)
 
@@ -101,21 +100,19 @@ class LaneTransport:
             self._drop(lane, "unused for too long")
         return None
 
-    def request(self, phone_number_id: str, payload: bytes) -> bytes:
-        """The bytes of a request; the head of a number is built once."""
-        return b"%b%d\r\n\r\n%b" % (self._head(phone_number_id), len(payload), payload)
-
-    def begun(self, lane: Lane) -> None:
-        """A request is written to this lane: its reply has a deadline."""
-        self._busy.add(lane)
+    def begin(self, lane: Lane, phone_number_id: str, payload: bytes) -> bytes:
+        """The bytes of a request that is written to this lane now: its reply has a deadline."""
         lane.deadline_s = self._loop.time() + self._written_s
+        head = self._heads.get(phone_number_id) or self._head(phone_number_id)
+        return b"%b%d\r\n\r\n%b" % (head, len(payload), payload)
 
     async def close(self) -> None:
         """Close every connection; open requests end as breaks."""
         self._closed = True
         self._sweeper.cancel()
-        for lane in [*self._idle, *self._busy]:
+        for lane in list(self._lanes):
             lane.drop("the transport was closed")
+        self._lanes.clear()
         self._idle.clear()
         await self._connector.close()
 
@@ -132,7 +129,7 @@ class LaneTransport:
                     raise TypeError("aiohttp's pool no longer builds connections as asked: use session")
                 lane.hold(connection, self)
                 if lane.usable:
-                    self._held += 1
+                    self._lanes.add(lane)
                     return lane
                 lane.drop("out of step")
         finally:
@@ -140,11 +137,10 @@ class LaneTransport:
 
     def free(self, lane: Lane) -> None:
         """Nothing is under way on this lane any more; it is kept, unless it is out of step."""
-        self._busy.discard(lane)
-        if self._closed or not lane.usable:
+        if self._closed or (lane.parsed and not lane.usable):
             self._drop(lane, "out of step")
-        elif self._connecting and self._held >= self._connector.limit:
-            self._held -= 1
+        elif self._connecting and len(self._lanes) >= self._connector.limit:
+            self._lanes.discard(lane)
             lane.give_back()  # somebody waits in the pool for a place
         else:
             lane.deadline_s = self._loop.time() + self._keepalive_s
@@ -164,16 +160,17 @@ class LaneTransport:
         """End what has waited too long: requests without a reply, lanes without a request."""
         self._sweeper = self._loop.call_later(self._sweep_s, self._sweep)
         now_s = self._loop.time()
-        for lane in [lane for lane in self._busy if lane.deadline_s <= now_s]:
-            lane.drop("TimeoutError: no reply in time")
         aged = [lane for lane in self._idle if lane.deadline_s <= now_s or not lane.usable]
         if aged:
             self._idle = [lane for lane in self._idle if lane.deadline_s > now_s and lane.usable]
             for lane in aged:
                 self._drop(lane, "unused for too long")
+        idle = set(self._idle)
+        for lane in [one for one in self._lanes if one.deadline_s <= now_s and one not in idle]:
+            lane.drop("TimeoutError: no reply in time")
 
     def _drop(self, lane: Lane, reason: str) -> None:
-        self._held -= 1
+        self._lanes.discard(lane)
         lane.drop(reason)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from engine.core.classify import classify
-from engine.core.outcome import Outcome
+from engine.core.outcome import Accepted, Outcome
 
 BODY_BYTES_MAX = 64 * 1024  # a reply to one send is under 1 KiB
 DETAIL_CHARACTERS_MAX = 500  # enough for every documented detail; it is stored once a failure
@@ -39,48 +39,39 @@ class Reply:
 
 def outcome_of(status: int, headers: Mapping[str, str], body: bytes) -> Outcome:
     """The outcome of a complete reply; never raises. `headers` compare names without case."""
-    wamid, held = _message(_content(body))
-    if wamid is not None:  # nearly every reply: nothing else of it is asked for
-        return classify(status, None, "", wamid, None, held=held)
+    if status == 200 and (accepted := acceptance(body)) is not None:
+        return accepted
     reply = parse_reply(status, headers, body)
     return classify(status, reply.code, reply.detail, reply.wamid, reply.wait_s, held=reply.held)
 
 
 def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
     """What a reply says, as far as it can be read; never raises."""
-    content = _content(body)
-    wamid, held = _message(content)
-    if wamid is not None:
-        return Reply(wamid=wamid, held=held)
-    code, detail = _error(content)
-    return Reply(code, detail or _excerpt(body), None, _wait_s(headers) if status >= 400 else None)
+    if (accepted := acceptance(body)) is not None:
+        return Reply(wamid=accepted.wamid, held=accepted.held)
+    code, detail = parse_error(body)
+    return Reply(code, detail, None, _wait_s(headers) if status >= 400 else None)
 
 
-def _content(body: bytes) -> Any:
-    """What the JSON holds, or None."""
+def acceptance(body: bytes) -> Accepted | None:
+    """The message that a body names, by the shortest way: nearly every body does. Never raises."""
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
+        first = orjson.loads(body)["messages"][0]
+        wamid = first["id"]
+    except (ValueError, LookupError, TypeError):
         return None
+    if type(wamid) is str and 0 < len(wamid) <= WAMID_CHARACTERS_MAX and "\x00" not in wamid:
+        return Accepted(wamid, first.get("message_status") == _HELD)
+    return None
 
 
 def parse_error(body: bytes) -> tuple[int | None, str]:
-    """Code and most informative text of an error body, for calls other than sends."""
+    """Code and most informative text of an error body."""
     try:
         code, detail = _error(orjson.loads(body))
     except orjson.JSONDecodeError:
         code, detail = None, ""
     return code, detail or _excerpt(body)
-
-
-def _message(content: Any) -> tuple[str | None, bool]:
-    messages = content.get("messages") if isinstance(content, dict) else None
-    first = messages[0] if isinstance(messages, list) and messages else None
-    if not isinstance(first, dict):
-        return None, False
-    wamid = first.get("id")
-    usable = isinstance(wamid, str) and 0 < len(wamid) <= WAMID_CHARACTERS_MAX and "\x00" not in wamid
-    return (wamid if usable else None), first.get("message_status") == _HELD
 
 
 def _error(content: Any) -> tuple[int | None, str]:

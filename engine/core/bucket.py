@@ -86,7 +86,10 @@ class PaceBucket:
             return False
         ring[self._writes % len(ring)] = now_ns
         self._writes += 1
-        self._due_ns = self._counted_from(now_ns) + self._interval_ns
+        oldest_ns = now_ns - self._slack_ns  # `_counted_from`, without the call
+        if oldest_ns < self._held_ns:
+            oldest_ns = self._held_ns
+        self._due_ns = (oldest_ns if oldest_ns > self._due_ns else self._due_ns) + self._interval_ns
         return True
 
     def set_limit(self, limit_per_s: float, now_ns: int) -> None:

@@ -20,6 +20,7 @@ PAIR_BURST = 45  # open point: a burst borrowed from the future
 PAIRS_MAX = 250_000
 # Admissions between two purges, each of which looks at twice as many: so the map shrinks while it is used.
 _PURGE_PERIOD = 256
+_OWING_MAX = 32  # that a purge meets before it gives up
 
 _WINDOW = re.compile(r"(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})", re.ASCII)
 _DAY_MINUTES = 24 * 60
@@ -81,11 +82,12 @@ class PairGuard:
 
     def admit(self, recipient: int, now_ns: int) -> Pass | Defer:
         """Whether the recipient may be written to now (monotonic nanoseconds); Pass counts as a message."""
-        paid_ns = max(self._paid_ns.get(recipient, now_ns), now_ns)
-        ahead_ns = paid_ns - now_ns - self._credit_ns
-        if ahead_ns > 0:
-            return Defer(ahead_ns / SECOND_NS, "pair rate")
-        self._paid_ns.pop(recipient, None)  # it goes to the end, behind what the purge looks at next
+        paid_ns = self._paid_ns.pop(recipient, now_ns)  # back at the end, behind what the purge looks at next
+        if paid_ns < now_ns:
+            paid_ns = now_ns
+        elif paid_ns - now_ns > self._credit_ns:
+            self._paid_ns[recipient] = paid_ns
+            return Defer((paid_ns - now_ns - self._credit_ns) / SECOND_NS, "pair rate")
         self._until_purge -= 1
         if not self._until_purge:
             self._purge(now_ns)
@@ -95,11 +97,19 @@ class PairGuard:
         return PASS
 
     def _purge(self, now_ns: int) -> None:
+        """Forget who owes nothing, from the oldest on; who still owes goes back, behind the others.
+
+        Among many who owe, a few looks tell that there is nothing to forget yet.
+        """
         self._until_purge = _PURGE_PERIOD
+        owing = 0
         for recipient in list(islice(self._paid_ns, 2 * _PURGE_PERIOD)):
+            if owing >= _OWING_MAX and len(self._paid_ns) < self._pairs_max:
+                return
             paid_ns = self._paid_ns.pop(recipient)
             if paid_ns > now_ns and len(self._paid_ns) < self._pairs_max - 1:
-                self._paid_ns[recipient] = paid_ns  # still owes: back, behind the others
+                self._paid_ns[recipient] = paid_ns
+                owing += 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ async def raise_mark_unless_opted_out(
     True: claimed, and `held.mark` follows. False: somebody among them asked for silence or was reached, or
     the claim is refused; nothing is claimed; `opted_out_phones`, `reached_above`, `raise_mark` tell which.
     """
-    phones = "{" + ",".join([str(one.phone) for one in candidates]) + "}"
+    phones = "{" + repr([one.phone for one in candidates])[1:-1] + "}"
     raised = await connection.fetchval(
         queries("claims")["raise_mark_unless_opted_out"],
         held.range_id, lease.phone_number_id, lease.epoch, held.mark, mark, phones,

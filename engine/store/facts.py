@@ -33,7 +33,7 @@ class FactKind(StrEnum):
     UNKNOWN = "unknown"
 
 
-_ACCEPTED = FactKind.ACCEPTED
+_ACCEPTED = FactKind.ACCEPTED  # asked for by identity: to hash a member of an enum is a call
 _STORED_KIND = {FactKind.ACCEPTED: 1, FactKind.FAILED: 2, FactKind.SKIPPED: 3}
 
 
@@ -42,7 +42,7 @@ class Fact(NamedTuple):
 
     `attempt_try` counts requests from 1; 0 for a recipient that the guard deferred or refused before any.
     `attempted_us`: microseconds since 1970. `wait_s` and `spent` belong to DEFERRED. `suppress`: the
-    recipient asked for silence.
+    recipient asked for silence. `throttled`: the service refused the try for pace.
     """
 
     campaign_id: int
@@ -59,6 +59,7 @@ class Fact(NamedTuple):
     wait_s: float = 0.0
     spent: Budget = _UNSPENT
     suppress: bool = False
+    throttled: bool = False
 
     @property
     def key(self) -> tuple[int, int]:
@@ -97,9 +98,13 @@ async def record(connection: Connection, facts: Sequence[Fact], attempts: Sequen
     Facts do not depend on each other: outcomes of recipients of whom nothing is recorded go first, in a
     transaction of their own, the others in a second one.
     """
-    outcomes = {fact.key: fact for fact in facts if fact.settles and not fact.suppress}
-    others = [fact for fact in facts if outcomes.get(fact.key) is not fact]
-    others += [outcomes.pop(key) for key in {fact.key for fact in others} if key in outcomes]
+    outcomes = {
+        fact[1:3]: fact for fact in facts if fact.kind is _ACCEPTED or (fact.settles and not fact.suppress)
+    }
+    others: list[Fact] = []
+    if len(outcomes) < len(facts):
+        others = [fact for fact in facts if outcomes.get(fact.key) is not fact]
+        others += [outcomes.pop(key) for key in {fact.key for fact in others} if key in outcomes]
     if outcomes:
         others += await _record_outcomes(connection, outcomes, attempts)
         attempts = ()
@@ -113,8 +118,8 @@ async def _record_outcomes(
     connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[Attempts]
 ) -> list[Fact]:
     """Returns the facts of recipients of whom something is recorded already: nothing was stored of them."""
-    range_ids, seqs, tries, epochs, kinds, numbers, wamids, codes, reasons, attempted_us = zip(
-        *map(_row, outcomes.values()), strict=True
+    _, range_ids, seqs, tries, epochs, numbers, kinds, wamids, codes, reasons, attempted_us, *_ = zip(
+        *outcomes.values(), strict=True
     )
     rows = await connection.fetch(
         queries("facts")["record_outcomes"],
@@ -122,11 +127,11 @@ async def _record_outcomes(
         _integers(seqs),
         _integers(tries),
         _integers(epochs),
-        _integers(kinds),
+        _integers([1 if kind is _ACCEPTED else _STORED_KIND[kind] for kind in kinds]),
         _texts(numbers),
         _texts(wamids),
         _integers(codes),
-        _texts(reasons),
+        _texts([_shortened(reason) for reason in reasons]),
         _integers(attempted_us),
         list(attempts),
     )
@@ -236,13 +241,13 @@ def _stored_kinds(facts: Sequence[Fact]) -> list[int]:
 
 
 def _row(fact: Fact) -> tuple[Any, ...]:
-    """As `record_outcomes` and `insert_outcomes` want it."""
+    """As `insert_outcomes` wants it."""
     return (
         fact.range_id,
         fact.seq,
         fact.attempt_try,
         fact.epoch,
-        1 if fact.kind is _ACCEPTED else _STORED_KIND[fact.kind],
+        _STORED_KIND[fact.kind],
         fact.phone_number_id,
         fact.wamid,
         fact.code,
@@ -257,7 +262,7 @@ def _outcome_columns(facts: Sequence[Fact]) -> list[list[Any]]:
 
 def _integers(column: Sequence[int | None]) -> str:
     """The literal of an array."""
-    return "{" + ",".join(map(str, column)).replace("None", "NULL") + "}"
+    return "{" + repr(list(column))[1:-1].replace("None", "NULL") + "}"
 
 
 def _texts(column: Sequence[str | None]) -> str:

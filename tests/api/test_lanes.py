@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from engine.api.lane_connection import Lane
+from engine.api.lane_connection import Lane, plain_body
 from engine.api.lanes import LaneTransport
 from engine.api.reply import BODY_BYTES_MAX
 from engine.api.transport import Gate, Transport
@@ -236,7 +236,7 @@ class TestConnections:
 
     async def test_nothing_is_written_when_the_connection_ends_while_the_gate_opens(self) -> None:
         async def gate() -> bool:
-            (lane,) = transport._busy
+            (lane,) = transport._lanes
             assert lane.transport is not None
             lane.transport.close()
             return True
@@ -526,19 +526,6 @@ VALUES = (
 )
 
 
-class _Kept:
-    """A pool for one lane that is never written to."""
-
-    def request(self, phone_number_id: str, payload: bytes) -> bytes:
-        raise AssertionError("nothing is written")
-
-    def begun(self, lane: Lane) -> None:
-        raise AssertionError("nothing is written")
-
-    def free(self, lane: Lane) -> None:
-        return None
-
-
 class TestPlainReplies:
     """What a lane completes without the parser, the parser would have completed alike."""
 
@@ -561,13 +548,9 @@ class TestPlainReplies:
         asyncio.run(self._compare(data, body))
 
     async def _compare(self, data: bytes, body: bytes) -> None:
-        loop = asyncio.get_running_loop()
-        lane = Lane(loop)
-        outcomes: list[Outcome] = []
-        lane._answered = outcomes.append
-        lane._pool = _Kept()
-        if lane._take_plain(data):
-            protocol = _Recorder(loop)
+        if (taken := plain_body(data)) is not None:
+            assert taken == body
+            protocol = _Recorder(asyncio.get_running_loop())
             protocol.set_response_params(read_until_eof=True)
             protocol.data_received(data)
             ((message, stream),) = protocol.seen
@@ -575,15 +558,9 @@ class TestPlainReplies:
             assert (stream.is_eof(), stream.read_nowait()) == (True, body)
             assert not protocol.should_close
 
-    async def test_a_plain_reply_needs_no_parser(self) -> None:
-        loop = asyncio.get_running_loop()
-        lane = Lane(loop)
-        outcomes: list[Outcome] = []
-        lane._answered = outcomes.append
-        lane._pool = _Kept()
+    def test_a_plain_reply_needs_no_parser(self) -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nX-Id: a\r\n\r\n"
-        assert lane._take_plain(head % len(ACCEPTED) + ACCEPTED)
-        assert outcomes == [Accepted("wamid.A")]
+        assert plain_body(head % len(ACCEPTED) + ACCEPTED) == ACCEPTED
 
     async def test_the_rest_of_a_parsed_reply_is_never_taken_for_a_plain_one(self) -> None:
         inner = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(ACCEPTED) + ACCEPTED

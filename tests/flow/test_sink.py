@@ -16,6 +16,8 @@ from engine.store.facts import Fact, FactKind
 from tests.flow.planted import SLOW, Planted, assert_tallies_hold, counts, plant_campaign, plant_numbers
 from tests.flow.running import until
 
+AT_US = 1_790_000_000_000_000  # some moment of 2026
+
 
 def fact(campaign: Planted, place: int, kind: FactKind = FactKind.ACCEPTED, **others: Any) -> Fact:
     """Of recipient `place` (from 0) of a campaign of one range."""
@@ -180,12 +182,12 @@ async def test_a_fact_that_the_database_refuses_stands_alone_as_a_doubt(
 async def test_what_a_number_did_is_counted_also_beside_a_bad_fact(pool: Pool) -> None:
     campaign = await planted(pool)
     async with storing(pool) as sink:
+        sink.limits_per_s[SLOW] = 80.0
         outcomes = [Accepted("w0"), Accepted("w\x00"), Throttled(Scope.NUMBER, 130429, None, "")]
         for place, outcome in enumerate(outcomes):
             kind = FactKind.ACCEPTED if isinstance(outcome, Accepted) else FactKind.DEFERRED
-            one = fact(campaign, place, kind, wamid=getattr(outcome, "wamid", None), reason="x")
-            sink.put(one)
-            sink.count(one, outcome, 80.0, 1_000_000_000 * (place + 1) // 2)
+            told = {"wamid": getattr(outcome, "wamid", None), "throttled": isinstance(outcome, Throttled)}
+            sink.put(fact(campaign, place, kind, reason="x", attempted_us=AT_US + 500_000 * place, **told))
         await flush(sink)
     async with pool.acquire() as connection:
         row = await connection.fetchrow(
@@ -194,13 +196,14 @@ async def test_what_a_number_did_is_counted_also_beside_a_bad_fact(pool: Pool) -
     assert row is not None and tuple(row) == (3, 2, 1, 1.0, 80.0)
 
 
-async def test_a_pause_between_attempts_is_not_time_spent_sending(pool: Pool) -> None:
+@pytest.mark.parametrize("apart", [False, True])
+async def test_a_pause_between_attempts_is_not_time_spent_sending(pool: Pool, apart: bool) -> None:
     campaign = await planted(pool)
     async with storing(pool) as sink:
         for place, at_s in enumerate((10, 11, 500)):
-            one = fact(campaign, place)
-            sink.put(one)
-            sink.count(one, Accepted("w"), 80.0, at_s * 1_000_000_000)
+            sink.put(fact(campaign, place, attempted_us=AT_US + at_s * 1_000_000))
+            if apart:
+                await flush(sink)
         await flush(sink)
     async with pool.acquire() as connection:
         assert await connection.fetchval("SELECT active_s FROM campaign_numbers") == 2.0
