@@ -14,20 +14,11 @@ from functools import partial
 import structlog
 
 from engine.api.transport import Connection, Transport
-from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
+from engine.clock import monotonic_ns, suspend_aware_ns
+from engine.core.concurrency import Concurrency
 from engine.core.outcome import NotSent, Outcome, Unknown
 from engine.flow import Claimed
 from engine.pacer import Pacer
-
-# Rate times latency at 4 s, and never more than this for one number: a service slower than that is down.
-LATENCY_S_MAX = 4.0
-OPEN_MAX = 4_000
-# Fewer are always allowed.
-OPEN_MIN = 8
-# In a busy loop, what is measured says more of the loop than of the service, and more requests at once would
-# make it busier still: none beyond the rate times the latency that was measured before, and this much more of
-# it, since latencies are uneven.
-SPARE = 1.5
 
 log = structlog.get_logger(__name__)
 
@@ -46,8 +37,9 @@ class Sender:
         self._written: set[Connection] = set()  # on the short way, without a reply
         # On the long way; with its message until the task runs: one that never ran has lost nobody.
         self._attempts: dict[asyncio.Task[None], Claimed | None] = {}
+        self._concurrency = Concurrency()
         self._busy = False  # the loop
-        self._latency_ns = 0  # of the service: of replies on the short way, smoothed
+        self._lacked = 0  # permits without a connection at the last look
         self._open = 0  # messages taken from the queue, without outcome
         self.approaching = 0  # messages on the long way, before their permit
         self.failure: BaseException | None = None  # a bug in what is done with outcomes
@@ -75,14 +67,17 @@ class Sender:
     def serve(self, due: int, busy: bool = False) -> bool:
         """Write up to `due` messages whose permits are due; False with nothing to send.
 
-        Those without a free connection go the long way, where new connections help. `busy`: the loop is.
+        Those that lack a free connection at two looks in a row go the long way, where new connections help:
+        in between, most often, replies free one. `busy`: the loop is.
         """
         if not self._queue:
             return self.approaching > 0
-        due -= self._write_due(due)
         self._busy = busy
-        for _ in range(min(due - self.approaching, len(self._queue), self._openable())):
-            self._attempt_next()
+        lacking = min(due - self._write_due(due) - self.approaching, len(self._queue))
+        if lacking > 0 and self._lacked > 0:
+            for _ in range(min(lacking, self._lacked, self._openable(busy))):
+                self._attempt_next()
+        self._lacked = lacking
         self.tell_if_low()
         return True
 
@@ -106,19 +101,15 @@ class Sender:
         if self.queued < self.low_below:
             self.low.set()
 
-    def _openable(self) -> int:
-        """How many messages may go the long way: as many again as wait for a reply, so that a slow service
-        gets its connections in a few round trips, and a fast one not many at once only since all begin.
-        """
-        written = self._open - self.approaching
-        return min(max(OPEN_MIN, written) - self.approaching, self._open_max() - self._open)
-
-    def _open_max(self) -> int:
-        if self._busy:
-            open_max = self.pacer.bucket.rate_per_s * self._latency_ns / SECOND_NS * SPARE
-        else:
-            open_max = self.pacer.bucket.limit_per_s * LATENCY_S_MAX
-        return int(min(OPEN_MAX, max(OPEN_MIN, open_max)))
+    def _openable(self, busy: bool) -> int:
+        return self._concurrency.openable(
+            monotonic_ns(),
+            waiting=self._open - self.approaching,
+            approaching=self.approaching,
+            rate_per_s=self.pacer.bucket.rate_per_s,
+            limit_per_s=self.pacer.bucket.limit_per_s,
+            busy=busy,
+        )
 
     def _take(self) -> Claimed:
         self._open += 1
@@ -152,7 +143,7 @@ class Sender:
         """What became of a request on the short way."""
         self._written.discard(connection)
         if not self._busy:
-            self._latency_ns += (monotonic_ns() - written_ns - self._latency_ns) >> 4
+            self._concurrency.answered(monotonic_ns() - written_ns)
         self._ended(message, outcome, written_ns)
 
     def _attempt_next(self) -> None:

@@ -173,24 +173,30 @@ class Sink:
         return [self._count(key, facts, cpu_s * len(facts) / total) for key, facts in written.items()]
 
     def _count(self, key: tuple[int, str], facts: list[Fact], cpu_s: float) -> Attempts:
-        times_us = sorted([fact.attempted_us for fact in facts if fact.attempted_us is not None])
-        before_us = self._last_us.get(key, times_us[0])
-        known_us = [before_us, *(max(time_us, before_us) for time_us in times_us)]
-        gaps_us = [min(later - earlier, GAP_US_MAX) for earlier, later in pairwise(known_us)]
-        self._last_us[key] = known_us[-1]
+        times_us = [fact.attempted_us for fact in facts if fact.attempted_us is not None]
+        before_us = self._last_us.get(key, min(times_us))
+        self._last_us[key] = max(before_us, *times_us)
         return Attempts(
             *key,
             self.limits_per_s.get(key[1], 0.0),
             len(facts),
-            accepted=len([fact for fact in facts if fact.kind is FactKind.ACCEPTED]),
-            throttled=len([fact for fact in facts if fact.throttled]),
-            active_s=sum(gaps_us) / 1e6,
+            accepted=[fact.kind for fact in facts].count(FactKind.ACCEPTED),
+            throttled=[fact.throttled for fact in facts].count(True),
+            active_s=_active_us(before_us, times_us) / 1e6,
             cpu_s=cpu_s,
-            first_attempt_us=times_us[0],
-            last_attempt_us=times_us[-1],
+            first_attempt_us=min(times_us),
+            last_attempt_us=max(times_us),
             sink=self._name,
             batch=self._batch,
         )
+
+
+def _active_us(before_us: int, times_us: list[int]) -> int:
+    """The time spent sending since `before_us`, by the times of requests in any order."""
+    if (span_us := max(times_us) - before_us) <= GAP_US_MAX:
+        return max(0, span_us)  # no pause in it
+    known_us = [before_us, *sorted(time_us for time_us in times_us if time_us > before_us)]
+    return sum(min(later - earlier, GAP_US_MAX) for earlier, later in pairwise(known_us))
 
 
 def _in_doubt(fact: Fact) -> Fact:

@@ -11,9 +11,10 @@ import pytest
 
 from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.bucket import SECOND_NS, SLACK_NS, PaceBucket
+from engine.core.concurrency import OPEN_MIN
 from engine.core.outcome import Accepted, NotSent, Unknown
 from engine.pacer import Pacer, Ticker
-from engine.sender import OPEN_MIN, Sender
+from engine.sender import Sender
 from tests.flow.fakes import FakeTransport, Outcomes, claimed
 from tests.flow.running import until
 

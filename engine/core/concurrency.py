@@ -1,0 +1,77 @@
+"""How many requests of one number may be open: rate times latency, so that a slow service needs no setting.
+
+The latency is the median of the replies. A mean would count stalls, ours or the service's: a tenth of a
+second in which nothing is answered asked for hundreds of connections that nobody needed afterwards. Times
+are integers, nanoseconds.
+"""
+
+from __future__ import annotations
+
+SECOND_NS = 1_000_000_000
+
+# Rate times latency at 4 s, and never more than this for one number: a service slower than that is down.
+LATENCY_S_MAX = 4.0
+OPEN_MAX = 4_000
+# Fewer are always allowed.
+OPEN_MIN = 8
+# Times the median: means lie above it, a half more where latencies are as uneven as they commonly are.
+SPARE = 2.0
+# Where that is too little one more is allowed now and then, while the loop has time for it.
+EXTRA_PERIOD_NS = 50_000_000
+# The median moves by a thirty-second of itself a reply, and by twice as much after each eight on one side of
+# it: from 1 ms to 500 ms within 40 replies that are slower, and hardly by the ten that a stall holds up.
+_STEP_SHIFT = 5
+_STEP_NS_MIN = 10_000
+_RUN = 8
+
+
+class Concurrency:
+    """Of one number. `answered` for each reply, `openable` when a connection is wanted."""
+
+    __slots__ = ("_extra_ns", "_latency_ns", "_run")
+
+    def __init__(self) -> None:
+        self._latency_ns = 0  # unknown
+        self._run = 0  # replies in a row: slower above zero, faster below
+        self._extra_ns = 0
+
+    def answered(self, latency_ns: int) -> None:
+        """A reply came `latency_ns` after its request was written."""
+        known_ns = self._latency_ns or latency_ns
+        if latency_ns > known_ns:
+            self._run = max(1, self._run + 1)
+            step_ns = known_ns >> max(1, _STEP_SHIFT - self._run // _RUN)
+            self._latency_ns = min(latency_ns, known_ns + max(_STEP_NS_MIN, step_ns))
+        else:
+            self._run = min(-1, self._run - 1)
+            step_ns = known_ns >> max(1, _STEP_SHIFT - abs(self._run) // _RUN)
+            self._latency_ns = max(latency_ns, known_ns - max(_STEP_NS_MIN, step_ns), 1)
+
+    def openable(
+        self,
+        now_ns: int,
+        *,
+        waiting: int,
+        approaching: int,
+        rate_per_s: float,
+        limit_per_s: float,
+        busy: bool,
+    ) -> int:
+        """How many more requests may look for a connection, beside those `approaching` and those `waiting`
+        for a reply. As many again as wait: a slow service gets what it needs in a few round trips, a fast one
+        not many at once only since all begin. `busy`: the loop is, and replies wait for us.
+        """
+        again = max(OPEN_MIN, waiting) - approaching
+        openable = min(again, self._open_max(rate_per_s, limit_per_s, busy) - waiting - approaching)
+        if openable <= 0 and not busy and not approaching and now_ns - self._extra_ns >= EXTRA_PERIOD_NS:
+            self._extra_ns = now_ns
+            return 1 if waiting < OPEN_MAX else 0
+        return max(0, openable)
+
+    def _open_max(self, rate_per_s: float, limit_per_s: float, busy: bool) -> int:
+        open_max = limit_per_s * LATENCY_S_MAX
+        if self._latency_ns:
+            open_max = min(open_max, rate_per_s * self._latency_ns / SECOND_NS * SPARE)
+        elif busy:
+            open_max = OPEN_MIN
+        return int(min(OPEN_MAX, max(OPEN_MIN, open_max)))
