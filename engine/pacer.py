@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from engine.clock import SECOND_NS, cpu_ns, monotonic_ns, suspend_aware_ns
 from engine.core.bucket import PaceBucket
+from engine.core.standstill import Standstill
 from engine.core.strain import Strain
 
 # The loop's timers count in milliseconds, and the schedule forgives five: shorter waits would only cost.
@@ -26,6 +27,7 @@ class Pacer:
 
     def __init__(self, bucket: PaceBucket, on_due: Callable[[int, bool], bool]) -> None:
         self.bucket = bucket
+        self.answers = 0  # replies to what was written; counted by the owner
         self._on_due = on_due
         self._loop = asyncio.get_running_loop()
         self._waiters: deque[tuple[asyncio.Future[None], int]] = deque()
@@ -97,10 +99,14 @@ class Ticker:
     async def run(self) -> None:
         """Tick until cancelled."""
         planned_ns = monotonic_ns()
-        strain = Strain(planned_ns, cpu_ns())
+        strain, standstill = Strain(planned_ns, cpu_ns()), Standstill(planned_ns)
         while True:
             now_ns = monotonic_ns()
             busy = strain.look(now_ns, cpu_ns(), now_ns - planned_ns)
+            answers = sum([pacer.answers for pacer in self._looks_ns])
+            if (since_ns := standstill.look(now_ns, answers)) is not None:
+                for pacer in self._looks_ns:
+                    pacer.bucket.arrived_late(since_ns, now_ns)
             for pacer, look_ns in self._looks_ns.items():
                 if look_ns <= now_ns:
                     self._looks_ns[pacer] = now_ns + min(TICK_NS_MAX, pacer.tick(now_ns, busy))

@@ -176,6 +176,8 @@ class Sender:
 
     def _ended(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
         self._open -= 1
+        if written_ns is not None:
+            self.pacer.answers += 1
         try:
             self._on_outcome(message, outcome, written_ns)
         except Exception as problem:  # it must not end the connection or the ticker that called

@@ -102,6 +102,17 @@ class PaceBucket:
         self._set_pace(rate_per_s)
         self._due_ns = min(self._due_ns, now_ns + self._interval_ns)
 
+    def arrived_late(self, since_ns: int, until_ns: int) -> None:
+        """What was written from `since_ns` on reached the service at `until_ns`, all at once, and it counts
+        by arrival: so does the ring from now on.
+        """
+        for back in range(1, min(self._writes, self._places) + 1):
+            place = (self._writes - back) % len(self._ring)
+            written_ns = self._ring[place]
+            if written_ns is None or written_ns < since_ns:
+                return
+            self._ring[place] = max(written_ns, until_ns)
+
     def hold_until(self, until_ns: int) -> None:
         """No permit before `until_ns`, whatever limits and rates are set meanwhile."""
         self._held_ns = max(self._held_ns, until_ns)

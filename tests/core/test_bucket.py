@@ -199,3 +199,31 @@ def test_the_guard_alone_holds_the_limit_also_where_it_is_raised() -> None:
     assert sum(bucket.take(now_ns + SECOND_NS // 2) for _ in range(20)) == 3
     assert sum(bucket.take(now_ns + SECOND_NS) for _ in range(20)) == 0
     assert sum(bucket.take(now_ns + GUARD_SECOND_NS) for _ in range(20)) == 5
+
+
+@given(
+    limit=st.sampled_from([5, 80, 1_000]),
+    stalls=st.lists(st.tuples(st.integers(0, 2_000), st.integers(0, 300)), max_size=5),
+)
+def test_what_a_standstill_held_up_counts_from_its_end(limit: int, stalls: list[tuple[int, int]]) -> None:
+    """The service counts arrivals: none of its seconds holds more than the limit, whenever it stands still."""
+    bucket, now_ns = PaceBucket(limit, START_NS), START_NS
+    arrivals: list[int] = []
+    for after_ms, length_ms in stalls:
+        arrivals += run(bucket, now_ns, after_ms / 1_000, lambda: 0)
+        now_ns += after_ms * MS
+        held_up = run(bucket, now_ns, length_ms / 1_000, lambda: 0)
+        bucket.arrived_late(now_ns, now_ns + length_ms * MS)
+        now_ns += length_ms * MS
+        arrivals += [now_ns] * len(held_up)
+    arrivals += run(bucket, now_ns, 2.0, lambda: 0)
+    assert most_in_a_second(arrivals) <= limit
+
+
+def test_writes_before_a_standstill_and_after_it_keep_their_times() -> None:
+    bucket, other = PaceBucket(10, START_NS), PaceBucket(10, START_NS)
+    writes = run(bucket, START_NS, 0.95, lambda: 0)
+    assert run(other, START_NS, 0.95, lambda: 0) == writes
+    bucket.arrived_late(writes[-1], writes[-1] - MS)
+    bucket.arrived_late(writes[-1] + 1, writes[-1] + 500 * MS)
+    assert run(bucket, writes[-1], 2, lambda: 0) == run(other, writes[-1], 2, lambda: 0)
