@@ -1,7 +1,8 @@
-"""Groups of commands that import a command's module when it is asked for, so that starting stays quick."""
+"""Imports what is asked for when it is asked for, so that starting stays quick."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -33,6 +34,20 @@ def lazy_group(table: Mapping[str, Any]) -> type[TyperGroup]:
             return super().resolve_command(ctx, args)
 
     return LazyGroup
+
+
+def import_without(extra: str, module: str) -> None:
+    """Import `module` as where `extra`, which it takes along where it finds it, is not installed.
+
+    No effect where either is imported already. For one thread: the table of modules is everybody's.
+    """
+    if extra in sys.modules:
+        return
+    sys.modules[extra] = None  # type: ignore[assignment]  # importing it raises ImportError
+    try:
+        import_module(module)
+    finally:
+        del sys.modules[extra]
 
 
 def _load(name: str, module: str) -> Any:
