@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from math import floor, log10
+from math import ceil, floor, log10
 
 WIDTH = 360.0
 RIGHT = 12.0
@@ -18,6 +18,7 @@ VALUE_WIDTH = 78.0  # beside the longest bar
 AXIS_BELOW = 38.0  # the numbers of an axis and its title
 PLOT_TOP, PLOT_LEFT, PLOT_HEIGHT, PLOT_BELOW = 10.0, 46.0, 170.0, 34.0
 TICKS = 4
+NAMED_MAX = 6  # bars whose names have room beside each other
 ROOM = 1.1  # above the highest value, for its label
 
 
@@ -159,7 +160,7 @@ def histogram(counts: Sequence[tuple[float, float]], *, about: str) -> str:
     step = (WIDTH - PLOT_LEFT - RIGHT) / max(len(counts), 1)
     bottom = PLOT_TOP + PLOT_HEIGHT
     parts = _grid(top, bottom)
-    named = max(1, len(counts) // 5)
+    named = ceil(len(counts) / NAMED_MAX)
     for place, (bound_ms, count) in enumerate(counts):
         height = PLOT_HEIGHT * count / top
         x = PLOT_LEFT + place * step
@@ -168,7 +169,8 @@ def histogram(counts: Sequence[tuple[float, float]], *, about: str) -> str:
             f' height="{height:.1f}"><title>up to {bound_ms:g} ms: {count:,.0f}</title></rect>'
         )
         if place % named == 0:
-            parts.append(_text(x + step / 2, bottom + 16, f"≤{bound_ms:.3g} ms", "axis", "middle"))
+            parts.append(_text(x + step / 2, bottom + 16, f"≤{bound_ms:.3g}", "axis", "middle"))
+    parts.append(_text(PLOT_LEFT, bottom + 31, "ms to the reply; upwards the requests", "axis"))
     return _svg(bottom + PLOT_BELOW, parts, about)
 
 

@@ -23,6 +23,7 @@ from campaigns.bench.words import (
     conditions_rows,
     contestants_table,
     headline,
+    latency_table,
     notes,
     pace_table,
 )
@@ -199,6 +200,8 @@ def _show(report: dict[str, Any], *, as_json: bool) -> None:
         _print_table(contestants_table(report))
         typer.echo("")
     _print_table(pace_table(report))
+    typer.echo("")
+    _print_table(latency_table(report))
     typer.echo("")
     typer.echo("\n".join((headline(report), *notes(report))))
 

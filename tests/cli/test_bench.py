@@ -33,6 +33,7 @@ def test_a_bench_measures_keeps_a_report_and_leaves_nothing_else(
     for one in report["contestants"]:
         assert one["per_s"]["median"] > 0
         assert one["cpu_us"]["median"] > 0
+        assert 0 < one["latency_ms"]["p50"] <= one["latency_ms"]["p99"]
     for one in report["pace"]:
         assert 0 < one["largest_at_service"]["most"] <= 1
         assert len(one["by_second"]) == one["load"]["numbers"]
