@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -12,10 +13,18 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 
-def lazy_group(table: Mapping[str, Any]) -> type[TyperGroup]:
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of commands: what it says of itself, and the table of its commands."""
+
+    help: str
+    table: Mapping[str, str]
+
+
+def lazy_group(table: Mapping[str, str | Group]) -> type[TyperGroup]:
     """A group class for `typer.Typer(cls=…)`.
 
-    `table`: name of a command → the module whose `app` holds it, alone or as a group; or a table of its own.
+    `table`: name of a command → the module whose `app` holds it, alone or as a group; or a group of such.
     """
 
     class LazyGroup(TyperGroup):
@@ -57,7 +66,7 @@ def _load(name: str, module: str) -> Any:
     return command
 
 
-def _nested(name: str, table: Mapping[str, Any]) -> Any:
-    app = typer.Typer(name=name, cls=lazy_group(table), no_args_is_help=True, add_completion=False)
-    app.callback(help=f"Commands of a {name}.")(lambda: None)
+def _nested(name: str, group: Group) -> Any:
+    app = typer.Typer(name=name, cls=lazy_group(group.table), no_args_is_help=True, add_completion=False)
+    app.callback(help=group.help)(lambda: None)
     return get_group(app)
