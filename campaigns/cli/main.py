@@ -94,6 +94,9 @@ def settings(
 ) -> None:
     """Read the settings once, so that a wrong one is told before anything starts."""
     import_log()
+    os.environ.setdefault(
+        "PYDANTIC_DISABLE_PLUGINS", "__all__"
+    )  # its look for them reads all that is installed
     from campaigns.cli.edge import prepare  # the settings know the database: a quarter of a second
 
     try:
