@@ -32,6 +32,7 @@ def guarded() -> Iterator[None]:
     with subprocess.Popen(
         [sys.executable, "-m", "campaigns.bench.guardian"],
         stdin=subprocess.PIPE,
+        bufsize=0,  # what could not be said does not wait to be said at the end
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": python_path()},
@@ -65,7 +66,6 @@ def _tell(kind: str, which: int | Path, *, is_there: bool) -> None:
     for guardian in _told:
         with suppress(OSError):  # without its guardian a bench still measures
             guardian.write(orjson.dumps([kind, str(which), is_there]) + b"\n")
-            guardian.flush()
 
 
 def main() -> None:
@@ -105,7 +105,8 @@ def _end(processes: list[psutil.Process | None]) -> None:
 def _stop_postgres(home: Path) -> None:
     from engine.store.embedded import stop_embedded  # late: a bench that ends in order has stopped its own
 
-    with suppress(Exception):  # what is left of it is removed in any case
+    # One that was only starting is not found; it ends by itself within a minute, once its directory is gone.
+    with suppress(Exception):
         stop_embedded(home)
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import orjson
 import psutil
 
+from campaigns.bench.guardian import began, ended, guarded
+
 GUARDIAN = (sys.executable, "-m", "campaigns.bench.guardian")
 SLEEPING = (sys.executable, "-c", "import time; time.sleep(600)")
 
@@ -50,3 +52,24 @@ def test_a_process_that_is_gone_is_no_obstacle(tmp_path: Path) -> None:
     left.mkdir()
     told(("process", str(gone.pid), True), ("directory", str(left), True))
     assert not left.exists()
+
+
+def test_a_bench_goes_on_without_its_guardian(tmp_path: Path) -> None:
+    own = psutil.Process()
+    before = set(own.children())
+    with guarded():
+        (guardian,) = set(own.children()) - before
+        guardian.kill()
+        guardian.wait()
+        began("directory", tmp_path)
+        ended("directory", tmp_path)
+    began("directory", tmp_path)  # and nobody hears of what is no bench's
+    assert tmp_path.exists()
+
+
+def test_a_guardian_ends_with_its_block() -> None:
+    own = psutil.Process()
+    before = set(own.children())
+    with guarded():
+        (guardian,) = set(own.children()) - before
+    assert not guardian.is_running()
