@@ -16,7 +16,7 @@ from campaigns.bench.service import Service
 
 __all__ = ["IMPORT", "RUN", "first_arrival_s", "running"]
 
-IMPORT = "import campaigns.cli.main, campaigns.cli.run"
+IMPORT = "import campaigns.cli.main as main; main.import_log(); import campaigns.cli.run"
 RUN = ("-m", "campaigns.cli", "campaign", "run", "bench", "--quiet")
 ARRIVAL_S_MAX = 30.0
 ASK_PERIOD_S = 0.005

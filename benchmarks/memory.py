@@ -34,7 +34,7 @@ OPEN = ((1, 100.0), (1, 1_000.0), (2, 1_000.0), (4, 1_000.0))
 LATENCY_MS = 1_000.0
 WATCHED_S = 8.0
 LOOK_PERIOD_S = 0.25
-IDLE = f"{IMPORT}, sys; print(flush=True); sys.stdin.read()"
+IDLE = f"{IMPORT}; import sys; print(flush=True); sys.stdin.read()"
 
 
 @dataclass(frozen=True, slots=True)

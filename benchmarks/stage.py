@@ -33,10 +33,10 @@ async def send(
     url: str, service: Service, numbers: Sequence[str], campaign_id: int, *, for_s: float | None = None
 ) -> Sent:
     """Run the engine in this process until the campaign is finished, or for so long; all is durable."""
-    cpu_s = await run_part(url, service.settings, numbers, campaign_id, for_s)
+    part = await run_part(url, service.settings, numbers, campaign_id, for_s)
     connection = await connect(url)
     try:
-        return await read_sent(connection, campaign_id, cpu_s)
+        return await read_sent(connection, campaign_id, part.cpu_s)
     finally:
         await connection.close()
 

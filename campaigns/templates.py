@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from campaigns.place import place
-from engine.api.resources import TemplateRecord
 from engine.errors import ConfigurationError
 from engine.store.database import Pool
 from engine.store.queries import queries
+
+if TYPE_CHECKING:  # what is stored is read without a client of the service
+    from engine.api.resources import TemplateRecord
 
 
 class TemplatesSource(Protocol):

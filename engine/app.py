@@ -39,12 +39,14 @@ async def run_numbers(
     campaign_id: int | None,
     stop: asyncio.Event,
     disk: Disk | None = None,
+    transport: Transport | None = None,
 ) -> RunEnd:
     """Send through these numbers until `stop` is set, or until the one campaign runs no more.
 
     `campaign_id` None: every running campaign of these numbers. `disk`: where the database lies, if that is
-    on this machine; while it has no room, nothing is claimed. Raises TryLater (NumberHeld) where a number of
-    the one campaign is owned by another living process, and ConfigurationError for an unknown number.
+    on this machine; while it has no room, nothing is claimed. `transport`: another than the settings ask for;
+    it is closed in the end. Raises TryLater (NumberHeld) where a number of the one campaign is owned by
+    another living process, and ConfigurationError for an unknown number.
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
@@ -57,7 +59,7 @@ async def run_numbers(
         sink=sink,
         breaker=Breaker(),
     )
-    transport = transport_of(service)
+    transport = transport or transport_of(service)
 
     async def refresh() -> None:
         await _refresh_numbers(pool, service)

@@ -1,11 +1,15 @@
 """What the service says of its numbers: for `numbers sync`, and when an event says that they changed."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from __future__ import annotations
 
-from engine.api.resources import NumberRecord
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
 from engine.store.database import Pool
 from engine.store.queries import queries
+
+if TYPE_CHECKING:  # who only asks for the default limit needs no client of the service
+    from engine.api.resources import NumberRecord
 
 DEFAULT_LIMIT_PER_S = 80.0  # the interface: "80 messages per second by default"
 LIMIT_PER_S = {  # by throughput level: the interface, "Limits"

@@ -28,7 +28,6 @@ from engine.core.room import LEAST_FREE_MIB
 from engine.errors import ConfigurationError
 from engine.room import Disk
 from engine.store.database import connect
-from engine.store.embedded import start_embedded
 from engine.store.migrate import is_current, migrate
 
 PREFIX = "DRUMBEAT_"
@@ -231,9 +230,15 @@ def database_url(settings: Settings) -> str:
     Blocks: call it before the event loop starts. Raises what `engine.store` raises for either.
     """
     given = settings.database_url
-    url = given.get_secret_value() if given is not None else start_embedded(settings.home)
+    url = given.get_secret_value() if given is not None else _start_embedded(settings.home)
     asyncio.run(_migrate_when_needed(url))
     return url
+
+
+def _start_embedded(home: Path) -> str:
+    from engine.store.embedded import start_embedded  # psutil and more, which a database of one's own spares
+
+    return start_embedded(home)
 
 
 async def _migrate_when_needed(url: str) -> None:

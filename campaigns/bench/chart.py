@@ -1,4 +1,4 @@
-"""Charts as SVG text: bars with their spread, lines against a limit, a histogram.
+"""Charts as SVG text: bars or dots with their spread, lines against a limit, a histogram.
 
 Drawn 360 units wide, so that the letters are readable on a phone; colours are the page's, by class, so that
 they follow its light and dark.
@@ -6,16 +6,19 @@ they follow its light and dark.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from math import ceil, floor, log10
 
 WIDTH = 360.0
 RIGHT = 12.0
 BAR_HEIGHT, BAR_STEP = 16.0, 44.0
 VALUE_WIDTH = 78.0  # beside the longest bar
+AXIS_BELOW = 38.0  # the numbers of an axis and its title
 PLOT_TOP, PLOT_LEFT, PLOT_HEIGHT, PLOT_BELOW = 10.0, 46.0, 170.0, 34.0
 TICKS = 4
+NAMED_MAX = 6  # bars whose names have room beside each other
 ROOM = 1.1  # above the highest value, for its label
 
 
@@ -31,26 +34,88 @@ class Bar:
     ours: bool = False
 
 
-def bars(rows: Sequence[Bar], *, about: str) -> str:
-    """Horizontal bars on one scale, their labels above them."""
-    longest = max((row.most for row in rows), default=0.0) or 1.0
-    scale = (WIDTH - VALUE_WIDTH) / longest
-    parts = []
-    for place, row in enumerate(rows):
-        y = place * BAR_STEP + 12
-        width = max(row.value * scale, 1.5)
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What lies across, from `least` to `most`. `title`: what, in which unit; `limit` is drawn dashed."""
+
+    title: str
+    least: float
+    most: float
+    ticks: Sequence[float]
+    logarithmic: bool = False
+    limit: float | None = None
+
+    def at(self, value: float) -> float:
+        """Where it lies, in units of the picture."""
+        least, most = self._scaled(self.least), self._scaled(self.most)
+        return (WIDTH - VALUE_WIDTH) * (self._scaled(value) - least) / (most - least)
+
+    def _scaled(self, value: float) -> float:
+        return log10(value) if self.logarithmic else value
+
+
+def axis_from_zero(title: str, rows: Sequence[Bar]) -> Axis:
+    """As long as the longest bar with its whisker."""
+    most = max((row.most for row in rows), default=0.0) or 1.0
+    power = 10.0 ** floor(log10(most))
+    step = next(share * power for share in (0.1, 0.2, 0.5, 1, 2, 5) if share * power * (TICKS + 1) > most)
+    return Axis(title, 0.0, most, [step * n for n in range(int(most / step + 1e-9) + 1)])
+
+
+def bars(rows: Sequence[Bar], *, about: str, axis_title: str = "") -> str:
+    """Horizontal bars from 0 on one scale, labels above them; the axis is drawn where it has a title."""
+    axis = axis_from_zero(axis_title, rows)
+    parts = _axis(axis, len(rows)) if axis_title else []
+    for row, top in _places(rows):
+        width = max(axis.at(row.value), 1.5)
         kind = "ours" if row.ours else "other"
-        parts.append(_text(0, y, row.label, "label"))
         parts.append(
-            f'<rect class="{kind}" x="0" y="{y + 6:.1f}" width="{width:.1f}" height="{BAR_HEIGHT}" rx="2"/>'
+            f'<rect class="{kind}" x="0" y="{top:.1f}" width="{width:.1f}" height="{BAR_HEIGHT}" rx="2"/>'
         )
-        middle = y + 6 + BAR_HEIGHT / 2
-        if row.most > row.least:
-            begin, end = row.least * scale, row.most * scale
-            parts.append(_line(begin, middle, end, middle, "whisker"))
-            parts += [_line(x, middle - 4, x, middle + 4, "whisker") for x in (begin, end)]
-        parts.append(_text(max(width, row.most * scale) + 6, middle + 4, row.text, "value"))
-    return _svg(len(rows) * BAR_STEP, parts, about)
+        parts += _labels(row, axis, top, max(width, axis.at(row.most)))
+    return _svg(len(rows) * BAR_STEP + (AXIS_BELOW if axis_title else 0.0), parts, about)
+
+
+def dots(rows: Sequence[Bar], axis: Axis, *, about: str) -> str:
+    """As `bars`, a dot for each value: for an axis without a 0, where the length of a bar would deceive."""
+    parts = _axis(axis, len(rows))
+    for row, top in _places(rows):
+        kind, x, y = "ours" if row.ours else "other", axis.at(row.value), top + BAR_HEIGHT / 2
+        parts.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{BAR_HEIGHT / 2 - 2}"/>')
+        parts += _labels(row, axis, top, WIDTH - VALUE_WIDTH)
+    return _svg(len(rows) * BAR_STEP + AXIS_BELOW, parts, about)
+
+
+def _places(rows: Sequence[Bar]) -> Iterator[tuple[Bar, float]]:
+    """Each with the upper edge of its bar."""
+    for place, row in enumerate(rows):
+        yield row, place * BAR_STEP + 18
+
+
+def _labels(row: Bar, axis: Axis, top: float, right: float) -> list[str]:
+    """Its name above, its value right of `right`, its spread as a whisker."""
+    parts, middle = [_text(0, top - 6, row.label, "label")], top + BAR_HEIGHT / 2
+    if row.most > row.least:
+        begin, end = axis.at(row.least), axis.at(row.most)
+        parts.append(_line(begin, middle, end, middle, "whisker"))
+        parts += [_line(x, middle - 4, x, middle + 4, "whisker") for x in (begin, end)]
+    parts.append(_text(right + 6, middle + 4, row.text, "value"))
+    return parts
+
+
+def _axis(axis: Axis, rows: int) -> list[str]:
+    """Below so many rows, with a line up through them at each tick."""
+    bottom = rows * BAR_STEP
+    parts = []
+    for tick in axis.ticks:
+        x = axis.at(tick)
+        parts.append(_line(x, 0, x, bottom, "grid"))
+        parts.append(_text(x, bottom + 14, short(tick), "axis", "middle" if x > 0 else "start"))
+    if axis.limit is not None:
+        x = axis.at(axis.limit)
+        parts.append(_line(x, 0, x, bottom, "limit"))
+    parts.append(_text(0, bottom + 31, axis.title, "axis"))
+    return parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +160,7 @@ def histogram(counts: Sequence[tuple[float, float]], *, about: str) -> str:
     step = (WIDTH - PLOT_LEFT - RIGHT) / max(len(counts), 1)
     bottom = PLOT_TOP + PLOT_HEIGHT
     parts = _grid(top, bottom)
-    named = max(1, len(counts) // 5)
+    named = ceil(len(counts) / NAMED_MAX)
     for place, (bound_ms, count) in enumerate(counts):
         height = PLOT_HEIGHT * count / top
         x = PLOT_LEFT + place * step
@@ -104,7 +169,8 @@ def histogram(counts: Sequence[tuple[float, float]], *, about: str) -> str:
             f' height="{height:.1f}"><title>up to {bound_ms:g} ms: {count:,.0f}</title></rect>'
         )
         if place % named == 0:
-            parts.append(_text(x + step / 2, bottom + 16, f"≤{bound_ms:.3g} ms", "axis", "middle"))
+            parts.append(_text(x + step / 2, bottom + 16, f"≤{bound_ms:.3g}", "axis", "middle"))
+    parts.append(_text(PLOT_LEFT, bottom + 31, "ms to the reply; upwards the requests", "axis"))
     return _svg(bottom + PLOT_BELOW, parts, about)
 
 

@@ -110,8 +110,8 @@ def _moved(a: dict[str, Any], b: dict[str, Any]) -> Iterator[str]:
             continue
         for row in _row(ours["title"], "", ours["cpu_us"], theirs["cpu_us"], more_is_better=False):
             if row.verdict in ("better", "worse") and row.change is not None:
-                took = f"{row.what} took {100 * row.change:+.1f} % CPU"
-                yield f"{took}, so the machine was not alike: trust ratios"
+                took = f'the yardstick "{row.what}" took {100 * row.change:+.1f} % CPU'
+                yield f"the machine: {took}; trust the ratios"
 
 
 def _differences(a: dict[str, Any], b: dict[str, Any]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaigns.bench.guardian import began, ended
 from campaigns.bench.machine import on_service_core
 from campaigns.bench.processes import START_S_MAX, BenchFailed, first_line, held_signals, last_line, started
 from engine.errors import ConfigurationError
@@ -35,6 +36,7 @@ def postgres() -> Iterator[Database]:
     with ExitStack() as stack:
         with held_signals(), on_service_core():
             home = Path(tempfile.mkdtemp(prefix=HOME_PREFIX, dir=_parent()))
+            began("home", home)
             stack.callback(_remove, home)
             home.chmod(0o711)  # for root it runs as another user, who has to pass
             url = _start(home)
@@ -75,3 +77,4 @@ def _remove(home: Path) -> None:
     with held_signals():
         stop_embedded(home)
         shutil.rmtree(home, ignore_errors=True)
+        ended("home", home)

@@ -11,6 +11,7 @@ from typing import Any
 
 from campaigns.bench.chart import Bar, Line, bars, histogram, lines
 from campaigns.bench.words import (
+    LATENCY_NOTE,
     Table,
     conditions_rows,
     contestants_table,
@@ -104,11 +105,9 @@ def _latency(report: dict[str, Any]) -> Iterator[str]:
     if not known:
         return
     yield "<h2>Time of a request</h2>"
-    yield f"<p class='muted'>{_escape(known[0]['title'])}: from the call to the reply.</p>"
+    yield f"<p class='muted'>{_escape(known[0]['title'])}; requests by the time to their reply.</p>"
     yield histogram([(bound, count) for bound, count in known[0]["histogram_ms"]], about="times of requests")
-    yield _table(
-        latency_table(report), "Percentiles in ms; the engine's own requests are not timed one by one."
-    )
+    yield _table(latency_table(report), f"Percentiles. {LATENCY_NOTE}")
 
 
 def _table(table: Table, caption: str) -> str:

@@ -12,10 +12,12 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 import orjson
 
+from campaigns.bench.guardian import began, ended, python_path
 from campaigns.bench.machine import on_service_core
 from campaigns.ending import end_all
 from engine.errors import DrumbeatError
@@ -71,7 +73,9 @@ def started(
     """
     with ExitStack() as stack:
         with held_signals(), on_service_core():
-            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="drumbeat-bench-"))
+            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drumbeat-bench-")))
+            began("directory", directory)
+            stack.callback(ended, "directory", directory)
             process = subprocess.Popen(  # noqa: S603 - our own modules
                 [sys.executable, *words],
                 stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
@@ -81,6 +85,8 @@ def started(
                 env=_environment(settings or {}),
                 process_group=0,
             )
+            began("process", process.pid)
+            stack.callback(ended, "process", process.pid)
             stack.callback(end, [process])
         yield process
 
@@ -125,7 +131,5 @@ def last_line(errors: IO[bytes]) -> str:
 
 def _environment(settings: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-    # Our modules may be importable only from where the bench was started.
-    path = [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - as the interpreter understands ""
     own = {f"{PREFIX}{name.upper()}": value for name, value in settings.items()}
-    return {**kept, "PYTHONPATH": os.pathsep.join(path), f"{PREFIX}LOG_LEVEL": "warning", **own}
+    return {**kept, "PYTHONPATH": python_path(), f"{PREFIX}LOG_LEVEL": "warning", **own}

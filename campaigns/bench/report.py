@@ -61,7 +61,7 @@ def report_of(results: Results) -> dict[str, Any]:
         "repeats": results.repeats,
         "load": _load(results.load),
         "contestants": [_contestant(one, engine) for one in results.contestants],
-        "headroom": None if engine is None else _headroom(engine.runs),
+        "headroom": None if engine is None else _headroom(engine.runs, results.load.processes),
         "pace": [_pace(load, titled) for load, titled in [*paced, *results.paces]],
     }
 
@@ -149,12 +149,14 @@ def _us(seconds: float | None, run: Run) -> float | None:
     return None if seconds is None else seconds / run.messages * 1e6
 
 
-def _headroom(runs: Sequence[Run]) -> dict[str, Any]:
-    """What the emulator and Postgres had left while the engine sent."""
+def _headroom(runs: Sequence[Run], senders: int) -> dict[str, Any]:
+    """How full the cores were while the engine sent: of each sender, and of the emulator and Postgres."""
+    sender = _each(runs, lambda run: _share(run.cpu_s / senders, run))
     service = _each(runs, lambda run: _share(run.service_cpu_s, run))
     database = _each(runs, lambda run: _share(run.database_cpu_s, run))
     shares = [spread["median"] for spread in (service, database) if spread is not None]
     return {
+        "sender_share": sender,
         "service_share": service,
         "database_share": database,
         "could_carry_per_s": _each(
@@ -179,5 +181,6 @@ def _pace(load: Load, one: Titled) -> dict[str, Any]:
         "largest_written": _spread([pace.largest_written for pace in paces]),
         "largest_at_service": _spread([pace.largest_at_service for pace in paces]),
         "throttled": _spread([pace.throttled for pace in paces]),
+        "latency_ms": typical.latency_ms,
         "by_second": typical.by_second,
     }

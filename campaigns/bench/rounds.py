@@ -23,6 +23,7 @@ from campaigns.bench.planting import FIRST_PHONE, clear, plant
 from campaigns.bench.processes import BenchFailed, Process, first_line, last_line, started
 from campaigns.bench.sending import Sent, read_sent
 from campaigns.bench.service import Provider, Service, Wanted
+from campaigns.bench.timing import histogram, percentiles
 from campaigns.bench.worker import Part, order_of
 from engine.store.database import connect
 
@@ -36,6 +37,7 @@ ACCEPTED_SHARE_MIN = 0.99
 # Beyond its time: to start, to drain, to store, on a machine that does other work too.
 SPARE_S = 120.0
 COUNTED_S_MAX = 900.0
+TIMED_PER_S = 2_000.0  # of the engine's requests: enough for a p99.9 within seconds, and no cost that shows
 
 Look = Callable[[float, float], None]
 """(seconds since the sender began, messages a second that the service accepts now)"""
@@ -139,7 +141,8 @@ def run_engine(place: Place, load: Load) -> Run:
         taken, seen = meter.taken(), service.ledger()  # before the reading below takes the database's time
         sent = asyncio.run(_read(place.database.url, campaign_id, sum(one["cpu_s"] for one in results)))
         accepted = sum(one["accepted"] for one in seen.values())
-        return _engine_run(load, sent, seen, taken, _events(place, service, receiver, accepted))
+        latencies_ms = sorted(latency_ms for one in results for latency_ms in one["latencies_ms"])
+        return _engine_run(load, sent, seen, taken, latencies_ms, _events(place, service, receiver, accepted))
 
 
 def run_yardstick(place: Place, load: Load, contestant: str) -> Run:
@@ -219,6 +222,7 @@ def _part(place: Place, service: Service, numbers: tuple[str, ...], campaign_id:
         numbers=numbers,
         campaign_id=campaign_id,
         for_s=load.duration_s,
+        timed_every=max(1, round(load.total_per_s / TIMED_PER_S)),
     )
 
 
@@ -281,6 +285,7 @@ def _engine_run(
     sent: Sent,
     seen: dict[str, dict[str, Any]],
     taken: tuple[float | None, float],
+    latencies_ms: Sequence[float],
     events: Events | None,
 ) -> Run:
     limit_per_s, numbers = load.rate_per_s, sent.numbers.values()
@@ -297,6 +302,8 @@ def _engine_run(
         cpu_s=sent.cpu_s,
         service_cpu_s=taken[0],
         database_cpu_s=taken[1],
+        latency_ms=percentiles(latencies_ms),
+        histogram=histogram(latencies_ms),
         pace=pace,
         by_second={name: list(number.by_second) for name, number in sent.numbers.items() if sent.all_timed},
         events=events,

@@ -7,10 +7,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.app import POOL_CONNECTIONS, run_numbers
+from campaigns.bench.timing import TimedTransport
+from engine.app import POOL_CONNECTIONS, run_numbers, transport_of
 from engine.settings import ServiceSettings
 from engine.store.database import Connection, open_pool
 from engine.store.queries import queries
+
+TIMED_EVERY = 16  # at full speed some 900 a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +57,41 @@ class Sent:
         return self.cpu_s / self.messages * 1e6
 
 
+@dataclass(frozen=True, slots=True)
+class PartSent:
+    """What a process says of its part: the CPU seconds it took, and how long replies took, ascending."""
+
+    cpu_s: float
+    latencies_ms: list[float]
+
+
 async def run_part(
-    url: str, service: ServiceSettings, numbers: Sequence[str], campaign_id: int, for_s: float | None
-) -> float:
+    url: str,
+    service: ServiceSettings,
+    numbers: Sequence[str],
+    campaign_id: int,
+    for_s: float | None,
+    timed_every: int = TIMED_EVERY,
+) -> PartSent:
     """Send through these numbers until the campaign is finished, or for so long; all is durable then.
 
-    Returns the CPU seconds that this process took for it.
+    One in `timed_every` requests is timed.
     """
     stop = asyncio.Event()
     if for_s is not None:
         asyncio.get_running_loop().call_later(for_s, stop.set)
     began_s = time.process_time()
+    transport = TimedTransport(transport_of(service), timed_every)
     async with open_pool(url, size=POOL_CONNECTIONS) as pool:
-        await run_numbers(pool, service, phone_number_ids=numbers, campaign_id=campaign_id, stop=stop)
-        return time.process_time() - began_s
+        await run_numbers(
+            pool,
+            service,
+            phone_number_ids=numbers,
+            campaign_id=campaign_id,
+            stop=stop,
+            transport=transport,
+        )
+        return PartSent(time.process_time() - began_s, sorted(transport.latencies_ms))
 
 
 async def read_sent(connection: Connection, campaign_id: int, cpu_s: float) -> Sent:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from campaigns.bench.database import Database, postgres
+from campaigns.bench.guardian import guarded
 from campaigns.bench.machine import Conditions, conditions, service_core
 from campaigns.bench.report import ENGINE, ENGINE_ALONE, Results, Titled
 from campaigns.bench.rounds import Load, Place, Run, run_engine, run_yardstick
@@ -71,7 +72,7 @@ def run_suite(asked: Asked, watcher: Watcher) -> Results:
     provide: Provider = own_service if asked.service is None else StandingService(asked.service)
     began = conditions(asked.command, asked.load.processes)
     service_core()
-    with postgres() as database:
+    with guarded(), postgres() as database:
         runs = _repeat(asked, database, provide, watcher)
     return _results(asked, began, runs)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from campaigns.bench.compare import Comparison, Row
+from campaigns.bench.report import FULL_SHARE
 
 Table = tuple[tuple[str, ...], Sequence[tuple[str, ...]]]
 """Headings and rows."""
@@ -72,12 +73,21 @@ def pace_table(report: dict[str, Any]) -> Table:
     return ("", "of the limit", "largest second written", "at the service", "throttled"), rows
 
 
+# What the figures of `latency_table` begin and end with.
+LATENCY_NOTE = (
+    "The engine's are of a sample, from the write to the reply; a yardstick's are of all its requests, from"
+    " the call to the reply."
+)
+
+
 def latency_table(report: dict[str, Any]) -> Table:
-    """The time of single requests, where a contestant measures it."""
-    known = [one for one in report["contestants"] if one["latency_ms"]]
+    """The time of single requests, of the repeat with the median rate."""
+    contestants = {one["name"] for one in report["contestants"]}
+    alone = [one for one in report["pace"] if one["name"] not in contestants]
+    known = [one for one in (*report["contestants"], *alone) if one["latency_ms"]]
     names = tuple(known[0]["latency_ms"]) if known else ()
     rows = [(one["title"], *(f"{one['latency_ms'][name]:,.2f}" for name in names)) for one in known]
-    return ("ms", *names), rows
+    return ("ms to the reply", *names), rows
 
 
 def headline(report: dict[str, Any]) -> str:
@@ -108,6 +118,12 @@ def notes(report: dict[str, Any]) -> Iterator[str]:
     headroom, load = report["headroom"], report["load"]
     if headroom is not None:
         yield _headroom_line(headroom)
+        if headroom["enough"] and not _at_limit(report) and _sender_share(headroom) < FULL_SHARE:
+            full = f"{100 * _sender_share(headroom):.0f} %"
+            yield (
+                f"The engine's own core was {full} full: it waited, for replies, for this machine's disk or"
+                " for programs beside it. Judge it by its CPU for each message."
+            )
     if _at_limit(report):
         yield (
             "The engine's rate was its limit and says nothing about what it could send, and its start weighs"
@@ -127,6 +143,10 @@ def notes(report: dict[str, Any]) -> Iterator[str]:
 
 
 _AT_LIMIT = 0.95
+
+
+def _sender_share(headroom: dict[str, Any]) -> float:
+    return float(headroom["sender_share"]["median"])
 
 
 def _at_limit(report: dict[str, Any]) -> bool:

@@ -23,12 +23,10 @@ from pydantic import SecretStr
 from campaigns.bench.contestants import Contestant, Measured, Task
 from campaigns.bench.machine import move_to
 from campaigns.bench.sending import run_part
+from campaigns.bench.timing import histogram, percentiles
 from engine.settings import ServiceSettings
 from engine.telemetry import configure_logging
 
-PERCENTILES = (50.0, 90.0, 99.0, 99.9)
-# Upper ends of the histogram's bars in ms: a third of a power of two more each, 0.25 ms to 16 s.
-BOUNDS_MS = tuple(0.25 * 2 ** (step / 3) for step in range(49))
 EXIT_ALONE = 70
 
 
@@ -44,6 +42,7 @@ class Part:
     numbers: tuple[str, ...]
     campaign_id: int
     for_s: float | None
+    timed_every: int
 
 
 def main() -> None:
@@ -75,8 +74,8 @@ def _engine(content: dict[str, Any]) -> dict[str, Any]:
         api_version=part.version,
         product=part.product,
     )
-    work = run_part(part.database_url, service, part.numbers, part.campaign_id, part.for_s)
-    return {"cpu_s": uvloop.run(work)}
+    work = run_part(part.database_url, service, part.numbers, part.campaign_id, part.for_s, part.timed_every)
+    return asdict(uvloop.run(work))
 
 
 def _contestant(name: str, content: dict[str, Any]) -> dict[str, Any]:
@@ -91,29 +90,9 @@ def _figures(measured: Measured) -> dict[str, Any]:
         "accepted": measured.accepted,
         "elapsed_s": measured.elapsed_s,
         "cpu_s": measured.cpu_s,
-        "latency_ms": _percentiles(measured.latencies_ms),
-        "histogram": _histogram(measured.latencies_ms),
+        "latency_ms": percentiles(measured.latencies_ms),
+        "histogram": histogram(measured.latencies_ms),
     }
-
-
-def _percentiles(ascending: Sequence[float]) -> dict[str, float]:
-    """By name (`p50`, `p99.9`, `max`); empty without requests."""
-    if not ascending:
-        return {}
-    last = len(ascending) - 1
-    found = {f"p{percent:g}": ascending[round(last * percent / 100)] for percent in PERCENTILES}
-    return {name: round(value, 3) for name, value in {**found, "max": ascending[-1]}.items()}
-
-
-def _histogram(ascending: Sequence[float]) -> list[tuple[float, int]]:
-    """(upper end in ms, requests up to it and above the one before); only bars with requests."""
-    counts: dict[float, int] = {}
-    place = 0
-    for latency_ms in ascending:
-        while place < len(BOUNDS_MS) - 1 and latency_ms > BOUNDS_MS[place]:
-            place += 1
-        counts[BOUNDS_MS[place]] = counts.get(BOUNDS_MS[place], 0) + 1
-    return [(round(bound, 3), count) for bound, count in counts.items()]
 
 
 def _end_with_input() -> None:

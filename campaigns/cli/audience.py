@@ -14,25 +14,33 @@ from campaigns.cli.planning import planning_shown
 from campaigns.inspection import Inspection, inspect_audience
 from engine.errors import ConfigurationError
 
-app = typer.Typer(name="audience", help="Files of recipients.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    name="audience", help="Look at files of recipients.", no_args_is_help=True, add_completion=False
+)
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
 @app.callback()
 def group() -> None:
-    """Files of recipients."""
+    """Look at files of recipients."""
 
 
 @app.command()
 def check(
     file: Annotated[Path, typer.Argument(help="A CSV file.")],
     param: Annotated[
-        list[str] | None, typer.Option(help="Column of a placeholder.", metavar="COLUMN")
+        list[str] | None,
+        typer.Option(help="Column of a placeholder, which no row may leave empty.", metavar="COLUMN"),
     ] = None,
     phone_column: Annotated[str, typer.Option(help="Column of the phone number.")] = "phone",
     region: Annotated[str | None, typer.Option(help="Country of national numbers, such as BR.")] = None,
-    rejects: Annotated[Path | None, typer.Option(help="Where to list bad rows.", metavar="FILE")] = None,
+    rejects: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where bad rows are listed; default: people.check.csv for people.csv.", metavar="FILE"
+        ),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 78 when a row is bad.")] = False,
     json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,

@@ -23,6 +23,7 @@ from campaigns.bench.words import (
     conditions_rows,
     contestants_table,
     headline,
+    latency_table,
     notes,
     pace_table,
 )
@@ -45,7 +46,12 @@ LATENCY_MS_MAX = 5_000.0
 def bench(
     ctx: typer.Context,
     duration: Annotated[
-        float, typer.Option(help="Seconds of each measurement.", min=DURATION_S_MIN, max=DURATION_S_MAX)
+        float,
+        typer.Option(
+            help="Seconds of each measurement; a yardstick takes 5 at most.",
+            min=DURATION_S_MIN,
+            max=DURATION_S_MAX,
+        ),
     ] = 10.0,
     numbers: Annotated[int, typer.Option(help="Business numbers.", min=1, max=NUMBERS_MAX)] = 32,
     rate: Annotated[
@@ -63,7 +69,9 @@ def bench(
     events: Annotated[
         bool, typer.Option("--events", help="Three status events a message come back meanwhile.")
     ] = False,
-    only: Annotated[Part | None, typer.Option(help="One part of the bench; default: both.")] = None,
+    only: Annotated[
+        Part | None, typer.Option(help="One part: the engine beside yardsticks, or its pace; default: both.")
+    ] = None,
     service: Annotated[
         str | None,
         typer.Option(help="An emulator that stands already; anything else is refused.", metavar="URL"),
@@ -108,10 +116,13 @@ def compare(
     json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
     """Set two reports side by side: what changed by how much, and whether the repeats scatter less."""
-    found = compare_reports(read_report(a), read_report(b))
+    reports = {"A": read_report(a), "B": read_report(b)}
+    found = compare_reports(*reports.values())
     if json:
         print_json(found.as_json())
         return
+    for name, report in reports.items():
+        typer.echo(f"{name}: {report['conditions']['command']}, {report['conditions']['date']}")
     _print_table(comparison_table(found))
     for line in (*found.differences, *found.missing):
         typer.echo(f"not alike: {line}")
@@ -199,6 +210,8 @@ def _show(report: dict[str, Any], *, as_json: bool) -> None:
         _print_table(contestants_table(report))
         typer.echo("")
     _print_table(pace_table(report))
+    typer.echo("")
+    _print_table(latency_table(report))
     typer.echo("")
     typer.echo("\n".join((headline(report), *notes(report))))
 

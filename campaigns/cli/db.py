@@ -14,7 +14,12 @@ from engine.settings import load_settings
 from engine.store.embedded import start_embedded, stop_embedded
 from engine.store.migrate import migrate as apply_migrations
 
-app = typer.Typer(name="db", help="The database.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    name="db",
+    help="The database: its URL, its version, its end, its old campaigns.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 
 
 @app.command()

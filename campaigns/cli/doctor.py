@@ -27,7 +27,10 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def doctor(json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False) -> None:
-    """Look at settings, database and service; say what is wrong and what to do. Changes nothing there."""
+    """Look at settings, database and service; say what is wrong and what to do. Sends nothing.
+
+    It starts the embedded Postgres and brings the database to this version, if need be.
+    """
     findings = _look(load_settings())
     if json:
         print_json({"schema": 1, "findings": [asdict(finding) for finding in findings]})

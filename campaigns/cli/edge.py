@@ -5,22 +5,25 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import asyncpg
 import orjson
 import typer
 import uvloop
 
-from engine.api.resources import ManagementClient
 from engine.errors import Unreachable
 from engine.settings import PREFIX, SECRETS, Settings, database_url, load_settings
 from engine.store.database import Connection, Pool, open_pool, report_loop_errors, safe_url
 from engine.telemetry import configure_logging
 
+if TYPE_CHECKING:  # most commands only ask the database
+    from engine.api.resources import ManagementClient
+
 Result = TypeVar("Result")
 
 JSON_HELP = "Print JSON on stdout."
+MAX_FAILED_HELP = "Exit 3 when more recipients fail than this."
 QUIET_HELP = "Print results only: no progress, no log below a warning."
 
 
@@ -70,6 +73,8 @@ def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:
 
 def with_service(task: Callable[[Pool, ManagementClient, str], Awaitable[Result]]) -> Result:
     """Run `task` with a pool, a client of the management API, and the account's id."""
+    from engine.api.resources import ManagementClient  # and aiohttp with it: a third of a command's start
+
     settings = load_settings()
     service, waba_id = settings.service(), settings.required("waba_id")
 

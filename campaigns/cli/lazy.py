@@ -1,8 +1,10 @@
-"""Groups of commands that import a command's module when it is asked for, so that starting stays quick."""
+"""Imports what is asked for when it is asked for, so that starting stays quick."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -11,10 +13,18 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 
-def lazy_group(table: Mapping[str, Any]) -> type[TyperGroup]:
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of commands: what it says of itself, and the table of its commands."""
+
+    help: str
+    table: Mapping[str, str]
+
+
+def lazy_group(table: Mapping[str, str | Group]) -> type[TyperGroup]:
     """A group class for `typer.Typer(cls=…)`.
 
-    `table`: name of a command → the module whose `app` holds it, alone or as a group; or a table of its own.
+    `table`: name of a command → the module whose `app` holds it, alone or as a group; or a group of such.
     """
 
     class LazyGroup(TyperGroup):
@@ -35,6 +45,20 @@ def lazy_group(table: Mapping[str, Any]) -> type[TyperGroup]:
     return LazyGroup
 
 
+def import_without(extra: str, module: str) -> None:
+    """Import `module` as where `extra`, which it takes along where it finds it, is not installed.
+
+    No effect where either is imported already. For one thread: the table of modules is everybody's.
+    """
+    if extra in sys.modules:
+        return
+    sys.modules[extra] = None  # type: ignore[assignment]  # importing it raises ImportError
+    try:
+        import_module(module)
+    finally:
+        del sys.modules[extra]
+
+
 def _load(name: str, module: str) -> Any:
     group = get_group(import_module(module).app)
     command = group.commands.get(name, group)
@@ -42,7 +66,7 @@ def _load(name: str, module: str) -> Any:
     return command
 
 
-def _nested(name: str, table: Mapping[str, Any]) -> Any:
-    app = typer.Typer(name=name, cls=lazy_group(table), no_args_is_help=True, add_completion=False)
-    app.callback(help=f"Commands of a {name}.")(lambda: None)
+def _nested(name: str, group: Group) -> Any:
+    app = typer.Typer(name=name, cls=lazy_group(group.table), no_args_is_help=True, add_completion=False)
+    app.callback(help=group.help)(lambda: None)
     return get_group(app)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import JSON_HELP, QUIET_HELP, print_json, with_settings
+from campaigns.cli.edge import JSON_HELP, MAX_FAILED_HELP, QUIET_HELP, print_json, with_settings
 from campaigns.cli.live import view_for, watched
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.words import duration, status_lines
@@ -30,7 +30,7 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for its time, or for another runner.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be sent; send nothing.")] = False,
-    max_failed: Annotated[str | None, typer.Option(help="Exit 3 above it.", metavar="N|N%")] = None,
+    max_failed: Annotated[str | None, typer.Option(help=MAX_FAILED_HELP, metavar="N|N%")] = None,
 ) -> None:
     """Send a campaign until nobody is left to send to. Ctrl-C stops it in order; run again, it goes on."""
     if max_failed is not None:

@@ -26,14 +26,14 @@ from engine.store.database import Connection
 app = typer.Typer(name="suppress", help="People never sent to.", no_args_is_help=True, add_completion=False)
 
 Phones = Annotated[list[str], typer.Argument(help="Phone numbers, with + or --region.", metavar="PHONE...")]
-Reason = Annotated[str, typer.Option(help="Why, for the report.")]
+Reason = Annotated[str, typer.Option(help="Why, for whoever reads the list.")]
 Region = Annotated[str | None, typer.Option(help="Country of national numbers, such as BR.")]
 Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
 
 
 @app.command()
 def add(phones: Phones, reason: Reason = ADDED_BY_HAND, region: Region = None, json: Json = False) -> None:
-    """Put phone numbers on the list; campaigns planned from now on skip them."""
+    """Put phone numbers on the list: from now on nothing is sent to them, by running campaigns neither."""
     _tell(
         "added",
         with_connection(lambda connection: add_suppressions(connection, phones, reason, region)),
@@ -43,7 +43,7 @@ def add(phones: Phones, reason: Reason = ADDED_BY_HAND, region: Region = None, j
 
 @app.command()
 def remove(phones: Phones, region: Region = None, json: Json = False) -> None:
-    """Take phone numbers off the list."""
+    """Take phone numbers off the list. Campaigns that have skipped them do not come back to them."""
     _tell(
         "removed", with_connection(lambda connection: remove_suppressions(connection, phones, region)), json
     )
@@ -74,10 +74,15 @@ def import_file(
     reason: Reason = "imported",
     phone_column: Annotated[str, typer.Option(help="Column of the phone number.")] = "phone",
     region: Region = None,
-    rejects: Annotated[Path | None, typer.Option(help="Where to list bad rows.", metavar="FILE")] = None,
+    rejects: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where bad rows are listed; default: people.rejects.csv for people.csv.", metavar="FILE"
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Put the phone numbers of a file on the list."""
+    """Put the phone numbers of a file on the list, as `add` does."""
     with planning_shown(quiet=json) as progress:
         counts = with_connection(
             lambda connection: import_suppressions(

@@ -15,12 +15,14 @@ from engine.webhooks.reconciler import Intervals
 from engine.webhooks.service import POOL_CONNECTIONS
 from engine.webhooks.service import serve as serve_webhooks
 
-app = typer.Typer(name="webhooks", help="Events of the service.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    name="webhooks", help="Receive the service's events.", no_args_is_help=True, add_completion=False
+)
 
 
 @app.callback()
 def group() -> None:
-    """Events of the service."""
+    """Receive the service's events."""
 
 
 @app.command()
@@ -28,7 +30,10 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes any free one.", min=0, max=65535)] = 8080,
 ) -> None:
-    """Receive events on /webhook until stopped. One JSON line on stdout tells when and where it listens."""
+    """Receive events on /webhook until stopped; /livez, /readyz and /metrics beside it.
+
+    One JSON line on stdout tells when and where it listens.
+    """
     secrets = _secrets(load_settings())  # before the database is started: a missing secret is told at once
 
     async def task(pool: Pool, settings: Settings) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import psutil
 import pytest
 
 from tests.cli.processes import Drumbeat, Service, children_of, leftovers, serving, until
@@ -33,6 +34,7 @@ def test_a_bench_measures_keeps_a_report_and_leaves_nothing_else(
     for one in report["contestants"]:
         assert one["per_s"]["median"] > 0
         assert one["cpu_us"]["median"] > 0
+        assert 0 < one["latency_ms"]["p50"] <= one["latency_ms"]["p99"]
     for one in report["pace"]:
         assert 0 < one["largest_at_service"]["most"] <= 1
         assert len(one["by_second"]) == one["load"]["numbers"]
@@ -97,6 +99,18 @@ def test_a_bench_that_is_stopped_leaves_nothing(
     assert "Traceback" not in stderr
     assert leftovers(place) == []
     assert not (tmp_path / "kept").exists()
+
+
+def test_a_bench_that_is_killed_leaves_nothing_either(drumbeat: Drumbeat, place: Path) -> None:
+    bench = drumbeat.start("bench", "--duration", "60", "--numbers", "2", "--rate", "50", "--output", "kept")
+    until(lambda: any("campaigns.bench.worker" in words for words in children_of(bench.pid)), "it sends")
+    family = psutil.Process(bench.pid).children(recursive=True)
+    assert any("emulator" in child.cmdline() for child in family)
+    assert any("/postgres" in words for words in leftovers(place))
+    bench.kill()
+    bench.wait()
+    until(lambda: not any(child.is_running() for child in family), "its children end")
+    until(lambda: leftovers(place) == [], "its Postgres ends")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Every command of the fixed command line is there and explains itself; a wrong one says where to look."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,7 +9,7 @@ from typer import Context
 from typer.main import get_group
 
 from campaigns.cli.main import app
-from tests.cli.processes import Drumbeat
+from tests.cli.processes import ROOT, Drumbeat
 
 FIXED = {
     "bench compare", "demo", "doctor", "worker", "db url", "db migrate", "db stop", "db prune",
@@ -69,6 +70,14 @@ def test_no_command_at_all_shows_the_help_and_is_a_usage_error(drumbeat: Drumbea
     bare = drumbeat()
     assert bare.exit_code == 2
     assert "campaign" in bare.stdout
+
+
+def test_the_help_names_every_exit_code_of_the_readme(drumbeat: Drumbeat) -> None:
+    codes = re.findall(r"^\| (\d[\d, ]*) \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    listed = {int(code) for cell in codes for code in cell.split(",")}
+    assert len(listed) >= 9
+    told = drumbeat.ok("--help").stdout.partition("Exit codes")[2]
+    assert {int(code) for code in re.findall(r"\d+", told)} == listed
 
 
 @pytest.mark.parametrize("words", [("campaign", "create"), ("worker",), ("db", "prune"), ("campaign",)])

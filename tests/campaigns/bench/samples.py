@@ -28,6 +28,8 @@ def engine_run(per_s: float, cpu_us: float = 50.0) -> Run:
         cpu_s=messages * cpu_us / 1e6,
         service_cpu_s=1.0,
         database_cpu_s=0.5,
+        latency_ms={"p50": 1.5, "p99": 2.75, "max": 30.5},
+        histogram=[[2.0, 90], [3.0, 9], [40.0, 1]],
         pace=Pace(reached=0.75, largest_written=0.875, largest_at_service=0.9375, throttled=0.0625),
         by_second={"1000": [700, 760, 740, 3], "1001": [710, 750, 745, 2]},
     )

@@ -13,7 +13,7 @@ from campaigns.bench import chart
 from campaigns.bench.compare import compare
 from campaigns.bench.page import page_of
 from campaigns.bench.report import read_report
-from campaigns.bench.words import headline, notes
+from campaigns.bench.words import headline, latency_table, notes
 from engine.errors import ConfigurationError
 from tests.campaigns.bench.samples import CONDITIONS, LOAD, report
 
@@ -42,6 +42,25 @@ def test_the_headroom_is_what_the_service_left_of_its_core() -> None:
     assert headroom["could_carry_per_s"]["median"] == 6_000
     assert headroom["enough"]
     assert "there was headroom" in next(notes(report()))
+
+
+def test_a_core_that_was_not_full_is_told_where_no_limit_explains_it() -> None:
+    content = report(engine=[1_500])  # at 50 µs each
+    assert content["headroom"]["sender_share"]["median"] == 0.075
+    assert any("core was 8 % full: it waited" in note for note in notes(content))
+    content["pace"][0]["reached"]["median"] = 0.99
+    assert not any("it waited" in note for note in notes(content))
+    content = report(engine=[20_000])
+    assert content["headroom"]["sender_share"]["median"] == 1.0
+    assert not any("it waited" in note for note in notes(content))
+
+
+def test_the_engine_and_its_pace_are_among_the_times_of_replies() -> None:
+    headings, rows = latency_table(report())
+    assert headings == ("ms to the reply", "p50", "p99", "max")
+    assert rows[0] == ("engine, durable", "1.50", "2.75", "30.50")
+    assert rows[-1] == ("one number", "1.50", "2.75", "30.50")
+    assert [row[0] for row in rows].count("engine, durable") == 1
 
 
 def test_a_service_that_tells_no_cpu_is_said_to_tell_none() -> None:
@@ -191,7 +210,7 @@ def test_a_yardstick_that_moved_tells_of_the_machine() -> None:
     loop = contestant(slower, "session_loop")["cpu_us"]
     loop |= {"median": 150.0, "least": 149.0, "most": 151.0, "values": [150.0, 149.0, 151.0]}
     (told,) = compare(report(), slower).differences
-    assert told.startswith("plain session loop took +50.0 % CPU, so the machine was not alike")
+    assert told == 'the machine: the yardstick "plain session loop" took +50.0 % CPU; trust the ratios'
     engine = contestant(slower, "engine")["cpu_us"]
     engine |= loop
     assert compare(report(), slower).differences == (told,)

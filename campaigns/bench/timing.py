@@ -1,0 +1,102 @@
+"""How long replies take: from the write of a request to what its reply says, of one request in so many."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Sequence
+
+from engine.api.transport import Answered, Connection, Gate, Transport
+from engine.core.outcome import NotSent, Outcome, Unknown
+
+PERCENTILES = (50.0, 95.0, 99.0, 99.9)
+# Upper ends of the histogram's bars in ms: a third of a power of two more each, 0.25 ms to 16 s.
+BOUNDS_MS = tuple(0.25 * 2 ** (step / 3) for step in range(49))
+TIMED_MAX = 200_000  # 8 bytes each, and as many words of JSON
+
+
+def percentiles(ascending: Sequence[float]) -> dict[str, float]:
+    """By name (`p50`, `p99.9`, `max`); empty without requests."""
+    if not ascending:
+        return {}
+    last = len(ascending) - 1
+    found = {f"p{percent:g}": ascending[round(last * percent / 100)] for percent in PERCENTILES}
+    return {name: round(value, 3) for name, value in {**found, "max": ascending[-1]}.items()}
+
+
+def histogram(ascending: Sequence[float]) -> list[list[float]]:
+    """[upper end in ms, requests up to it and above the one before]; only bars with requests."""
+    counts: dict[float, int] = {}
+    place = 0
+    for latency_ms in ascending:
+        while place < len(BOUNDS_MS) - 1 and latency_ms > BOUNDS_MS[place]:
+            place += 1
+        counts[BOUNDS_MS[place]] = counts.get(BOUNDS_MS[place], 0) + 1
+    return [[round(bound, 3), count] for bound, count in counts.items()]
+
+
+class TimedTransport:
+    """A transport that times one in `every` of its requests; what got no reply is not counted.
+
+    Timing all would cost more than a hundredth of what a message costs.
+    """
+
+    def __init__(self, transport: Transport, every: int) -> None:
+        self._transport = transport
+        self._every = every
+        self._turn = 0
+        self.latencies_ms = array("d")
+
+    async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
+        if not self._is_due():
+            return await self._transport.send(phone_number_id, payload, gate)
+        written_s = 0.0
+
+        async def timed() -> bool:
+            nonlocal written_s
+            opened = await gate()
+            written_s = time.perf_counter()
+            return opened
+
+        outcome = await self._transport.send(phone_number_id, payload, timed)
+        self.answered(written_s, outcome)
+        return outcome
+
+    def free_connection(self) -> Connection | None:
+        connection = self._transport.free_connection()
+        return _Timed(connection, self) if connection is not None and self._is_due() else connection
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    def answered(self, written_s: float, outcome: Outcome) -> None:
+        """What became of a request that was written then."""
+        if not isinstance(outcome, (NotSent, Unknown)) and len(self.latencies_ms) < TIMED_MAX:
+            self.latencies_ms.append((time.perf_counter() - written_s) * 1e3)
+
+    def _is_due(self) -> bool:
+        self._turn += 1
+        return self._turn % self._every == 0
+
+
+class _Timed:
+    """A connection for one request, which is timed."""
+
+    def __init__(self, connection: Connection, transport: TimedTransport) -> None:
+        self._connection = connection
+        self._transport = transport
+
+    def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
+        written_s = time.perf_counter()
+
+        def timed(outcome: Outcome) -> None:
+            self._transport.answered(written_s, outcome)
+            answered(outcome)
+
+        self._connection.write(phone_number_id, payload, timed)
+
+    def put_back(self) -> None:
+        self._connection.put_back()
+
+    def drop(self, reason: str) -> None:
+        self._connection.drop(reason)
