@@ -102,7 +102,7 @@ def test_five_minutes_of_throttles_at_the_floor_suspend_the_number(limit: float)
     after_s, suspend = simulation.suspended
     assert 300 <= after_s <= 305
     assert suspend.until_ns / SECOND_NS == pytest.approx(after_s + QUOTA_SUSPENSION_S)
-    assert simulation.seconds[10].rate_per_s == pytest.approx(limit * HEADROOM * FLOOR_SHARE, rel=0.03)
+    assert simulation.seconds[10].rate_per_s == pytest.approx(limit * HEADROOM * FLOOR_SHARE, rel=0.05)
 
 
 def test_a_slow_service_is_a_pace_and_no_quota() -> None:
