@@ -15,6 +15,8 @@ from engine.core.strain import Strain
 
 # The loop's timers count in milliseconds, and the schedule forgives five: shorter waits would only cost.
 TICK_S_MIN = 0.002
+# Replies wait for the loop while it writes: of a full process' many numbers some wait for the next turn.
+TURN_NS_MAX = 4_000_000
 # With nobody waiting the ticker only looks in now and then: a rate may rise meanwhile, or messages come.
 TICK_NS_MAX = SECOND_NS // 50
 
@@ -107,10 +109,16 @@ class Ticker:
             if (since_ns := standstill.look(now_ns, answers)) is not None:
                 for pacer in self._looks_ns:
                     pacer.bucket.arrived_late(since_ns, now_ns)
-            for pacer, look_ns in self._looks_ns.items():
-                if look_ns <= now_ns:
-                    self._looks_ns[pacer] = now_ns + min(TICK_NS_MAX, pacer.tick(now_ns, busy))
-            wait_ns = min(self._looks_ns.values(), default=now_ns + TICK_NS_MAX) - now_ns
-            wait_s = max(TICK_S_MIN, wait_ns / SECOND_NS)
+            wait_s = self._tick(now_ns, busy)
             planned_ns = now_ns + int(wait_s * SECOND_NS)
             await asyncio.sleep(wait_s)
+
+    def _tick(self, now_ns: int, busy: bool) -> float:
+        """Ask whoever has a permit due, the longest waiting first; returns the seconds until the next look."""
+        for pacer in [pacer for pacer, look_ns in self._looks_ns.items() if look_ns <= now_ns]:
+            if monotonic_ns() - now_ns > TURN_NS_MAX:
+                return 0.0
+            del self._looks_ns[pacer]  # back at the end
+            self._looks_ns[pacer] = now_ns + min(TICK_NS_MAX, pacer.tick(now_ns, busy))
+        wait_ns = min(self._looks_ns.values(), default=now_ns + TICK_NS_MAX) - now_ns
+        return max(TICK_S_MIN, wait_ns / SECOND_NS)
