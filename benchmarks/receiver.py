@@ -110,9 +110,9 @@ async def drive(port: int, requests: list[bytes], seconds: float) -> tuple[float
 async def receive(url: str, pipe: Pipe) -> None:
     async with open_pool(url, size=4) as pool:
         metrics = Metrics()
-        intake = Intake(pool, metrics)
+        intake = Intake(pool, metrics, PRODUCT)
         secrets = Secrets(SecretStr(SECRET.decode()), SecretStr(TOKEN))
-        receiver = Receiver(intake, metrics, secrets, PRODUCT)
+        receiver = Receiver(intake, metrics, secrets)
         async with listening(receiver, intake, "127.0.0.1", 0) as callback:
             pipe.send(int(callback.split(":")[2].split("/")[0]))
             await asyncio.to_thread(pipe.poll, None)

@@ -32,8 +32,8 @@ async def serve(
     """
     metrics = Metrics()
     committed = asyncio.Event()
-    intake = Intake(pool, metrics, committed=committed)
-    receiver = Receiver(intake, metrics, secrets, product, limits)
+    intake = Intake(pool, metrics, product, committed=committed)
+    receiver = Receiver(intake, metrics, secrets, limits)
     reconciler = Reconciler(pool, metrics, committed, intervals)
     async with listening(receiver, intake, host, port) as url:
         on_listening(url)
