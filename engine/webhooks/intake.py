@@ -17,7 +17,9 @@ from engine.webhooks.metrics import Metrics
 
 WAITING_EVENTS_MAX = 50_000  # about 50 MB of bodies; the last body that enters may go beyond it
 WAITING_BYTES_MAX = 64 * 1024 * 1024
-COMMIT_EVENTS_MAX = 5_000  # keeps one commit, and so every answer in it, short
+COMMIT_EVENTS_MAX = 1_000  # keeps one commit, and so every answer in it, short
+# A COPY needs turns of the loop, and bodies that are read between them leave the database idle: it gets another.
+COMMITS_AT_ONCE = 2
 COMMIT_TIMEOUT_S = 5.0  # the service wants its answer; a commit that was only slow is a harmless repetition
 
 WATCH_S = 1.0
@@ -34,9 +36,12 @@ class _Waiting:
         self.dones: list[Callable[[bool], None]] = []
         self.body_bytes = 0
 
+    def is_full(self) -> bool:
+        return self.group.events >= COMMIT_EVENTS_MAX
+
 
 class Intake:
-    """The line and its one committer. `healthy`: what the last commit, or the last look, said."""
+    """The line and its committers. `healthy`: what the last commit, or the last look, said."""
 
     def __init__(
         self,
@@ -50,7 +55,6 @@ class Intake:
     ) -> None:
         self.healthy = True
         self._pool = pool
-        self._connection = OwnConnection(pool)
         self._metrics = metrics
         self._product = product
         self._committed = committed
@@ -58,6 +62,7 @@ class Intake:
         self._commit_timeout_s = commit_timeout_s
         self._line: deque[_Waiting] = deque()
         self._bytes = 0
+        self._commits = 0  # under way
         self._not_stored = Trouble("events_not_stored", "events_stored_again")
         self._wake = asyncio.Event()
         self._flow = Flow()
@@ -68,27 +73,36 @@ class Intake:
         if metrics.waiting >= self._waiting_events_max or self._bytes + len(body) > WAITING_BYTES_MAX:
             return False
         line = self._line
-        waiting = line[-1] if line else self._open_group()
+        waiting = line[-1] if line and not line[-1].is_full() else self._open_group()
         metrics.waiting += waiting.group.add(body)
         waiting.dones.append(done)
         waiting.body_bytes += len(body)
         self._bytes += len(body)
-        if waiting.group.events >= COMMIT_EVENTS_MAX:
-            self._open_group()
+        if waiting.is_full():
+            self._wake.set()
         return True
 
     async def run(self) -> None:
         """Commit until cancelled: the next group is what came during the last commit."""
+        async with asyncio.TaskGroup() as committers:
+            for _ in range(COMMITS_AT_ONCE):
+                committers.create_task(self._commit_on())
+
+    async def _commit_on(self) -> None:
+        connection = OwnConnection(self._pool)
         try:
             while True:
                 await self._wake.wait()
-                waiting = self._line.popleft()
-                if not self._line:
+                if self._may_take_next():
+                    await self._commit(self._line.popleft(), connection)
+                else:
                     self._wake.clear()
-                if waiting.dones:
-                    await self._commit(waiting)
         finally:
-            await self._connection.give_back()
+            await connection.give_back()
+
+    def _may_take_next(self) -> bool:
+        """Beside another commit only a full group: a smaller one grows meanwhile."""
+        return bool(self._line) and (not self._commits or self._line[0].is_full())
 
     async def watch(self) -> None:
         """Ask the database now and then whether it is there, for the readiness answer; until cancelled."""
@@ -108,16 +122,19 @@ class Intake:
         self._wake.set()
         return waiting
 
-    async def _commit(self, waiting: _Waiting) -> None:
+    async def _commit(self, waiting: _Waiting, connection: OwnConnection) -> None:
         committed = False
+        self._commits += 1
         try:
-            committed = await self._write(waiting.group)
+            committed = await self._write(waiting.group, connection)
         finally:
+            self._commits -= 1
+            self._wake.set()
             self._finish(waiting, committed)
 
-    async def _write(self, group: Group) -> bool:
+    async def _write(self, group: Group, own: OwnConnection) -> bool:
         try:
-            async with asyncio.timeout(self._commit_timeout_s), self._connection.use() as connection:
+            async with asyncio.timeout(self._commit_timeout_s), own.use() as connection:
                 await write(connection, group, self._flow)
         except _AWAY as error:
             self._not_stored.met(problem=type(error).__name__, answered=503)

@@ -10,7 +10,7 @@ from engine.webhooks.metrics import Metrics
 from engine.webhooks.receiver import Receiver, Secrets, listening
 from engine.webhooks.reconciler import Intervals, Reconciler
 
-POOL_CONNECTIONS = 6  # commit, health, fold, act, policies, and one to spare
+POOL_CONNECTIONS = 7  # two commits, health, fold, act, policies, and one to spare
 
 
 async def serve(
