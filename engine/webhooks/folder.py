@@ -42,10 +42,12 @@ async def fold_batch(connection: Connection, limit: int = BATCH_EVENTS_MAX) -> F
     Repeating after a lost COMMIT is safe: the events are either folded and gone, or still there.
     """
     sql = queries("fold")
-    await connection.execute(sql["create_workspace"])
     async with connection.transaction():
-        if not await connection.fetchval(sql["begin_fold"]):
+        begun = await connection.fetchrow(sql["begin_fold"])
+        if begun is None or not begun["alone"]:
             return NOTHING
+        if not begun["has_workspace"]:
+            await connection.execute(sql["create_workspace"])
         due = await connection.fetchrow(sql["due"], limit)
         assert due is not None
         if not due["tagged"] + due["others"]:
