@@ -132,13 +132,13 @@ WHERE by_pair AND NOT EXISTS (
 -- Takes the events of the locked ranges from the inbox and writes what they say of plain recipients, those whose only
 -- recorded try is this accepted one. All tries of a recipient lie side by side in the key: one look finds this one
 -- and the others. In the key's order, so that looks and updates walk index and pages forward. OFFSET 0 keeps it a look
--- by key: the planner does not know how few are asked for. Events of all other recipients are laid aside.
+-- by key: the planner does not know how few are asked for. The row that was looked at is written by its place, which
+-- cannot change under the lock: a second look by key would cost as much as the first. Events of all other recipients
+-- are laid aside whole; of the plain ones only what is needed is carried along.
 WITH taken AS (
     DELETE FROM inbox
-    WHERE ctid = ANY (ARRAY(
-        SELECT place FROM (SELECT ctid AS place, installation, range_id
-                           FROM inbox WHERE due_at <= now() ORDER BY due_at LIMIT $2) AS head
-        WHERE installation = (SELECT installation FROM installation) AND range_id = ANY ($1)))
+    WHERE ctid = ANY (ARRAY(SELECT ctid FROM inbox WHERE due_at <= now() ORDER BY due_at LIMIT $2))
+      AND installation = (SELECT installation FROM installation) AND range_id = ANY ($1)
     RETURNING ctid AS place, range_id, seq, try, status, status_at, code, detail),
 looked AS MATERIALIZED (
     SELECT events.range_id, events.seq, min(events.try) AS try, max(events.status) AS rank,
