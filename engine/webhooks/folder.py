@@ -53,10 +53,11 @@ async def fold_batch(connection: Connection, limit: int = BATCH_EVENTS_MAX) -> F
         if not due["tagged"] + due["others"]:
             return NOTHING
         untagged = await _take_others(connection, limit) if due["others"] else 0
-        await connection.execute(sql["lock_tallies"], due["range_ids"])
+        bounds = await connection.fetchrow(sql["lock_tallies"], due["range_ids"])
+        assert bounds is not None
         if untagged:
             await connection.execute(sql["drop_settled_pairs"])
-        done = await connection.fetchrow(sql["fold_plain"], due["range_ids"], due["tagged"])
+        done = await connection.fetchrow(sql["fold_plain"], due["range_ids"], due["tagged"], *bounds)
         assert done is not None
         slow = await _fold_others(connection) if done["others"] else 0
         returned, dropped = await _return_unmatched(connection) if slow or untagged else (0, 0)
