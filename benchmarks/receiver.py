@@ -8,7 +8,7 @@ other. The yardstick, in the same run: the same load on a bare asyncio.Protocol 
 
 Where the time goes (perf, py-spy): with one status a POST the loop takes a fifth, HTTP and the signature a
 quarter, reading the body a quarter, writing the answer an eighth, handing the rows to COPY a twentieth.
-With a hundred, reading them takes half (up to half of that the tags, a quarter the JSON), handing them to COPY
+With a hundred, reading them takes half (up to half of that the tags, a quarter the JSON), and COPY takes
 a quarter; Postgres takes 2 to 3 us a status for inbox and index.
 """
 
