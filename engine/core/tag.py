@@ -8,6 +8,7 @@ other senders on the same number carry texts of their own.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 TAG_BYTES_MAX = 64  # 8 + 13 + 10 + 10 + 19 digits and four dots: the widest tag fits exactly
@@ -17,9 +18,10 @@ INT8_MAX = 2**63 - 1
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _INSTALLATION = re.compile(r"[0-9a-z]{8}", re.ASCII)
 _DECIMAL = r"(0|[1-9][0-9]{0,18})"
-_TAG = re.compile(
-    rf"([0-9a-z]{{8}})\.([1-9a-z][0-9a-z]{{0,12}})\.{_DECIMAL}\.{_DECIMAL}\.{_DECIMAL}", re.ASCII
-)
+# A tag's ends: its range, which a thousand tags share, and try with epoch, which nearly all tags share.
+_RANGE = re.compile(r"([0-9a-z]{8})\.([1-9a-z][0-9a-z]{0,12})", re.ASCII)
+_TRY = re.compile(rf"{_DECIMAL}\.{_DECIMAL}", re.ASCII)
+ENDS_REMEMBERED = 4_096
 
 
 class Tag(NamedTuple):
@@ -70,15 +72,42 @@ def encode(tag: Tag) -> str:
 
 def decode(text: str) -> Tag | None:
     """The tag that a text names, or None for every other text. Never raises."""
-    found = _TAG.fullmatch(text) if isinstance(text, str) and len(text) <= TAG_BYTES_MAX else None
+    if not isinstance(text, str) or len(text) > TAG_BYTES_MAX:
+        return None
+    head, _, rest = text.partition(".")
+    range_digits, _, rest = rest.partition(".")
+    seq_digits, _, tail = rest.partition(".")
+    of_range, of_try = _read_range(f"{head}.{range_digits}"), _read_try(tail)
+    if of_range is None or of_try is None:
+        return None
+    try:
+        seq = int(seq_digits)
+    except ValueError:
+        return None
+    if not 0 <= seq <= INT4_MAX or str(seq) != seq_digits:
+        return None
+    # Not Tag(…): each status has one, and this is a call less.
+    return tuple.__new__(Tag, (*of_range, seq, *of_try))
+
+
+@lru_cache(ENDS_REMEMBERED)
+def _read_range(text: str) -> tuple[str, int] | None:
+    """Installation and range."""
+    found = _RANGE.fullmatch(text)
     if found is None:
         return None
-    installation, range_digits, seq_digits, try_digits, epoch_digits = found.groups()
-    range_id, seq = int(range_digits, 36), int(seq_digits)
-    attempt_try, epoch = int(try_digits), int(epoch_digits)
-    if range_id <= INT8_MAX and seq <= INT4_MAX and 1 <= attempt_try <= INT4_MAX and epoch <= INT8_MAX:
-        return Tag(installation, range_id, seq, attempt_try, epoch)
-    return None
+    range_id = int(found[2], 36)
+    return (found[1], range_id) if range_id <= INT8_MAX else None
+
+
+@lru_cache(ENDS_REMEMBERED)
+def _read_try(text: str) -> tuple[int, int] | None:
+    """Try and epoch."""
+    found = _TRY.fullmatch(text)
+    if found is None:
+        return None
+    attempt_try, epoch = int(found[1]), int(found[2])
+    return (attempt_try, epoch) if 1 <= attempt_try <= INT4_MAX and epoch <= INT8_MAX else None
 
 
 def _check_bounds(name: str, number: int, low: int, high: int) -> None:

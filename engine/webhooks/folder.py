@@ -42,19 +42,22 @@ async def fold_batch(connection: Connection, limit: int = BATCH_EVENTS_MAX) -> F
     Repeating after a lost COMMIT is safe: the events are either folded and gone, or still there.
     """
     sql = queries("fold")
-    await connection.execute(sql["create_workspace"])
     async with connection.transaction():
-        if not await connection.fetchval(sql["begin_fold"]):
+        begun = await connection.fetchrow(sql["begin_fold"])
+        if begun is None or not begun["alone"]:
             return NOTHING
+        if not begun["has_workspace"]:
+            await connection.execute(sql["create_workspace"])
         due = await connection.fetchrow(sql["due"], limit)
         assert due is not None
         if not due["tagged"] + due["others"]:
             return NOTHING
         untagged = await _take_others(connection, limit) if due["others"] else 0
-        await connection.execute(sql["lock_tallies"], due["range_ids"])
+        bounds = await connection.fetchrow(sql["lock_tallies"], due["range_ids"])
+        assert bounds is not None
         if untagged:
             await connection.execute(sql["drop_settled_pairs"])
-        done = await connection.fetchrow(sql["fold_plain"], due["range_ids"], due["tagged"])
+        done = await connection.fetchrow(sql["fold_plain"], due["range_ids"], due["tagged"], *bounds)
         assert done is not None
         slow = await _fold_others(connection) if done["others"] else 0
         returned, dropped = await _return_unmatched(connection) if slow or untagged else (0, 0)

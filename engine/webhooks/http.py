@@ -5,11 +5,11 @@ those of others. What the peer may send without being answered is bounded in siz
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
 import httptools
 
@@ -49,15 +49,6 @@ class Limits:
     pipelined: int = 64  # beyond it nothing more is read until an answer has left
 
 
-class Request(NamedTuple):
-    """One whole request. `headers`: names in lower case; of a repeated one the last."""
-
-    method: bytes
-    url: bytes
-    headers: dict[bytes, bytes]
-    body: bytes
-
-
 class Answer(NamedTuple):
     """`close`: nothing of this connection is read any more."""
 
@@ -81,37 +72,61 @@ class Slot:
             self.answer = answer
             self._connection.send_ready()
 
+    def settle(self, done: bool) -> None:
+        """Fill it with 200 when what was asked is done, else with 503."""
+        self.fill(_DONE if done else _AWAY)
 
-Handler = Callable[[Request, Slot], None]
+
+_DONE = Answer(200)
+_AWAY = Answer(503)
+
+
+class Handler(Protocol):
+    """Takes one whole request. `headers`: names in lower case; of a repeated one the last."""
+
+    def __call__(
+        self, slot: Slot, method: bytes, target: bytes, headers: dict[bytes, bytes], body: bytes, /
+    ) -> None: ...
 
 
 class HttpConnection(asyncio.Protocol):
-    """One peer. `handle` gets every whole request and a slot to fill; `on_end` hears of its end."""
+    """One peer. `handle` gets every whole request and a slot to fill; `on_end` hears of its end.
+
+    `answers` counts what was answered, by status.
+    """
 
     def __init__(
         self,
         handle: Handler,
         limits: Limits,
         on_end: Callable[["HttpConnection"], None],
-        on_answer: Callable[[int], None],
+        answers: Counter[int],
     ) -> None:
         self._handle = handle
         self._limits = limits
         self._on_end = on_end
-        self._on_answer = on_answer
-        self._parser = httptools.HttpRequestParser(self)
+        self._answers = answers
         self._transport: asyncio.Transport | None = None
         self._slots: deque[Slot] = deque()
         self._reading = True
         self._writable = True
         self._ending = False
         self._refused = False
-        self._reset()
         self._head_bytes = 0
+        self._chunk_bytes = 0
         self._in_request = False
         self._in_head = True
-        self._now = asyncio.get_running_loop().time
-        self.deadline = self._now() + limits.idle_s
+        self._target = b""
+        self._body: list[bytes] = []
+        self._body_bytes = 0
+        # The parser fills these without a call into Python for each line of a head.
+        self._url: list[bytes] = []
+        self._raw_headers: dict[bytes, bytes] = {}
+        self._headers: dict[bytes, bytes] = {}
+        self.on_url = self._url.append
+        self.on_header = self._raw_headers.__setitem__
+        self._parser = httptools.HttpRequestParser(self)
+        self._deadline: float | None = None  # of the present request or pause, once a sweep has seen it
 
     # --- what the transport tells
 
@@ -138,6 +153,7 @@ class HttpConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._ending:
             return
+        self._chunk_bytes = len(data)
         if self._in_head:
             self._head_bytes += len(data)
         try:
@@ -149,35 +165,29 @@ class HttpConnection(asyncio.Protocol):
                 self._refuse(400)
         if self._in_head and self._head_bytes > self._limits.head_bytes and not self._ending:
             self._refuse(431)
-        self._steer_reading()
+        if len(self._slots) >= self._limits.pipelined:
+            self._steer_reading()
 
     # --- what the parser tells
 
     def on_message_begin(self) -> None:
         self._in_request = True
-        self._set_deadline(self._limits.request_s)
-
-    def on_url(self, url: bytes) -> None:
-        self._url += url
-        if len(self._url) > self._limits.url_bytes:
-            self._refuse(414)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._header_count += 1
-        self._header_bytes += len(name) + len(value)
-        too_many = self._header_count > self._limits.headers
-        if too_many or self._header_bytes > self._limits.head_bytes:
-            self._refuse(431)
-        else:
-            self._headers[name.lower()] = value
+        self._deadline = None
 
     def on_headers_complete(self) -> None:
+        raw, limits = self._raw_headers, self._limits
+        self._headers = headers = {name.lower(): value for name, value in raw.items()}
+        self._target = b"".join(self._url)
+        if len(raw) > limits.headers or (self._may_be_long() and _size_of(raw) > limits.head_bytes):
+            self._refuse(431)
+        elif len(self._target) > limits.url_bytes:
+            self._refuse(414)
         self._in_head = False
         self._head_bytes = 0
-        length = self._headers.get(b"content-length", b"")
-        if length.isdigit() and int(length[:20]) > self._limits.body_bytes:
+        length = headers.get(b"content-length", b"")
+        if length.isdigit() and int(length[:20]) > limits.body_bytes:
             self._refuse(413)
-        elif self._headers.get(b"expect", b"").lower() == b"100-continue" and not self._slots:
+        elif headers.get(b"expect", b"").lower() == b"100-continue" and not self._slots:
             self._write(_CONTINUE)
 
     def on_body(self, part: bytes) -> None:
@@ -190,42 +200,47 @@ class HttpConnection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         if self._ending:
             return
-        self._in_request = False
-        self._in_head = True
-        self._head_bytes = 0
-        slot = Slot(self, self._parser.should_keep_alive())
+        parser = self._parser
+        slot = Slot(self, parser.should_keep_alive())
         self._slots.append(slot)
-        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-        request = Request(self._parser.get_method(), self._url, self._headers, body)
+        target, headers, body = self._target, self._headers, b"".join(self._body)
         self._reset()
-        self._set_deadline(self._limits.idle_s)
-        self._handle(request, slot)
+        self._handle(slot, parser.get_method(), target, headers, body)
 
     # --- answers
 
     def send_ready(self) -> None:
         """Write the answers whose turn it is."""
-        out = []
-        while self._slots and (answer := self._slots[0].answer) is not None:
-            slot = self._slots.popleft()
+        out = b""
+        slots = self._slots
+        while slots and (answer := slots[0].answer) is not None:
+            slot = slots.popleft()
             closes = answer.close or not slot.keep_alive
-            out.append(_encode(answer, closes))
-            self._on_answer(answer.status)
+            out += _encode(answer, closes)
+            self._answers[answer.status] += 1
             if closes:
                 self._ending = True
-                self._slots.clear()
+                slots.clear()
         if out:
-            self._write(b"".join(out))
-        if self._ending and not self._slots:
+            self._write(out)
+        if self._ending and not slots:
             self._end()
-        else:
+        elif not self._reading:
             self._steer_reading()
 
     def expire(self, now: float) -> None:
-        """Called now and then: ends a slow or idle peer. What waits for a commit is not the peer's fault."""
-        if now < self.deadline or self._slots:
+        """Called now and then: ends a slow or idle peer. What waits for a commit is not the peer's fault.
+
+        The time allowed begins with the first call that sees the request, or the pause after it: so no
+        request asks for the time.
+        """
+        if self._slots:
             return
-        if self._in_request and not self._ending:
+        if self._deadline is None:
+            self._deadline = now + (self._limits.request_s if self._in_request else self._limits.idle_s)
+        elif now < self._deadline:
+            return
+        elif self._in_request and not self._ending:
             self._refuse(408)
         elif self._refused or not self._writable:
             self.abort()
@@ -245,16 +260,20 @@ class HttpConnection(asyncio.Protocol):
 
     # --- its own
 
-    def _reset(self) -> None:
-        self._url = b""
-        self._headers: dict[bytes, bytes] = {}
-        self._body: list[bytes] = []
-        self._header_bytes = 0
-        self._header_count = 0
-        self._body_bytes = 0
+    def _may_be_long(self) -> bool:
+        """Whether the head can be over its limit at all: it came in a few pieces at most."""
+        return max(self._head_bytes, self._chunk_bytes) > self._limits.head_bytes
 
-    def _set_deadline(self, seconds: float) -> None:
-        self.deadline = self._now() + seconds
+    def _reset(self) -> None:
+        """Ready for the next request's first byte."""
+        self._in_request = False
+        self._in_head = True
+        self._head_bytes = 0
+        self._url.clear()
+        self._raw_headers.clear()
+        self._body.clear()
+        self._body_bytes = 0
+        self._deadline = None
 
     def _refuse(self, status: int) -> None:
         """The last answer of this connection, in its turn."""
@@ -268,7 +287,7 @@ class HttpConnection(asyncio.Protocol):
     def _end(self) -> None:
         """All is answered. Who was refused in the middle of sending is read, and ignored, a little longer."""
         if self._refused and self._transport is not None and not self._transport.is_closing():
-            self._set_deadline(LINGER_S)
+            self._deadline = asyncio.get_running_loop().time() + LINGER_S
             self._transport.write_eof()
             self._steer_reading()
         else:
@@ -291,6 +310,10 @@ class HttpConnection(asyncio.Protocol):
     def _close(self) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.close()
+
+
+def _size_of(headers: dict[bytes, bytes]) -> int:
+    return sum(len(name) + len(value) for name, value in headers.items())
 
 
 def _encode(answer: Answer, closes: bool) -> bytes:

@@ -6,13 +6,20 @@ body is written alone, and the odd one is kept as bytes.
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.queries import queries
-from engine.webhooks.events import AccountEvent, IncomingMessage, Parsed, StatusEvent, Unreadable
+from engine.webhooks.events import (
+    PHONE_NUMBER_ID,
+    AccountEvent,
+    IncomingMessage,
+    Parsed,
+    StatusRow,
+    Unreadable,
+)
+from engine.webhooks.parse import Reader, parse
 
 _STATUS_COLUMNS = (
     "wamid",
@@ -32,11 +39,27 @@ _STATUS_COLUMNS = (
 FLOW_S = 1.0  # what is told late by so much only makes a doubt wait longer
 
 
-class Delivery(NamedTuple):
-    """One signed body and what was read from it."""
+class Group:
+    """Signed bodies that are committed together, and what was read from them."""
 
-    body: bytes
-    parsed: Parsed
+    def __init__(self, product: str) -> None:
+        self._product = product
+        self._bodies: list[bytes] = []
+        self.parsed = Parsed()
+        self._reader = Reader(self.parsed, product)
+        self.events = 0
+
+    def add(self, body: bytes) -> int:
+        """Read one body more; returns how many events it held, at least one."""
+        found = self._reader.read(body)
+        self._bodies.append(body)
+        self.events += found
+        return found
+
+    def apart(self) -> Iterator[tuple[bytes, Parsed]]:
+        """Each body with its own events, read again."""
+        for body in self._bodies:
+            yield body, parse(body, self._product)
 
 
 class Flow:
@@ -58,26 +81,26 @@ class Flow:
         self._told |= numbers
 
 
-async def write(connection: Connection, deliveries: Sequence[Delivery], flow: Flow | None = None) -> None:
+async def write(connection: Connection, group: Group, flow: Flow | None = None) -> None:
     """Commit all of it. Raises what a lost or failing database raises: then nothing may be answered 200."""
     flow = flow or Flow()
     try:
-        await _write_together(connection, [delivery.parsed for delivery in deliveries], flow)
+        await write_together(connection, group.parsed, flow)
     except Exception as error:
         if _is_away(error):
             raise
-        for delivery in deliveries:
-            await _write_alone(connection, delivery, flow)
+        for body, parsed in group.apart():
+            await _write_alone(connection, body, parsed, flow)
 
 
-async def _write_alone(connection: Connection, delivery: Delivery, flow: Flow) -> None:
+async def _write_alone(connection: Connection, body: bytes, parsed: Parsed, flow: Flow) -> None:
     try:
-        await _write_together(connection, [delivery.parsed], flow)
+        await write_together(connection, parsed, flow)
     except Exception as error:
         if _is_away(error):
             raise
-        problem = Unreadable(delivery.body, f"the store refused it: {error}"[:200])
-        await _write_together(connection, [Parsed([], [], [], [problem])], flow)
+        problem = Unreadable(body, f"the store refused it: {error}"[:200])
+        await write_together(connection, Parsed(unreadable=[problem]), flow)
 
 
 def _is_away(error: Exception) -> bool:
@@ -85,13 +108,11 @@ def _is_away(error: Exception) -> bool:
     return isinstance(error, LOST_CONNECTION) and not isinstance(error, ValueError)
 
 
-async def _write_together(connection: Connection, group: Sequence[Parsed], flow: Flow) -> None:
-    statuses = [event for parsed in group for event in parsed.statuses]
-    messages = [message for parsed in group for message in parsed.messages]
-    account = [event for parsed in group for event in parsed.account]
-    unreadable = [part for parsed in group for part in parsed.unreadable]
-    numbers = flow.untold({event.phone_number_id for event in statuses if event.phone_number_id})
-    if not (numbers or messages or account or unreadable):
+async def write_together(connection: Connection, parsed: Parsed, flow: Flow) -> None:
+    """Commit all of it or nothing; raises also where the store refuses a value."""
+    statuses = parsed.statuses
+    numbers = flow.untold({number for status in statuses if (number := status[PHONE_NUMBER_ID])})
+    if not (numbers or parsed.messages or parsed.account or parsed.unreadable):
         await _write_statuses(connection, statuses)  # a COPY is a transaction: one round trip instead of four
         return
     async with connection.transaction():
@@ -99,18 +120,17 @@ async def _write_together(connection: Connection, group: Sequence[Parsed], flow:
             await _write_statuses(connection, statuses)
         if numbers:
             await connection.execute(queries("inbox")["note_flow"], list(numbers))
-        if messages:
-            await _write_messages(connection, messages)
-        if account:
-            await _write_account(connection, account)
-        if unreadable:
-            await _write_unreadable(connection, unreadable)
+        if parsed.messages:
+            await _write_messages(connection, parsed.messages)
+        if parsed.account:
+            await _write_account(connection, parsed.account)
+        if parsed.unreadable:
+            await _write_unreadable(connection, parsed.unreadable)
     flow.tell(numbers)
 
 
-async def _write_statuses(connection: Connection, statuses: Sequence[StatusEvent]) -> None:
-    rows = map(tuple, statuses)  # the driver reads a plain tuple faster than one with names
-    await connection.copy_records_to_table("inbox", records=rows, columns=_STATUS_COLUMNS)
+async def _write_statuses(connection: Connection, statuses: Sequence[StatusRow]) -> None:
+    await connection.copy_records_to_table("inbox", records=statuses, columns=_STATUS_COLUMNS)
 
 
 async def _write_messages(connection: Connection, messages: Sequence[IncomingMessage]) -> None:

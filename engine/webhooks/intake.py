@@ -1,4 +1,4 @@
-"""Group commit: bodies wait in one line, and everything that waits is committed together.
+"""Group commit: bodies are read as they come into the group that waits, and a group is committed together.
 
 Law: `done(True)` is called only after the commit that holds the body. A line that is full refuses at once.
 """
@@ -6,38 +6,49 @@ Law: `done(True)` is called only after the commit that holds the body. A line th
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
 
 import asyncpg
 
-from engine.store.database import LOST_CONNECTION, Pool
+from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
 from engine.trouble import Trouble
 from engine.webhooks.events import Parsed
-from engine.webhooks.inbox import Delivery, Flow, write
+from engine.webhooks.inbox import Flow, Group, write
 from engine.webhooks.metrics import Metrics
 
-WAITING_EVENTS_MAX = 50_000  # about 50 MB of bodies; a larger body still enters when nothing waits
+WAITING_EVENTS_MAX = 50_000  # about 50 MB of bodies; the last body that enters may go beyond it
 WAITING_BYTES_MAX = 64 * 1024 * 1024
-COMMIT_EVENTS_MAX = 5_000  # keeps one commit, and so every answer in it, short
+COMMIT_EVENTS_MAX = 1_000  # keeps one commit, and so every answer in it, short; a socket takes it at once
+# A COPY needs turns of the loop, and the database idles while bodies are read between them: with two at once
+# a core that was three quarters full is full.
+COMMITS_AT_ONCE = 2
 COMMIT_TIMEOUT_S = 5.0  # the service wants its answer; a commit that was only slow is a harmless repetition
 
 WATCH_S = 1.0
 _AWAY = (*LOST_CONNECTION, asyncpg.PostgresError)
 
 
-class _Waiting(NamedTuple):
-    delivery: Delivery
-    done: Callable[[bool], None]
-    weight: int  # events; a body without any is one unreadable event
+class _Waiting:
+    """A group, and who waits for its commit."""
+
+    __slots__ = ("body_bytes", "dones", "group")
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.dones: list[Callable[[bool], None]] = []
+        self.body_bytes = 0
+
+    def is_full(self) -> bool:
+        return self.group.events >= COMMIT_EVENTS_MAX
 
 
 class Intake:
-    """The line and its one committer. `healthy`: what the last commit, or the last look, said."""
+    """The line and its committers. `healthy`: what the last commit, or the last look, said."""
 
     def __init__(
         self,
         pool: Pool,
         metrics: Metrics,
+        product: str,
         *,
         committed: asyncio.Event | None = None,
         waiting_events_max: int = WAITING_EVENTS_MAX,
@@ -46,42 +57,53 @@ class Intake:
         self.healthy = True
         self._pool = pool
         self._metrics = metrics
+        self._product = product
         self._committed = committed
         self._waiting_events_max = waiting_events_max
         self._commit_timeout_s = commit_timeout_s
         self._line: deque[_Waiting] = deque()
         self._bytes = 0
+        self._commits = 0  # under way
         self._not_stored = Trouble("events_not_stored", "events_stored_again")
         self._wake = asyncio.Event()
         self._flow = Flow()
 
-    def offer(self, body: bytes, parsed: Parsed, done: Callable[[bool], None]) -> bool:
-        """Queue a body; `done` tells later whether it was committed. False: full, `done` is never called."""
-        weight = parsed.events
-        full = self._metrics.waiting + weight > self._waiting_events_max or (
-            self._bytes + len(body) > WAITING_BYTES_MAX
-        )
-        if full and self._metrics.waiting:
+    def offer(self, body: bytes, done: Callable[[bool], None]) -> bool:
+        """Queue a signed body; `done` hears later whether it is committed. False: full, it never hears."""
+        metrics = self._metrics
+        if metrics.waiting >= self._waiting_events_max or self._bytes + len(body) > WAITING_BYTES_MAX:
             return False
-        self._line.append(_Waiting(Delivery(body, parsed), done, weight))
-        self._metrics.waiting += weight
+        line = self._line
+        waiting = line[-1] if line and not line[-1].is_full() else self._open_group()
+        metrics.waiting += waiting.group.add(body)
+        waiting.dones.append(done)
+        waiting.body_bytes += len(body)
         self._bytes += len(body)
-        self._wake.set()
+        if waiting.is_full():
+            self._wake.set()
         return True
 
     async def run(self) -> None:
         """Commit until cancelled: the next group is what came during the last commit."""
-        while True:
-            await self._wake.wait()
-            group = self._next_group()
-            if not group:
-                self._wake.clear()
-                continue
-            committed = False
-            try:
-                committed = await self._commit([waiting.delivery for waiting in group])
-            finally:
-                self._finish(group, committed)
+        async with asyncio.TaskGroup() as committers:
+            for _ in range(COMMITS_AT_ONCE):
+                committers.create_task(self._commit_on())
+
+    async def _commit_on(self) -> None:
+        connection = OwnConnection(self._pool)
+        try:
+            while True:
+                await self._wake.wait()
+                if self._may_take_next():
+                    await self._commit(self._line.popleft(), connection)
+                else:
+                    self._wake.clear()
+        finally:
+            await connection.give_back()
+
+    def _may_take_next(self) -> bool:
+        """Beside another commit only a full group: a smaller one grows meanwhile."""
+        return bool(self._line) and (not self._commits or self._line[0].is_full())
 
     async def watch(self) -> None:
         """Ask the database now and then whether it is there, for the readiness answer; until cancelled."""
@@ -94,18 +116,27 @@ class Intake:
                 self.healthy = False
             await asyncio.sleep(WATCH_S)
 
-    def _next_group(self) -> list[_Waiting]:
-        group: list[_Waiting] = []
-        events = 0
-        while self._line and (not group or events + self._line[0].weight <= COMMIT_EVENTS_MAX):
-            group.append(self._line.popleft())
-            events += group[-1].weight
-        return group
+    def _open_group(self) -> _Waiting:
+        """The group that takes what comes from now on."""
+        waiting = _Waiting(Group(self._product))
+        self._line.append(waiting)
+        self._wake.set()
+        return waiting
 
-    async def _commit(self, deliveries: list[Delivery]) -> bool:
+    async def _commit(self, waiting: _Waiting, connection: OwnConnection) -> None:
+        committed = False
+        self._commits += 1
         try:
-            async with asyncio.timeout(self._commit_timeout_s), self._pool.acquire() as connection:
-                await write(connection, deliveries, self._flow)
+            committed = await self._write(waiting.group, connection)
+        finally:
+            self._commits -= 1
+            self._wake.set()
+            self._finish(waiting, committed)
+
+    async def _write(self, group: Group, own: OwnConnection) -> bool:
+        try:
+            async with asyncio.timeout(self._commit_timeout_s), own.use() as connection:
+                await write(connection, group, self._flow)
         except _AWAY as error:
             self._not_stored.met(problem=type(error).__name__, answered=503)
             self.healthy = False
@@ -114,13 +145,13 @@ class Intake:
         self.healthy = True
         return True
 
-    def _finish(self, group: list[_Waiting], committed: bool) -> None:
-        for waiting in group:
-            self._metrics.waiting -= waiting.weight
-            self._bytes -= len(waiting.delivery.body)
-            if committed:
-                _count(self._metrics, waiting.delivery.parsed)
-            waiting.done(committed)
+    def _finish(self, waiting: _Waiting, committed: bool) -> None:
+        self._metrics.waiting -= waiting.group.events
+        self._bytes -= waiting.body_bytes
+        if committed:
+            _count(self._metrics, waiting.group.parsed)
+        for done in waiting.dones:
+            done(committed)
         if committed:
             self._metrics.commits += 1
             if self._committed is not None:

@@ -19,8 +19,6 @@ from engine.webhooks.events import (
     AccountEvent,
     IncomingMessage,
     Parsed,
-    StatusEvent,
-    TagColumns,
     TemplateStatus,
     Unreadable,
 )
@@ -29,100 +27,112 @@ TEXT_CHARACTERS_MAX = 512  # of what a status carries; its whole length is bound
 TIMES_REMEMBERED, TIME_CHARACTERS_MAX = 1_024, 20
 TEMPLATE_FIELD = "message_template_status_update"
 _STATUSES = {
-    "sent": Status.SENT,
-    "failed": Status.FAILED,
-    "delivered": Status.DELIVERED,
-    "read": Status.READ,
+    "sent": int(Status.SENT),
+    "failed": int(Status.FAILED),
+    "delivered": int(Status.DELIVERED),
+    "read": int(Status.READ),
 }
-_FAILED = Status.FAILED
+_ACCEPTED, _FAILED = int(Status.ACCEPTED), int(Status.FAILED)
+_NO_FAILURE = (None, None)
 _SECONDS_MAX = 253_402_300_799  # the last second of the year 9999
 _INT4_MAX = 2**31 - 1
 _NUL = b"\\u0000"  # how JSON writes a NUL; raw ones are no JSON
 
 
-def parse(body: bytes, product: str, received_at: datetime) -> Parsed:
-    """Read one body. `received_at` stands in for a time that is missing or cannot be read. Never raises."""
-    parsed = Parsed([], [], [], [])
-    try:
-        envelope = orjson.loads(body)
-    except ValueError as error:
-        parsed.unreadable.append(Unreadable(body, f"not JSON: {error}"[:200]))
-        return parsed
-    expected = f"{product}_business_account"
-    if not isinstance(envelope, dict) or envelope.get("object") != expected:
-        parsed.unreadable.append(Unreadable(body, f"not an event of a {expected}"))
-        return parsed
-    _Reader(parsed, received_at, has_nul=_NUL in body).read_entries(envelope)
-    if not parsed.events:
-        parsed.unreadable.append(Unreadable(body, "no event in it"))
+def parse(body: bytes, product: str, received_at: datetime | None = None) -> Parsed:
+    """Read one body by itself; arguments as of a Reader. Never raises."""
+    parsed = Parsed()
+    Reader(parsed, product, received_at).read(body)
     return parsed
 
 
-class _Reader:
-    """Sorts the parts of one envelope into `parsed`; a part that cannot be read goes to `unreadable`."""
+class Reader:
+    """Sorts the parts of bodies into `parsed`; a part that cannot be read goes to `unreadable`.
 
-    def __init__(self, parsed: Parsed, received_at: datetime, *, has_nul: bool) -> None:
+    `received_at`, by default the moment of reading, stands in for a time that is missing or cannot be read.
+    """
+
+    def __init__(self, parsed: Parsed, product: str, received_at: datetime | None = None) -> None:
         self._parsed = parsed
+        self._expected = f"{product}_business_account"
         self._received_at = received_at
-        self._has_nul = has_nul
+        self._has_nul = False  # in the present body
 
-    def read_entries(self, envelope: dict[str, Any]) -> None:
+    def read(self, body: bytes) -> int:
+        """Read one body; returns how many events it held, at least one. Never raises."""
+        parsed = self._parsed
+        before = parsed.events
+        self._has_nul = _NUL in body
+        try:
+            envelope = orjson.loads(body)
+        except ValueError as error:
+            parsed.unreadable.append(Unreadable(body, f"not JSON: {error}"[:200]))
+            return 1
+        if type(envelope) is not dict or envelope.get("object") != self._expected:
+            parsed.unreadable.append(Unreadable(body, f"not an event of a {self._expected}"))
+            return 1
+        self._read_entries(envelope)
+        if parsed.events == before:
+            parsed.unreadable.append(Unreadable(body, "no event in it"))
+        return parsed.events - before
+
+    def _read_entries(self, envelope: dict[str, Any]) -> None:
         for entry in self._list_of(envelope, "entry"):
-            changes = entry.get("changes") if isinstance(entry, dict) else None
-            if not isinstance(changes, list):
+            changes = entry.get("changes") if type(entry) is dict else None
+            if type(changes) is not list:
                 self._keep(entry, "an entry without a list of changes")
                 continue
-            occurred_at = _time_or_none(entry.get("time"))
             for change in changes:
-                self._read_change(change, occurred_at)
+                self._read_change(change, entry)
 
-    def _read_change(self, change: Any, occurred_at: datetime | None) -> None:
-        value = change.get("value") if isinstance(change, dict) else None
-        field = change.get("field") if isinstance(change, dict) else None
-        if not isinstance(value, dict) or not isinstance(field, str):
+    def _read_change(self, change: Any, entry: dict[str, Any]) -> None:
+        value = change.get("value") if type(change) is dict else None
+        field = change.get("field") if type(change) is dict else None
+        if type(value) is not dict or type(field) is not str:
             self._keep(change, "a change without field and value")
         elif field == "messages":
-            self._read_messages(value, occurred_at)
+            self._read_messages(value, entry)
         else:
-            self._read_account(field, value, occurred_at)
+            self._read_account(field, value, entry)
 
-    def _read_messages(self, value: dict[str, Any], occurred_at: datetime | None) -> None:
+    def _read_messages(self, value: dict[str, Any], entry: dict[str, Any]) -> None:
         metadata = value.get("metadata")
-        number = _text(metadata.get("phone_number_id")) if isinstance(metadata, dict) else None
+        number = _text(metadata.get("phone_number_id")) if type(metadata) is dict else None
         statuses, messages = self._list_of(value, "statuses"), self._list_of(value, "messages")
-        for status in statuses:
-            self._read_status(status, number)
+        if statuses:
+            self._read_statuses(statuses, number)
         for message in messages:
             self._read_message(message, number)
         if not statuses and not messages:
-            self._read_account("messages", value, occurred_at)
+            self._read_account("messages", value, entry)
 
-    def _read_status(self, status: Any, number: str | None) -> None:
-        wamid = _identifier(status.get("id")) if isinstance(status, dict) else None
-        if not wamid:
-            self._keep(status, "a status without the id of its message")
-            return
-        word = status.get("status")
-        rank = _STATUSES.get(word) if isinstance(word, str) else None
-        if rank is None:
-            # Whatever it says, the service has taken the message; the words themselves are kept.
-            self._keep(status, "a status of an unknown word")
-            rank = Status.ACCEPTED
-        opaque = status.get("biz_opaque_callback_data")
-        tag: TagColumns = (decode(opaque) or FOREIGN) if opaque else NO_TAG
-        code, detail = _failure(status) if rank is _FAILED else (None, None)
-        self._parsed.statuses.append(
-            StatusEvent(
-                wamid,
-                rank,
-                _time_or_none(status.get("timestamp")) or self._received_at,
-                number,
-                _text(status.get("recipient_id")),
-                *tag,
-                code,
-                detail,
-            )
-        )
+    def _read_statuses(self, statuses: list[Any], number: str | None) -> None:
+        """What is as it should be costs two calls, for the tag and the time: a body may hold a thousand."""
+        rows, clean = self._parsed.statuses, not self._has_nul
+        for status in statuses:
+            wamid = status.get("id") if type(status) is dict else None
+            if not (type(wamid) is str and 0 < len(wamid) <= TEXT_CHARACTERS_MAX and clean):
+                wamid = _identifier(wamid)
+            if not wamid:
+                self._keep(status, "a status without the id of its message")
+                continue
+            word = status.get("status")
+            rank = _STATUSES.get(word) if type(word) is str else None
+            if rank is None:
+                # Whatever it says, the service has taken the message; the words themselves are kept.
+                self._keep(status, "a status of an unknown word")
+                rank = _ACCEPTED
+            recipient = status.get("recipient_id")
+            if not (type(recipient) is str and len(recipient) <= TEXT_CHARACTERS_MAX and clean):
+                recipient = _text(recipient)
+            at = _time_or_none(status.get("timestamp")) or self._now()
+            opaque = status.get("biz_opaque_callback_data")
+            tag = (decode(opaque) or FOREIGN) if opaque else NO_TAG
+            why = _failure(status) if rank == _FAILED else _NO_FAILURE
+            rows.append((wamid, rank, at, number, recipient, *tag, *why))
+
+    def _now(self) -> datetime:
+        return self._received_at or datetime.now(UTC)
 
     def _read_message(self, message: Any, number: str | None) -> None:
         wamid = _identifier(message.get("id")) if isinstance(message, dict) else None
@@ -133,16 +143,16 @@ class _Reader:
             self._keep(message, "a message that the store cannot hold")
         else:
             kind = _text(message.get("type")) or "unknown"
-            sent_at = _time_or_none(message.get("timestamp")) or self._received_at
+            sent_at = _time_or_none(message.get("timestamp")) or self._now()
             self._parsed.messages.append(IncomingMessage(wamid, number, sender, kind, sent_at, text))
 
-    def _read_account(self, field: str, value: dict[str, Any], occurred_at: datetime | None) -> None:
+    def _read_account(self, field: str, value: dict[str, Any], entry: dict[str, Any]) -> None:
         text = self._json(value)
         if text is None or _identifier(field) is None:
             self._keep({"field": field, "value": value}, "an event that the store cannot hold")
             return
         template = read_template_status(value) if field == TEMPLATE_FIELD else None
-        subject = _subject(field, value, template)
+        subject, occurred_at = _subject(field, value, template), _time_or_none(entry.get("time"))
         self._parsed.account.append(AccountEvent(field, text, subject, occurred_at, template))
 
     def _list_of(self, parent: dict[str, Any], name: str) -> list[Any]:

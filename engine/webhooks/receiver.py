@@ -11,18 +11,16 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
 from pydantic import SecretStr
 
 from engine.errors import ConfigurationError
 from engine.garbage import rare_collections
-from engine.webhooks.http import Answer, HttpConnection, Limits, Request, Slot
+from engine.webhooks.http import Answer, HttpConnection, Limits, Slot
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
-from engine.webhooks.parse import parse
-from engine.webhooks.signature import SIGNATURE_HEADER, verify
+from engine.webhooks.signature import SIGNATURE_HEADER, Verifier
 
 CALLBACK_PATH = b"/webhook"
 SWEEP_S = 1.0  # how late a slow peer may be noticed
@@ -30,7 +28,6 @@ DRAIN_S = 3.0  # for answers that wait for their commit when we are told to stop
 BACKLOG = 1_024  # connections that the kernel holds while we are busy
 
 _FORBIDDEN = Answer(403)
-_STORED = Answer(200)
 _AWAY = Answer(503)
 
 
@@ -46,13 +43,12 @@ class Receiver:
     """Answers requests; one for all connections of a server."""
 
     def __init__(
-        self, intake: Intake, metrics: Metrics, secrets: Secrets, product: str, limits: Limits | None = None
+        self, intake: Intake, metrics: Metrics, secrets: Secrets, limits: Limits | None = None
     ) -> None:
         self._intake = intake
         self._metrics = metrics
-        self._app_secret = secrets.app_secret.get_secret_value().encode()
+        self._verify = Verifier(secrets.app_secret.get_secret_value().encode()).verify
         self._verify_token = secrets.verify_token.get_secret_value().encode()
-        self._product = product
         self._limits = limits or Limits()
         self._connections: set[HttpConnection] = set()
         self._empty = asyncio.Event()
@@ -63,7 +59,7 @@ class Receiver:
         if len(self._connections) >= self._limits.connections:
             self._metrics.refused_connections += 1
             return _Refused()
-        connection = HttpConnection(self._handle, self._limits, self._forget, self._count_answer)
+        connection = HttpConnection(self._handle, self._limits, self._forget, self._metrics.answers)
         self._connections.add(connection)
         self._empty.clear()
         self._metrics.connections = len(self._connections)
@@ -87,24 +83,23 @@ class Receiver:
         for connection in list(self._connections):
             connection.abort()
 
-    def _handle(self, request: Request, slot: Slot) -> None:
-        path, _, query = request.url.partition(b"?")
-        if path == CALLBACK_PATH:
-            if request.method == b"POST":
-                self._take_events(request, slot)
-            elif request.method == b"GET":
-                slot.fill(self._shake_hands(query))
-            else:
-                slot.fill(Answer(405))
+    def _handle(
+        self, slot: Slot, method: bytes, target: bytes, headers: dict[bytes, bytes], body: bytes
+    ) -> None:
+        path, _, query = target.partition(b"?")
+        if path != CALLBACK_PATH:
+            slot.fill(self._tell(method, path))
+        elif method == b"POST":
+            self._take_events(slot, headers.get(SIGNATURE_HEADER), body)
+        elif method == b"GET":
+            slot.fill(self._shake_hands(query))
         else:
-            slot.fill(self._tell(request.method, path))
+            slot.fill(Answer(405))
 
-    def _take_events(self, request: Request, slot: Slot) -> None:
-        if not verify(request.body, request.headers.get(SIGNATURE_HEADER), self._app_secret):
+    def _take_events(self, slot: Slot, signature: bytes | None, body: bytes) -> None:
+        if not self._verify(body, signature):
             slot.fill(_FORBIDDEN)
-            return
-        parsed = parse(request.body, self._product, datetime.now(UTC))
-        if not self._intake.offer(request.body, parsed, lambda done: slot.fill(_STORED if done else _AWAY)):
+        elif not self._intake.offer(body, slot.settle):
             slot.fill(_AWAY)
 
     def _shake_hands(self, query: bytes) -> Answer:
@@ -137,9 +132,6 @@ class Receiver:
         if not self._connections:
             self._empty.set()
         self._metrics.connections = len(self._connections)
-
-    def _count_answer(self, status: int) -> None:
-        self._metrics.answers[status] += 1
 
 
 class _Refused(asyncio.Protocol):

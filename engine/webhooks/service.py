@@ -10,7 +10,7 @@ from engine.webhooks.metrics import Metrics
 from engine.webhooks.receiver import Receiver, Secrets, listening
 from engine.webhooks.reconciler import Intervals, Reconciler
 
-POOL_CONNECTIONS = 6  # commit, health, fold, act, policies, and one to spare
+POOL_CONNECTIONS = 7  # two commits, health, fold, act, policies, and one to spare
 
 
 async def serve(
@@ -32,8 +32,8 @@ async def serve(
     """
     metrics = Metrics()
     committed = asyncio.Event()
-    intake = Intake(pool, metrics, committed=committed)
-    receiver = Receiver(intake, metrics, secrets, product, limits)
+    intake = Intake(pool, metrics, product, committed=committed)
+    receiver = Receiver(intake, metrics, secrets, limits)
     reconciler = Reconciler(pool, metrics, committed, intervals)
     async with listening(receiver, intake, host, port) as url:
         on_listening(url)

@@ -1,9 +1,11 @@
 """Who sent a body: the signature over its raw bytes, never over JSON that was written again."""
 
+import hashlib
 import hmac
 
 SIGNATURE_HEADER = b"x-hub-signature-256"
 _PREFIX = b"sha256="
+_BLOCK_BYTES = 64  # of SHA-256
 
 
 def sign(body: bytes, app_secret: bytes) -> str:
@@ -11,10 +13,25 @@ def sign(body: bytes, app_secret: bytes) -> str:
     return "sha256=" + hmac.digest(app_secret, body, "sha256").hex()
 
 
-def verify(body: bytes, header: str | bytes | None, app_secret: bytes) -> bool:
-    """Whether `header` signs exactly these bytes. Takes the same time wherever the first difference is."""
-    if not header:
-        return False
-    given = header.encode("utf-8", "replace") if isinstance(header, str) else header
-    expected = _PREFIX + hmac.digest(app_secret, body, "sha256").hex().encode()
-    return hmac.compare_digest(expected, given)
+class Verifier:
+    """Tells bodies that the holder of the app secret signed.
+
+    Each half of an HMAC (RFC 2104) begins with a block that only the key decides: it is hashed once, not for
+    every body, which is over half the cost of a small one.
+    """
+
+    def __init__(self, app_secret: bytes) -> None:
+        key = app_secret if len(app_secret) <= _BLOCK_BYTES else hashlib.sha256(app_secret).digest()
+        key = key.ljust(_BLOCK_BYTES, b"\0")
+        self._inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in key))
+        self._outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in key))
+
+    def verify(self, body: bytes, header: str | bytes | None) -> bool:
+        """Whether `header` signs exactly these bytes; as slow wherever the first difference is."""
+        if not header:
+            return False
+        given = header.encode("utf-8", "replace") if isinstance(header, str) else header
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(body)
+        outer.update(inner.digest())
+        return hmac.compare_digest(_PREFIX + outer.hexdigest().encode(), given)

@@ -30,9 +30,9 @@ async def running(
 ) -> AsyncIterator[Running]:
     """A receiver on any free port, without a reconciler."""
     metrics = Metrics()
-    intake = Intake(pool, metrics, **intake_options)  # type: ignore[arg-type]
+    intake = Intake(pool, metrics, PRODUCT, **intake_options)  # type: ignore[arg-type]
     secrets = Secrets(SecretStr(SECRET.decode()), SecretStr(TOKEN))
-    receiver = Receiver(intake, metrics, secrets, PRODUCT, limits)
+    receiver = Receiver(intake, metrics, secrets, limits)
     async with listening(receiver, intake, "127.0.0.1", 0) as url:
         yield Running(url, pool, intake, metrics, receiver)
 

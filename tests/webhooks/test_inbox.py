@@ -1,13 +1,14 @@
 """What a commit of events tells the store beside them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from engine.store.database import Connection, Pool
 from engine.webhooks import inbox
 from engine.webhooks.events import Parsed
-from engine.webhooks.inbox import FLOW_S, Delivery, Flow, write
+from engine.webhooks.inbox import FLOW_S, Flow, Group, write
+from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
 from tests.webhooks.planted import NUMBER, status_event
 
 LAST_EVENT = "SELECT last_event_at FROM event_flow WHERE phone_number_id = $1"
@@ -19,8 +20,17 @@ async def connection(pool: Pool) -> AsyncIterator[Connection]:
         yield acquired
 
 
-def delivery(wamid: str) -> Delivery:
-    return Delivery(b"the body", Parsed([status_event(wamid, 2)], [], [], []))
+class PlantedGroup(Group):
+    """A group of one status a body, among them texts that the reader would not let through."""
+
+    def __init__(self, *wamids: str) -> None:
+        super().__init__(PRODUCT)
+        self.wamids = wamids
+        self.parsed.statuses += [status_event(wamid, 2) for wamid in wamids]
+
+    def apart(self) -> Iterator[tuple[bytes, Parsed]]:
+        for wamid in self.wamids:
+            yield b"the body", Parsed([status_event(wamid, 2)])
 
 
 def test_a_number_is_told_again_when_its_second_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,16 +46,16 @@ def test_a_number_is_told_again_when_its_second_is_over(monkeypatch: pytest.Monk
 
 async def test_every_event_is_kept_and_the_flow_told_once(connection: Connection) -> None:
     flow = Flow()
-    await write(connection, [delivery("w1")], flow)
+    await write(connection, PlantedGroup("w1"), flow)
     first = await connection.fetchval(LAST_EVENT, NUMBER)
-    await write(connection, [delivery("w2"), delivery("w3")], flow)
+    await write(connection, PlantedGroup("w2", "w3"), flow)
     assert await connection.fetchval(LAST_EVENT, NUMBER) == first
     assert await connection.fetchval("SELECT count(*) FROM inbox") == 3
 
 
 async def test_a_commit_that_fails_tells_nothing(connection: Connection) -> None:
     flow = Flow()
-    await write(connection, [delivery("a NUL \x00 that the store refuses")], flow)
+    await write(connection, PlantedGroup("a NUL \x00 that the store refuses"), flow)
     assert await connection.fetchval("SELECT count(*) FROM unreadable_events") == 1
     assert flow.untold({NUMBER}) == {NUMBER}
 
@@ -57,6 +67,16 @@ async def test_one_text_that_the_store_refuses_spoils_no_other(connection: Conne
     if told:
         flow.untold({NUMBER})
         flow.tell({NUMBER})
-    await write(connection, [delivery("w1"), delivery("\x00"), delivery("w2")], flow)
+    await write(connection, PlantedGroup("w1", "\x00", "w2"), flow)
     assert await connection.fetchval("SELECT count(*) FROM inbox") == 2
     assert await connection.fetchval("SELECT count(*) FROM unreadable_events") == 1
+
+
+async def test_the_bodies_of_a_group_can_be_read_apart() -> None:
+    group = Group(PRODUCT)
+    bodies = [statuses_body(status("w1"), status("w2")), b"no json", change_body("account_update", {"a": 1})]
+    assert [group.add(body) for body in bodies] == [2, 1, 1]
+    assert group.events == group.parsed.events == 4
+    apart = list(group.apart())
+    assert [body for body, _ in apart] == bodies
+    assert [row for _, parsed in apart for row in parsed.statuses] == group.parsed.statuses

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,9 +12,8 @@ import pytest
 from engine.core.tag import Tag
 from engine.store.database import LOST_CONNECTION, Connection, Pool, open_pool
 from engine.webhooks.account import act
-from engine.webhooks.inbox import Delivery, write
+from engine.webhooks.inbox import Group, write
 from engine.webhooks.metrics import Metrics
-from engine.webhooks.parse import parse
 from engine.webhooks.reconciler import Intervals, Reconciler
 from tests.webhooks.conversation import PRODUCT, change_body
 from tests.webhooks.planted import (
@@ -28,8 +26,6 @@ from tests.webhooks.planted import (
     status_event,
 )
 
-NOW = datetime(2026, 7, 1, tzinfo=UTC)
-
 
 @pytest.fixture
 async def connection(pool: Pool):
@@ -39,7 +35,9 @@ async def connection(pool: Pool):
 
 async def tell(connection: Connection, field: str, value: dict[str, Any], **entry: Any) -> None:
     body = change_body(field, value, **entry)
-    await write(connection, [Delivery(body, parse(body, PRODUCT, NOW))])
+    group = Group(PRODUCT)
+    group.add(body)
+    await write(connection, group)
 
 
 async def tell_template(connection: Connection, event: str, **entry: Any) -> None:

@@ -3,18 +3,25 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.webhooks.signature import sign, verify
+from engine.webhooks.signature import Verifier, sign
 
 
 def test_a_known_signature() -> None:
     expected = "sha256=dc46983557fea127b43af721467eb9b3fde2338fe3e14f51952aa8478c13d355"
     assert sign(b"body", b"secret") == expected
-    assert verify(b"body", expected, b"secret")
-    assert verify(b"body", expected.encode(), b"secret")
+    verify = Verifier(b"secret").verify
+    assert verify(b"body", expected)
+    assert verify(b"body", expected.encode())
 
 
-@given(body=st.binary(), secret=st.binary(min_size=1), header=st.one_of(st.none(), st.text(), st.binary()))
+# Secrets on both sides of the hash's block of 64 bytes, beyond which a key is hashed itself.
+@given(
+    body=st.binary(),
+    secret=st.binary(min_size=1, max_size=200),
+    header=st.one_of(st.none(), st.text(), st.binary()),
+)
 def test_nothing_else_passes(body: bytes, secret: bytes, header: str | bytes | None) -> None:
-    assert verify(body, sign(body, secret), secret)
-    assert not verify(body + b"x", sign(body, secret), secret)
-    assert not verify(body, header, secret)
+    verify = Verifier(secret).verify
+    assert verify(body, sign(body, secret))
+    assert not verify(body + b"x", sign(body, secret))
+    assert not verify(body, header)
