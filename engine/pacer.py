@@ -11,7 +11,7 @@ from collections.abc import Callable
 from engine.clock import SECOND_NS, cpu_ns, monotonic_ns, suspend_aware_ns
 from engine.core.bucket import PaceBucket
 from engine.core.standstill import Standstill
-from engine.core.strain import Strain
+from engine.core.strain import Load, Strain
 
 # The loop's timers count in milliseconds, and the schedule forgives five: shorter waits would only cost.
 TICK_S_MIN = 0.002
@@ -22,12 +22,12 @@ TICK_NS_MAX = SECOND_NS // 50
 
 
 class Pacer:
-    """Permits of one number. `on_due(n, busy)` is called when n permits are due beyond those that somebody
-    waits for; `busy`: the loop has more to do than the core carries. It may take permits from the bucket, and
-    returns False when there is nothing to send.
+    """Permits of one number. `on_due(n, load)` is called when n permits are due beyond those that somebody
+    waits for; `load`: of the loop. It may take permits from the bucket, and returns False when there is
+    nothing to send.
     """
 
-    def __init__(self, bucket: PaceBucket, on_due: Callable[[int, bool], bool]) -> None:
+    def __init__(self, bucket: PaceBucket, on_due: Callable[[int, Load], bool]) -> None:
         self.bucket = bucket
         self.answers = 0  # replies to what was written; counted by the owner
         self._on_due = on_due
@@ -61,7 +61,7 @@ class Pacer:
             woken = True
         return False
 
-    def tick(self, now_ns: int, busy: bool = False) -> int:
+    def tick(self, now_ns: int, load: Load = Load.CALM) -> int:
         """Wake whom a permit is due to; returns the nanoseconds until the next look is worth it."""
         if self._waiters:
             self._wake_expired()
@@ -69,7 +69,7 @@ class Pacer:
         for _ in range(min(due, len(self._waiters))):
             self._wake_first()
             due -= 1
-        if due and not self._on_due(due, busy):
+        if due and not self._on_due(due, load):
             return SECOND_NS
         return self.bucket.wait_ns(now_ns)
 
@@ -104,21 +104,21 @@ class Ticker:
         strain, standstill = Strain(planned_ns, cpu_ns()), Standstill(planned_ns)
         while True:
             now_ns = monotonic_ns()
-            busy = strain.look(now_ns, cpu_ns(), now_ns - planned_ns)
+            load = strain.look(now_ns, cpu_ns(), now_ns - planned_ns)
             answers = sum([pacer.answers for pacer in self._looks_ns])
             if (since_ns := standstill.look(now_ns, answers)) is not None:
                 for pacer in self._looks_ns:
                     pacer.bucket.arrived_late(since_ns, now_ns)
-            wait_s = self._tick(now_ns, busy)
+            wait_s = self._tick(now_ns, load)
             planned_ns = now_ns + int(wait_s * SECOND_NS)
             await asyncio.sleep(wait_s)
 
-    def _tick(self, now_ns: int, busy: bool) -> float:
-        """Ask whoever has a permit due, the longest waiting first; returns the seconds until the next look."""
+    def _tick(self, now_ns: int, load: Load) -> float:
+        """Ask whoever has a permit due, the longest waiting first; returns seconds until the next look."""
         for pacer in [pacer for pacer, look_ns in self._looks_ns.items() if look_ns <= now_ns]:
             if monotonic_ns() - now_ns > TURN_NS_MAX:
                 return 0.0
             del self._looks_ns[pacer]  # back at the end
-            self._looks_ns[pacer] = now_ns + min(TICK_NS_MAX, pacer.tick(now_ns, busy))
+            self._looks_ns[pacer] = now_ns + min(TICK_NS_MAX, pacer.tick(now_ns, load))
         wait_ns = min(self._looks_ns.values(), default=now_ns + TICK_NS_MAX) - now_ns
         return max(TICK_S_MIN, wait_ns / SECOND_NS)

@@ -17,6 +17,7 @@ from engine.api.transport import Connection, Transport
 from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.concurrency import Concurrency
 from engine.core.outcome import NotSent, Outcome, Unknown
+from engine.core.strain import Load
 from engine.flow import Claimed
 from engine.pacer import Pacer
 
@@ -38,7 +39,8 @@ class Sender:
         # On the long way; with its message until the task runs: one that never ran has lost nobody.
         self._attempts: dict[asyncio.Task[None], Claimed | None] = {}
         self._concurrency = Concurrency()
-        self._busy = False  # the loop
+        self._load = Load.CALM  # of the loop
+        self._answers = 0  # at the last look
         self._lacked = 0  # permits without a connection at the last look
         self._open = 0  # messages taken from the queue, without outcome
         self.approaching = 0  # messages on the long way, before their permit
@@ -64,18 +66,21 @@ class Sender:
         if messages:
             self._idle.clear()
 
-    def serve(self, due: int, busy: bool = False) -> bool:
+    def serve(self, due: int, load: Load = Load.CALM) -> bool:
         """Write up to `due` messages whose permits are due; False with nothing to send.
 
         Those that lack a free connection at two looks in a row go the long way, where new connections help:
-        in between, most often, replies free one. `busy`: the loop is.
+        in between, most often, replies free one. `load`: of the loop.
         """
         if not self._queue:
             return self.approaching > 0
-        self._busy = busy
+        self._load = load
+        if self.pacer.answers != self._answers:
+            self._answers = self.pacer.answers
+            self._concurrency.flows(monotonic_ns())
         lacking = min(due - self._write_due(due) - self.approaching, len(self._queue))
         if lacking > 0 and self._lacked > 0:
-            for _ in range(min(lacking, self._lacked, self._openable(busy))):
+            for _ in range(min(lacking, self._lacked, self._openable(load))):
                 self._attempt_next()
         self._lacked = lacking
         self.tell_if_low()
@@ -101,14 +106,14 @@ class Sender:
         if self.queued < self.low_below:
             self.low.set()
 
-    def _openable(self, busy: bool) -> int:
+    def _openable(self, load: Load) -> int:
         return self._concurrency.openable(
             monotonic_ns(),
             waiting=self._open - self.approaching,
             approaching=self.approaching,
             rate_per_s=self.pacer.bucket.rate_per_s,
             limit_per_s=self.pacer.bucket.limit_per_s,
-            busy=busy,
+            load=load,
         )
 
     def _take(self) -> Claimed:
@@ -142,7 +147,7 @@ class Sender:
     def _answered(self, connection: Connection, message: Claimed, written_ns: int, outcome: Outcome) -> None:
         """What became of a request on the short way."""
         self._written.discard(connection)
-        if not self._busy:
+        if not self._load:
             self._concurrency.answered(monotonic_ns() - written_ns)
         self._ended(message, outcome, written_ns)
 

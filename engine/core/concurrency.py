@@ -7,6 +7,8 @@ are integers, nanoseconds.
 
 from __future__ import annotations
 
+from engine.core.strain import Load
+
 SECOND_NS = 1_000_000_000
 
 # Rate times latency at 4 s, and never more than this for one number: a service slower than that is down.
@@ -18,6 +20,10 @@ OPEN_MIN = 8
 SPARE = 2.0
 # Where that is too little one more is allowed now and then, while the loop has time for it.
 EXTRA_PERIOD_NS = 50_000_000
+# Where replies came all the time and stop, the service stands still, and more connections would stand with
+# it: none while so many replies are missing. After so long it is slow, not still.
+REPLIES_MISSED = 8
+STANDSTILL_NS_MAX = 500_000_000
 # The median moves by a thirty-second of itself a reply, and by twice as much after each eight on one side of
 # it: from 1 ms to 500 ms within 40 replies that are slower, and hardly by the ten that a stall holds up.
 _STEP_SHIFT = 5
@@ -26,14 +32,19 @@ _RUN = 8
 
 
 class Concurrency:
-    """Of one number. `answered` for each reply, `openable` when a connection is wanted."""
+    """Of one number. `answered` for each reply that tells of the service, `openable` for a connection."""
 
-    __slots__ = ("_extra_ns", "_latency_ns", "_run")
+    __slots__ = ("_answered_ns", "_extra_ns", "_latency_ns", "_run")
 
     def __init__(self) -> None:
         self._latency_ns = 0  # unknown
         self._run = 0  # replies in a row: slower above zero, faster below
         self._extra_ns = 0
+        self._answered_ns = 0  # the last reply
+
+    def flows(self, now_ns: int) -> None:
+        """Replies came since the last look, whatever they say of the latency."""
+        self._answered_ns = now_ns
 
     def answered(self, latency_ns: int) -> None:
         """A reply came `latency_ns` after its request was written."""
@@ -55,23 +66,29 @@ class Concurrency:
         approaching: int,
         rate_per_s: float,
         limit_per_s: float,
-        busy: bool,
+        load: Load,
     ) -> int:
         """How many more requests may look for a connection, beside those `approaching` and those `waiting`
         for a reply. As many again as wait: a slow service gets what it needs in a few round trips, a fast one
-        not many at once only since all begin. `busy`: the loop is, and replies wait for us.
+        not many at once only since all begin. `load`: of the loop. With a full core more requests would only
+        wait for us: none beyond a few are opened, and if they are too few the core is soon full no more.
         """
         again = max(OPEN_MIN, waiting) - approaching
-        openable = min(again, self._open_max(rate_per_s, limit_per_s, busy) - waiting - approaching)
-        if openable <= 0 and not busy and not approaching and now_ns - self._extra_ns >= EXTRA_PERIOD_NS:
+        missed = (now_ns - self._answered_ns) * rate_per_s / SECOND_NS
+        if self._latency_ns and missed > REPLIES_MISSED and now_ns - self._answered_ns < STANDSTILL_NS_MAX:
+            return 0
+        openable = min(again, self._open_max(rate_per_s, limit_per_s, load) - waiting - approaching)
+        if openable <= 0 and not load and not approaching and now_ns - self._extra_ns >= EXTRA_PERIOD_NS:
             self._extra_ns = now_ns
             return 1 if waiting < OPEN_MAX else 0
         return max(0, openable)
 
-    def _open_max(self, rate_per_s: float, limit_per_s: float, busy: bool) -> int:
+    def _open_max(self, rate_per_s: float, limit_per_s: float, load: Load) -> int:
         open_max = limit_per_s * LATENCY_S_MAX
+        if load is Load.FULL:
+            return OPEN_MIN
         if self._latency_ns:
             open_max = min(open_max, rate_per_s * self._latency_ns / SECOND_NS * SPARE)
-        elif busy:
+        elif load:
             open_max = OPEN_MIN
         return int(min(OPEN_MAX, max(OPEN_MIN, open_max)))

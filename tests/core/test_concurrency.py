@@ -1,6 +1,16 @@
 """Open requests follow rate times latency: no setting, no flood of connections after a stall."""
 
-from engine.core.concurrency import EXTRA_PERIOD_NS, OPEN_MAX, OPEN_MIN, SECOND_NS, SPARE, Concurrency
+from engine.core.concurrency import (
+    EXTRA_PERIOD_NS,
+    OPEN_MAX,
+    OPEN_MIN,
+    REPLIES_MISSED,
+    SECOND_NS,
+    SPARE,
+    STANDSTILL_NS_MAX,
+    Concurrency,
+)  # fmt: skip
+from engine.core.strain import Load
 
 MS = 1_000_000
 
@@ -11,15 +21,15 @@ def openable(
     *,
     approaching: int = 0,
     rate_per_s: float = 1_000,
-    busy: bool = False,
+    load: Load = Load.CALM,
     now_ns: int = 0,
 ) -> int:
     return concurrency.openable(
-        now_ns, waiting=waiting, approaching=approaching, rate_per_s=rate_per_s, limit_per_s=rate_per_s, busy=busy
+        now_ns, waiting=waiting, approaching=approaching, rate_per_s=rate_per_s, limit_per_s=rate_per_s, load=load
     )  # fmt: skip
 
 
-def most(concurrency: Concurrency, **others: bool) -> int:
+def most(concurrency: Concurrency, **others: Load) -> int:
     """How many are open when no more may be, from none on."""
     waiting = 0
     while (more := openable(concurrency, waiting, **others)) > 0:
@@ -44,35 +54,53 @@ def test_at_first_a_few_then_as_many_again_as_wait() -> None:
 
 def test_a_service_of_unknown_latency_gets_what_it_needs_and_a_busy_loop_waits_for_a_reply() -> None:
     assert most(Concurrency()) == OPEN_MAX
-    assert openable(Concurrency(), approaching=2, busy=True) == OPEN_MIN - 2
-    assert openable(Concurrency(), OPEN_MIN, busy=True) == 0
+    assert openable(Concurrency(), approaching=2, load=Load.LATE) == OPEN_MIN - 2
+    assert openable(Concurrency(), OPEN_MIN, load=Load.LATE) == 0
 
 
 def test_no_more_than_rate_times_latency_with_room_to_spare() -> None:
     slow = after(*[500 * MS] * 50)
-    assert most(slow, busy=True) == 1_000 * 0.5 * SPARE
-    assert most(after(*[MS] * 50), busy=True) == OPEN_MIN
+    assert most(slow, load=Load.LATE) == 1_000 * 0.5 * SPARE
+    assert most(after(*[MS] * 50), load=Load.LATE) == OPEN_MIN
 
 
 def test_a_stall_asks_for_no_connections() -> None:
     """Of each hundred replies ten wait for a tenth of a second: the mean would be 11 ms."""
     uneven = after(*([MS] * 90 + [100 * MS] * 10) * 20)
-    assert most(uneven, busy=True) <= 2 * OPEN_MIN
+    assert most(uneven, load=Load.LATE) <= 2 * OPEN_MIN
 
 
 def test_a_service_that_grows_slower_is_followed_within_forty_replies_and_back() -> None:
     concurrency = after(*[MS] * 200, *[500 * MS] * 40)
-    assert most(concurrency, busy=True) > 900
+    assert most(concurrency, load=Load.LATE) > 900
     for _ in range(40):
         concurrency.answered(MS)
-    assert most(concurrency, busy=True) == OPEN_MIN
+    assert most(concurrency, load=Load.LATE) == OPEN_MIN
 
 
 def test_where_that_is_too_little_one_more_now_and_then_but_not_in_a_busy_loop() -> None:
     concurrency, now_ns = after(*[MS] * 50), 5 * SECOND_NS
-    assert openable(concurrency, OPEN_MIN, now_ns=now_ns, busy=True) == 0
+    assert openable(concurrency, OPEN_MIN, now_ns=now_ns, load=Load.LATE) == 0
     assert openable(concurrency, OPEN_MIN, now_ns=now_ns, approaching=1) == 0
     assert openable(concurrency, OPEN_MIN, now_ns=now_ns) == 1
     assert openable(concurrency, OPEN_MIN + 1, now_ns=now_ns + EXTRA_PERIOD_NS - 1) == 0
     assert openable(concurrency, OPEN_MIN + 1, now_ns=now_ns + EXTRA_PERIOD_NS) == 1
     assert openable(concurrency, OPEN_MAX, now_ns=now_ns + 9 * EXTRA_PERIOD_NS) == 0
+
+
+def test_a_service_that_stands_still_gets_no_more_connections_and_one_that_is_slow_does() -> None:
+    concurrency, now_ns = after(*[100 * MS] * 50), 5 * SECOND_NS
+    concurrency.flows(now_ns)
+    assert openable(concurrency, 20, now_ns=now_ns + REPLIES_MISSED * MS) == 20
+    assert openable(concurrency, 20, now_ns=now_ns + REPLIES_MISSED * MS + MS) == 0
+    assert openable(concurrency, 20, rate_per_s=80, now_ns=now_ns + REPLIES_MISSED * MS + MS) == 0, (
+        "16 will do"
+    )
+    assert openable(concurrency, 10, rate_per_s=80, now_ns=now_ns + REPLIES_MISSED * MS + MS) == 6
+    assert openable(concurrency, 20, now_ns=now_ns + STANDSTILL_NS_MAX) == 20
+
+
+def test_a_full_core_opens_nothing_beyond_a_few() -> None:
+    slow = after(*[500 * MS] * 50)
+    assert most(slow, load=Load.FULL) == OPEN_MIN
+    assert openable(slow, 2 * OPEN_MIN, load=Load.FULL, now_ns=5 * SECOND_NS) == 0
