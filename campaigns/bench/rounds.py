@@ -258,6 +258,8 @@ def _results(
             line, errors = pipe.readline(), waiting.pop(pipe)
             if not line:
                 raise BenchFailed(f"a sender ended early: {last_line(errors)}")
+            if not line.endswith(b"\n"):
+                raise BenchFailed(f"a sender ended while it told its result: {last_line(errors)}")
             found.append(orjson.loads(line))
         meter.look()
     return found

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.bench.timing import TimedTransport
+from campaigns.bench.timing import TimedTransport, evenly
 from engine.app import POOL_CONNECTIONS, run_numbers, transport_of
 from engine.settings import ServiceSettings
 from engine.store.database import Connection, open_pool
@@ -91,7 +91,7 @@ async def run_part(
             stop=stop,
             transport=transport,
         )
-        return PartSent(time.process_time() - began_s, sorted(transport.latencies_ms))
+        return PartSent(time.process_time() - began_s, evenly(sorted(transport.latencies_ms)))
 
 
 async def read_sent(connection: Connection, campaign_id: int, cpu_s: float) -> Sent:

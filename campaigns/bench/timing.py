@@ -12,7 +12,9 @@ from engine.core.outcome import NotSent, Outcome, Unknown
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 # Upper ends of the histogram's bars in ms: a third of a power of two more each, 0.25 ms to 16 s.
 BOUNDS_MS = tuple(0.25 * 2 ** (step / 3) for step in range(49))
-TIMED_MAX = 200_000  # 8 bytes each, and as many words of JSON
+TIMED_MAX = 200_000  # 8 bytes each
+# Of them, that a sender tells: enough for a p99.9, and its line is shorter than a pipe holds.
+TOLD_MAX = 5_000
 
 
 def percentiles(ascending: Sequence[float]) -> dict[str, float]:
@@ -22,6 +24,14 @@ def percentiles(ascending: Sequence[float]) -> dict[str, float]:
     last = len(ascending) - 1
     found = {f"p{percent:g}": ascending[round(last * percent / 100)] for percent in PERCENTILES}
     return {name: round(value, 3) for name, value in {**found, "max": ascending[-1]}.items()}
+
+
+def evenly(ascending: Sequence[float], most: int = TOLD_MAX) -> list[float]:
+    """At most so many of them, evenly spaced by rank, the first and the last among them."""
+    last = len(ascending) - 1
+    if last < most:
+        return [round(value, 3) for value in ascending]
+    return [round(ascending[round(place * last / (most - 1))], 3) for place in range(most)]
 
 
 def histogram(ascending: Sequence[float]) -> list[list[float]]:

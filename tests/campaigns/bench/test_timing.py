@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from campaigns.bench.timing import BOUNDS_MS, TimedTransport, histogram, percentiles
+from campaigns.bench.timing import BOUNDS_MS, TimedTransport, evenly, histogram, percentiles
 from engine.api.transport import Transport
 from engine.core.outcome import Accepted, NotSent, Unknown
 from tests.api import test_lanes
@@ -110,3 +110,12 @@ def test_each_request_is_in_one_bar() -> None:
     assert [count for _, count in bars] == [2, 1, 2, 1]
     assert bars[0][0] == 0.25
     assert bars[-1][0] == round(BOUNDS_MS[-1], 3)
+
+
+def test_a_sender_tells_so_many_of_its_latencies_that_the_percentiles_stay() -> None:
+    latencies_ms = [place / 7 for place in range(100_000)]
+    told = evenly(latencies_ms, 5_000)
+    assert len(told) == 5_000 and (told[0], told[-1]) == (0.0, round(latencies_ms[-1], 3))
+    for name, value in percentiles(latencies_ms).items():
+        assert percentiles(told)[name] == pytest.approx(value, rel=0.001)
+    assert evenly([0.12345, 2.0], 5) == [0.123, 2.0]
