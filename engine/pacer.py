@@ -29,7 +29,10 @@ class Pacer:
 
     def __init__(self, bucket: PaceBucket, on_due: Callable[[int, Load], bool]) -> None:
         self.bucket = bucket
-        self.answers = 0  # replies to what was written; counted by the owner
+        # Told by the owner: replies to what was written, and by how much the latest since the last tick came
+        # later than replies commonly do.
+        self.answers = 0
+        self.late_ns = 0
         self._on_due = on_due
         self._loop = asyncio.get_running_loop()
         self._waiters: deque[tuple[asyncio.Future[None], int]] = deque()
@@ -105,13 +108,21 @@ class Ticker:
         while True:
             now_ns = monotonic_ns()
             load = strain.look(now_ns, cpu_ns(), now_ns - planned_ns)
-            answers = sum([pacer.answers for pacer in self._looks_ns])
-            if (since_ns := standstill.look(now_ns, answers)) is not None:
+            if (since_ns := standstill.look(now_ns, *self._replies())) is not None:
                 for pacer in self._looks_ns:
                     pacer.bucket.arrived_late(since_ns, now_ns)
             wait_s = self._tick(now_ns, load)
             planned_ns = now_ns + int(wait_s * SECOND_NS)
             await asyncio.sleep(wait_s)
+
+    def _replies(self) -> tuple[int, int]:
+        """Of all numbers: how many so far, and how late the latest since the last call came."""
+        answers = late_ns = 0
+        for pacer in self._looks_ns:
+            answers += pacer.answers
+            late_ns = max(late_ns, pacer.late_ns)
+            pacer.late_ns = 0
+        return answers, late_ns
 
     def _tick(self, now_ns: int, load: Load) -> float:
         """Ask whoever has a permit due, the longest waiting first; returns seconds until the next look."""

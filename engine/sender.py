@@ -147,8 +147,6 @@ class Sender:
     def _answered(self, connection: Connection, message: Claimed, written_ns: int, outcome: Outcome) -> None:
         """What became of a request on the short way."""
         self._written.discard(connection)
-        if not self._load:
-            self._concurrency.answered(monotonic_ns() - written_ns)
         self._ended(message, outcome, written_ns)
 
     def _attempt_next(self) -> None:
@@ -181,8 +179,8 @@ class Sender:
 
     def _ended(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
         self._open -= 1
-        if written_ns is not None:
-            self.pacer.answers += 1
+        if written_ns is not None and type(outcome) is not Unknown:
+            self._replied(monotonic_ns() - written_ns)
         try:
             self._on_outcome(message, outcome, written_ns)
         except Exception as problem:  # it must not end the connection or the ticker that called
@@ -190,6 +188,14 @@ class Sender:
             self._failed(problem)
         if not self._open and not self._queue:
             self._idle.set()
+
+    def _replied(self, latency_ns: int) -> None:
+        pacer = self.pacer
+        pacer.answers += 1
+        if (late_ns := latency_ns - self._concurrency.latency_ns) > pacer.late_ns:
+            pacer.late_ns = late_ns
+        if not self._load:
+            self._concurrency.answered(latency_ns)
 
     def _failed(self, problem: BaseException) -> None:
         self.failure = problem

@@ -18,6 +18,8 @@ HEADROOM = 0.992
 # The guard's second. Wider than a second for the same jitter, narrower than the schedule's 1.008 s: it
 # corrects bursts after stalls and never becomes the pace.
 GUARD_SECOND_NS = 1_007_000_000
+# Of it, what an arrival that is known needs no more.
+ARRIVAL_SPARE_NS = GUARD_SECOND_NS - SECOND_NS - 1_000_000
 # Lateness that the schedule forgives. A process that shares its core is set aside for 10-70 ms at a time;
 # with 5 ms that cost half of 1,000/s. The ring bounds every second all the same; a longer stall is lost.
 SLACK_NS = 60_000_000
@@ -128,14 +130,16 @@ class PaceBucket:
 
     def arrived_late(self, since_ns: int, until_ns: int) -> None:
         """What was written from `since_ns` on reached the service at `until_ns`, all at once, and it counts
-        by arrival: so does the ring from now on.
+        by arrival: so does the ring from now on. It cannot be later any more, so that of the guard's spare
+        time nothing but a millisecond is kept for it.
         """
+        counted_ns = until_ns - ARRIVAL_SPARE_NS
         for back in range(1, min(self._writes, self._places) + 1):
             place = (self._writes - back) % len(self._ring)
             written_ns = self._ring[place]
             if written_ns is None or written_ns < since_ns:
                 return
-            self._ring[place] = max(written_ns, until_ns)
+            self._ring[place] = max(written_ns, counted_ns)
 
     def hold_until(self, until_ns: int) -> None:
         """No permit before `until_ns`, whatever limits and rates are set meanwhile."""

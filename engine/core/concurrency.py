@@ -34,10 +34,10 @@ _RUN = 8
 class Concurrency:
     """Of one number. `answered` for each reply that tells of the service, `openable` for a connection."""
 
-    __slots__ = ("_answered_ns", "_extra_ns", "_latency_ns", "_run")
+    __slots__ = ("_answered_ns", "_extra_ns", "_run", "latency_ns")
 
     def __init__(self) -> None:
-        self._latency_ns = 0  # unknown
+        self.latency_ns = 0  # the median; 0 while unknown
         self._run = 0  # replies in a row: slower above zero, faster below
         self._extra_ns = 0
         self._answered_ns = 0  # the last reply
@@ -48,15 +48,15 @@ class Concurrency:
 
     def answered(self, latency_ns: int) -> None:
         """A reply came `latency_ns` after its request was written."""
-        known_ns = self._latency_ns or latency_ns
+        known_ns = self.latency_ns or latency_ns
         if latency_ns > known_ns:
             self._run = max(1, self._run + 1)
             step_ns = known_ns >> max(1, _STEP_SHIFT - self._run // _RUN)
-            self._latency_ns = min(latency_ns, known_ns + max(_STEP_NS_MIN, step_ns))
+            self.latency_ns = min(latency_ns, known_ns + max(_STEP_NS_MIN, step_ns))
         else:
             self._run = min(-1, self._run - 1)
             step_ns = known_ns >> max(1, _STEP_SHIFT - abs(self._run) // _RUN)
-            self._latency_ns = max(latency_ns, known_ns - max(_STEP_NS_MIN, step_ns), 1)
+            self.latency_ns = max(latency_ns, known_ns - max(_STEP_NS_MIN, step_ns), 1)
 
     def openable(
         self,
@@ -75,7 +75,7 @@ class Concurrency:
         """
         again = max(OPEN_MIN, waiting) - approaching
         missed = (now_ns - self._answered_ns) * rate_per_s / SECOND_NS
-        if self._latency_ns and missed > REPLIES_MISSED and now_ns - self._answered_ns < STANDSTILL_NS_MAX:
+        if self.latency_ns and missed > REPLIES_MISSED and now_ns - self._answered_ns < STANDSTILL_NS_MAX:
             return 0
         openable = min(again, self._open_max(rate_per_s, limit_per_s, load) - waiting - approaching)
         if openable <= 0 and not load and not approaching and now_ns - self._extra_ns >= EXTRA_PERIOD_NS:
@@ -87,8 +87,8 @@ class Concurrency:
         open_max = limit_per_s * LATENCY_S_MAX
         if load is Load.FULL:
             return OPEN_MIN
-        if self._latency_ns:
-            open_max = min(open_max, rate_per_s * self._latency_ns / SECOND_NS * SPARE)
+        if self.latency_ns:
+            open_max = min(open_max, rate_per_s * self.latency_ns / SECOND_NS * SPARE)
         elif load:
             open_max = OPEN_MIN
         return int(min(OPEN_MAX, max(OPEN_MIN, open_max)))
