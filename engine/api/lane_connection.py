@@ -59,7 +59,7 @@ class Lane(ResponseHandler):
         self._body: StreamReader | None = None
         self._broken: str | None = None
         self._between = True  # the parser is at the beginning of a reply
-        self.parsed = False  # the parser has read something: a reply that ends the connection, perhaps
+        self.suspect = False  # there was more than plain replies: the connection may have ended
 
     @property
     def usable(self) -> bool:
@@ -169,7 +169,7 @@ class Lane(ResponseHandler):
             self._break("the service answered before the request")
             self.abort()
         else:
-            self.parsed = True
+            self.suspect = True
             super().data_received(data)
             self._between = False
             if self._body is not None:
@@ -208,6 +208,7 @@ class Lane(ResponseHandler):
     def _break(self, reason: str) -> None:
         """End whatever is under way: at the gate by interrupting it, after the write by a doubt."""
         self._message = self._body = None
+        self.suspect = True
         if self._answered is not None:
             self.force_close()  # or the lane would be free for the next request
             self._complete(Unknown(reason))

@@ -137,7 +137,7 @@ class LaneTransport:
 
     def free(self, lane: Lane) -> None:
         """Nothing is under way on this lane any more; it is kept, unless it is out of step."""
-        if self._closed or (lane.parsed and not lane.usable):
+        if self._closed or (lane.suspect and not lane.usable):
             self._drop(lane, "out of step")
         elif self._connecting and len(self._lanes) >= self._connector.limit:
             self._lanes.discard(lane)
