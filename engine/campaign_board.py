@@ -87,6 +87,8 @@ class CampaignBoard:
         for row in rows:
             await self._look_at(connection, row, hindrance)
         self._running.intersection_update(row["campaign_id"] for row in rows)
+        for campaign_id in self.systematic_rejections.keys() - self._running:
+            del self.systematic_rejections[campaign_id]
         self._forget_ended()
 
     async def _look_at(self, connection: Connection, row: asyncpg.Record, hindrance: str) -> None:

@@ -13,7 +13,7 @@ from engine.core.bucket import PaceBucket
 from engine.core.standstill import Standstill
 from engine.core.strain import Load, Strain
 
-# The loop's timers count in milliseconds, and the schedule forgives five: shorter waits would only cost.
+# The loop's timers count in milliseconds, and the schedule forgives many: shorter waits would only cost.
 TICK_S_MIN = 0.002
 # Replies wait for the loop while it writes: of a full process' many numbers some wait for the next turn.
 TURN_NS_MAX = 4_000_000
@@ -112,7 +112,7 @@ class Ticker:
                 for pacer in self._looks_ns:
                     pacer.bucket.arrived_late(since_ns, now_ns)
             wait_s = self._tick(now_ns, load)
-            planned_ns = now_ns + int(wait_s * SECOND_NS)
+            planned_ns = monotonic_ns() + int(wait_s * SECOND_NS)
             await asyncio.sleep(wait_s)
 
     def _replies(self) -> tuple[int, int]:

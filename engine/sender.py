@@ -41,6 +41,7 @@ class Sender:
         self._concurrency = Concurrency()
         self._load = Load.CALM  # of the loop
         self._answers = 0  # at the last look
+        self._keeps = False  # the transport has given a connection that it kept
         self._lacked = 0  # permits without a connection at the last look
         self._open = 0  # messages taken from the queue, without outcome
         self.approaching = 0  # messages on the long way, before their permit
@@ -73,12 +74,13 @@ class Sender:
         in between, most often, replies free one. `load`: of the loop.
         """
         if not self._queue:
+            self._lacked = 0
             return self.approaching > 0
         self._load = load
         if self.pacer.answers != self._answers:
             self._answers = self.pacer.answers
             self._concurrency.flows(monotonic_ns())
-        lacking = min(due - self._write_due(due) - self.approaching, len(self._queue))
+        lacking = min(self._write_due(due) - self.approaching, len(self._queue))
         if lacking > 0 and self._lacked > 0:
             for _ in range(min(lacking, self._lacked, self._openable(load))):
                 self._attempt_next()
@@ -114,6 +116,7 @@ class Sender:
             rate_per_s=self.pacer.bucket.rate_per_s,
             limit_per_s=self.pacer.bucket.limit_per_s,
             load=load,
+            kept=self._keeps,
         )
 
     def _take(self) -> Claimed:
@@ -121,23 +124,24 @@ class Sender:
         return self._queue.popleft()
 
     def _write_due(self, due: int) -> int:
-        """Write up to `due` messages to free connections; returns how many permits were taken for it."""
+        """Write up to `due` messages to free connections; returns how many lack one."""
         queue, take, free_connection = self._queue, self.pacer.bucket.take, self._transport.free_connection
         for written in range(due):
             if queue and suspend_aware_ns() >= queue[0].expires_ns:
                 self._give_up_expired()
             if not queue or (connection := free_connection()) is None:
-                return written
+                return due - written
+            self._keeps = True
             now_ns = monotonic_ns()
             if not take(now_ns):
                 connection.put_back()
-                return written
+                return 0
             self._open += 1
             message = queue.popleft()
             self._written.add(connection)
             answered = partial(self._answered, connection, message, now_ns)
             connection.write(self._phone_number_id, message.payload, answered)
-        return due
+        return 0
 
     def _give_up_expired(self) -> None:
         """What waits at the head of the queue and was claimed too long ago is not written any more."""

@@ -23,6 +23,7 @@ from engine.trouble import Trouble
 PERIOD_S = 0.05  # of outcomes in one transaction: amortises a commit, and adds this little to the doubt
 BATCH_MAX = 1_000  # longer transactions would jitter the pace
 HIGH_MARK = 2_000
+LATE_US_MAX = 60_000_000  # no reply takes as long
 GAP_US_MAX = 1_000_000  # longer pauses between two attempts are not time spent sending
 
 # What the driver cannot encode, or the database does not take. No other error is the fault of a fact.
@@ -175,6 +176,8 @@ class Sink:
     def _count(self, key: tuple[int, str], facts: list[Fact], cpu_s: float) -> Attempts:
         times_us = [fact.attempted_us for fact in facts if fact.attempted_us is not None]
         before_us = self._last_us.get(key, min(times_us))
+        if before_us - max(times_us) > LATE_US_MAX:
+            before_us = min(times_us)  # the wall clock was put back
         self._last_us[key] = max(before_us, *times_us)
         return Attempts(
             *key,
@@ -194,7 +197,7 @@ class Sink:
 def _active_us(before_us: int, times_us: list[int]) -> int:
     """The time spent sending since `before_us`, by the times of requests in any order."""
     if (span_us := max(times_us) - before_us) <= GAP_US_MAX:
-        return max(0, span_us)  # no pause in it
+        return max(0, span_us)  # no pause in it; or nothing newer, as after a step of the clock
     known_us = [before_us, *sorted(time_us for time_us in times_us if time_us > before_us)]
     return sum(min(later - earlier, GAP_US_MAX) for earlier, later in pairwise(known_us))
 

@@ -81,10 +81,10 @@ class LaneTransport:
     async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
         """See `Transport.send`."""
         try:
+            self._head(phone_number_id)  # or a lane would be taken for a request that cannot be written
             # Not "or": a lane is a queue too, and an empty one is false.
             if (lane := self.free_connection()) is None:
                 lane = await self._connect()
-            self._head(phone_number_id)
         except Exception as problem:
             return NotSent(reason_of(problem), unreachable=True)
         lane.deadline_s = self._loop.time() + self._total_s

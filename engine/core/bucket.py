@@ -26,8 +26,9 @@ SLACK_NS = 60_000_000
 # What may be written at once of what is late: a loop that is full turns in some milliseconds. The rest
 # follows at twice the pace. All of it at once came back every second, since the ring repeats it.
 BURST_NS = 10_000_000
-# The first second after a pause goes at this much of the pace and makes up for nothing. Connections open,
-# sessions begin, and what was written apart arrives together, by up to 50 ms; costs 0.05 s of each beginning.
+# The first second after a pause goes at this much of the pace, and the pause is not made up for. Connections
+# open, sessions begin, and what was written apart arrives together, by up to 50 ms; costs 0.05 s of each
+# beginning.
 FIRST_SECOND = 0.95
 PAUSE_NS = SECOND_NS
 # Bounds the ring (one integer a place); no service of this family comes near it.
@@ -122,11 +123,14 @@ class PaceBucket:
         """A new limit, at its full pace. A lower one holds at once: writes of the last second count."""
         self._set_guard(limit_per_s)
         self.set_rate(limit_per_s * HEADROOM, now_ns)
+        if not self._writes:
+            self._begin()
 
     def set_rate(self, rate_per_s: float, now_ns: int) -> None:
         """A new pace under the same limit; more than HEADROOM of it is cut to that."""
         self._set_pace(rate_per_s)
         self._due_ns = min(self._due_ns, now_ns + self._interval_ns)
+        self._spaced_ns = min(self._spaced_ns, now_ns + (self._interval_ns >> 1))
 
     def arrived_late(self, since_ns: int, until_ns: int) -> None:
         """What was written from `since_ns` on reached the service at `until_ns`, all at once, and it counts

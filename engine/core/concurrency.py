@@ -67,27 +67,31 @@ class Concurrency:
         rate_per_s: float,
         limit_per_s: float,
         load: Load,
+        kept: bool = True,
     ) -> int:
         """How many more requests may look for a connection, beside those `approaching` and those `waiting`
         for a reply. As many again as wait: a slow service gets what it needs in a few round trips, a fast one
         not many at once only since all begin. `load`: of the loop. With a full core more requests would only
         wait for us: none beyond a few are opened, and if they are too few the core is soon full no more.
+        `kept`: connections serve further messages; else every message asks here, and only what a busy loop
+        carries is a bound.
         """
         again = max(OPEN_MIN, waiting) - approaching
         missed = (now_ns - self._answered_ns) * rate_per_s / SECOND_NS
-        if self.latency_ns and missed > REPLIES_MISSED and now_ns - self._answered_ns < STANDSTILL_NS_MAX:
+        still = missed > REPLIES_MISSED and now_ns - self._answered_ns < STANDSTILL_NS_MAX
+        if kept and waiting and self.latency_ns and still:
             return 0
-        openable = min(again, self._open_max(rate_per_s, limit_per_s, load) - waiting - approaching)
+        openable = min(again, self._open_max(rate_per_s, limit_per_s, load, kept) - waiting - approaching)
         if openable <= 0 and not load and not approaching and now_ns - self._extra_ns >= EXTRA_PERIOD_NS:
             self._extra_ns = now_ns
             return 1 if waiting < OPEN_MAX else 0
         return max(0, openable)
 
-    def _open_max(self, rate_per_s: float, limit_per_s: float, load: Load) -> int:
+    def _open_max(self, rate_per_s: float, limit_per_s: float, load: Load, kept: bool) -> int:
         open_max = limit_per_s * LATENCY_S_MAX
-        if load is Load.FULL:
+        if kept and load is Load.FULL:
             return OPEN_MIN
-        if self.latency_ns:
+        if self.latency_ns and (kept or load):
             open_max = min(open_max, rate_per_s * self.latency_ns / SECOND_NS * SPARE)
         elif load:
             open_max = OPEN_MIN

@@ -118,7 +118,7 @@ class HttpConnection(asyncio.Protocol):
         self._in_head = True
         self._target = b""
         self._body: list[bytes] = []
-        self._body_bytes = 0
+        self._body_bytes = self._rest_bytes = 0
         # The parser fills these without a call into Python for each line of a head.
         self._url: list[bytes] = []
         self._raw_headers: dict[bytes, bytes] = {}
@@ -165,6 +165,10 @@ class HttpConnection(asyncio.Protocol):
                 self._refuse(400)
         if self._in_head and self._head_bytes > self._limits.head_bytes and not self._ending:
             self._refuse(431)
+        elif self._in_request and not self._in_head:
+            self._rest_bytes += len(data)  # with the seams and the trailer of a body in chunks
+            if self._rest_bytes > 2 * self._limits.body_bytes + self._limits.head_bytes:
+                self._refuse(413)
         if len(self._slots) >= self._limits.pipelined:
             self._steer_reading()
 
@@ -184,6 +188,7 @@ class HttpConnection(asyncio.Protocol):
             self._refuse(414)
         self._in_head = False
         self._head_bytes = 0
+        raw.clear()  # what comes yet is a trailer, which nobody reads
         length = headers.get(b"content-length", b"")
         if length.isdigit() and int(length[:20]) > limits.body_bytes:
             self._refuse(413)
@@ -272,7 +277,7 @@ class HttpConnection(asyncio.Protocol):
         self._url.clear()
         self._raw_headers.clear()
         self._body.clear()
-        self._body_bytes = 0
+        self._body_bytes = self._rest_bytes = 0
         self._deadline = None
 
     def _refuse(self, status: int) -> None:

@@ -130,6 +130,14 @@ def test_a_raised_limit_acts_within_one_interval_of_the_new_pace() -> None:
     assert len(run(bucket, START_NS, 2, lambda: 0)) >= 1_980 - (1 - FIRST_SECOND) * 1_000
 
 
+def test_a_raised_limit_acts_at_once_also_after_a_write() -> None:
+    bucket = PaceBucket(0.1, START_NS)
+    now_ns = START_NS + bucket.wait_ns(START_NS)
+    assert bucket.take(now_ns)
+    bucket.set_limit(1_000, now_ns)
+    assert bucket.wait_ns(now_ns) <= 2 * MS
+
+
 def test_a_hold_survives_new_limits_and_rates() -> None:
     bucket = PaceBucket(80, START_NS)
     bucket.hold_until(START_NS + 3 * SECOND_NS)

@@ -1,5 +1,7 @@
 """Open requests follow rate times latency: no setting, no flood of connections after a stall."""
 
+from typing import Any
+
 from engine.core.concurrency import (
     EXTRA_PERIOD_NS,
     OPEN_MAX,
@@ -22,14 +24,16 @@ def openable(
     approaching: int = 0,
     rate_per_s: float = 1_000,
     load: Load = Load.CALM,
+    kept: bool = True,
     now_ns: int = 0,
 ) -> int:
     return concurrency.openable(
-        now_ns, waiting=waiting, approaching=approaching, rate_per_s=rate_per_s, limit_per_s=rate_per_s, load=load
+        now_ns, waiting=waiting, approaching=approaching, rate_per_s=rate_per_s, limit_per_s=rate_per_s, load=load,
+        kept=kept,
     )  # fmt: skip
 
 
-def most(concurrency: Concurrency, **others: Load) -> int:
+def most(concurrency: Concurrency, **others: Any) -> int:
     """How many are open when no more may be, from none on."""
     waiting = 0
     while (more := openable(concurrency, waiting, **others)) > 0:
@@ -95,6 +99,16 @@ def test_a_service_that_stands_still_gets_no_more_connections_and_one_that_is_sl
     assert openable(concurrency, 20, now_ns=now_ns + REPLIES_MISSED * MS + MS) == 0
     assert openable(concurrency, 10, rate_per_s=80, now_ns=now_ns + REPLIES_MISSED * MS + MS) == 6
     assert openable(concurrency, 20, now_ns=now_ns + STANDSTILL_NS_MAX) == 20
+
+
+def test_where_no_connection_is_kept_neither_a_pause_nor_uneven_latencies_hold_messages_up() -> None:
+    uneven, now_ns = after(*[MS] * 50), 5 * SECOND_NS
+    uneven.flows(now_ns - 100 * MS)
+    assert openable(uneven, 20, now_ns=now_ns) == 0, "a service that stands still"
+    assert openable(uneven, 0, now_ns=now_ns) == OPEN_MIN, "a pause of ours: nothing waits for a reply"
+    assert openable(uneven, 100, now_ns=now_ns, kept=False) == 100
+    slow = after(*[500 * MS] * 50)
+    assert most(slow, load=Load.FULL, kept=False) >= 1_000 * 0.5 * SPARE
 
 
 def test_a_full_core_opens_nothing_beyond_a_few() -> None:

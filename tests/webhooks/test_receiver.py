@@ -209,6 +209,11 @@ CHUNKED = b"POST /webhook HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\
         (b"GET /livez HTTP/1.1\r\n" + b"".join(b"a%d: 1\r\n" % n for n in range(9)) + b"\r\n", 431),
         (b"GET /livez HTTP/1.1\r\na: " + b"x" * 3000 + b"\r\n\r\n", 431),
         (b"GET /livez HTTP/1.1\r\na: " + b"x" * 3000, 431),
+        (
+            b"POST /webhook HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+            + b"".join(b"a%d: 1\r\n" % n for n in range(900)),
+            413,
+        ),
         (b"nonsense\r\n\r\n", 400),
         (b"GET /livez HTTP/1.1\r\nHost: x\r\na:", 408),
         (b"POST /webhook HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf", 408),
