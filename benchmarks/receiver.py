@@ -108,7 +108,7 @@ async def drive(port: int, requests: list[bytes], seconds: float) -> tuple[float
 
 
 async def receive(url: str, pipe: Pipe) -> None:
-    async with open_pool(url, size=4) as pool:
+    async with open_pool(url, size=4, by_key=True) as pool:
         metrics = Metrics()
         intake = Intake(pool, metrics, PRODUCT)
         secrets = Secrets(SecretStr(SECRET.decode()), SecretStr(TOKEN))

@@ -82,7 +82,7 @@ async def run_part(
         asyncio.get_running_loop().call_later(for_s, stop.set)
     began_s = time.process_time()
     transport = TimedTransport(transport_of(service), timed_every)
-    async with open_pool(url, size=POOL_CONNECTIONS) as pool:
+    async with open_pool(url, size=POOL_CONNECTIONS, by_key=True) as pool:
         await run_numbers(
             pool,
             service,

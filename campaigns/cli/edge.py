@@ -41,14 +41,16 @@ def with_database(task: Callable[[Pool], Awaitable[Result]], *, size: int = 4) -
     return with_settings(lambda pool, _: task(pool), size=size)
 
 
-def with_settings(task: Callable[[Pool, Settings], Awaitable[Result]], *, size: int = 4) -> Result:
-    """As `with_database`, for tasks that also talk to the service."""
+def with_settings(
+    task: Callable[[Pool, Settings], Awaitable[Result]], *, size: int = 4, by_key: bool = False
+) -> Result:
+    """As `with_database`, for tasks that also talk to the service. `by_key`: see `open_pool`."""
     settings = load_settings()
     url = database_url(settings)
 
     async def main() -> Result:
         asyncio.get_running_loop().set_exception_handler(report_loop_errors)
-        async with open_pool(url, size=size) as pool:
+        async with open_pool(url, size=size, by_key=by_key) as pool:
             return await task(pool, settings)
 
     try:

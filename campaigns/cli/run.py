@@ -51,7 +51,7 @@ def run(
             _tell(ran.status, json)
             return stop.exit_code if stop.asked else _end(ran, max_failed or campaign.max_failed)
 
-    raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS))
+    raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
 
 
 def _end(ran: Ran, max_failed: str | None) -> int:

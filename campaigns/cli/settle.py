@@ -80,7 +80,7 @@ def settle(
         _tell(settled, json)
         return 0
 
-    raise typer.Exit(with_settings(main, size=POOL_SIZE))
+    raise typer.Exit(with_settings(main, size=POOL_SIZE, by_key=True))
 
 
 async def settle_campaign(

@@ -44,7 +44,7 @@ def serve(
             )  # fmt: skip
         return stop.exit_code
 
-    raise typer.Exit(with_settings(task, size=POOL_CONNECTIONS))
+    raise typer.Exit(with_settings(task, size=POOL_CONNECTIONS, by_key=True))
 
 
 def _secrets(settings: Settings) -> Secrets:

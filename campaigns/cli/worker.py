@@ -84,7 +84,7 @@ def _work(phone_number_ids: list[str], parent: int | None) -> int:
                     watch.cancel()
             return stop.exit_code if end.drained else EXIT_CUT_SHORT
 
-    return with_settings(main, size=POOL_CONNECTIONS)
+    return with_settings(main, size=POOL_CONNECTIONS, by_key=True)
 
 
 def _command(part: list[str], quiet: bool) -> list[str]:

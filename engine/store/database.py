@@ -29,6 +29,8 @@ SERVER_SETTINGS = {
     "tcp_keepalives_count": "3",
     "jit": "off",  # short statements: compiling costs more than it saves
 }
+# A plan lives as long as its connection, and one that was made while a table was empty reads the whole table ever after.
+BY_KEY_SETTINGS = {**SERVER_SETTINGS, "enable_seqscan": "off"}
 # A session of its own (planning, migrating) may wait for its caller; it holds no lock that a sender needs.
 OWN_SESSION_SETTINGS = {**SERVER_SETTINGS, "idle_in_transaction_session_timeout": "60000"}
 LOST_CONNECTION = (
@@ -89,10 +91,11 @@ async def _keep_session(connection: Connection) -> None:
 
 @asynccontextmanager
 async def open_pool(
-    url: str, *, size: int = 8, command_timeout_s: float = COMMAND_TIMEOUT_S
+    url: str, *, size: int = 8, command_timeout_s: float = COMMAND_TIMEOUT_S, by_key: bool = False
 ) -> AsyncIterator[Pool]:
     """A pool of at most `size` connections; closed, and its connections with it, on exit.
 
+    `by_key`: its statements look rows up by their keys, never through whole tables, as those of senders do.
     Raises Unreachable, AuthenticationError or ConfigurationError naming the database (without its password).
     """
     with _translated(url):
@@ -102,7 +105,7 @@ async def open_pool(
             max_size=size,
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=command_timeout_s,
-            server_settings=SERVER_SETTINGS,
+            server_settings=BY_KEY_SETTINGS if by_key else SERVER_SETTINGS,
             init=_initialise,
             reset=_keep_session,
         )

@@ -10,14 +10,17 @@ SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_i
 
 -- name: touched
 -- Recipients of whom something is recorded already: their states before and after must be looked up.
+-- OFFSET 0, here and below, keeps a look one by key for each fact: a plan that was made while outcomes were few would
+-- read all of them later.
 SELECT fact.range_id, fact.seq FROM unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)
-WHERE EXISTS (SELECT 1 FROM outcomes WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq)
-   OR EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq);
+WHERE EXISTS (SELECT 1 FROM outcomes WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq OFFSET 0)
+   OR EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq OFFSET 0);
 
 -- name: states
-SELECT recipient_states.range_id, recipient_states.state
-FROM unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)
-JOIN recipient_states ON recipient_states.range_id = fact.range_id AND recipient_states.seq = fact.seq;
+SELECT known.range_id, known.state
+FROM unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq),
+     LATERAL (SELECT range_id, state FROM recipient_states
+              WHERE recipient_states.range_id = fact.range_id AND recipient_states.seq = fact.seq OFFSET 0) AS known;
 
 -- name: insert_outcomes
 -- A lost COMMIT is replayed: what is there already stays as it is.
@@ -59,7 +62,7 @@ FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::text[], $5::bigint[]
              transient_failures, pair_throttles, unreachable)
 WHERE NOT EXISTS (SELECT 1 FROM outcomes
                   WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq
-                    AND (outcomes.try >= fact.try OR outcomes.kind = 1 AND outcomes.status <> 3))
+                    AND (outcomes.try >= fact.try OR outcomes.kind = 1 AND outcomes.status <> 3) OFFSET 0)
 ON CONFLICT (range_id, seq) DO UPDATE
 SET state = EXCLUDED.state, reason = EXCLUDED.reason, due_at = EXCLUDED.due_at, since = now(),
     transient_failures = EXCLUDED.transient_failures, pair_throttles = EXCLUDED.pair_throttles,
@@ -75,7 +78,7 @@ WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open
   AND open_tries.state = 'claimed'
   AND EXISTS (SELECT 1 FROM outcomes
               WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq
-                AND outcomes.kind = 1 AND outcomes.status <> 3);
+                AND outcomes.kind = 1 AND outcomes.status <> 3 OFFSET 0);
 
 -- name: skip_deferred_of_closed
 -- The campaign was cancelled or expired meanwhile: what would wait is skipped with that reason.

@@ -45,10 +45,14 @@ kept AS (
 SELECT count(*) FROM taken;
 
 -- name: match_wamids
+-- One look by key for each event: a join that was planned while outcomes were few would read all of them later.
 UPDATE fold_events
-SET range_id = outcomes.range_id, seq = outcomes.seq, try = outcomes.try, epoch = outcomes.epoch
-FROM outcomes
-WHERE fold_events.range_id IS NULL AND outcomes.wamid = fold_events.wamid;
+SET (range_id, seq, try, epoch) = (
+    SELECT range_id, seq, try, epoch FROM outcomes
+    WHERE hashtextextended(outcomes.wamid, 0) = hashtextextended(fold_events.wamid, 0)
+      AND outcomes.wamid = fold_events.wamid
+    LIMIT 1)
+WHERE range_id IS NULL;
 
 -- name: unmatched_of_doubtful_numbers
 -- Events that carried no opaque data, of numbers that have doubts.
@@ -111,7 +115,10 @@ SET range_id = sole.range_id, seq = sole.seq, try = sole.try, epoch = sole.epoch
 FROM sole JOIN messages USING (phone_number_id, recipient)
 WHERE fold_events.range_id IS NULL AND fold_events.installation IS NULL AND fold_events.wamid = messages.wamid
   AND (sole.claimed_at IS NULL OR messages.first_at > sole.claimed_at - interval '1 minute')
-  AND NOT EXISTS (SELECT 1 FROM outcomes WHERE outcomes.wamid = messages.wamid);
+  AND NOT EXISTS (SELECT 1 FROM outcomes
+                  WHERE hashtextextended(outcomes.wamid, 0) = hashtextextended(messages.wamid, 0)
+                    AND outcomes.wamid = messages.wamid
+                  OFFSET 0);
 
 -- name: lock_tallies
 -- The fact side's lock, in range order: from here no other writer of facts changes these ranges. Returns their bounds.

@@ -1,0 +1,64 @@
+"""Plans that Postgres keeps for a connection: made while a table was empty, they must still serve when it is large."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from engine.store.database import Connection, Pool, open_pool
+from engine.store.queries import queries
+
+BY_KEY = [
+    ("claims", "page"),
+    ("claims", "raise_mark_unless_opted_out"),
+    ("claims", "reached_above"),
+    ("facts", "touched"),
+    ("facts", "states"),
+    ("facts", "write_open_tries"),
+]
+
+
+async def plan(connection: Connection, statement: str) -> str:
+    """The plan that a connection keeps for any arguments."""
+    places = max(int(place) for place in re.findall(r"\$(\d+)", statement))
+    await connection.execute("SET plan_cache_mode = force_generic_plan")
+    await connection.execute(f"PREPARE kept AS {statement.rstrip().rstrip(';')}")
+    rows = await connection.fetch(f"EXPLAIN EXECUTE kept ({', '.join(['NULL'] * places)})")
+    await connection.execute("DEALLOCATE kept")
+    return "\n".join(row[0] for row in rows)
+
+
+@pytest.fixture(params=["never analysed", "analysed while empty"])
+async def empty(pool: Pool, request: pytest.FixtureRequest) -> None:
+    """Tables of this month, with nothing in them."""
+    async with pool.acquire() as connection:
+        await connection.execute("SELECT create_partitions(current_date)")
+        if request.param == "analysed while empty":
+            await connection.execute("VACUUM ANALYZE")
+
+
+@pytest.fixture
+async def sender(empty: None, database_url: str) -> AsyncIterator[Connection]:
+    async with open_pool(database_url, size=1, by_key=True) as pool, pool.acquire() as connection:
+        yield connection
+
+
+@pytest.mark.parametrize(("file", "name"), BY_KEY)
+async def test_statements_of_senders_look_rows_up_by_key(sender: Connection, file: str, name: str) -> None:
+    kept = await plan(sender, queries(file)[name])
+    looks = re.findall(r"Scan (?:using \w+ )?on (?!fact)", kept)
+    assert looks
+    assert kept.count("Index Cond:") >= len(looks), kept
+
+
+async def test_an_empty_table_would_be_read_whole_without_the_setting(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        await connection.execute("SELECT create_partitions(current_date)")
+        await connection.execute("VACUUM ANALYZE outcomes")
+        assert "Seq Scan on outcomes" in await plan(connection, queries("claims")["reached_above"])
+
+
+async def test_a_wamid_is_found_by_its_hash(sender: Connection) -> None:
+    await sender.execute(queries("fold")["create_workspace"])
+    rows = await sender.fetch("EXPLAIN " + queries("fold")["match_wamids"])
+    assert any("Index Cond: (hashtextextended(wamid" in row[0] for row in rows)
