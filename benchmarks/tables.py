@@ -5,7 +5,8 @@
 Sends MESSAGES with the engine at full speed and prints what Postgres counted of each table that was written:
 live and dead rows, updates and how many of them stayed in their page (HOT), vacuums, sizes with indexes. The
 yardstick is the same table after VACUUM FULL: how much larger is it than it has to be. Meanwhile it looks for
-what would pin the horizon of VACUUM: the oldest transaction, and the oldest snapshot. With --events three
+what would pin the horizon of VACUUM: the oldest transaction, and the oldest snapshot; and it prints what a
+message of each tenth of the campaign cost the engine, as a multiple of the first tenth's. With --events three
 statuses a message come back and are folded meanwhile.
 """
 
@@ -13,7 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import asyncpg
 
@@ -32,12 +34,16 @@ LOOK_PERIOD_S = 2.0
 
 @dataclass(slots=True)
 class Horizon:
-    """The oldest that was seen: a transaction in seconds, a snapshot in transactions begun since."""
+    """The oldest that was seen: a transaction in seconds, a snapshot in transactions begun since.
+
+    `course`: the messages so far, and the CPU seconds of the engine for them, at each look.
+    """
 
     url: str
     transaction_s: float = 0.0
     snapshot: int = 0
     looked_s: float = 0.0
+    course: list[tuple[int, float]] = field(default_factory=list)
 
     def look(self, now_s: float, _: float) -> None:
         if now_s - self.looked_s >= LOOK_PERIOD_S:
@@ -45,6 +51,7 @@ class Horizon:
             (row,) = asyncio.run(ask(self.url, "horizon"))
             self.transaction_s = max(self.transaction_s, row["transaction_s"])
             self.snapshot = max(self.snapshot, row["snapshot"])
+            self.course.append((row["messages"], row["cpu_s"]))
 
 
 async def ask(url: str, statement: str) -> list[asyncpg.Record]:
@@ -53,6 +60,16 @@ async def ask(url: str, statement: str) -> list[asyncpg.Record]:
         return list(await connection.fetch(queries("bench")[statement]))
     finally:
         await connection.close()
+
+
+def by_tenths(course: list[tuple[int, float]], messages: int) -> list[float]:
+    """CPU microseconds of a message in each tenth of the campaign, by the looks nearest to its ends."""
+    ends = [min(course, key=lambda seen: abs(seen[0] - messages * tenth / 10)) for tenth in range(11)]
+    return [
+        (cpu_s - began_cpu_s) / (sent - began) * 1e6
+        for (began, began_cpu_s), (sent, cpu_s) in pairwise(ends)
+        if sent > began
+    ]
 
 
 def mebibytes(size: int) -> str:
@@ -88,6 +105,11 @@ def main() -> None:
             f"oldest transaction {horizon.transaction_s:.2f} s, "
             f"oldest snapshot {horizon.snapshot:,} transactions back"
         )
+        if tenths := by_tenths(horizon.course, run.messages):
+            print(
+                f"CPU by tenths, times the first's {tenths[0]:.1f} µs:",
+                *(f"{one / tenths[0]:.2f}" for one in tenths),
+            )
         print_tables(database)
 
 

@@ -29,7 +29,7 @@ SERVER_SETTINGS = {
     "tcp_keepalives_count": "3",
     "jit": "off",  # short statements: compiling costs more than it saves
 }
-# A plan lives as long as its connection, and one that was made while a table was empty reads the whole table ever after.
+# A plan lives as long as its connection: one made while a table was empty reads all of it ever after.
 BY_KEY_SETTINGS = {**SERVER_SETTINGS, "enable_seqscan": "off"}
 # A session of its own (planning, migrating) may wait for its caller; it holds no lock that a sender needs.
 OWN_SESSION_SETTINGS = {**SERVER_SETTINGS, "idle_in_transaction_session_timeout": "60000"}

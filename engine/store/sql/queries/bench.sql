@@ -100,9 +100,11 @@ INSERT INTO sent (phone, wamid) VALUES ($1, $2);
 
 -- name: horizon
 -- What keeps dead rows from being removed: the oldest transaction of another session, and the oldest snapshot. A vacuum
--- is long, but holds up no other.
+-- is long, but holds up no other. And what the engine has counted so far.
 SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)::float8 AS transaction_s,
-       coalesce(max(age(backend_xmin)), 0)::integer AS snapshot
+       coalesce(max(age(backend_xmin)), 0)::integer AS snapshot,
+       (SELECT coalesce(sum(attempts), 0)::bigint FROM campaign_numbers) AS messages,
+       (SELECT coalesce(sum(cpu_s), 0)::float8 FROM campaign_numbers) AS cpu_s
 FROM pg_stat_activity
 WHERE pid <> pg_backend_pid() AND backend_type = 'client backend';
 
