@@ -34,7 +34,7 @@ ONCE_FROM = 10_000_000  # recipients whose planting takes a minute: one measurem
 
 
 def load_of(numbers: int, total_per_s: float) -> Load:
-    return Load(numbers, total_per_s / numbers, 5.0, duration_s=SENT_S, limited=False)
+    return Load(numbers, total_per_s / numbers, 5.0, duration_s=SENT_S, limited=False, timed=False)
 
 
 TABLES = {

@@ -28,7 +28,7 @@ from campaigns.bench.service import own_service
 from engine.store.database import connect
 from engine.store.queries import queries
 
-LOAD = Load(numbers=32, rate_per_s=1_000.0, limited=False)
+LOAD = Load(numbers=32, rate_per_s=1_000.0, limited=False, timed=False)
 LOOK_PERIOD_S = 2.0
 
 

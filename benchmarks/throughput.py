@@ -1,6 +1,6 @@
 """How many messages a second does the engine send, durable and with every guarantee, on one core?
 
-    python -m benchmarks.throughput [REPEATS] [--repeats 5] [--numbers 32] [--rate 1000] [--messages 60000]
+    python -m benchmarks.throughput [REPEATS] [--repeats 5] [--numbers 32] [--rate 1000] [--messages 200000]
         [--latency-ms 0] [--processes 1] [--events] [--only engine] [--json]
 
 Yardsticks of the same run, against the same emulator: a plain aiohttp session loop that stores nothing;
@@ -76,7 +76,7 @@ def asked() -> Asked:
     parser.add_argument("--repeats", type=int, default=5, help="the median of so many is printed")
     parser.add_argument("--numbers", type=int, default=32)
     parser.add_argument("--rate", type=float, default=1_000.0, help="limit of each number a second")
-    parser.add_argument("--messages", type=int, default=60_000, help="that the engine sends")
+    parser.add_argument("--messages", type=int, default=200_000, help="that the engine sends")
     parser.add_argument("--latency-ms", type=float, default=0.0)
     parser.add_argument("--processes", type=int, default=1, help="of the engine")
     parser.add_argument("--events", action="store_true", help="three status events a message for the engine")
@@ -91,6 +91,7 @@ def asked() -> Asked:
         messages=got.messages,
         events=got.events,
         limited=False,
+        timed=False,
     )
     return Asked(got.count or got.repeats, load, tuple(got.only), got.json)
 

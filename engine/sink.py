@@ -8,6 +8,7 @@ for as long as it takes. A fact that it refuses never holds up the others: its r
 import asyncio
 import secrets
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 
@@ -174,27 +175,28 @@ class Sink:
         return [self._count(key, facts, cpu_s * len(facts) / total) for key, facts in written.items()]
 
     def _count(self, key: tuple[int, str], facts: list[Fact], cpu_s: float) -> Attempts:
-        times_us = [fact.attempted_us for fact in facts if fact.attempted_us is not None]
-        before_us = self._last_us.get(key, min(times_us))
-        if before_us - max(times_us) > LATE_US_MAX:
-            before_us = min(times_us)  # the wall clock was put back
-        self._last_us[key] = max(before_us, *times_us)
+        _, _, _, _, _, _, kinds, _, _, _, times_us, _, _, _, throttled = zip(*facts, strict=True)
+        first_us, last_us = min(times_us), max(times_us)
+        before_us = self._last_us.get(key, first_us)
+        if before_us - last_us > LATE_US_MAX:
+            before_us = first_us  # the wall clock was put back
+        self._last_us[key] = max(before_us, last_us)
         return Attempts(
             *key,
             self.limits_per_s.get(key[1], 0.0),
             len(facts),
-            accepted=[fact.kind for fact in facts].count(FactKind.ACCEPTED),
-            throttled=[fact.throttled for fact in facts].count(True),
+            accepted=kinds.count(FactKind.ACCEPTED),
+            throttled=throttled.count(True),
             active_s=_active_us(before_us, times_us) / 1e6,
             cpu_s=cpu_s,
-            first_attempt_us=min(times_us),
-            last_attempt_us=max(times_us),
+            first_attempt_us=first_us,
+            last_attempt_us=last_us,
             sink=self._name,
             batch=self._batch,
         )
 
 
-def _active_us(before_us: int, times_us: list[int]) -> int:
+def _active_us(before_us: int, times_us: Sequence[int]) -> int:
     """The time spent sending since `before_us`, by the times of requests in any order."""
     if (span_us := max(times_us) - before_us) <= GAP_US_MAX:
         return max(0, span_us)  # no pause in it; or nothing newer, as after a step of the clock

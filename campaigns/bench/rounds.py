@@ -48,7 +48,8 @@ class Load:
     """What is sent: through `numbers` with a limit each, for `duration_s`, at most `messages`.
 
     `events`: three status events a message come back, are stored and folded meanwhile. `limited`: the service
-    applies the limits too; else only the engine's pace knows them.
+    applies the limits too; else only the engine's pace knows them. `timed`: of some requests it is told how
+    long their replies took.
     """
 
     numbers: int
@@ -59,6 +60,7 @@ class Load:
     messages: int | None = None
     events: bool = False
     limited: bool = True
+    timed: bool = True
 
     @property
     def total_per_s(self) -> float:
@@ -222,7 +224,7 @@ def _part(place: Place, service: Service, numbers: tuple[str, ...], campaign_id:
         numbers=numbers,
         campaign_id=campaign_id,
         for_s=load.duration_s,
-        timed_every=max(1, round(load.total_per_s / TIMED_PER_S)),
+        timed_every=max(1, round(load.total_per_s / TIMED_PER_S)) if load.timed else 0,
     )
 
 

@@ -75,13 +75,14 @@ async def run_part(
 ) -> PartSent:
     """Send through these numbers until the campaign is finished, or for so long; all is durable then.
 
-    One in `timed_every` requests is timed.
+    One in `timed_every` requests is timed, none where it is 0: a look at each costs 4 % of a full core.
     """
     stop = asyncio.Event()
     if for_s is not None:
         asyncio.get_running_loop().call_later(for_s, stop.set)
     began_s = time.process_time()
-    transport = TimedTransport(transport_of(service), timed_every)
+    plain = transport_of(service)
+    timed = TimedTransport(plain, timed_every) if timed_every else None
     async with open_pool(url, size=POOL_CONNECTIONS, by_key=True) as pool:
         await run_numbers(
             pool,
@@ -89,9 +90,10 @@ async def run_part(
             phone_number_ids=numbers,
             campaign_id=campaign_id,
             stop=stop,
-            transport=transport,
+            transport=timed or plain,
         )
-        return PartSent(time.process_time() - began_s, evenly(sorted(transport.latencies_ms)))
+        latencies_ms = sorted(timed.latencies_ms) if timed else []
+        return PartSent(time.process_time() - began_s, evenly(latencies_ms))
 
 
 async def read_sent(connection: Connection, campaign_id: int, cpu_s: float) -> Sent:

@@ -130,8 +130,8 @@ async def _record_outcomes(
         _integers([1 if kind is _ACCEPTED else _STORED_KIND[kind] for kind in kinds]),
         _texts(numbers),
         _texts(wamids),
-        _integers(codes),
-        _texts([_shortened(reason) for reason in reasons]),
+        _integers(codes) if codes.count(None) < len(codes) else "{}",
+        _texts([_shortened(reason) for reason in reasons]) if any(reasons) else "",
         _integers(attempted_us),
         list(attempts),
     )

@@ -1,5 +1,6 @@
 -- name: record_outcomes
--- The long lists come as text: Postgres reads an array's literal faster than the driver writes its binary form.
+-- The long lists come as text: Postgres reads an array's literal faster than the driver writes its binary form. A list of
+-- nothing but NULL comes empty.
 SELECT left_range_id, left_seq FROM record_outcomes(
     $1::text::bigint[], $2::text::integer[], $3::text::integer[], $4::text::bigint[], $5::text::smallint[],
     string_to_array($6, E'\x1f'), string_to_array($7, E'\x1f', ''), $8::text::integer[],
