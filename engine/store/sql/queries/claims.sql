@@ -57,8 +57,14 @@ SELECT FROM numbers WHERE phone_number_id = $1 FOR NO KEY UPDATE;
 
 -- name: take_range
 -- The next free range of a campaign; ranges that another number takes at this moment are passed over. The number's row is
--- held until commit, so that no taking-over can slip between the look and the claim.
-WITH owner AS MATERIALIZED (SELECT FROM numbers WHERE phone_number_id = $2 AND epoch = $3 FOR SHARE),
+-- held until commit, so that no taking-over can slip between the look and the claim; where nothing is free it is not locked,
+-- since numbers without work ask a few times a second, and a lock is a write to the log.
+WITH owner AS MATERIALIZED (
+    SELECT FROM numbers
+    WHERE phone_number_id = $2 AND epoch = $3
+      AND EXISTS (SELECT FROM ranges
+                  WHERE campaign_id = $1 AND state = 'open' AND phone_number_id IS NULL AND due_at <= now())
+    FOR SHARE),
 taken AS (
     UPDATE ranges SET phone_number_id = $2, epoch = $3
     WHERE EXISTS (SELECT FROM owner) AND range_id = (
