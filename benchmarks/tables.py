@@ -63,7 +63,12 @@ async def ask(url: str, statement: str) -> list[asyncpg.Record]:
 
 
 def by_tenths(course: list[tuple[int, float]], messages: int) -> list[float]:
-    """CPU microseconds of a message in each tenth of the campaign, by the looks nearest to its ends."""
+    """CPU microseconds of a message in each tenth of the campaign, by the looks nearest to its ends.
+
+    Too few looks make fewer parts.
+    """
+    if not course:
+        return []
     ends = [min(course, key=lambda seen: abs(seen[0] - messages * tenth / 10)) for tenth in range(11)]
     return [
         (cpu_s - began_cpu_s) / (sent - began) * 1e6

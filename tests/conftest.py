@@ -130,6 +130,6 @@ def empty_database_url(server_url: str) -> Iterator[str]:
 
 @pytest.fixture
 async def pool(database_url: str) -> AsyncIterator[Pool]:
-    """A pool on the test's database."""
-    async with open_pool(database_url, size=8) as pool:
+    """A pool on the test's database, as a sender has it."""
+    async with open_pool(database_url, size=8, by_key=True) as pool:
         yield pool

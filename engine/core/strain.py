@@ -2,9 +2,7 @@
 
 It decides whether latency says something of the service: in a busy loop replies wait for us, and more open
 requests would only wait longer. Two signs: ticks that come late, as where others use the core too, and CPU
-that is used up. A process that is full over seconds has moments of rest, in which it waits for its service or
-its database; it stays full in them, or each would open connections that nobody needs, thousands in minutes.
-Times are integers, nanoseconds.
+that is used up. Times are integers, nanoseconds.
 """
 
 from __future__ import annotations
@@ -17,9 +15,6 @@ LATE_NS = 4_000_000
 SPAN_NS = 50_000_000
 # Of the span in CPU. A core that is full shows a little less: what waits for a reply in between is idle.
 BUSY_SHARE = 0.9
-# The same over about a second, so many spans.
-BUSY_MEAN_SHARE = 0.85
-_MEAN_SPANS = 20
 
 
 class Load(IntEnum):
@@ -33,19 +28,16 @@ class Load(IntEnum):
 class Strain:
     """One for a process. `look` at every tick."""
 
-    __slots__ = ("_cpu_ns", "_full", "_mean_share", "_since_ns")
+    __slots__ = ("_cpu_ns", "_full", "_since_ns")
 
     def __init__(self, now_ns: int, cpu_ns: int) -> None:
         self._since_ns, self._cpu_ns = now_ns, cpu_ns
         self._full = False
-        self._mean_share = 0.0
 
     def look(self, now_ns: int, cpu_ns: int, late_ns: int) -> Load:
         """How busy the loop is. `cpu_ns`: of the loop's thread so far; `late_ns`: of this tick."""
         if (span_ns := now_ns - self._since_ns) >= SPAN_NS:
-            share = (cpu_ns - self._cpu_ns) / span_ns
-            self._mean_share += (share - self._mean_share) * min(1.0, span_ns / (SPAN_NS * _MEAN_SPANS))
-            self._full = share >= BUSY_SHARE or self._mean_share >= BUSY_MEAN_SHARE
+            self._full = cpu_ns - self._cpu_ns >= BUSY_SHARE * span_ns
             self._since_ns, self._cpu_ns = now_ns, cpu_ns
         if self._full:
             return Load.FULL

@@ -29,7 +29,7 @@ SERVER_SETTINGS = {
     "tcp_keepalives_count": "3",
     "jit": "off",  # short statements: compiling costs more than it saves
 }
-# A plan lives as long as its connection: one made while a table was empty reads all of it ever after.
+# A plan is kept for minutes: one made while a table was empty would read all of it, however large by then.
 BY_KEY_SETTINGS = {**SERVER_SETTINGS, "enable_seqscan": "off"}
 # A session of its own (planning, migrating) may wait for its caller; it holds no lock that a sender needs.
 OWN_SESSION_SETTINGS = {**SERVER_SETTINGS, "idle_in_transaction_session_timeout": "60000"}
@@ -95,7 +95,7 @@ async def open_pool(
 ) -> AsyncIterator[Pool]:
     """A pool of at most `size` connections; closed, and its connections with it, on exit.
 
-    `by_key`: its statements look rows up by their keys, never through whole tables, as those of senders do.
+    `by_key`: its statements look rows up by their keys, as those of senders do: no sequential scans.
     Raises Unreachable, AuthenticationError or ConfigurationError naming the database (without its password).
     """
     with _translated(url):

@@ -20,28 +20,3 @@ def test_a_full_core_is_busy_after_a_span_and_until_a_span_with_room() -> None:
 def test_an_idle_process_is_not_busy() -> None:
     strain = Strain(0, 0)
     assert not any(strain.look(turn * SPAN_NS, turn * SPAN_NS // 2, 0) for turn in range(1, 5))
-
-
-def spans(strain: Strain, first: int, shares: list[float], cpu_ns: int) -> tuple[list[Load], int]:
-    """What a loop that uses such shares of its core looks like, span by span."""
-    seen = []
-    for turn, share in enumerate(shares, first):
-        cpu_ns += int(SPAN_NS * share)
-        seen.append(strain.look(turn * SPAN_NS, cpu_ns, 0))
-    return seen, cpu_ns
-
-
-def test_a_process_that_is_full_over_seconds_stays_full_in_moments_of_rest() -> None:
-    strain = Strain(0, 0)
-    _, cpu_ns = spans(strain, 1, [1.0] * 100, 0)
-    seen, cpu_ns = spans(strain, 101, [0.5, 1.0, 1.0, 1.0, 1.0] * 20, cpu_ns)
-    assert seen == [Load.FULL] * 100
-    seen, _ = spans(strain, 201, [0.5] * 20, cpu_ns)
-    assert seen[-1] is Load.CALM
-
-
-def test_a_burst_ends_with_its_span() -> None:
-    strain = Strain(0, 0)
-    _, cpu_ns = spans(strain, 1, [0.3] * 50, 0)
-    seen, _ = spans(strain, 51, [1.0, 0.3, 1.0, 1.0, 0.3], cpu_ns)
-    assert seen == [Load.FULL, Load.CALM, Load.FULL, Load.FULL, Load.CALM]

@@ -89,6 +89,13 @@ async def test_ranges_are_taken_in_order_and_a_lost_number_takes_none(connection
     assert await take_range(connection, successor, planted.campaign_id) is None
 
 
+async def test_a_number_that_finds_no_free_range_writes_nothing(connection: Connection) -> None:
+    planted, lease, _ = await owned(connection, recipients=2, range_size=10)
+    async with connection.transaction():
+        assert await take_range(connection, lease, planted.campaign_id) is None
+        assert await connection.fetchval("SELECT pg_current_xact_id_if_assigned()") is None
+
+
 async def test_many_owners_at_once_never_take_one_range_twice(pool: Pool, connection: Connection) -> None:
     planted = await plant_campaign(connection, recipients=40, range_size=2)
     leases = [await take(connection, number, this_process()) for number in (SLOW, FAST)]

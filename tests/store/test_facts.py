@@ -206,6 +206,20 @@ async def test_who_asks_for_silence_is_suppressed(sending: Sending) -> None:
     assert [tuple(row) for row in rows] == [(phone, "asked for silence (131050)")]
 
 
+async def test_codes_and_reasons_belong_to_their_own_recipients(sending: Sending) -> None:
+    await sending.record(
+        sending.fact(1, FactKind.ACCEPTED),
+        sending.fact(2, FactKind.FAILED, code=0, reason="zero"),
+        sending.fact(3, FactKind.ACCEPTED),
+        sending.fact(4, FactKind.FAILED, code=131026, reason="131026"),
+    )
+    await sending.record(sending.fact(5, FactKind.FAILED, code=0, reason=None))
+    rows = await sending.connection.fetch("SELECT seq, code, reason FROM outcomes ORDER BY seq")
+    assert [tuple(row) for row in rows] == [
+        (1, None, None), (2, 0, "zero"), (3, None, None), (4, 131026, "131026"), (5, 0, None),
+    ]  # fmt: skip
+
+
 async def test_a_reason_with_a_nul_or_without_end_is_stored_readably(sending: Sending) -> None:
     await sending.record(
         sending.fact(1, FactKind.FAILED, reason="odd\x00reply"),

@@ -1,9 +1,10 @@
 -- A wamid is long and random: its hash makes the index a quarter of the size, and an outcome cheaper to store.
--- Who looks for a wamid asks for its hash too.
+-- Who looks for a wamid asks for its hash too. Outcomes cannot be stored while it is built: with many millions of them, stop
+-- senders and receivers first.
+CREATE INDEX outcomes_wamid_hash ON outcomes (hashtextextended(wamid, 0));
 DROP INDEX outcomes_wamid;
-CREATE INDEX outcomes_wamid ON outcomes (hashtextextended(wamid, 0));
 
--- As before, in a language whose plans Postgres keeps: a function in SQL is planned anew at each call.
+-- As before, in a language whose plans every Postgres keeps: before 18, one in SQL is planned anew at each call.
 CREATE OR REPLACE FUNCTION count_attempts(attempts jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column

@@ -62,8 +62,9 @@ SELECT FROM numbers WHERE phone_number_id = $1 FOR NO KEY UPDATE;
 WITH owner AS MATERIALIZED (
     SELECT FROM numbers
     WHERE phone_number_id = $2 AND epoch = $3
-      AND EXISTS (SELECT FROM ranges
-                  WHERE campaign_id = $1 AND state = 'open' AND phone_number_id IS NULL AND due_at <= now())
+      AND (SELECT true FROM ranges
+           WHERE campaign_id = $1 AND state = 'open' AND phone_number_id IS NULL AND due_at <= now()
+           ORDER BY due_at, ordinal LIMIT 1)
     FOR SHARE),
 taken AS (
     UPDATE ranges SET phone_number_id = $2, epoch = $3
@@ -121,6 +122,7 @@ SELECT open_tries.range_id, open_tries.seq, open_tries.try, recipients.phone, re
        suppressions.phone IS NOT NULL AS opted_out
 FROM open_tries
 JOIN recipients ON recipients.range_id = open_tries.range_id AND recipients.seq = open_tries.seq
+               AND recipients.range_id = ANY($1::bigint[])
 LEFT JOIN suppressions ON suppressions.phone = recipients.phone
 WHERE open_tries.range_id = ANY($1::bigint[]) AND open_tries.state = 'deferred' AND open_tries.due_at <= now()
 ORDER BY open_tries.due_at LIMIT $2;
@@ -132,10 +134,11 @@ WHERE range_id = ANY($1::bigint[]) AND phone_number_id = $2 AND epoch = $3 AND s
 ORDER BY range_id FOR UPDATE;
 
 -- name: claim_retries
+-- Here and wherever lists of recipients are joined, naming their ranges twice bounds what is read, whatever plan was kept.
 UPDATE open_tries
 SET state = 'claimed', try = open_tries.try + 1, epoch = $4, phone_number_id = $5, since = now()
 FROM unnest($1::bigint[], $2::integer[], $3::integer[]) AS wanted (range_id, seq, try)
-WHERE open_tries.range_id = wanted.range_id AND open_tries.seq = wanted.seq
+WHERE open_tries.range_id = wanted.range_id AND open_tries.seq = wanted.seq AND open_tries.range_id = ANY($1::bigint[])
   AND open_tries.state = 'deferred' AND open_tries.try = wanted.try
 RETURNING open_tries.range_id, open_tries.seq, open_tries.try;
 
@@ -148,7 +151,7 @@ WHERE tallies.range_id = claimed.range_id;
 -- What the guard defers again keeps its try; only its time moves.
 UPDATE open_tries SET due_at = now() + make_interval(secs => wanted.wait_s), reason = wanted.reason
 FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::float8[], $5::text[]) AS wanted (range_id, seq, try, wait_s, reason)
-WHERE open_tries.range_id = wanted.range_id AND open_tries.seq = wanted.seq
+WHERE open_tries.range_id = wanted.range_id AND open_tries.seq = wanted.seq AND open_tries.range_id = ANY($1::bigint[])
   AND open_tries.state = 'deferred' AND open_tries.try = wanted.try;
 
 -- name: claimed_by

@@ -1,6 +1,6 @@
 -- name: record_outcomes
--- The long lists come as text: Postgres reads an array's literal faster than the driver writes its binary form. A list of
--- nothing but NULL comes empty.
+-- The long lists come as text: Postgres reads an array's literal faster than the driver writes its binary form. Codes
+-- and reasons that are all NULL come as an empty list.
 SELECT left_range_id, left_seq FROM record_outcomes(
     $1::text::bigint[], $2::text::integer[], $3::text::integer[], $4::text::bigint[], $5::text::smallint[],
     string_to_array($6, E'\x1f'), string_to_array($7, E'\x1f', ''), $8::text::integer[],
@@ -11,8 +11,8 @@ SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_i
 
 -- name: touched
 -- Recipients of whom something is recorded already: their states before and after must be looked up.
--- OFFSET 0, here and below, keeps a look one by key for each fact: a plan that was made while outcomes were few would
--- read all of them later.
+-- OFFSET 0, here and below, keeps a look one by key for each fact, and ranges that are named twice bound what a join
+-- reads: a plan that was made while outcomes were few would read all of them later.
 SELECT fact.range_id, fact.seq FROM unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)
 WHERE EXISTS (SELECT 1 FROM outcomes WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq OFFSET 0)
    OR EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq OFFSET 0);
@@ -41,6 +41,7 @@ SET attempted_at = coalesce(outcomes.attempted_at, timestamptz 'epoch' + fact.at
 FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::smallint[], $5::text[], $6::bigint[])
     AS fact (range_id, seq, try, kind, wamid, attempted_us)
 WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq AND outcomes.try = fact.try
+  AND outcomes.range_id = ANY($1::bigint[])
   AND (outcomes.attempted_at IS NULL AND fact.attempted_us IS NOT NULL
        OR outcomes.wamid IS NULL AND outcomes.kind = 1 AND fact.kind = 1 AND fact.wamid IS NOT NULL);
 
@@ -48,7 +49,7 @@ WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq AND outcomes
 -- An outcome settles its own try; evidence of acceptance also cancels what waits for another one.
 DELETE FROM open_tries
 USING unnest($1::bigint[], $2::integer[], $3::integer[], $4::smallint[]) AS fact (range_id, seq, try, kind)
-WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq
+WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.range_id = ANY($1::bigint[])
   AND (open_tries.try = fact.try OR (fact.kind = 1 AND open_tries.state <> 'claimed'));
 
 -- name: write_open_tries
@@ -76,7 +77,7 @@ WHERE open_tries.try = EXCLUDED.try AND open_tries.epoch = EXCLUDED.epoch
 DELETE FROM open_tries
 USING unnest($1::bigint[], $2::integer[], $3::integer[]) AS fact (range_id, seq, try)
 WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.try = fact.try
-  AND open_tries.state = 'claimed'
+  AND open_tries.range_id = ANY($1::bigint[]) AND open_tries.state = 'claimed'
   AND EXISTS (SELECT 1 FROM outcomes
               WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq
                 AND outcomes.kind = 1 AND outcomes.status <> 3 OFFSET 0);

@@ -45,7 +45,7 @@ kept AS (
 SELECT count(*) FROM taken;
 
 -- name: match_wamids
--- One look by key for each event: a join that was planned while outcomes were few would read all of them later.
+-- One look by key for each event: statistics may be older than the rows, and a join would then read all outcomes.
 UPDATE fold_events
 SET (range_id, seq, try, epoch) = (
     SELECT range_id, seq, try, epoch FROM outcomes
