@@ -23,6 +23,7 @@ from engine.trouble import Trouble
 
 PERIOD_S = 0.05  # of outcomes in one transaction: amortises a commit, and adds this little to the doubt
 BATCH_MAX = 1_000  # longer transactions would jitter the pace
+MANY = 500  # enough for a transaction of its own: waiting longer would only add doubt
 HIGH_MARK = 2_000
 LATE_US_MAX = 60_000_000  # no reply takes as long
 GAP_US_MAX = 1_000_000  # longer pauses between two attempts are not time spent sending
@@ -50,9 +51,7 @@ class Sink:
         self.limits_per_s: dict[str, float] = {}  # of the numbers; told by their owners
         self._last_us: dict[tuple[int, str], int] = {}  # the last request of each number for each campaign
         self._arrived = asyncio.Event()
-        self._many = (
-            asyncio.Event()
-        )  # enough for a transaction of its own: waiting longer would only add doubt
+        self._many = asyncio.Event()
         self._relieved = asyncio.Event()
         self._stored = 0
         self._put = 0
@@ -79,7 +78,7 @@ class Sink:
         waiting = len(self._facts)
         if waiting == 1:
             self._arrived.set()
-        elif waiting == BATCH_MAX // 2:
+        elif waiting == MANY:
             self._many.set()
 
     async def run(self) -> None:
@@ -87,10 +86,10 @@ class Sink:
         try:
             while True:
                 await self._arrived.wait()
-                if len(self._facts) < BATCH_MAX:
+                if len(self._facts) < MANY:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._many.wait(), PERIOD_S)
-                await self._store_all()
+                await self._store_waiting()
         finally:
             await self._own.give_back()
 
@@ -105,10 +104,13 @@ class Sink:
         async with self._progress:
             await self._progress.wait_for(lambda: self._stored >= target)
 
-    async def _store_all(self) -> None:
-        self._arrived.clear()
-        self._many.clear()
-        while self._facts:
+    async def _store_waiting(self) -> None:
+        """Store batch after batch while many wait. The few that arrive meanwhile wait for others, as those
+        before them did: a batch costs Postgres a millisecond before its first row.
+        """
+        while True:
+            self._arrived.clear()
+            self._many.clear()
             batch, self._facts = self._facts[:BATCH_MAX], self._facts[BATCH_MAX:]
             await self._store(batch)
             self._stored += len(batch)
@@ -116,6 +118,10 @@ class Sink:
                 self._relieved.set()
             async with self._progress:
                 self._progress.notify_all()
+            if len(self._facts) < MANY:
+                break
+        if self._facts:
+            self._arrived.set()
 
     async def _store(self, batch: list[Fact]) -> None:
         counted = self._counts(batch)

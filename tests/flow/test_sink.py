@@ -10,7 +10,7 @@ import pytest
 
 from engine import sink as module
 from engine.core.outcome import Accepted, Scope, Throttled
-from engine.sink import BATCH_MAX, HIGH_MARK, Sink
+from engine.sink import BATCH_MAX, HIGH_MARK, MANY, Sink
 from engine.store.database import Pool, connect
 from engine.store.facts import Fact, FactKind
 from tests.flow.planted import SLOW, Planted, assert_tallies_hold, counts, plant_campaign, plant_numbers
@@ -83,6 +83,30 @@ async def test_what_is_put_is_stored_in_batches_and_flushed_tells_when(
     assert sum(sizes) == 2_500 and max(sizes) == BATCH_MAX and len(sizes) < 10
     async with pool.acquire() as connection:
         assert await counts(connection, campaign.campaign_id) == {"accepted": 2_500}
+
+
+async def test_the_few_that_arrive_while_a_batch_is_stored_wait_for_others(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    async def record(connection: Any, facts: list[Fact], attempts: Any) -> None:
+        sizes.append(len(facts))
+        if len(sizes) == 1:
+            for place in range(MANY, MANY + 3):
+                sink.put(fact(campaign, place))
+
+    monkeypatch.setattr(module, "record", record)
+    monkeypatch.setattr(module, "PERIOD_S", 3_600.0)
+    campaign = await planted(pool, 1)
+    async with storing(pool) as sink:
+        for place in range(MANY):
+            sink.put(fact(campaign, place))
+        await until(lambda: sink.pending == 3)
+        for place in range(MANY):
+            sink.put(fact(campaign, place))
+        await until(lambda: not sink.pending)
+    assert sizes == [MANY, MANY + 3]
 
 
 async def test_above_the_high_mark_nobody_may_claim(pool: Pool) -> None:
