@@ -123,8 +123,8 @@ def report(runs: list[dict[str, Run]]) -> None:
         rates = [run[name].per_s for run in runs]
         cpu_us = statistics.median(run[name].cpu_us for run in runs)
         spread = f"({min(rates):,.0f} – {max(rates):,.0f})"
-        service_us = statistics.median(_each_us(run[name], run[name].service_cpu_s) for run in runs)
-        database_us = statistics.median(_each_us(run[name], run[name].database_cpu_s) for run in runs)
+        service_us = statistics.median(run[name].service_us or 0.0 for run in runs)
+        database_us = statistics.median(run[name].database_us or 0.0 for run in runs)
         print(
             f"{name:26}{statistics.median(rates):>12,.0f} {spread:<20}{cpu_us:>7.1f} µs"
             f"{_ratios(runs, name)}{service_us:>7.1f} µs{database_us:>7.1f} µs"
@@ -136,10 +136,6 @@ def report(runs: list[dict[str, Run]]) -> None:
                 f"{events.folded:,} events folded, the last {events.late_s:.1f} s after the last message;"
                 f" receiver and folder {cpu_us:.1f} µs an event"
             )
-
-
-def _each_us(run: Run, cpu_s: float | None) -> float:
-    return (cpu_s or 0.0) / run.messages * 1e6
 
 
 def _ratios(runs: list[dict[str, Run]], name: str) -> str:

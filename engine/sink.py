@@ -89,7 +89,7 @@ class Sink:
                 if len(self._facts) < MANY:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._many.wait(), PERIOD_S)
-                await self._store_waiting()
+                await self._store_next()
         finally:
             await self._own.give_back()
 
@@ -104,22 +104,19 @@ class Sink:
         async with self._progress:
             await self._progress.wait_for(lambda: self._stored >= target)
 
-    async def _store_waiting(self) -> None:
-        """Store batch after batch while many wait. The few that arrive meanwhile wait for others, as those
-        before them did: a batch costs Postgres a millisecond before its first row.
+    async def _store_next(self) -> None:
+        """Store one batch. The few that arrive meanwhile wait for others, as those before them did: a batch
+        costs Postgres a millisecond before its first row.
         """
-        while True:
-            self._arrived.clear()
-            self._many.clear()
-            batch, self._facts = self._facts[:BATCH_MAX], self._facts[BATCH_MAX:]
-            await self._store(batch)
-            self._stored += len(batch)
-            if not self.full:
-                self._relieved.set()
-            async with self._progress:
-                self._progress.notify_all()
-            if len(self._facts) < MANY:
-                break
+        self._arrived.clear()
+        self._many.clear()
+        batch, self._facts = self._facts[:BATCH_MAX], self._facts[BATCH_MAX:]
+        await self._store(batch)
+        self._stored += len(batch)
+        if not self.full:
+            self._relieved.set()
+        async with self._progress:
+            self._progress.notify_all()
         if self._facts:
             self._arrived.set()
 

@@ -127,11 +127,9 @@ def _contestant(one: Titled, engine: Titled | None) -> dict[str, Any]:
         "messages": [run.messages for run in one.runs],
         "per_s": _each(one.runs, lambda run: run.per_s),
         "cpu_us": _each(one.runs, lambda run: run.cpu_us),
-        "service_us": _each(one.runs, lambda run: _us(run.service_cpu_s, run)),
+        "service_us": _each(one.runs, lambda run: run.service_us),
         # of the others it is what Postgres does by itself
-        "database_us": _each(one.runs, lambda run: _us(run.database_cpu_s, run))
-        if one.name in STORING
-        else None,
+        "database_us": _each(one.runs, lambda run: run.database_us) if one.name in STORING else None,
         # the engine against this one, repeat by repeat
         "engine_is": None
         if not pairs
@@ -143,10 +141,6 @@ def _contestant(one: Titled, engine: Titled | None) -> dict[str, Any]:
         "histogram_ms": typical.histogram,
         "events": None if typical.events is None else asdict(typical.events),
     }
-
-
-def _us(seconds: float | None, run: Run) -> float | None:
-    return None if seconds is None else seconds / run.messages * 1e6
 
 
 def _headroom(runs: Sequence[Run], senders: int) -> dict[str, Any]:

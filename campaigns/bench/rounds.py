@@ -118,6 +118,17 @@ class Run:
         """Of the sender, for each message."""
         return self.cpu_s / self.messages * 1e6
 
+    @property
+    def service_us(self) -> float | None:
+        return self._each_us(self.service_cpu_s)
+
+    @property
+    def database_us(self) -> float | None:
+        return self._each_us(self.database_cpu_s)
+
+    def _each_us(self, cpu_s: float | None) -> float | None:
+        return None if cpu_s is None else cpu_s / self.messages * 1e6
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -7,6 +7,7 @@ are integers, nanoseconds.
 
 from __future__ import annotations
 
+from engine.core.standstill import REPLIES_MISSED_MIN, STANDSTILL_NS_MAX
 from engine.core.strain import Load
 
 SECOND_NS = 1_000_000_000
@@ -20,10 +21,6 @@ OPEN_MIN = 8
 SPARE = 2.0
 # Where that is too little one more is allowed now and then, while the loop has time for it.
 EXTRA_PERIOD_NS = 50_000_000
-# Where replies came all the time and stop, the service stands still, and more connections would stand with
-# it: none while so many replies are missing. After so long it is slow, not still.
-REPLIES_MISSED = 8
-STANDSTILL_NS_MAX = 500_000_000
 # The median moves by a thirty-second of itself a reply, and by twice as much after each eight on one side of
 # it: from 1 ms to 500 ms within 40 replies that are slower, and hardly by the ten that a stall holds up.
 _STEP_SHIFT = 5
@@ -78,7 +75,8 @@ class Concurrency:
         """
         again = max(OPEN_MIN, waiting) - approaching
         missed = (now_ns - self._answered_ns) * rate_per_s / SECOND_NS
-        still = missed > REPLIES_MISSED and now_ns - self._answered_ns < STANDSTILL_NS_MAX
+        # Replies came all the time and stop: more connections would only stand still with the service.
+        still = missed > REPLIES_MISSED_MIN and now_ns - self._answered_ns < STANDSTILL_NS_MAX
         if kept and waiting and self.latency_ns and still:
             return 0
         openable = min(again, self._open_max(rate_per_s, limit_per_s, load, kept) - waiting - approaching)
@@ -88,9 +86,9 @@ class Concurrency:
         return max(0, openable)
 
     def _open_max(self, rate_per_s: float, limit_per_s: float, load: Load, kept: bool) -> int:
-        open_max = limit_per_s * LATENCY_S_MAX
         if kept and load is Load.FULL:
             return OPEN_MIN
+        open_max = limit_per_s * LATENCY_S_MAX
         if self.latency_ns and (kept or load):
             open_max = min(open_max, rate_per_s * self.latency_ns / SECOND_NS * SPARE)
         elif load:

@@ -12,7 +12,7 @@ STANDSTILL_NS_MIN = 8_000_000
 # Longer ones are pauses, or a service that is slow: what it counts when is anybody's guess.
 STANDSTILL_NS_MAX = 500_000_000
 # Replies that a gap must have swallowed, by those of late: by chance one of 3,000 such gaps has none.
-REPLIES_MISSED_MIN = 8.0
+REPLIES_MISSED_MIN = 8
 # Over so long the replies of late are counted.
 SPAN_NS = 250_000_000
 

@@ -6,12 +6,11 @@ from engine.core.concurrency import (
     EXTRA_PERIOD_NS,
     OPEN_MAX,
     OPEN_MIN,
-    REPLIES_MISSED,
     SECOND_NS,
     SPARE,
-    STANDSTILL_NS_MAX,
     Concurrency,
 )  # fmt: skip
+from engine.core.standstill import REPLIES_MISSED_MIN, STANDSTILL_NS_MAX
 from engine.core.strain import Load
 
 MS = 1_000_000
@@ -95,9 +94,9 @@ def test_where_that_is_too_little_one_more_now_and_then_but_not_in_a_busy_loop()
 def test_a_service_that_stands_still_gets_no_more_connections_and_one_that_is_slow_does() -> None:
     concurrency, now_ns = after(*[100 * MS] * 50), 5 * SECOND_NS
     concurrency.flows(now_ns)
-    assert openable(concurrency, 20, now_ns=now_ns + REPLIES_MISSED * MS) == 20
-    assert openable(concurrency, 20, now_ns=now_ns + REPLIES_MISSED * MS + MS) == 0
-    assert openable(concurrency, 10, rate_per_s=80, now_ns=now_ns + REPLIES_MISSED * MS + MS) == 6
+    assert openable(concurrency, 20, now_ns=now_ns + REPLIES_MISSED_MIN * MS) == 20
+    assert openable(concurrency, 20, now_ns=now_ns + REPLIES_MISSED_MIN * MS + MS) == 0
+    assert openable(concurrency, 10, rate_per_s=80, now_ns=now_ns + REPLIES_MISSED_MIN * MS + MS) == 6
     assert openable(concurrency, 20, now_ns=now_ns + STANDSTILL_NS_MAX) == 20
 
 
