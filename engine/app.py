@@ -13,6 +13,7 @@ from engine.breaker import Breaker
 from engine.campaign_board import CampaignBoard
 from engine.garbage import rare_collections
 from engine.number_sync import sync_numbers
+from engine.raiser import MarkRaiser
 from engine.room import Disk, Room
 from engine.settings import ServiceSettings
 from engine.shared import Shared
@@ -24,8 +25,9 @@ from engine.worker import RunEnd, Worker
 # Connections follow the lanes, which are bounded number by number; this only bounds a process with many.
 CONNECTIONS_MAX = 10_000
 
-# To the database, of a sending process: the sink's own, and the claims'. Each costs Postgres 25 ms of CPU as
-# it begins; sixteen, as the numbers begin, held up an emulator on the same core for a tenth of a second.
+# To the database, of a sending process: the sink's and the raiser's own, and the others'. Each costs Postgres
+# 25 ms of CPU as it begins; sixteen, as the numbers begin, held up an emulator on the same core for a tenth
+# of a second.
 POOL_CONNECTIONS = 6
 
 log = structlog.get_logger(__name__)
@@ -57,6 +59,7 @@ async def run_numbers(
         installation=installation,
         board=CampaignBoard(service.product, campaign_id, lambda: room.shortage() or sink.problem),
         sink=sink,
+        raiser=MarkRaiser(pool),
         breaker=Breaker(),
     )
     transport = transport or transport_of(service)

@@ -31,6 +31,7 @@ from engine.store.claims import (
     Candidate,
     ClaimRefused,
     HeldRange,
+    Raise,
     adopt_ranges,
     claim_retries,
     due_retries,
@@ -38,7 +39,6 @@ from engine.store.claims import (
     opted_out_phones,
     postpone_retries,
     raise_mark,
-    raise_mark_unless_opted_out,
     reached_above,
     read_mark,
     unsent_claims,
@@ -252,11 +252,9 @@ class NumberFlow:
         """
         claimed_ns = suspend_aware_ns()
         try:
+            if not guarded.decided and (together_ns := await self._raise_together(feed, mark, guarded)):
+                return together_ns
             async with self._shared.pool.acquire(timeout=5) as connection:
-                if not guarded.decided and await raise_mark_unless_opted_out(
-                    connection, self.lease, feed.held, mark, guarded.passed
-                ):
-                    return claimed_ns
                 gone = await opted_out_phones(connection, guarded.passed)
                 refuse_opted_out(guarded, gone, self._shared.board[feed.held.campaign_id], self.lease)
                 reached = await reached_above(connection, feed.held, mark)
@@ -269,6 +267,12 @@ class NumberFlow:
         except LOST_CONNECTION:
             if await self._read_mark(feed) != mark:
                 raise
+            feed.held.mark = mark
+        return claimed_ns
+
+    async def _raise_together(self, feed: Feed, mark: int, guarded: Guarded) -> int | None:
+        claimed_ns = await self._shared.raiser.raise_mark(Raise(self.lease, feed.held, mark, guarded.passed))
+        if claimed_ns is not None:
             feed.held.mark = mark
         return claimed_ns
 

@@ -12,6 +12,7 @@ from engine.core.governor import Governor
 from engine.core.tag import TagEncoder
 from engine.feeder import Feeder
 from engine.flow import Claimed
+from engine.raiser import MarkRaiser
 from engine.settings import ServiceSettings
 from engine.sink import Sink
 from engine.store.claims import Candidate
@@ -87,6 +88,7 @@ class Shared:
     installation: str
     board: CampaignBoard
     sink: Sink
+    raiser: MarkRaiser
     breaker: Breaker
     orders: dict[Order, None] = field(default_factory=dict)  # in order, each once
     ordered: asyncio.Event = field(default_factory=asyncio.Event)

@@ -74,9 +74,9 @@ class Worker:
 
     async def run(self, stop: asyncio.Event) -> RunEnd:
         """Send until told to stop. Raises NumberHeld where the one campaign's number is owned elsewhere."""
-        background = [
-            asyncio.create_task(part()) for part in (self._ticker.run, self._shared.sink.run, self._regulate)
-        ]
+        shared = self._shared
+        parts = (self._ticker.run, shared.sink.run, shared.raiser.run, self._regulate)
+        background = [asyncio.create_task(part()) for part in parts]
         try:
             await self._take_numbers()
             control = asyncio.create_task(self._control())

@@ -46,6 +46,15 @@ class Candidate(NamedTuple):
     spent: Budget = _UNSPENT
 
 
+class Raise(NamedTuple):
+    """A mark to be raised to `mark`; all recipients that it covers are `candidates` to send to."""
+
+    lease: Lease
+    held: HeldRange
+    mark: int
+    candidates: Sequence[Candidate]
+
+
 class ClaimRefused(Exception):
     """The range is no longer ours, no longer open, or its mark is not where we left it: send nothing."""
 
@@ -107,23 +116,22 @@ async def page(connection: Connection, held: HeldRange) -> list[Candidate]:
     return [Candidate(held.campaign_id, held.range_id, *row) for row in rows]
 
 
-async def raise_mark_unless_opted_out(
-    connection: Connection, lease: Lease, held: HeldRange, mark: int, candidates: Sequence[Candidate]
-) -> bool:
-    """Claim the first tries up to `mark` in one round trip, where all of them are `candidates` to send to.
+async def raise_marks(connection: Connection, raises: Sequence[Raise]) -> set[int]:
+    """Claim the first tries of several numbers in one round trip, one range each; returns whose were claimed.
 
-    True: claimed, and `held.mark` follows. False: somebody among them asked for silence or was reached, or
-    the claim is refused; nothing is claimed; `opted_out_phones`, `reached_above`, `raise_mark` tell which.
+    Of a range that is not among them nothing is claimed: somebody asked for silence or was reached, the claim
+    is refused, or the range is locked just now; `opted_out_phones`, `reached_above`, `raise_mark` tell which.
     """
-    phones = "{" + repr([one.phone for one in candidates])[1:-1] + "}"
-    raised = await connection.fetchval(
-        queries("claims")["raise_mark_unless_opted_out"],
-        held.range_id, lease.phone_number_id, lease.epoch, held.mark, mark, phones,
-    )  # fmt: skip
-    if raised is None:
-        return False
-    held.mark = mark
-    return True
+    rows = await connection.fetch(
+        queries("claims")["raise_marks"],
+        [one.held.range_id for one in raises],
+        [one.lease.phone_number_id for one in raises],
+        [one.lease.epoch for one in raises],
+        [one.held.mark for one in raises],
+        [one.mark for one in raises],
+        ["{" + repr([candidate.phone for candidate in one.candidates])[1:-1] + "}" for one in raises],
+    )
+    return {row[0] for row in rows}
 
 
 async def opted_out_phones(connection: Connection, candidates: Sequence[Candidate]) -> set[int]:

@@ -15,9 +15,10 @@ import asyncpg
 import campaigns.cli.main
 import engine.app
 import engine.number
+import engine.raiser
 import engine.sink
 import engine.store.facts
-from engine.store.claims import Candidate, HeldRange
+from engine.store.claims import Candidate, HeldRange, Raise
 from engine.store.database import Connection
 from engine.store.facts import Fact
 from engine.store.leases import Lease
@@ -38,20 +39,24 @@ def mark() -> None:
     """First tries are sent without raising the mark."""
 
     async def raise_mark(
-        connection: Connection, lease: Lease, held: HeldRange, mark: int, others: Sequence[object]
-    ) -> bool:
+        connection: Connection, lease: Lease, held: HeldRange, mark: int, decided: Sequence[Fact]
+    ) -> None:
         held.mark = mark
-        return True
+
+    async def raise_marks(connection: Connection, raises: Sequence[Raise]) -> set[int]:
+        return {one.held.range_id for one in raises}
 
     _replace(engine.number, "raise_mark", raise_mark)
-    _replace(engine.number, "raise_mark_unless_opted_out", raise_mark)
+    _replace(engine.raiser, "raise_marks", raise_marks)
 
 
 def epoch() -> None:
     """No claim and no renewal compares the epoch."""
     for group in ("claims", "leases"):
         for name, text in queries(group).items():
-            queries(group)[name] = re.sub(r"AND epoch = (\$\d)", r"AND \1::bigint > 0", text)
+            text = re.sub(r"AND epoch = (\$\d)", r"AND \1::bigint > 0", text)
+            text = text.replace("AND ranges.epoch = locked.epoch", "")
+            queries(group)[name] = text.replace("AND epoch = wanted.epoch", "")
     renewed = queries("leases")["renew"]
     queries("leases")["renew"] = renewed.replace("AND numbers.epoch = held.epoch", "")
 

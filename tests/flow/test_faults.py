@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -10,11 +10,11 @@ from pydantic import SecretStr
 
 from emulator.config import EmulatorConfig, NumberConfig
 from emulator.testing import running_emulator
-from engine import feeder, number, sink
+from engine import feeder, number, raiser, sink
 from engine.core.retry import Wait
 from engine.errors import TryLater
 from engine.settings import ServiceSettings
-from engine.store.claims import raise_mark, take_range
+from engine.store.claims import Raise, raise_mark, take_range
 from engine.store.database import Connection, Pool, connect
 from engine.store.leases import take
 from tests.flow.planted import (
@@ -79,7 +79,7 @@ class Breaks:
 @pytest.mark.parametrize(
     ("place", "name", "calls"),
     [
-        (number, "raise_mark_unless_opted_out", {2, 3}),
+        (raiser, "raise_marks", {2, 3}),
         (number, "adopt_ranges", {1}),
         (number, "let_go_ranges", {1, 2}),
         (feeder, "take_range", {1, 3}),
@@ -258,16 +258,16 @@ async def test_a_new_owner_writes_nothing_while_permits_of_the_former_one_may_li
 async def test_a_claim_that_hangs_through_a_stop_ends_in_named_doubts(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, hung = number.raise_mark_unless_opted_out, asyncio.Event()
+    real, hung = raiser.raise_marks, asyncio.Event()
 
-    async def hang_once(*arguments: Any) -> bool:
-        raised = await real(*arguments)
-        if not hung.is_set() and arguments[3] > 20:
+    async def hang_once(connection: Connection, raises: Sequence[Raise]) -> set[int]:
+        raised = await real(connection, raises)
+        if not hung.is_set() and raises[0].mark > 20:
             hung.set()
             await asyncio.Event().wait()
         return raised
 
-    monkeypatch.setattr(number, "raise_mark_unless_opted_out", hang_once)
+    monkeypatch.setattr(raiser, "raise_marks", hang_once)
     campaign = await planted(pool, 100, rate_per_s=100)
     async with serving() as emulator:
         async with started(pool, emulator, campaign) as runner:

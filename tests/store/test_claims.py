@@ -10,6 +10,7 @@ from engine.store.claims import (
     Candidate,
     ClaimRefused,
     HeldRange,
+    Raise,
     adopt_ranges,
     claim_retries,
     due_retries,
@@ -18,7 +19,7 @@ from engine.store.claims import (
     page,
     postpone_retries,
     raise_mark,
-    raise_mark_unless_opted_out,
+    raise_marks,
     reached_above,
     read_mark,
     release_ranges,
@@ -376,9 +377,9 @@ async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(
     before = await page(connection, held)
     await record(connection, [fact(held, 2, FactKind.ACCEPTED), fact(held, 5, FactKind.ACCEPTED)])
     assert [one.seq for one in await page(connection, held)] == [1, 3, 4]
-    assert not await raise_mark_unless_opted_out(connection, lease, held, 3, before[:3])
+    assert await raise_marks(connection, [Raise(lease, held, 3, before[:3])]) == set()
     assert await reached_above(connection, held, 3) == {2}
     await raise_mark(connection, lease, held, 3, [])
     assert await reached_above(connection, held, 4) == set()
-    assert await raise_mark_unless_opted_out(connection, lease, held, 4, before[3:4])
+    assert await raise_marks(connection, [Raise(lease, held, 4, before[3:4])]) == {held.range_id}
     await assert_tallies_hold(connection)

@@ -10,7 +10,7 @@ from engine.store.queries import queries
 
 BY_KEY = [
     ("claims", "page"),
-    ("claims", "raise_mark_unless_opted_out"),
+    ("claims", "raise_marks"),
     ("claims", "reached_above"),
     ("claims", "claim_retries"),
     ("claims", "postpone_retries"),

@@ -91,14 +91,30 @@ WHERE range_id = $1 AND seq > $2 AND skip_reason IS NULL
   AND seq <> ALL (ARRAY(SELECT seq FROM outcomes WHERE range_id = $1 AND seq > $2 AND kind = 1))
 ORDER BY seq;
 
--- name: raise_mark_unless_opted_out
--- As raise_mark, and only while none of the phones asked for silence since the page was read, and no event told of a
--- message to one of them: it may have waited through a pause. The list comes as text, which costs the driver less.
-UPDATE ranges SET mark = $5
-WHERE range_id = $1 AND phone_number_id = $2 AND epoch = $3 AND mark = $4 AND state = 'open' AND $5 <= hi
-  AND NOT EXISTS (SELECT 1 FROM suppressions WHERE phone = ANY($6::text::bigint[]))
-  AND NOT EXISTS (SELECT 1 FROM outcomes WHERE outcomes.range_id = $1 AND seq > $4 AND seq <= $5)
-RETURNING mark;
+-- name: raise_marks
+-- As raise_mark, for one range each of several numbers, and only while none of its phones asked for silence since its page
+-- was read, and no event told of a message to one of them: it may have waited through a pause. A range that is locked is
+-- passed over: it would hold up the others. The fence stands on the row that is locked, and again on the one that changes.
+-- Lists of phones come as text, which costs the driver less; OFFSET 0 keeps the looks by key.
+WITH wanted AS (
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::text[])
+                  AS wanted (range_id, phone_number_id, epoch, old_mark, new_mark, phones)),
+locked AS MATERIALIZED (
+    SELECT wanted.* FROM wanted
+    CROSS JOIN LATERAL (
+        SELECT FROM ranges
+        WHERE range_id = wanted.range_id AND phone_number_id = wanted.phone_number_id AND epoch = wanted.epoch
+          AND mark = wanted.old_mark AND state = 'open' AND wanted.new_mark <= hi
+        FOR NO KEY UPDATE SKIP LOCKED) AS held
+    WHERE NOT EXISTS (SELECT 1 FROM suppressions WHERE phone = ANY(wanted.phones::bigint[]) OFFSET 0)
+      AND NOT EXISTS (SELECT 1 FROM outcomes
+                      WHERE outcomes.range_id = wanted.range_id AND seq > wanted.old_mark AND seq <= wanted.new_mark
+                      OFFSET 0))
+UPDATE ranges SET mark = locked.new_mark FROM locked
+WHERE ranges.range_id = ANY($1::bigint[]) AND ranges.range_id = locked.range_id
+  AND ranges.phone_number_id = locked.phone_number_id
+  AND ranges.epoch = locked.epoch AND ranges.mark = locked.old_mark AND ranges.state = 'open'
+RETURNING ranges.range_id;
 
 -- name: reached_above
 -- As in `page`.

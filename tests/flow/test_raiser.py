@@ -1,0 +1,141 @@
+"""Who asks while a statement is under way goes with the next; all of a statement share its fate."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from engine import raiser
+from engine.clock import suspend_aware_ns
+from engine.raiser import MarkRaiser
+from engine.store.claims import HeldRange, Raise, page, raise_marks, take_range
+from engine.store.database import LOST_CONNECTION, Connection, Pool
+from engine.store.leases import take
+from tests.flow.planted import another_process, plant_campaign, plant_numbers
+
+NUMBERS = [f"70{place}" for place in range(5)]
+
+
+async def planted(pool: Pool) -> list[Raise]:
+    """For each number the claim of its range's first four."""
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **dict.fromkeys(NUMBERS, 80))
+        campaign = await plant_campaign(connection, recipients=50, range_size=10, numbers=NUMBERS)
+        wanted = []
+        for number in NUMBERS:
+            lease = await take(connection, number, another_process())
+            held = await take_range(connection, lease, campaign.campaign_id)
+            assert held is not None
+            wanted.append(Raise(lease, held, 4, (await page(connection, held))[:4]))
+    return wanted
+
+
+class Statements:
+    """Counts what each statement raises; while `open` is not set, the answer is held back."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.sizes: list[int] = []
+        self.open = asyncio.Event()
+        self.open.set()
+        monkeypatch.setattr(raiser, "raise_marks", self)
+
+    async def __call__(self, connection: Connection, raises: Sequence[Raise]) -> set[int]:
+        self.sizes.append(len(raises))
+        raised = await raise_marks(connection, raises)
+        await self.open.wait()
+        return raised
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
+    return Statements(monkeypatch)
+
+
+@asynccontextmanager
+async def raising(pool: Pool) -> AsyncIterator[MarkRaiser]:
+    one = MarkRaiser(pool)
+    run = asyncio.create_task(one.run())
+    try:
+        yield one
+    finally:
+        run.cancel()
+        with suppress(asyncio.CancelledError):
+            await run
+        assert pool.get_idle_size() == pool.get_size(), "its connection is given back"
+
+
+async def asked(one: MarkRaiser, wanted: Sequence[Raise]) -> list[asyncio.Task[int | None]]:
+    tasks = [asyncio.create_task(one.raise_mark(each)) for each in wanted]
+    await asyncio.sleep(0)
+    return tasks
+
+
+async def test_who_asks_during_a_statement_goes_with_the_next(pool: Pool, statements: Statements) -> None:
+    wanted = await planted(pool)
+    statements.open.clear()
+    begun_ns = suspend_aware_ns()
+    async with raising(pool) as one:
+        first = await asked(one, wanted[:1])
+        while not statements.sizes:
+            await asyncio.sleep(0.001)
+        others = await asked(one, wanted[1:])
+        statements.open.set()
+        issued = await asyncio.gather(*first, *others)
+    assert statements.sizes == [1, 4]
+    assert all(each is not None and begun_ns <= each <= suspend_aware_ns() for each in issued)
+    assert len(set(issued)) == 2
+    async with pool.acquire() as connection:
+        assert await connection.fetchval("SELECT sum(mark) FROM ranges") == 20
+
+
+async def test_a_refusal_is_told_to_whom_it_concerns(pool: Pool, statements: Statements) -> None:
+    wanted = await planted(pool)
+    held = wanted[2].held
+    wanted[2] = wanted[2]._replace(held=HeldRange(held.range_id, held.campaign_id, held.hi, 1, "open"))
+    async with raising(pool) as one:
+        told = await asyncio.gather(*await asked(one, wanted))
+    assert [each is None for each in told] == [False, False, True, False, False]
+
+
+async def test_a_connection_that_breaks_is_told_to_all_and_the_next_has_another(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = await planted(pool)
+
+    async def cut(connection: Connection, raises: Sequence[Raise]) -> set[int]:
+        await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        raise AssertionError("the connection is gone")
+
+    async with raising(pool) as one:
+        monkeypatch.setattr(raiser, "raise_marks", cut)
+        told = await asyncio.gather(*await asked(one, wanted[:3]), return_exceptions=True)
+        assert all(isinstance(each, LOST_CONNECTION) for each in told), told
+        monkeypatch.setattr(raiser, "raise_marks", raise_marks)
+        assert all(await asyncio.gather(*await asked(one, wanted)))
+
+
+async def test_who_no_longer_waits_holds_up_nobody(pool: Pool, statements: Statements) -> None:
+    wanted = await planted(pool)
+    statements.open.clear()
+    async with raising(pool) as one:
+        tasks = await asked(one, wanted)
+        while not statements.sizes:
+            await asyncio.sleep(0.001)
+        tasks[0].cancel()
+        await asyncio.sleep(0)
+        statements.open.set()
+        assert all(await asyncio.gather(*tasks[1:]))
+
+
+async def test_at_the_end_whoever_waits_is_cancelled(pool: Pool, statements: Statements) -> None:
+    wanted = await planted(pool)
+    statements.open.clear()
+    async with raising(pool) as one:
+        tasks = await asked(one, wanted[:2])
+        while not statements.sizes:
+            await asyncio.sleep(0.001)
+        tasks += await asked(one, wanted[2:])
+    async with asyncio.timeout(20):
+        told = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(each, asyncio.CancelledError) for each in told)

@@ -1,0 +1,132 @@
+"""Marks of several numbers raised in one statement: each is refused by itself, none holds up another."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from engine.process import this_process
+from engine.store.claims import (
+    HeldRange,
+    Raise,
+    adopt_ranges,
+    page,
+    raise_marks,
+    read_mark,
+    release_ranges,
+    take_range,
+)
+from engine.store.database import Connection, Pool, connect
+from engine.store.leases import Lease, take
+from tests.flow.planted import another_process, plant_campaign, plant_numbers
+
+NUMBERS = [f"60{place}" for place in range(4)]
+
+
+@pytest.fixture
+async def connection(pool: Pool) -> AsyncIterator[Connection]:
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **dict.fromkeys(NUMBERS, 80))
+        yield connection
+
+
+@pytest.fixture
+async def other(database_url: str) -> AsyncIterator[Connection]:
+    connection = await connect(database_url)
+    yield connection
+    await connection.close()
+
+
+async def owned(connection: Connection) -> list[tuple[Lease, HeldRange]]:
+    """A range of ten for each number, of a process that is dead by now."""
+    campaign = await plant_campaign(connection, recipients=40, range_size=10, numbers=NUMBERS)
+    taken = []
+    for number in NUMBERS:
+        lease = await take(connection, number, another_process())
+        held = await take_range(connection, lease, campaign.campaign_id)
+        assert held is not None
+        taken.append((lease, held))
+    return taken
+
+
+async def up_to(connection: Connection, lease: Lease, held: HeldRange, mark: int) -> Raise:
+    return Raise(lease, held, mark, (await page(connection, held))[: mark - held.mark])
+
+
+async def marks(connection: Connection) -> list[int]:
+    return [row["mark"] for row in await connection.fetch("SELECT mark FROM ranges ORDER BY range_id")]
+
+
+async def test_marks_of_several_numbers_are_raised_together(connection: Connection) -> None:
+    owners = await owned(connection)
+    raises = [await up_to(connection, lease, held, 3 + place) for place, (lease, held) in enumerate(owners)]
+    assert await raise_marks(connection, raises) == {held.range_id for _, held in owners}
+    assert await marks(connection) == [3, 4, 5, 6]
+    assert await raise_marks(connection, []) == set()
+
+
+@pytest.mark.parametrize("wrong", ["mark", "beyond", "number", "epoch", "closed", "opted out", "reached"])
+async def test_what_is_refused_holds_up_no_other(connection: Connection, wrong: str) -> None:
+    owners = await owned(connection)
+    raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
+    lease, held = owners[1]
+    if wrong == "mark":
+        held.mark = 1
+    elif wrong == "beyond":
+        raises[1] = raises[1]._replace(mark=11)
+    elif wrong == "number":
+        raises[1] = raises[1]._replace(lease=owners[0][0])
+    elif wrong == "epoch":
+        successor = await take(connection, lease.phone_number_id, this_process())
+        await adopt_ranges(connection, successor)
+    elif wrong == "closed":
+        await connection.execute("UPDATE ranges SET state = 'closed' WHERE range_id = $1", held.range_id)
+    elif wrong == "opted out":
+        phone = raises[1].candidates[2].phone
+        await connection.execute("INSERT INTO suppressions (phone, reason) VALUES ($1, 'test')", phone)
+    else:
+        await connection.execute(
+            "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id)"
+            " VALUES ($1, 5, 1, 1, 1, 1, $2)",
+            held.range_id, lease.phone_number_id,
+        )  # fmt: skip
+    others = [held.range_id for place, (_, held) in enumerate(owners) if place != 1]
+    assert await raise_marks(connection, raises) == set(others)
+    assert await marks(connection) == [5, 0, 5, 5]
+
+
+async def test_a_range_that_is_locked_is_passed_over_without_waiting(
+    connection: Connection, other: Connection
+) -> None:
+    owners = await owned(connection)
+    raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
+    lease, held = owners[2]
+    holding = other.transaction()
+    await holding.start()
+    assert await read_mark(other, lease, held) == 0  # locks the row
+    async with asyncio.timeout(20):
+        raised = await raise_marks(connection, raises)
+    await holding.commit()
+    assert raised == {one.held.range_id for one in raises} - {held.range_id}
+    assert await raise_marks(connection, [raises[2]]) == {held.range_id}
+
+
+async def test_two_statements_at_once_raise_a_mark_once(connection: Connection, pool: Pool) -> None:
+    owners = await owned(connection)
+    raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
+
+    async def raise_all() -> list[int]:
+        async with pool.acquire() as own:
+            return list(await raise_marks(own, raises))
+
+    raised = [range_id for one in await asyncio.gather(*(raise_all() for _ in range(4))) for range_id in one]
+    assert len(raised) == len(set(raised)), "each is claimed by one of them"
+    await raise_marks(connection, raises)
+    assert await marks(connection) == [5, 5, 5, 5]
+
+
+async def test_a_range_that_was_given_back_is_not_raised(connection: Connection) -> None:
+    owners = await owned(connection)
+    raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
+    await release_ranges(connection, *owners[3][:1], [owners[3][1]])
+    assert await raise_marks(connection, raises) == {held.range_id for _, held in owners[:3]}
