@@ -103,8 +103,8 @@ locked AS MATERIALIZED (
     SELECT wanted.* FROM wanted
     CROSS JOIN LATERAL (
         SELECT FROM ranges
-        WHERE range_id = wanted.range_id AND phone_number_id = wanted.phone_number_id AND epoch = wanted.epoch
-          AND mark = wanted.old_mark AND state = 'open' AND wanted.new_mark <= hi
+        WHERE range_id = wanted.range_id AND mark = wanted.old_mark AND state = 'open' AND wanted.new_mark <= hi
+          AND (phone_number_id, epoch) IS NOT DISTINCT FROM (wanted.phone_number_id, wanted.epoch)
         FOR NO KEY UPDATE SKIP LOCKED) AS held
     WHERE NOT EXISTS (SELECT 1 FROM suppressions WHERE phone = ANY(wanted.phones::bigint[]) OFFSET 0)
       AND NOT EXISTS (SELECT 1 FROM outcomes
