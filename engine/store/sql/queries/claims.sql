@@ -95,9 +95,11 @@ ORDER BY seq;
 -- As raise_mark, for one range each of several numbers, and only while none of its phones asked for silence since its page
 -- was read, and no event told of a message to one of them: it may have waited through a pause. A range that is locked is
 -- passed over: it would hold up the others. The fence stands on the row that is locked, and again on the one that changes.
--- Lists of phones come as text, which costs the driver less; OFFSET 0 keeps the looks by key.
+-- Lists of phones come as text, which costs the driver less; OFFSET 0 keeps the looks by key. (SELECT ...) hides from the
+-- planner how many there are: it would plan each statement anew, which costs more than to carry it out.
 WITH wanted AS (
-    SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::text[])
+    SELECT * FROM unnest((SELECT $1::bigint[]), (SELECT $2::text[]), (SELECT $3::bigint[]), (SELECT $4::integer[]),
+                         (SELECT $5::integer[]), (SELECT $6::text[]))
                   AS wanted (range_id, phone_number_id, epoch, old_mark, new_mark, phones)),
 locked AS MATERIALIZED (
     SELECT wanted.* FROM wanted
@@ -111,7 +113,7 @@ locked AS MATERIALIZED (
                       WHERE outcomes.range_id = wanted.range_id AND seq > wanted.old_mark AND seq <= wanted.new_mark
                       OFFSET 0))
 UPDATE ranges SET mark = locked.new_mark FROM locked
-WHERE ranges.range_id = ANY($1::bigint[]) AND ranges.range_id = locked.range_id
+WHERE ranges.range_id = ANY((SELECT $1::bigint[])::bigint[]) AND ranges.range_id = locked.range_id
   AND ranges.phone_number_id = locked.phone_number_id
   AND ranges.epoch = locked.epoch AND ranges.mark = locked.old_mark AND ranges.state = 'open'
 RETURNING ranges.range_id;
