@@ -117,7 +117,8 @@ async def update_bare(connection: Connection, recipients: int) -> tuple[int, flo
 
 async def empty(connection: Connection) -> None:
     await connection.execute(
-        "TRUNCATE campaigns, ranges, tallies, claims, recipients, outcomes, open_tries, inbox CASCADE"
+        "TRUNCATE campaigns, ranges, tallies, claims, recipients, outcomes, open_tries, inbox, inbox_groups"
+        " CASCADE"
     )
     await connection.execute("DELETE FROM numbers")
 

@@ -2,16 +2,20 @@
 
 Law: an event is deleted from the inbox in the transaction that folds it; the tallies of its ranges are locked
 first, in range order, and change by exactly the difference of the recipients' states. A batch is folded as
-sets: the plain recipients by primary key, the others through the view that says what a state is.
+sets: the plain recipients by primary key, the others through the view that says what a state is. Events come
+in the groups that the receiver committed; those that match nothing yet go on one by one.
 """
 
 from dataclasses import dataclass
+
+import asyncpg
 
 from engine.store.database import Connection
 from engine.store.queries import queries
 from engine.webhooks.spelling import spellings
 
 BATCH_EVENTS_MAX = 10_000  # larger ones gain nothing and hold their locks longer
+SINGLES_SHARE = 10  # a tenth of a batch at least, however many groups wait: neither kind starves the other
 UNMATCHED_DAYS = 8  # the service repeats an event for up to 7 days
 FIRST_WAIT_S = 2.0  # of an event that nobody matched; doubles, an hour at most
 
@@ -37,9 +41,10 @@ NOTHING = Folded()
 
 
 async def fold_batch(connection: Connection, limit: int = BATCH_EVENTS_MAX) -> Folded:
-    """Fold up to `limit` events that are due, oldest first; taken 0 when none is, or another folder works.
+    """Fold some `limit` events that are due, oldest first; taken 0 when none is, or another folder works.
 
-    Repeating after a lost COMMIT is safe: the events are either folded and gone, or still there.
+    Groups are taken whole: it may be one of them and a tenth more. Repeating after a lost COMMIT is safe: the
+    events are either folded and gone, or still there.
     """
     sql = queries("fold")
     async with connection.transaction():
@@ -50,25 +55,26 @@ async def fold_batch(connection: Connection, limit: int = BATCH_EVENTS_MAX) -> F
             await connection.execute(sql["create_workspace"])
         due = await connection.fetchrow(sql["due"], limit)
         assert due is not None
-        if not due["tagged"] + due["others"]:
+        if not (due["events"] or due["singles"]):
             return NOTHING
-        untagged = await _take_others(connection, limit) if due["others"] else 0
+        others = await _take_others(connection, due, limit) if due["others"] or due["singles"] else 0
         bounds = await connection.fetchrow(sql["lock_tallies"], due["range_ids"])
         assert bounds is not None
-        if untagged:
+        if others:
             await connection.execute(sql["drop_settled_pairs"])
-        done = await connection.fetchrow(sql["fold_plain"], due["range_ids"], due["tagged"], *bounds)
+        done = await connection.fetchrow(sql["fold_plain"], due["tagged"], *bounds)
         assert done is not None
         slow = await _fold_others(connection) if done["others"] else 0
-        returned, dropped = await _return_unmatched(connection) if slow or untagged else (0, 0)
-    return Folded(done["taken"] + untagged, returned, dropped, slow)
+        returned, dropped = await _return_unmatched(connection) if slow or others else (0, 0)
+    return Folded(done["taken"] + others, returned, dropped, slow)
 
 
-async def _take_others(connection: Connection, limit: int) -> int:
-    """Take the events without our tag and find whose they are; returns how many."""
-    untagged: int = await connection.fetchval(queries("fold")["take_others"], limit)
+async def _take_others(connection: Connection, due: asyncpg.Record, limit: int) -> int:
+    """Take the events without our tag, those that wait alone, and find whose they are; returns how many."""
+    singles = max(limit - due["events"], limit // SINGLES_SHARE, 1) if due["singles"] else 0
+    taken: int = await connection.fetchval(queries("fold")["take_others"], due["others"], singles)
     await _match(connection)
-    return untagged
+    return taken
 
 
 async def _match(connection: Connection) -> None:

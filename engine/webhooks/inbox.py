@@ -16,25 +16,10 @@ from engine.webhooks.events import (
     AccountEvent,
     IncomingMessage,
     Parsed,
-    StatusRow,
     Unreadable,
 )
+from engine.webhooks.packing import GroupRow, pack
 from engine.webhooks.parse import Reader, parse
-
-_STATUS_COLUMNS = (
-    "wamid",
-    "status",
-    "status_at",
-    "phone_number_id",
-    "recipient",
-    "installation",
-    "range_id",
-    "seq",
-    "try",
-    "epoch",
-    "code",
-    "detail",
-)
 
 FLOW_S = 1.0  # what is told late by so much only makes a doubt wait longer
 
@@ -111,13 +96,16 @@ def _is_away(error: Exception) -> bool:
 async def write_together(connection: Connection, parsed: Parsed, flow: Flow) -> None:
     """Commit all of it or nothing; raises also where the store refuses a value."""
     statuses = parsed.statuses
+    groups = pack(statuses)
     numbers = flow.untold({number for status in statuses if (number := status[PHONE_NUMBER_ID])})
-    if not (numbers or parsed.messages or parsed.account or parsed.unreadable):
-        await _write_statuses(connection, statuses)  # a COPY is a transaction: one round trip instead of four
+    if len(groups) == 1 and not (numbers or parsed.messages or parsed.account or parsed.unreadable):
+        await _write_group(
+            connection, groups[0]
+        )  # a statement is a transaction: one round trip instead of three
         return
     async with connection.transaction():
-        if statuses:
-            await _write_statuses(connection, statuses)
+        for group in groups:
+            await _write_group(connection, group)
         if numbers:
             await connection.execute(queries("inbox")["note_flow"], list(numbers))
         if parsed.messages:
@@ -129,8 +117,8 @@ async def write_together(connection: Connection, parsed: Parsed, flow: Flow) -> 
     flow.tell(numbers)
 
 
-async def _write_statuses(connection: Connection, statuses: Sequence[StatusRow]) -> None:
-    await connection.copy_records_to_table("inbox", records=statuses, columns=_STATUS_COLUMNS)
+async def _write_group(connection: Connection, group: GroupRow) -> None:
+    await connection.execute(queries("inbox")["keep_group"], *group)
 
 
 async def _write_messages(connection: Connection, messages: Sequence[IncomingMessage]) -> None:

@@ -5,7 +5,7 @@ hold (a NUL in a text) is cleaned out of a status and kept as bytes elsewhere.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -35,6 +35,7 @@ _STATUSES = {
 _ACCEPTED, _FAILED = int(Status.ACCEPTED), int(Status.FAILED)
 _NO_FAILURE = (None, None)
 _SECONDS_MAX = 253_402_300_799  # the last second of the year 9999
+_EPOCH, _MICROSECOND = datetime.fromtimestamp(0, UTC), timedelta(microseconds=1)
 _INT4_MAX = 2**31 - 1
 _NUL = b"\\u0000"  # how JSON writes a NUL; raw ones are no JSON
 
@@ -125,14 +126,18 @@ class Reader:
             recipient = status.get("recipient_id")
             if not (type(recipient) is str and len(recipient) <= TEXT_CHARACTERS_MAX and clean):
                 recipient = _text(recipient)
-            at = _time_or_none(status.get("timestamp")) or self._now()
+            seconds = _seconds_or_none(status.get("timestamp"))
+            at_us = self._now_us() if seconds is None else seconds * 1_000_000
             opaque = status.get("biz_opaque_callback_data")
             tag = (decode(opaque) or FOREIGN) if opaque else NO_TAG
             why = _failure(status) if rank == _FAILED else _NO_FAILURE
-            rows.append((wamid, rank, at, number, recipient, *tag, *why))
+            rows.append((wamid, rank, at_us, number, recipient, *tag, *why))
 
     def _now(self) -> datetime:
         return self._received_at or datetime.now(UTC)
+
+    def _now_us(self) -> int:
+        return (self._now() - _EPOCH) // _MICROSECOND
 
     def _read_message(self, message: Any, number: str | None) -> None:
         wamid = _identifier(message.get("id")) if isinstance(message, dict) else None
@@ -213,23 +218,28 @@ def _details(error: dict[str, Any]) -> Iterator[str]:
 
 
 def _time_or_none(given: Any) -> datetime | None:
+    seconds = _seconds_or_none(given)
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def _seconds_or_none(given: Any) -> int | None:
     """Unix seconds, as text (interface) or number; None for anything else, and for the year 10000."""
     remembered = type(given) is str and len(given) <= TIME_CHARACTERS_MAX
-    return _time_of_text(given) if remembered else _time_of(given)
+    return _seconds_of_text(given) if remembered else _seconds_of(given)
 
 
 @lru_cache(TIMES_REMEMBERED)
-def _time_of_text(given: str) -> datetime | None:
+def _seconds_of_text(given: str) -> int | None:
     """Statuses of the same seconds come together: nearly every one repeats what another said."""
-    return _time_of(given)
+    return _seconds_of(given)
 
 
-def _time_of(given: Any) -> datetime | None:
+def _seconds_of(given: Any) -> int | None:
     try:
         seconds = int(given)
     except (TypeError, ValueError, OverflowError):
         return None
-    return datetime.fromtimestamp(seconds, UTC) if 0 <= seconds <= _SECONDS_MAX else None
+    return seconds if 0 <= seconds <= _SECONDS_MAX else None
 
 
 def _text(given: Any) -> str | None:

@@ -90,7 +90,7 @@ def recount(recipients: list[Recipient]) -> Counts:
 async def waiting_events(connection: Connection) -> int:
     """Statuses to fold, and what was told of templates and numbers and is not acted on."""
     found: int = await connection.fetchval(
-        "SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM account_events WHERE acted_at IS NULL)"
+        "SELECT (SELECT count(*) FROM waiting_events) + (SELECT count(*) FROM account_events WHERE acted_at IS NULL)"
     )
     return found
 

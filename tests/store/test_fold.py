@@ -15,6 +15,7 @@ from tests.webhooks.planted import (
     doubt,
     installation,
     make_all_due,
+    microseconds,
     plant_campaign,
     put_in_inbox,
     recount,
@@ -71,7 +72,7 @@ async def test_duplicates_change_nothing(connection: Connection) -> None:
     await put_in_inbox(connection, event, event)
     await fold_all(connection)
     assert await connection.fetchval("SELECT xmin::text FROM outcomes") == before
-    assert await connection.fetchval("SELECT count(*) FROM inbox") == 0
+    assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 0
 
 
 async def test_an_event_before_the_reply_is_evidence_and_the_reply_changes_nothing(
@@ -169,7 +170,7 @@ async def test_the_waits_of_an_unmatched_event_grow_and_end_after_eight_days(con
     await connection.execute("UPDATE inbox SET received_at = now() - interval '8 days 1 second'")
     await make_all_due(connection)
     assert (await fold_all(connection)).dropped == 1
-    assert await connection.fetchval("SELECT count(*) FROM inbox") == 0
+    assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 0
 
 
 async def test_the_tag_of_another_installation_is_not_ours(connection: Connection) -> None:
@@ -269,7 +270,9 @@ async def test_an_event_older_than_the_claim_settles_nothing(connection: Connect
     await plant_pair(connection)
     await doubt(connection, FIRST_RANGE, 1)
     before = NOON.replace(hour=11)
-    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE), status_at=before))
+    await put_in_inbox(
+        connection, status_event("wamid.p", SENT, recipient=str(PHONE), status_us=microseconds(before))
+    )
     assert (await fold_all(connection)).returned == 1
 
 
@@ -310,7 +313,7 @@ async def test_folding_and_recording_at_the_same_time_keep_the_tallies_right(poo
 
     async def fold() -> None:
         async with pool.acquire() as connection:
-            while await connection.fetchval("SELECT EXISTS (SELECT 1 FROM inbox)"):
+            while await connection.fetchval("SELECT EXISTS (SELECT 1 FROM waiting_events)"):
                 await fold_batch(connection, 97)
 
     await asyncio.gather(send(), fold(), fold())

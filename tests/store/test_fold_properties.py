@@ -175,7 +175,7 @@ async def follow(pool: Pool, taken: Sequence[tuple[Any, ...]]) -> World:
     """Take the steps, and compare the store with the model after each."""
     async with pool.acquire() as connection:
         await connection.execute(
-            "TRUNCATE campaigns, ranges, tallies, claims, recipients, outcomes, open_tries, inbox CASCADE"
+            "TRUNCATE campaigns, ranges, tallies, claims, recipients, outcomes, open_tries, inbox, inbox_groups CASCADE"
         )
         campaign = await plant_campaign(connection, recipients=RECIPIENTS)
         world = World(connection, campaign, FIRST_RANGE, await installation(connection))

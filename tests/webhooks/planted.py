@@ -81,6 +81,10 @@ async def plant_campaign(
     return campaign_id
 
 
+def microseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1_000_000)
+
+
 async def installation(connection: Connection) -> str:
     found: str = await connection.fetchval("SELECT installation FROM installation")
     return found
@@ -88,7 +92,7 @@ async def installation(connection: Connection) -> str:
 
 def status_event(wamid: str, rank: int, tag: Tag | None = None, **others: object) -> StatusEvent:
     """A status at NOON of NUMBER, unless `others` says otherwise."""
-    event = StatusEvent(wamid, rank, NOON, NUMBER, None, *(tag or NO_TAG), None, None)  # type: ignore[arg-type]
+    event = StatusEvent(wamid, rank, microseconds(NOON), NUMBER, None, *(tag or NO_TAG), None, None)  # type: ignore[arg-type]
     return event._replace(**others)
 
 

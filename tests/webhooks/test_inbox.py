@@ -50,7 +50,7 @@ async def test_every_event_is_kept_and_the_flow_told_once(connection: Connection
     first = await connection.fetchval(LAST_EVENT, NUMBER)
     await write(connection, PlantedGroup("w2", "w3"), flow)
     assert await connection.fetchval(LAST_EVENT, NUMBER) == first
-    assert await connection.fetchval("SELECT count(*) FROM inbox") == 3
+    assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 3
 
 
 async def test_a_commit_that_fails_tells_nothing(connection: Connection) -> None:
@@ -68,7 +68,7 @@ async def test_one_text_that_the_store_refuses_spoils_no_other(connection: Conne
         flow.untold({NUMBER})
         flow.tell({NUMBER})
     await write(connection, PlantedGroup("w1", "\x00", "w2"), flow)
-    assert await connection.fetchval("SELECT count(*) FROM inbox") == 2
+    assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 2
     assert await connection.fetchval("SELECT count(*) FROM unreadable_events") == 1
 
 

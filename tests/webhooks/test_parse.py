@@ -14,7 +14,8 @@ from engine.webhooks.events import FOREIGN, NO_TAG, Parsed, StatusEvent
 from engine.webhooks.parse import parse
 from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
 
-NOW = datetime(2026, 7, 1, tzinfo=UTC)
+NOW = datetime(2026, 7, 1, 0, 0, 0, 123457, tzinfo=UTC)
+NOW_US = 1782864000 * 1_000_000 + 123457
 TAG = Tag("abcd1234", 1 << 40, 7, 1, 3)
 
 words = st.one_of(
@@ -41,13 +42,13 @@ def test_a_whole_status() -> None:
     event = read_one(
         statuses_body(status("w", "delivered", biz_opaque_callback_data=encode(TAG), unknown_field=1))
     )
-    at = datetime.fromtimestamp(1780000000, UTC)
-    assert event == ("w", Status.DELIVERED, at, "100200300", "5511912345678", *TAG, None, None)
+    at_us = 1780000000 * 1_000_000
+    assert event == ("w", Status.DELIVERED, at_us, "100200300", "5511912345678", *TAG, None, None)
 
 
 def test_a_status_with_nothing_but_its_id() -> None:
     body = change_body("messages", {"statuses": [{"id": "w", "status": "read"}]})
-    assert read_one(body) == ("w", Status.READ, NOW, None, None, *NO_TAG, None, None)
+    assert read_one(body) == ("w", Status.READ, NOW_US, None, None, *NO_TAG, None, None)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_opaque_data_of_others_marks_the_message_as_not_ours() -> None:
 
 @pytest.mark.parametrize("timestamp", ["soon", None, [], -5, "99999999999999", 1e300])
 def test_a_time_that_is_none_is_when_it_came(timestamp: Any) -> None:
-    assert read_one(statuses_body(status("w", timestamp=timestamp))).status_at == NOW
+    assert read_one(statuses_body(status("w", timestamp=timestamp))).status_us == NOW_US
 
 
 def test_an_unknown_word_is_evidence_of_acceptance_and_is_kept() -> None:

@@ -25,7 +25,7 @@ from tests.webhooks.conversation import (
 )
 
 
-async def stored(pool: Pool, table: str = "inbox") -> int:
+async def stored(pool: Pool, table: str = "waiting_events") -> int:
     count: int = await pool.fetchval(f"SELECT count(*) FROM {table}")
     return count
 
@@ -56,7 +56,7 @@ async def test_signed_events_are_stored_when_200_is_read(receiver: Running) -> N
     body = statuses_body(status("wamid.1"), status("wamid.2", "read"))
     assert (await ask(receiver.url, post(body))).status == 200
     assert await stored(receiver.pool) == 2
-    row = await receiver.pool.fetchrow("SELECT * FROM inbox ORDER BY wamid")
+    row = await receiver.pool.fetchrow("SELECT * FROM waiting_events ORDER BY wamid")
     assert (row["wamid"], row["status"], row["recipient"]) == ("wamid.1", 2, "5511912345678")
     flowed = await receiver.pool.fetchval(
         "SELECT now() - last_event_at < interval '1 minute' FROM event_flow"
@@ -271,7 +271,7 @@ async def test_connections_beyond_the_limit_are_refused_and_room_returns(pool: P
 async def test_a_full_line_answers_503_and_recovers(pool: Pool) -> None:
     async with running(pool, waiting_events_max=3) as small:
         async with pool.acquire() as connection, connection.transaction():
-            await connection.execute("LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE")
+            await connection.execute("LOCK TABLE inbox_groups IN ACCESS EXCLUSIVE MODE")
             waiting = [
                 asyncio.create_task(ask(small.url, post(statuses_body(status(f"w{n}"))))) for n in range(3)
             ]
@@ -287,7 +287,7 @@ async def test_a_full_line_answers_503_and_recovers(pool: Pool) -> None:
 async def test_200_is_never_read_before_the_commit(pool: Pool) -> None:
     async with running(pool) as started:
         async with pool.acquire() as connection, connection.transaction():
-            await connection.execute("LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE")
+            await connection.execute("LOCK TABLE inbox_groups IN ACCESS EXCLUSIVE MODE")
             peer = await Peer.connect(started.url)
             await peer.send(post(statuses_body(status("wamid.1"))))
             while not started.metrics.waiting:
@@ -302,7 +302,7 @@ async def test_200_is_never_read_before_the_commit(pool: Pool) -> None:
 async def test_a_commit_that_takes_too_long_is_503(pool: Pool) -> None:
     async with running(pool, commit_timeout_s=0.2) as started:
         async with pool.acquire() as connection, connection.transaction():
-            await connection.execute("LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE")
+            await connection.execute("LOCK TABLE inbox_groups IN ACCESS EXCLUSIVE MODE")
             assert (await ask(started.url, post(statuses_body(status("w"))))).status == 503
         assert (await ask(started.url, post(statuses_body(status("w"))))).status == 200
 

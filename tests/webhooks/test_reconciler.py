@@ -142,7 +142,7 @@ async def test_a_commit_wakes_the_fold(pool: Pool) -> None:
             tag = Tag(await installation(connection), FIRST_RANGE, 1, 1, 1)
             await put_in_inbox(connection, status_event("w", 2, tag))
         committed.set()
-        await until(pool, "SELECT count(*) FROM inbox", 0)
+        await until(pool, "SELECT count(*) FROM waiting_events", 0)
 
 
 async def test_the_loops_outlive_a_lost_database(server_url: str, database_url: str) -> None:
@@ -169,7 +169,7 @@ async def test_the_loops_outlive_a_lost_database(server_url: str, database_url: 
                         break
                     except LOST_CONNECTION:
                         await asyncio.sleep(0)
-            await until(pool, "SELECT count(*) FROM inbox", 0)
+            await until(pool, "SELECT count(*) FROM waiting_events", 0)
             await until(pool, "SELECT status FROM templates", "PENDING")
             await until(pool, "SELECT deferred FROM tallies", 1)
         async with pool.acquire() as connection:

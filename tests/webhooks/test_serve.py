@@ -78,7 +78,7 @@ async def test_events_are_folded_by_the_service_itself(database_url: str, pool: 
         url = await announced(process)
         assert (await ask(url, post(statuses_body(status("wamid.alien"))))).status == 200
         async with asyncio.timeout(15):
-            while not await pool.fetchval("SELECT bool_and(matches_tried > 0) FROM inbox"):
+            while not await pool.fetchval("SELECT bool_and(matches_tried > 0) FROM waiting_events"):
                 await asyncio.sleep(0)
 
 
@@ -104,7 +104,7 @@ async def test_200_means_committed_whenever_it_is_killed(database_url: str, pool
                 await asyncio.sleep(0)
             process.kill()
             await asyncio.gather(*lanes)
-    stored = {row["wamid"] for row in await pool.fetch("SELECT wamid FROM inbox")}
+    stored = {row["wamid"] for row in await pool.fetch("SELECT wamid FROM waiting_events")}
     assert set(acknowledged) <= stored
 
 

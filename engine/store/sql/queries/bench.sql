@@ -87,7 +87,7 @@ WHERE attempted_at IS NOT NULL
 GROUP BY 1, 2;
 
 -- name: events_waiting
-SELECT count(*) FROM inbox;
+SELECT (SELECT count(*) FROM inbox) + (SELECT coalesce(sum(events), 0)::bigint FROM inbox_groups);
 
 -- name: read
 SELECT count(*) FROM outcomes WHERE read_at IS NOT NULL;

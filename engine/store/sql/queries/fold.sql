@@ -19,30 +19,45 @@ SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.fold', 0)) AS alone,
        to_regclass('pg_temp.fold_before') IS NOT NULL AS has_workspace;
 
 -- name: due
--- What the oldest events that are due touch: how many carry our tag, of which ranges, and how many do not.
-SELECT coalesce(sum(events) FILTER (WHERE ours), 0)::bigint AS tagged,
-       coalesce(sum(events) FILTER (WHERE NOT ours), 0)::bigint AS others,
-       coalesce(array_agg(range_id) FILTER (WHERE ours), '{}') AS range_ids
-FROM (SELECT ours, range_id, count(*) AS events
-      FROM (SELECT range_id, installation IS NOT DISTINCT FROM (SELECT installation FROM installation) AS ours
-            FROM inbox WHERE due_at <= now() ORDER BY due_at LIMIT $1) AS head
-      GROUP BY ours, range_id) AS ranges_of_head;
+-- The oldest groups of events: which carry our tags, of which ranges, and which do not; and whether events of their own
+-- are due.
+WITH head AS MATERIALIZED (
+    SELECT group_id, events, range_ids, installation IS NOT DISTINCT FROM (SELECT installation FROM installation) AS ours
+    FROM inbox_groups WHERE group_id = ANY ((SELECT oldest_groups($1))::bigint[]))
+SELECT coalesce(sum(events), 0)::bigint AS events,
+       coalesce(array_agg(group_id) FILTER (WHERE ours), '{}') AS tagged,
+       coalesce(array_agg(group_id) FILTER (WHERE NOT ours), '{}') AS others,
+       ARRAY(SELECT DISTINCT unnest(range_ids) FROM head WHERE ours) AS range_ids,
+       EXISTS (SELECT 1 FROM inbox WHERE due_at <= now()) AS singles
+FROM head;
 
 -- name: take_others
+-- Groups without our tags ($1), and up to $2 events that wait by themselves, the longest due first.
 -- Delete-and-return, here and below: no cursor over ids, so an event that is committed late is never skipped.
-WITH taken AS (
+WITH groups AS (
+    DELETE FROM inbox_groups WHERE group_id = ANY ($1)
+    RETURNING received_at, installation, wamids, statuses, status_us, phone_number_ids, recipients, codes, details),
+singles AS (
     DELETE FROM inbox
-    WHERE ctid = ANY (ARRAY(
-        SELECT place FROM (SELECT ctid AS place, installation
-                           FROM inbox WHERE due_at <= now() ORDER BY due_at LIMIT $1) AS head
-        WHERE installation IS DISTINCT FROM (SELECT installation FROM installation)))
-    RETURNING received_at, wamid, status, status_at, phone_number_id, recipient, installation, code, detail,
-              matches_tried),
+    WHERE ctid = ANY (ARRAY(SELECT ctid FROM inbox WHERE due_at <= now() ORDER BY due_at LIMIT $2))
+    RETURNING received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, try, epoch,
+              code, detail, matches_tried, installation IS NOT DISTINCT FROM (SELECT installation FROM installation) AS ours),
 kept AS (
-    INSERT INTO fold_events (received_at, wamid, status, status_at, phone_number_id, recipient, installation, code,
-                             detail, matches_tried)
-    SELECT * FROM taken)
-SELECT count(*) FROM taken;
+    INSERT INTO fold_events (received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq,
+                             try, epoch, code, detail, matches_tried)
+    SELECT received_at, wamid, status, status_at, phone_number_id, recipient, installation,
+           CASE WHEN ours THEN range_id END, CASE WHEN ours THEN seq END, CASE WHEN ours THEN try END,
+           CASE WHEN ours THEN epoch END, code, detail, matches_tried
+    FROM singles
+    UNION ALL
+    SELECT received_at, wamid, status, to_timestamp(us / 1e6::float8), phone_number_id, recipient, installation,
+           NULL, NULL, NULL, NULL, code, detail, 0
+    FROM (SELECT received_at, installation, unnest(wamids) AS wamid, unnest(statuses) AS status, unnest(status_us) AS us,
+                 unnest(phone_number_ids) AS phone_number_id, unnest(recipients) AS recipient, unnest(codes) AS code,
+                 unnest(details) AS detail
+          FROM groups) AS events
+    RETURNING 1)
+SELECT count(*) FROM kept;
 
 -- name: match_wamids
 -- One look by key for each event: statistics may be older than the rows, and a join would then read all outcomes.
@@ -136,37 +151,39 @@ WHERE by_pair AND NOT EXISTS (
       AND open_tries.try = fold_events.try AND open_tries.state = 'unknown');
 
 -- name: fold_plain
--- Takes the events of the locked ranges from the inbox and writes what they say of plain recipients, those whose only
+-- Takes groups of events, $1, whose ranges are locked, and writes what they say of plain recipients, those whose only
 -- recorded try is this accepted one. All tries of a recipient lie side by side in the key: one look finds this one
 -- and the others. In the key's order, so that looks and updates walk index and pages forward. OFFSET 0 keeps it a look
 -- by key: the planner does not know how few are asked for. The row that was looked at is written by its place, which
 -- cannot change under the lock: a second look by key would cost as much as the first. Events of all other recipients
--- are laid aside whole; of the plain ones only what is needed is carried along. The bounds of the locked ranges, $3 and
--- $4, choose the partitions once: with seven of them, choosing anew for each recipient costs a tenth.
+-- are laid aside whole; of the plain ones only what is needed is carried along. The bounds of the locked ranges, $2 and
+-- $3, choose the partitions once: with seven of them, choosing anew for each recipient costs a tenth.
 WITH taken AS (
-    DELETE FROM inbox
-    WHERE ctid = ANY (ARRAY(SELECT ctid FROM inbox WHERE due_at <= now() ORDER BY due_at LIMIT $2))
-      AND installation = (SELECT installation FROM installation) AND range_id = ANY ($1)
-    RETURNING ctid AS place, range_id, seq, try, status, status_at, code, detail),
+    DELETE FROM inbox_groups WHERE group_id = ANY ($1)
+    RETURNING received_at, installation, events, range_ids, seqs, tries, epochs, statuses, status_us, wamids,
+              phone_number_ids, recipients, codes, details),
 looked AS MATERIALIZED (
     SELECT events.range_id, events.seq, min(events.try) AS try, max(events.status) AS rank,
-           min(status_at) FILTER (WHERE events.status = 2) AS sent_at,
-           min(status_at) FILTER (WHERE events.status = 4) AS delivered_at,
-           min(status_at) FILTER (WHERE events.status = 5) AS read_at,
-           min(status_at) FILTER (WHERE events.status = 3) AS failed_at,
+           to_timestamp(min(us) FILTER (WHERE events.status = 2) / 1e6::float8) AS sent_at,
+           to_timestamp(min(us) FILTER (WHERE events.status = 4) / 1e6::float8) AS delivered_at,
+           to_timestamp(min(us) FILTER (WHERE events.status = 5) / 1e6::float8) AS read_at,
+           to_timestamp(min(us) FILTER (WHERE events.status = 3) / 1e6::float8) AS failed_at,
            max(code) AS code, max(detail COLLATE "C") AS detail, min(recorded.status) AS was, min(recorded.place) AS place,
            coalesce(bool_and(recorded.try = events.try AND recorded.kind = 1 AND recorded.named), false)
                AND min(events.try) = max(events.try)
                AND NOT EXISTS (SELECT 1 FROM open_tries
                                WHERE open_tries.range_id = events.range_id AND open_tries.seq = events.seq) AS plain
-    FROM (SELECT range_id, seq, try, status, status_at, code, detail FROM taken
+    FROM (SELECT unnest(range_ids) AS range_id, unnest(seqs) AS seq, unnest(tries) AS try, unnest(statuses) AS status,
+                 unnest(status_us) AS us, unnest(codes) AS code, unnest(details) AS detail
+          FROM taken
           UNION ALL
-          SELECT range_id, seq, try, status, status_at, code, detail FROM fold_events WHERE range_id IS NOT NULL
+          SELECT range_id, seq, try, status, (extract(epoch FROM status_at) * 1000000)::bigint, code, detail
+          FROM fold_events WHERE range_id IS NOT NULL
           ORDER BY range_id, seq) AS events
     LEFT JOIN LATERAL (
         SELECT try, kind, status, wamid IS NOT NULL AS named, outcomes.ctid AS place FROM outcomes
         WHERE outcomes.range_id = events.range_id AND outcomes.seq = events.seq
-          AND outcomes.range_id BETWEEN $3 AND $4 OFFSET 0) AS recorded ON true
+          AND outcomes.range_id BETWEEN $2 AND $3 OFFSET 0) AS recorded ON true
     GROUP BY events.range_id, events.seq),
 written AS (
     -- By primary key and within the page (HOT); what a duplicate would write again is not written.
@@ -182,7 +199,7 @@ written AS (
     FROM looked
     WHERE looked.plain
       AND outcomes.ctid = looked.place AND outcomes.range_id = looked.range_id AND outcomes.seq = looked.seq
-      AND outcomes.range_id BETWEEN $3 AND $4
+      AND outcomes.range_id BETWEEN $2 AND $3
       AND (looked.rank > outcomes.status
            OR looked.sent_at < coalesce(outcomes.sent_at, 'infinity')
            OR looked.delivered_at < coalesce(outcomes.delivered_at, 'infinity')
@@ -203,15 +220,19 @@ counted AS (
           GROUP BY range_id) AS change
     WHERE tallies.range_id = change.range_id),
 laid_aside AS (
-    INSERT INTO fold_events
+    INSERT INTO fold_events (received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq,
+                             try, epoch, code, detail, matches_tried)
+    SELECT received_at, wamid, status, to_timestamp(us / 1e6::float8), phone_number_id, recipient, installation, range_id, seq,
+           try, epoch, code, detail, 0
+    FROM (SELECT received_at, installation, unnest(wamids) AS wamid, unnest(statuses) AS status, unnest(status_us) AS us,
+                 unnest(phone_number_ids) AS phone_number_id, unnest(recipients) AS recipient,
+                 unnest(range_ids) AS range_id, unnest(seqs) AS seq, unnest(tries) AS try, unnest(epochs) AS epoch,
+                 unnest(codes) AS code, unnest(details) AS detail
+          FROM taken WHERE EXISTS (SELECT 1 FROM looked WHERE NOT plain)) AS whole
     -- IS TRUE makes this a look into a hash: as a join of what seems to be ten rows it would be a nested loop.
-    SELECT received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, try, epoch,
-           code, detail, matches_tried
-    FROM inbox
-    WHERE ctid = ANY (ARRAY(
-        SELECT place FROM taken
-        WHERE ((range_id, seq) IN (SELECT range_id, seq FROM looked WHERE NOT plain)) IS TRUE)))
-SELECT (SELECT count(*) FROM taken) AS taken, (SELECT count(*) FROM looked WHERE NOT plain) AS others;
+    WHERE ((range_id, seq) IN (SELECT range_id, seq FROM looked WHERE NOT plain)) IS TRUE)
+SELECT (SELECT coalesce(sum(events), 0)::bigint FROM taken) AS taken,
+       (SELECT count(*) FROM looked WHERE NOT plain) AS others;
 
 -- name: fold_fresh
 -- Fresh: claimed by the mark, nothing recorded yet. The event came before the reply was stored, or instead of it: it is

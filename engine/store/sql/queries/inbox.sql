@@ -1,3 +1,11 @@
+-- name: keep_group
+-- Arrays as text: what Postgres refuses of them, it refuses here, before anybody is answered.
+INSERT INTO inbox_groups (installation, events, wamids, statuses, status_us, phone_number_ids, recipients, range_ids, seqs,
+                          tries, epochs, codes, details)
+VALUES ($1, $2::integer, $3::text::text[], $4::text::smallint[], $5::text::bigint[], $6::text::text[], $7::text::text[],
+        $8::text::bigint[], $9::text::integer[], $10::text::integer[], $11::text::bigint[], $12::text::integer[],
+        $13::text::text[]);
+
 -- name: note_flow
 -- In one order, so that two receivers never wait for each other in a circle.
 INSERT INTO event_flow (phone_number_id, last_event_at)
@@ -58,6 +66,8 @@ WHERE phone_number_id IN (SELECT phone_number_id FROM numbers ORDER BY phone_num
 
 -- name: waiting
 -- How many events wait, how long the oldest that is due has waited (s), and how many wait for their match.
-SELECT count(*) AS events, count(*) FILTER (WHERE matches_tried > 0) AS unmatched,
-       coalesce(extract(epoch FROM now() - min(due_at) FILTER (WHERE due_at <= now())), 0)::float8 AS oldest_due_s
-FROM inbox;
+SELECT (SELECT count(*) FROM inbox) + coalesce(sum(events), 0)::bigint AS events,
+       (SELECT count(*) FROM inbox WHERE matches_tried > 0) AS unmatched,
+       coalesce(extract(epoch FROM now() - least(min(received_at), (SELECT min(due_at) FROM inbox WHERE due_at <= now()))),
+                0)::float8 AS oldest_due_s
+FROM inbox_groups;

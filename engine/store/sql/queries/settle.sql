@@ -48,7 +48,12 @@ SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_i
 -- name: defer_doubts
 -- Sent again as a later try, which is a claim of its own. $2 NULL: all; else as "probably not sent" above.
 -- $3: what a resend takes from the budget of failures, $4 its end: a policy must not go round for ever.
-WITH deferred AS (
+-- unfolded: read only where a doubt's silence counts, and then once, whole, into hashes.
+WITH unfolded AS MATERIALIZED (
+    SELECT installation, range_id, seq, phone_number_id, recipient FROM inbox
+    UNION ALL
+    SELECT installation, unnest(range_ids), unnest(seqs), unnest(phone_number_ids), unnest(recipients) FROM inbox_groups),
+deferred AS (
     UPDATE open_tries
     SET state = 'deferred', reason = 'resend', due_at = now(), since = now(),
         transient_failures = open_tries.transient_failures + $3
@@ -59,11 +64,12 @@ WITH deferred AS (
       AND recipient_states.state = 'unknown'
       AND ($2::float8 IS NULL
            -- its own event may have come and not be folded yet
-           OR NOT EXISTS (SELECT 1 FROM inbox
-                          WHERE inbox.range_id = open_tries.range_id AND inbox.seq = open_tries.seq
-                             OR inbox.range_id IS NULL AND inbox.installation IS NULL
-                                AND inbox.phone_number_id = open_tries.phone_number_id
-                                AND inbox.recipient = recipient_states.phone::text)
+           OR NOT EXISTS (SELECT 1 FROM unfolded
+                          WHERE unfolded.range_id = open_tries.range_id AND unfolded.seq = open_tries.seq)
+              AND NOT EXISTS (SELECT 1 FROM unfolded
+                              WHERE unfolded.range_id IS NULL AND unfolded.installation IS NULL
+                                AND unfolded.phone_number_id = open_tries.phone_number_id
+                                AND unfolded.recipient = recipient_states.phone::text)
               AND open_tries.since <= now() - make_interval(secs => $2)
               AND EXISTS (SELECT 1 FROM event_flow
                           WHERE event_flow.phone_number_id = open_tries.phone_number_id
