@@ -1,6 +1,6 @@
 """How many status events a second become states, against the bare UPDATE by primary key that they amount to?
 
-    python -m benchmarks.fold [RECIPIENTS]
+    python -m benchmarks.fold [RECIPIENTS] [EVENTS A COMMIT]
 
 Three events (sent, delivered, read) a recipient, in the disorder of a real stream, in batches of 10,000, from
 the inbox to the tallies. Two streams: in one the events of a recipient come close together, so that a batch
@@ -30,6 +30,7 @@ from engine.store.database import Connection, connect
 from engine.store.embedded import start_embedded, stop_embedded
 from engine.store.migrate import migrate
 from engine.webhooks.folder import BATCH_EVENTS_MAX, fold_batch
+from engine.webhooks.packing import GROUP_EVENTS_MAX
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
@@ -69,8 +70,8 @@ async def accept_all(connection: Connection, recipients: int) -> None:
     await connection.execute("VACUUM ANALYZE outcomes, recipients, ranges, tallies")
 
 
-async def receive_all(connection: Connection, recipients: int, apart: int) -> int:
-    """Three events for each, displaced at random; returns how many."""
+async def receive_all(connection: Connection, recipients: int, apart: int, commit_events: int) -> int:
+    """Three events for each, displaced at random, as a receiver commits them; returns how many."""
     chance = random.Random(7)
     own = await installation(connection)
     places = [
@@ -79,9 +80,9 @@ async def receive_all(connection: Connection, recipients: int, apart: int) -> in
         for step, rank in enumerate((2, 4, 5))
     ]
     places.sort()
-    for first in range(0, len(places), BATCH_EVENTS_MAX):
+    for first in range(0, len(places), commit_events):
         events = []
-        for _, index, rank in places[first : first + BATCH_EVENTS_MAX]:
+        for _, index, rank in places[first : first + commit_events]:
             range_id, seq = FIRST_RANGE + index // RANGE_RECIPIENTS, index % RANGE_RECIPIENTS + 1
             wamid = f"wamid.HBgNNTUxMTk4NzY1NDMyMRUCABEYEjBG{range_id % 100000:06}{seq:06}"
             events.append(status_event(wamid, rank, Tag(own, range_id, seq, 1, 1), recipient="5511987654321"))
@@ -123,14 +124,14 @@ async def empty(connection: Connection) -> None:
     await connection.execute("DELETE FROM numbers")
 
 
-async def measure(url: str, recipients: int, name: str, apart: int) -> None:
+async def measure(url: str, recipients: int, name: str, apart: int, commit_events: int) -> None:
     """One stream, and the bare UPDATE on the same rows."""
     connection = await connect(url, command_timeout_s=600)
     session: int = await connection.fetchval("SELECT pg_backend_pid()")
     try:
         await empty(connection)
         await accept_all(connection, recipients)
-        events = await receive_all(connection, recipients, apart)
+        events = await receive_all(connection, recipients, apart, commit_events)
         await connection.execute("SELECT pg_stat_reset()")
         size_before = await size_mb(connection)
         own_before, store_before = time.process_time(), cpu_s(session)
@@ -166,13 +167,14 @@ async def size_mb(connection: Connection) -> float:
 
 def main() -> None:
     recipients = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    commit_events = int(sys.argv[2]) if len(sys.argv) > 2 else GROUP_EVENTS_MAX
     home = Path(tempfile.mkdtemp(prefix="beat-", dir="/var/tmp"))
     print_conditions()
     try:
         url = start_embedded(home)
         asyncio.run(migrate(url))
         for name, apart in STREAMS.items():
-            asyncio.run(measure(url, recipients, name, apart))
+            asyncio.run(measure(url, recipients, name, apart, commit_events))
     finally:
         stop_embedded(home)
         shutil.rmtree(home, ignore_errors=True)

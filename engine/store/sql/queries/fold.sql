@@ -163,7 +163,7 @@ WITH taken AS (
     RETURNING received_at, installation, events, range_ids, seqs, tries, epochs, statuses, status_us, wamids,
               phone_number_ids, recipients, codes, details),
 looked AS MATERIALIZED (
-    SELECT events.range_id, events.seq, min(events.try) AS try, max(events.status) AS rank,
+    SELECT events.range_id, events.seq, max(events.status) AS rank,
            to_timestamp(min(us) FILTER (WHERE events.status = 2) / 1e6::float8) AS sent_at,
            to_timestamp(min(us) FILTER (WHERE events.status = 4) / 1e6::float8) AS delivered_at,
            to_timestamp(min(us) FILTER (WHERE events.status = 5) / 1e6::float8) AS read_at,
@@ -185,6 +185,7 @@ looked AS MATERIALIZED (
         WHERE outcomes.range_id = events.range_id AND outcomes.seq = events.seq
           AND outcomes.range_id BETWEEN $2 AND $3 OFFSET 0) AS recorded ON true
     GROUP BY events.range_id, events.seq),
+others AS MATERIALIZED (SELECT range_id, seq FROM looked WHERE NOT plain),
 written AS (
     -- By primary key and within the page (HOT); what a duplicate would write again is not written.
     UPDATE outcomes
@@ -228,11 +229,11 @@ laid_aside AS (
                  unnest(phone_number_ids) AS phone_number_id, unnest(recipients) AS recipient,
                  unnest(range_ids) AS range_id, unnest(seqs) AS seq, unnest(tries) AS try, unnest(epochs) AS epoch,
                  unnest(codes) AS code, unnest(details) AS detail
-          FROM taken WHERE EXISTS (SELECT 1 FROM looked WHERE NOT plain)) AS whole
+          FROM taken WHERE EXISTS (SELECT 1 FROM others)) AS whole
     -- IS TRUE makes this a look into a hash: as a join of what seems to be ten rows it would be a nested loop.
-    WHERE ((range_id, seq) IN (SELECT range_id, seq FROM looked WHERE NOT plain)) IS TRUE)
+    WHERE ((range_id, seq) IN (SELECT range_id, seq FROM others)) IS TRUE)
 SELECT (SELECT coalesce(sum(events), 0)::bigint FROM taken) AS taken,
-       (SELECT count(*) FROM looked WHERE NOT plain) AS others;
+       (SELECT count(*) FROM others) AS others;
 
 -- name: fold_fresh
 -- Fresh: claimed by the mark, nothing recorded yet. The event came before the reply was stored, or instead of it: it is
