@@ -61,6 +61,17 @@ async def test_statements_of_senders_look_rows_up_by_key(sender: Connection, fil
     assert [look for look in looks(kept) if "Index Cond:" not in look] == []
 
 
+@pytest.mark.parametrize("name", ["due", "take_others", "fold_plain"])
+async def test_the_fold_finds_its_events_by_key(sender: Connection, name: str) -> None:
+    """What is read whole is its workspace, and the row that says who we are."""
+    await sender.execute(queries("fold")["create_workspace"])
+    kept = await plan(sender, queries("fold")[name])
+    large = [node for node in kept.split("->") if re.search(r" on (inbox|outcomes|open_tries|tallies)", node)]
+    assert large
+    assert [node for node in large if "Seq Scan" in node] == []
+    assert [node for node in large if "Index" in node and "Index Cond:" not in node] == []
+
+
 async def test_a_free_range_is_looked_for_among_the_free_ones(sender: Connection) -> None:
     kept = await plan(sender, queries("claims")["take_range"])
     assert kept.count("_campaign_id_due_at_ordinal_idx on ranges") == 2

@@ -14,6 +14,7 @@ from tests.webhooks.planted import (
     NUMBER,
     doubt,
     installation,
+    make_all_due,
     plant_campaign,
     put_in_inbox,
     recount,
@@ -158,6 +159,37 @@ async def test_policies_resend_what_they_declare(connection: Connection) -> None
     assert await state_of(connection, 1, FIRST_RANGE + 10) == "deferred"
     assert (await doubts(connection, hold)).recipients == 1
     assert (await doubts(connection, silent)).recipients == 0
+    assert await tallies(connection) == await recount(connection)
+
+
+@pytest.mark.parametrize("tagged", [True, False])
+@pytest.mark.parametrize("returned", [True, False])
+async def test_silence_is_none_while_its_own_event_waits(
+    connection: Connection, tagged: bool, returned: bool
+) -> None:
+    """In the group that was committed, and by itself after a fold that could not match it yet."""
+    await plant_campaign(connection, recipients=3, on_unknown="resend-silent")
+    tag = Tag(await installation(connection), FIRST_RANGE, 2, 1, 1) if tagged else None
+    event = status_event("w", 2, tag, recipient="5511900000002")
+    if returned:
+        await connection.execute("UPDATE ranges SET mark = 0")
+    else:
+        await doubt(connection, FIRST_RANGE, 1, 2, 3)
+        await age(connection, 1000)
+    await put_in_inbox(connection, status_event("another", 2, recipient="5511900000009"), event)
+    if returned:
+        await connection.execute("UPDATE recipients SET seq = seq + 10")
+        assert (await fold_batch(connection)).returned == 2
+        await connection.execute("UPDATE recipients SET seq = seq - 10")
+        await connection.execute("UPDATE ranges SET mark = hi")
+        await doubt(connection, FIRST_RANGE, 1, 2, 3)
+        await age(connection, 1000)
+    assert await resend_by_policy(connection) == 2
+    assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["deferred", "unknown", "deferred"]
+    await make_all_due(connection)
+    await fold_batch(connection)
+    assert await state_of(connection, 2) == "sent"
+    assert await resend_by_policy(connection) == 0
     assert await tallies(connection) == await recount(connection)
 
 

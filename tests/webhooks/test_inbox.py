@@ -60,14 +60,17 @@ async def test_a_commit_that_fails_tells_nothing(connection: Connection) -> None
     assert flow.untold({NUMBER}) == {NUMBER}
 
 
+@pytest.mark.parametrize("odd", ["\x00", "\ud800"])
 @pytest.mark.parametrize("told", [False, True])
-async def test_one_text_that_the_store_refuses_spoils_no_other(connection: Connection, told: bool) -> None:
-    """Both ways to commit: with the flow in one transaction, and the COPY alone."""
+async def test_one_text_that_the_store_refuses_spoils_no_other(
+    connection: Connection, told: bool, odd: str
+) -> None:
+    """Both ways to commit: with the flow in one transaction, and the group alone."""
     flow = Flow()
     if told:
         flow.untold({NUMBER})
         flow.tell({NUMBER})
-    await write(connection, PlantedGroup("w1", "\x00", "w2"), flow)
+    await write(connection, PlantedGroup("w1", odd, "w2"), flow)
     assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 2
     assert await connection.fetchval("SELECT count(*) FROM unreadable_events") == 1
 

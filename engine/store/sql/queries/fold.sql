@@ -136,8 +136,9 @@ WHERE fold_events.range_id IS NULL AND fold_events.installation IS NULL AND fold
                   OFFSET 0);
 
 -- name: lock_tallies
--- The fact side's lock, in range order: from here no other writer of facts changes these ranges. Returns their bounds.
-SELECT min(range_id) AS first_range_id, max(range_id) AS last_range_id FROM (
+-- The fact side's lock, in range order: from here no other writer of facts changes these ranges. Returns them and their
+-- bounds.
+SELECT min(range_id) AS first_range_id, max(range_id) AS last_range_id, array_agg(range_id) AS range_ids FROM (
     SELECT range_id FROM tallies
     WHERE range_id IN (SELECT unnest($1::bigint[]) UNION SELECT range_id FROM fold_events)
     ORDER BY range_id FOR UPDATE) AS locked;
@@ -157,7 +158,8 @@ WHERE by_pair AND NOT EXISTS (
 -- by key: the planner does not know how few are asked for. The row that was looked at is written by its place, which
 -- cannot change under the lock: a second look by key would cost as much as the first. Events of all other recipients
 -- are laid aside whole; of the plain ones only what is needed is carried along. The bounds of the locked ranges, $2 and
--- $3, choose the partitions once: with seven of them, choosing anew for each recipient costs a tenth.
+-- $3, choose the partitions once: with seven of them, choosing anew for each recipient costs a tenth. $4, these ranges,
+-- bound what is read of open_tries, once, into a hash, and of tallies.
 WITH taken AS (
     DELETE FROM inbox_groups WHERE group_id = ANY ($1)
     RETURNING received_at, installation, events, range_ids, seqs, tries, epochs, statuses, status_us, wamids,
@@ -171,8 +173,9 @@ looked AS MATERIALIZED (
            max(code) AS code, max(detail COLLATE "C") AS detail, min(recorded.status) AS was, min(recorded.place) AS place,
            coalesce(bool_and(recorded.try = events.try AND recorded.kind = 1 AND recorded.named), false)
                AND min(events.try) = max(events.try)
-               AND NOT EXISTS (SELECT 1 FROM open_tries
-                               WHERE open_tries.range_id = events.range_id AND open_tries.seq = events.seq) AS plain
+               AND (events.range_id, events.seq) NOT IN (
+                   SELECT range_id, seq FROM open_tries
+                   WHERE range_id = ANY ($4) AND range_id BETWEEN $2 AND $3) AS plain
     FROM (SELECT unnest(range_ids) AS range_id, unnest(seqs) AS seq, unnest(tries) AS try, unnest(statuses) AS status,
                  unnest(status_us) AS us, unnest(codes) AS code, unnest(details) AS detail
           FROM taken
@@ -219,7 +222,7 @@ counted AS (
                  count(*) FILTER (WHERE rank = 5) - count(*) FILTER (WHERE was = 5) AS read
           FROM looked WHERE plain AND rank > was
           GROUP BY range_id) AS change
-    WHERE tallies.range_id = change.range_id),
+    WHERE tallies.range_id = change.range_id AND tallies.range_id = ANY ($4)),
 laid_aside AS (
     INSERT INTO fold_events (received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq,
                              try, epoch, code, detail, matches_tried)
