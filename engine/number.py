@@ -118,6 +118,7 @@ class NumberFlow:
     def regulate(self, now_ns: int) -> None:
         """Let the governor look at what it saw, and pace accordingly; a few times a second."""
         self._measure(now_ns)
+        self.sender.learn()
         if (rest := self.governor.decide(now_ns)) is not None:
             self._reactions.suspend((rest.until_ns - now_ns) / SECOND_NS, rest.reason)
         self.pacer.bucket.set_rate(self.governor.rate_per_s(now_ns), now_ns)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from engine.clock import SECOND_NS, cpu_ns, monotonic_ns, suspend_aware_ns
 from engine.core.bucket import PaceBucket
-from engine.core.standstill import Standstill
 from engine.core.strain import Load, Strain
 
 # The loop's timers count in milliseconds, and the schedule forgives many: shorter waits would only cost.
@@ -29,10 +28,6 @@ class Pacer:
 
     def __init__(self, bucket: PaceBucket, on_due: Callable[[int, Load], bool]) -> None:
         self.bucket = bucket
-        # Told by the owner: replies to what was written, and by how much the latest since the last tick came
-        # later than replies commonly do.
-        self.answers = 0
-        self.late_ns = 0
         self._on_due = on_due
         self._loop = asyncio.get_running_loop()
         self._waiters: deque[tuple[asyncio.Future[None], int]] = deque()
@@ -104,25 +99,13 @@ class Ticker:
     async def run(self) -> None:
         """Tick until cancelled."""
         planned_ns = monotonic_ns()
-        strain, standstill = Strain(planned_ns, cpu_ns()), Standstill(planned_ns)
+        strain = Strain(planned_ns, cpu_ns())
         while True:
             now_ns = monotonic_ns()
             load = strain.look(now_ns, cpu_ns(), now_ns - planned_ns)
-            if (since_ns := standstill.look(now_ns, *self._replies())) is not None:
-                for pacer in self._looks_ns:
-                    pacer.bucket.arrived_late(since_ns, now_ns)
             wait_s = self._tick(now_ns, load)
             planned_ns = monotonic_ns() + int(wait_s * SECOND_NS)
             await asyncio.sleep(wait_s)
-
-    def _replies(self) -> tuple[int, int]:
-        """Of all numbers: how many so far, and how late the latest since the last call came."""
-        answers = late_ns = 0
-        for pacer in self._looks_ns:
-            answers += pacer.answers
-            late_ns = max(late_ns, pacer.late_ns)
-            pacer.late_ns = 0
-        return answers, late_ns
 
     def _tick(self, now_ns: int, load: Load) -> float:
         """Ask whoever has a permit due, the longest waiting first; returns seconds until the next look."""

@@ -15,6 +15,7 @@ import structlog
 
 from engine.api.transport import Connection, Transport
 from engine.clock import monotonic_ns, suspend_aware_ns
+from engine.core.arrivals import Arrivals
 from engine.core.concurrency import Concurrency
 from engine.core.outcome import NotSent, Outcome, Unknown
 from engine.core.strain import Load
@@ -40,7 +41,8 @@ class Sender:
         self._attempts: dict[asyncio.Task[None], Claimed | None] = {}
         self._concurrency = Concurrency()
         self._load = Load.CALM  # of the loop
-        self._answers = 0  # at the last look
+        self._arrivals = Arrivals()
+        self._answers = self._answers_seen = 0  # replies to what was written; at the last look
         self._keeps = False  # the transport has given a connection that it kept
         self._lacked = 0  # permits without a connection at the last look
         self._open = 0  # messages taken from the queue, without outcome
@@ -77,8 +79,8 @@ class Sender:
             self._lacked = 0
             return self.approaching > 0
         self._load = load
-        if self.pacer.answers != self._answers:
-            self._answers = self.pacer.answers
+        if self._answers != self._answers_seen:
+            self._answers_seen = self._answers
             self._concurrency.flows(monotonic_ns())
         lacking = min(self._write_due(due) - self.approaching, len(self._queue))
         if lacking > 0 and self._lacked > 0:
@@ -87,6 +89,10 @@ class Sender:
         self._lacked = lacking
         self.tell_if_low()
         return True
+
+    def learn(self) -> None:
+        """Look at what replies told of the service; a few times a second."""
+        self._arrivals.look(self._answers, self._concurrency.latency_ns, self.pacer.bucket.limit_per_s)
 
     async def idle(self) -> None:
         """Return when every message has its outcome."""
@@ -184,7 +190,7 @@ class Sender:
     def _ended(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
         self._open -= 1
         if written_ns is not None and type(outcome) is not Unknown:
-            self._replied(monotonic_ns() - written_ns)
+            self._replied(written_ns, monotonic_ns())
         try:
             self._on_outcome(message, outcome, written_ns)
         except Exception as problem:  # it must not end the connection or the ticker that called
@@ -193,11 +199,11 @@ class Sender:
         if not self._open and not self._queue:
             self._idle.set()
 
-    def _replied(self, latency_ns: int) -> None:
-        pacer = self.pacer
-        pacer.answers += 1
-        if (late_ns := latency_ns - self._concurrency.latency_ns) > pacer.late_ns:
-            pacer.late_ns = late_ns
+    def _replied(self, written_ns: int, now_ns: int) -> None:
+        self._answers += 1
+        latency_ns = now_ns - written_ns
+        if latency_ns > (usual_ns := self._arrivals.usual_ns) and self._arrivals.held_up(latency_ns):
+            self.pacer.bucket.arrived(written_ns, now_ns - usual_ns)
         if not self._load:
             self._concurrency.answered(latency_ns)
 
@@ -221,7 +227,7 @@ class _Passage:
     async def __call__(self) -> bool:
         permitted = await self._sender.pacer.permit(self._expires_ns)
         if permitted:
-            self.written_ns = monotonic_ns()
+            self.written_ns = self._sender.pacer.bucket.last_ns
         self.leave()
         return permitted
 

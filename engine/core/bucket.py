@@ -8,18 +8,17 @@ ring remembers actual writes and has the last word. Times are integers, nanoseco
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from math import ceil
 
 SECOND_NS = 1_000_000_000
 
-# The way to the service compresses and stretches gaps by milliseconds, and the service judges arrivals. At
-# 0.992 of the limit, `limit` requests span 1.008 s and a jitter of 8 ms meets no throttle; costs 0.8 %.
-HEADROOM = 0.992
-# The guard's second. Wider than a second for the same jitter, narrower than the schedule's 1.008 s: it
-# corrects bursts after stalls and never becomes the pace.
-GUARD_SECOND_NS = 1_007_000_000
-# Of it, what an arrival that is known needs no more.
-ARRIVAL_SPARE_NS = GUARD_SECOND_NS - SECOND_NS - 1_000_000
+# The service judges arrivals, and the way there compresses and stretches gaps by milliseconds. At 0.994 of the
+# limit, `limit` requests span 1.006 s: what the guard keeps apart, and 3 ms in which lateness falls each second.
+HEADROOM = 0.994
+# The guard's second. The spare is for what replies do not tell of the way: what is later, they do.
+GUARD_SPARE_NS = 3_000_000
+GUARD_SECOND_NS = SECOND_NS + GUARD_SPARE_NS
 # Lateness that the schedule forgives. A process that shares its core is set aside for 10-70 ms at a time;
 # with 5 ms that cost half of 1,000/s. The ring bounds every second all the same; a longer stall is lost.
 SLACK_NS = 60_000_000
@@ -33,6 +32,9 @@ FIRST_SECOND = 0.95
 PAUSE_NS = SECOND_NS
 # Bounds the ring (one integer a place); no service of this family comes near it.
 LIMIT_PER_S_MAX = 100_000.0
+# Entries that the ring holds beyond its places: what is past is cut off in one go.
+RING_SPARE = 1_024
+LONG_AGO_NS = -(2**62)
 
 
 class PaceBucket:
@@ -46,6 +48,7 @@ class PaceBucket:
         "_guard_ns",
         "_held_ns",
         "_interval_ns",
+        "_last_ns",
         "_limit_per_s",
         "_pause_ns",
         "_places",
@@ -61,9 +64,9 @@ class PaceBucket:
     ) -> None:
         self._slack_ns, self._burst_ns = slack_ns, burst_ns
         self._pause_ns = max(PAUSE_NS, slack_ns)
-        self._ring: list[int | None] = []
+        self._ring: list[int] = []  # ascending
         self._writes = 0
-        self._held_ns = self._spaced_ns = now_ns
+        self._held_ns = self._spaced_ns = self._last_ns = now_ns
         self._set_guard(limit_per_s)
         self._set_pace(limit_per_s * HEADROOM)
         self._due_ns = now_ns + self._interval_ns
@@ -83,10 +86,14 @@ class PaceBucket:
         """How many permits were taken."""
         return self._writes
 
+    @property
+    def last_ns(self) -> int:
+        """When the last permit was taken, of those that were."""
+        return self._last_ns
+
     def wait_ns(self, now_ns: int) -> int:
         """Nanoseconds until the next write is permitted; 0 means now."""
-        earlier = self._ring[(self._writes - self._places) % len(self._ring)]
-        guarded_ns = 0 if earlier is None else earlier + self._guard_ns - now_ns
+        guarded_ns = self._ring[-self._places] + self._guard_ns - now_ns
         return max(0, guarded_ns, max(self._due_ns, self._held_ns, self._spaced_ns) - now_ns)
 
     def available(self, now_ns: int) -> int:
@@ -103,10 +110,12 @@ class PaceBucket:
         if now_ns < self._due_ns or now_ns < self._held_ns or now_ns < self._spaced_ns:
             return False
         ring = self._ring
-        earlier = ring[(self._writes - self._places) % len(ring)]
-        if earlier is not None and now_ns < earlier + self._guard_ns:
+        if now_ns < ring[-self._places] + self._guard_ns:
             return False
-        ring[self._writes % len(ring)] = now_ns
+        ring.append(now_ns)
+        self._last_ns = now_ns
+        if len(ring) >= self._places + RING_SPARE:
+            del ring[: -self._places]
         self._writes += 1
         if now_ns - self._due_ns > self._pause_ns:
             self._begin()
@@ -132,18 +141,15 @@ class PaceBucket:
         self._due_ns = min(self._due_ns, now_ns + self._interval_ns)
         self._spaced_ns = min(self._spaced_ns, now_ns + (self._interval_ns >> 1))
 
-    def arrived_late(self, since_ns: int, until_ns: int) -> None:
-        """What was written from `since_ns` on reached the service at `until_ns`, all at once, and it counts
-        by arrival: so does the ring from now on. It cannot be later any more, so that of the guard's spare
-        time nothing but a millisecond is kept for it.
+    def arrived(self, written_ns: int, counted_ns: int) -> None:
+        """What was written at `written_ns` reached the service later: it counts from `counted_ns`, which has
+        passed. In the order of these times the ring holds each place at least as long as by those of writing.
         """
-        counted_ns = until_ns - ARRIVAL_SPARE_NS
-        for back in range(1, min(self._writes, self._places) + 1):
-            place = (self._writes - back) % len(self._ring)
-            written_ns = self._ring[place]
-            if written_ns is None or written_ns < since_ns:
-                return
-            self._ring[place] = max(written_ns, counted_ns)
+        ring = self._ring
+        place = bisect_left(ring, written_ns)
+        if place < len(ring) and ring[place] == written_ns:
+            del ring[place]
+            insort(ring, counted_ns)
 
     def hold_until(self, until_ns: int) -> None:
         """No permit before `until_ns`, whatever limits and rates are set meanwhile."""
@@ -187,10 +193,4 @@ class PaceBucket:
         Writes that a smaller ring forgot are no loss: the guard of the lower limit held them at least a
         second before the last one.
         """
-        known = len(self._ring)
-        if known >= self._places:
-            return
-        grown: list[int | None] = [None] * self._places
-        for write in range(max(0, self._writes - known), self._writes):
-            grown[write % self._places] = self._ring[write % known]
-        self._ring = grown
+        self._ring[:0] = [LONG_AGO_NS] * (self._places - len(self._ring))

@@ -7,7 +7,6 @@ are integers, nanoseconds.
 
 from __future__ import annotations
 
-from engine.core.standstill import REPLIES_MISSED_MIN, STANDSTILL_NS_MAX
 from engine.core.strain import Load
 
 SECOND_NS = 1_000_000_000
@@ -21,6 +20,10 @@ OPEN_MIN = 8
 SPARE = 2.0
 # Where that is too little one more is allowed now and then, while the loop has time for it.
 EXTRA_PERIOD_NS = 50_000_000
+# Replies that a gap must have swallowed, by the rate: by chance one of 3,000 such gaps has none.
+REPLIES_MISSED_MIN = 8
+# A longer gap is a pause, or a service that is down.
+STANDSTILL_NS_MAX = 500_000_000
 # The median moves by a thirty-second of itself a reply, and by twice as much after each eight on one side of
 # it: from 1 ms to 500 ms within 40 replies that are slower, and hardly by the ten that a stall holds up.
 _STEP_SHIFT = 5

@@ -234,7 +234,7 @@ def test_the_guard_alone_holds_the_limit_also_where_it_is_raised() -> None:
     limit=st.sampled_from([5, 80, 1_000]),
     stalls=st.lists(st.tuples(st.integers(0, 2_000), st.integers(0, 300)), max_size=5),
 )
-def test_what_a_standstill_held_up_counts_from_its_end(limit: int, stalls: list[tuple[int, int]]) -> None:
+def test_what_was_held_up_counts_from_its_arrival(limit: int, stalls: list[tuple[int, int]]) -> None:
     """The service counts arrivals: none of its seconds holds more than the limit, whenever it stands still."""
     bucket, now_ns = PaceBucket(limit, START_NS), START_NS
     arrivals: list[int] = []
@@ -242,17 +242,47 @@ def test_what_a_standstill_held_up_counts_from_its_end(limit: int, stalls: list[
         arrivals += run(bucket, now_ns, after_ms / 1_000, lambda: 0)
         now_ns += after_ms * MS
         held_up = run(bucket, now_ns, length_ms / 1_000, lambda: 0)
-        bucket.arrived_late(now_ns, now_ns + length_ms * MS)
         now_ns += length_ms * MS
+        for written_ns in held_up:
+            bucket.arrived(written_ns, now_ns)
         arrivals += [now_ns] * len(held_up)
     arrivals += run(bucket, now_ns, 2.0, lambda: 0)
     assert most_in_a_second(arrivals) <= limit
 
 
-def test_writes_before_a_standstill_and_after_it_keep_their_times() -> None:
+@given(st.integers(1, 50), st.lists(st.tuples(st.integers(0, 100 * MS), st.integers(0, 40)), max_size=300))
+def test_no_word_of_arrivals_lets_a_second_pass_the_limit(limit: int, steps: list[tuple[int, int]]) -> None:
+    """Neither by the times of writing nor by those that count."""
+    bucket, now_ns = PaceBucket(limit, START_NS, slack_ns=SECOND_NS, burst_ns=SECOND_NS), START_NS
+    writes: list[int] = []
+    counted: dict[int, int] = {}
+    for step_ns, back in steps:
+        now_ns += step_ns
+        while bucket.take(now_ns):
+            writes.append(now_ns)
+            counted[len(writes)] = now_ns
+            now_ns += 1
+        late = len(writes) - back
+        if late > 0 and counted[late] == writes[late - 1]:
+            counted[late] = now_ns
+            bucket.arrived(writes[late - 1], now_ns)
+    assert most_in_a_second(writes) <= limit
+    assert most_in_a_second(sorted(counted.values())) <= limit
+
+
+def test_one_that_was_held_up_alone_takes_a_place_and_no_pace() -> None:
+    bucket, other = PaceBucket(1_000, START_NS), PaceBucket(1_000, START_NS)
+    writes = run(bucket, START_NS, 1.5, lambda: 0)
+    assert run(other, START_NS, 1.5, lambda: 0) == writes
+    bucket.arrived(writes[-400], writes[-200])
+    after, plain = (run(one, writes[-1] + MS, 2, lambda: 0) for one in (bucket, other))
+    assert max(later - sooner for later, sooner in zip(after, plain, strict=False)) <= 2 * MS
+
+
+def test_the_word_of_a_write_that_is_long_past_or_unknown_changes_nothing() -> None:
     bucket, other = PaceBucket(10, START_NS), PaceBucket(10, START_NS)
     writes = run(bucket, START_NS, 0.95, lambda: 0)
     assert run(other, START_NS, 0.95, lambda: 0) == writes
-    bucket.arrived_late(writes[-1], writes[-1] - MS)
-    bucket.arrived_late(writes[-1] + 1, writes[-1] + 500 * MS)
+    bucket.arrived(START_NS - SECOND_NS, writes[-1])
+    bucket.arrived(writes[-1] + 1, writes[-1] + 500 * MS)
     assert run(bucket, writes[-1], 2, lambda: 0) == run(other, writes[-1], 2, lambda: 0)

@@ -6,11 +6,12 @@ from engine.core.concurrency import (
     EXTRA_PERIOD_NS,
     OPEN_MAX,
     OPEN_MIN,
+    REPLIES_MISSED_MIN,
     SECOND_NS,
     SPARE,
+    STANDSTILL_NS_MAX,
     Concurrency,
 )  # fmt: skip
-from engine.core.standstill import REPLIES_MISSED_MIN, STANDSTILL_NS_MAX
 from engine.core.strain import Load
 
 MS = 1_000_000

@@ -1,0 +1,61 @@
+"""When a request reached the service, as far as its reply tells: it arrived between the write and the reply.
+
+A reply that comes later than replies commonly do bounds its request's arrival from above, a long time before
+the write one limit later is due. Where the delay arose, it does not tell: on the way there, in the service or
+in our own loop. To count from the bound is therefore always safe, and costs pace where it is not true. So it
+is rationed: of a service that is uneven by nature only the latest replies are believed to have been held up.
+Times are integers, nanoseconds.
+"""
+
+from __future__ import annotations
+
+# By so much a reply may always be later than the median: even an idle machine spreads them that far. Below
+# the guard's spare, by what some replies are faster than the median.
+ALLOWED_NS_MIN = 1_500_000
+# Longer ones are pauses, or a service that is slow: what it counts when is anybody's guess.
+HELD_UP_NS_MAX = 500_000_000
+# What may be added to the times of arrival, in the mean of all replies: each millisecond takes a thousandth of
+# the pace where it is not true, and what lateness falls by each second where it is.
+ADDED_NS_MEAN = 2_000_000
+# That is saved up for stalls over so long: two of 250 ms. What it may cost where it is not true, 0.06 s, it
+# costs once.
+SAVED_S = 30.0
+# Without a ration the allowance doubles at each look; it falls by a sixteenth while an eighth is left.
+_LEFT_SHIFT, _FALL_SHIFT = 3, 4
+# At each look what is usual rises by no more than a 64th. The median follows stalls for moments, and wanders: its
+# lower values bound arrivals better, since a request that took long on its way may be answered fast.
+_RISE_SHIFT = 6
+UNKNOWN_NS = 2**62
+
+
+class Arrivals:
+    """Of one number. `look` some times a second; `held_up` for each reply above `usual_ns`."""
+
+    __slots__ = ("_allowed_ns", "_answers", "_median_ns", "_ration_ns", "usual_ns")
+
+    def __init__(self) -> None:
+        self.usual_ns = UNKNOWN_NS  # replies up to this late tell nothing of the way
+        self._allowed_ns = ALLOWED_NS_MIN
+        self._answers = self._median_ns = 0
+        self._ration_ns = UNKNOWN_NS
+
+    def held_up(self, latency_ns: int) -> bool:
+        """Whether a request counts from its reply less what is usual, rather than from its write."""
+        added_ns = latency_ns - self.usual_ns
+        if self._ration_ns <= 0 or not 0 < added_ns <= HELD_UP_NS_MAX:
+            return False
+        self._ration_ns -= added_ns
+        return True
+
+    def look(self, answers: int, latency_ns: int, limit_per_s: float) -> None:
+        """Learn what is usual. `answers`: replies so far; `latency_ns`: their median, 0 while unknown."""
+        most_ns = int(limit_per_s * SAVED_S * ADDED_NS_MEAN)
+        if self._ration_ns <= 0:
+            self._allowed_ns <<= 1
+        elif self._ration_ns > most_ns >> _LEFT_SHIFT:
+            self._allowed_ns = max(ALLOWED_NS_MIN, self._allowed_ns - (self._allowed_ns >> _FALL_SHIFT))
+        self._ration_ns = min(most_ns, self._ration_ns + (answers - self._answers) * ADDED_NS_MEAN)
+        self._answers = answers
+        known_ns = self._median_ns or latency_ns
+        self._median_ns = min(latency_ns, known_ns + (known_ns >> _RISE_SHIFT))
+        self.usual_ns = self._median_ns + self._allowed_ns if self._median_ns else UNKNOWN_NS
