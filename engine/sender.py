@@ -64,6 +64,11 @@ class Sender:
         """Messages claimed and without outcome."""
         return len(self._queue) + self._open
 
+    @property
+    def usual_ns(self) -> int:
+        """Replies that take longer tell that their request arrived late; enormous while that is unknown."""
+        return self._arrivals.usual_ns
+
     def send(self, messages: list[Claimed]) -> None:
         self._queue.extend(messages)
         if messages:

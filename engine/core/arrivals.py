@@ -14,29 +14,30 @@ from __future__ import annotations
 ALLOWED_NS_MIN = 1_500_000
 # Longer ones are pauses, or a service that is slow: what it counts when is anybody's guess.
 HELD_UP_NS_MAX = 500_000_000
-# What may be added to the times of arrival, in the mean of all replies: each millisecond takes a thousandth of
-# the pace where it is not true, and what lateness falls by each second where it is.
+# What may be added to the times of arrival, in the mean of all replies: each millisecond takes a thousandth
+# of the pace where it is not true.
 ADDED_NS_MEAN = 2_000_000
 # That is saved up for stalls over so long: two of 250 ms. What it may cost where it is not true, 0.06 s, it
 # costs once.
 SAVED_S = 30.0
 # Without a ration the allowance doubles at each look; it falls by a sixteenth while an eighth is left.
 _LEFT_SHIFT, _FALL_SHIFT = 3, 4
-# At each look what is usual rises by no more than a 64th. The median follows stalls for moments, and wanders: its
-# lower values bound arrivals better, since a request that took long on its way may be answered fast.
-_RISE_SHIFT = 6
+# What is usual rises by a thousandth of itself, and by twice as much at each further look. The median follows
+# stalls for moments, and wanders: its lower values bound arrivals better, since a request that took long on
+# its way may be answered fast.
+_RISE_SHIFT = 10
 UNKNOWN_NS = 2**62
 
 
 class Arrivals:
     """Of one number. `look` some times a second; `held_up` for each reply above `usual_ns`."""
 
-    __slots__ = ("_allowed_ns", "_answers", "_median_ns", "_ration_ns", "usual_ns")
+    __slots__ = ("_allowed_ns", "_answers", "_median_ns", "_ration_ns", "_rises", "usual_ns")
 
     def __init__(self) -> None:
         self.usual_ns = UNKNOWN_NS  # replies up to this late tell nothing of the way
         self._allowed_ns = ALLOWED_NS_MIN
-        self._answers = self._median_ns = 0
+        self._answers = self._median_ns = self._rises = 0
         self._ration_ns = UNKNOWN_NS
 
     def held_up(self, latency_ns: int) -> bool:
@@ -57,5 +58,6 @@ class Arrivals:
         self._ration_ns = min(most_ns, self._ration_ns + (answers - self._answers) * ADDED_NS_MEAN)
         self._answers = answers
         known_ns = self._median_ns or latency_ns
-        self._median_ns = min(latency_ns, known_ns + (known_ns >> _RISE_SHIFT))
+        self._rises = self._rises + 1 if latency_ns > known_ns else 0
+        self._median_ns = min(latency_ns, known_ns + (known_ns >> max(0, _RISE_SHIFT - self._rises)))
         self.usual_ns = self._median_ns + self._allowed_ns if self._median_ns else UNKNOWN_NS

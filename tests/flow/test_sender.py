@@ -6,6 +6,7 @@ Every test runs with a transport that knows only the long way, and with one that
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import count
 
 import pytest
 
@@ -225,3 +226,39 @@ async def test_it_tells_when_it_runs_low(transport: FakeTransport, outcomes: Out
         assert sender.queued < 10
         assert len(transport.written) > 25
         await sender.idle()
+
+
+class ToldBucket(PaceBucket):
+    """Remembers what it was told of arrivals."""
+
+    def __init__(self, limit_per_s: float, now_ns: int) -> None:
+        super().__init__(limit_per_s, now_ns)
+        self.told: list[tuple[int, int]] = []
+
+    def arrived(self, written_ns: int, counted_ns: int) -> None:
+        self.told.append((written_ns, counted_ns))
+        super().arrived(written_ns, counted_ns)
+
+
+async def test_a_reply_later_than_usual_tells_when_its_request_arrived(
+    transport: FakeTransport, outcomes: Outcomes
+) -> None:
+    async with sending(transport, outcomes) as sender:
+        bucket = sender.pacer.bucket = ToldBucket(2_000, monotonic_ns())
+        seqs = count()
+        while sender.usual_ns > SECOND_NS:  # until a calm loop has shown what is usual
+            sender.send([claimed(next(seqs))])
+            await sender.idle()
+            sender.learn()
+        bucket.told.clear()
+        transport.hold = asyncio.Event()
+        late = next(seqs)
+        sender.send([claimed(late)])
+        await until(lambda: transport.open == 1)
+        held_ns = monotonic_ns()
+        await until(lambda: monotonic_ns() > held_ns + sender.usual_ns)
+        transport.hold.set()
+        await sender.idle()
+        ((written_ns, counted_ns),) = bucket.told
+        assert written_ns == outcomes.written_ns[late]
+        assert written_ns < counted_ns <= monotonic_ns() - sender.usual_ns
