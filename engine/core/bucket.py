@@ -3,7 +3,8 @@
 Law: the write `limit` places earlier lies at least one second back, by the times of writing; a long stall is
 not caught up. Two layers keep it. The schedule spaces permits evenly and forgives a bounded lateness, so that
 late wake-ups neither lose rate nor pile up: what is late is made up for at twice the pace, not at once. The
-ring remembers actual writes and has the last word. Times are integers, nanoseconds of one monotonic clock.
+ring remembers actual writes, or their later arrivals where those are known, in the order of these times, and
+has the last word. Times are integers, nanoseconds of one monotonic clock.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ SECOND_NS = 1_000_000_000
 # the limit, `limit` requests span 1.006 s: what the guard keeps apart, and 3 ms by which lateness falls each
 # second. Costs 0.6 %.
 HEADROOM = 0.994
-# The guard's second. The spare is for what replies do not tell of the way: what is later, they do.
+# The guard's second. The spare is for what replies do not tell of the way; what takes longer they do
+# (`engine.core.arrivals`).
 GUARD_SPARE_NS = 3_000_000
 GUARD_SECOND_NS = SECOND_NS + GUARD_SPARE_NS
 # Lateness that the schedule forgives. A process that shares its core is set aside for 10-70 ms at a time;
@@ -144,7 +146,7 @@ class PaceBucket:
 
     def arrived(self, written_ns: int, counted_ns: int) -> None:
         """What was written at `written_ns` reached the service later: it counts from `counted_ns`, which has
-        passed. In the order of these times the ring holds each place at least as long as by those of writing.
+        passed. None of the ring's places comes earlier by that; unknown or long past, it changes nothing.
         """
         ring = self._ring
         place = bisect_left(ring, written_ns)
