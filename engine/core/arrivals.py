@@ -11,21 +11,21 @@ from __future__ import annotations
 
 # By so much a reply may always be later than the median: even an idle machine spreads them that far. Below
 # the guard's spare, by what some replies are faster than the median.
-ALLOWED_NS_MIN = 1_500_000
+ALLOWED_NS_MIN = 1_000_000
 # Longer ones are pauses, or a service that is slow: what it counts when is anybody's guess.
 HELD_UP_NS_MAX = 500_000_000
 # What may be added to the times of arrival, in the mean of all replies: each millisecond takes a thousandth
 # of the pace where it is not true.
 ADDED_NS_MEAN = 2_000_000
-# That is saved up for stalls over so long: two of 250 ms. What it may cost where it is not true, 0.06 s, it
+# That is saved up for stalls over so long: one of 450 ms. What it may cost where it is not true, 0.12 s, it
 # costs once.
-SAVED_S = 30.0
+SAVED_S = 60.0
 # Without a ration the allowance doubles at each look; it falls by a sixteenth while an eighth is left.
 _LEFT_SHIFT, _FALL_SHIFT = 3, 4
-# What is usual rises by a thousandth of itself, and by twice as much at each further look. The median follows
-# stalls for moments, and wanders: its lower values bound arrivals better, since a request that took long on
-# its way may be answered fast.
-_RISE_SHIFT = 10
+# At each look what is usual rises by a thousandth of itself, after so many in a row by twice as much: it
+# follows a hundredfold latency within seven seconds. The median follows stalls, and wanders: its lower values
+# bound arrivals better, since a request that took long on its way may be answered fast.
+_RISE_SHIFT, _RISE_LOOKS = 10, 8
 UNKNOWN_NS = 2**62
 
 
@@ -59,5 +59,7 @@ class Arrivals:
         self._answers = answers
         known_ns = self._median_ns or latency_ns
         self._rises = self._rises + 1 if latency_ns > known_ns else 0
-        self._median_ns = min(latency_ns, known_ns + (known_ns >> max(0, _RISE_SHIFT - self._rises)))
+        self._median_ns = min(
+            latency_ns, known_ns + (known_ns >> max(0, _RISE_SHIFT - self._rises // _RISE_LOOKS))
+        )
         self.usual_ns = self._median_ns + self._allowed_ns if self._median_ns else UNKNOWN_NS

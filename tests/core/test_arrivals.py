@@ -98,6 +98,6 @@ def test_what_is_usual_follows_a_faster_service_at_once_and_a_slower_one_in_seco
     arrivals = looked(latency_ms=500)
     arrivals.look(1, 5 * MS, 1_000)
     assert arrivals.usual_ns == 5 * MS + ALLOWED_NS_MIN
-    for _ in range(40):
+    for _ in range(100):
         arrivals.look(1, 500 * MS, 1_000)
     assert arrivals.usual_ns == 500 * MS + ALLOWED_NS_MIN
