@@ -52,14 +52,13 @@ class Arrivals:
         """Learn what is usual. `answers`: replies so far; `latency_ns`: their median, 0 while unknown."""
         most_ns = int(limit_per_s * SAVED_S * ADDED_NS_MEAN)
         if self._ration_ns <= 0:
-            self._allowed_ns <<= 1
+            self._allowed_ns = min(self._allowed_ns << 1, HELD_UP_NS_MAX)
         elif self._ration_ns > most_ns >> _LEFT_SHIFT:
             self._allowed_ns = max(ALLOWED_NS_MIN, self._allowed_ns - (self._allowed_ns >> _FALL_SHIFT))
         self._ration_ns = min(most_ns, self._ration_ns + (answers - self._answers) * ADDED_NS_MEAN)
         self._answers = answers
         known_ns = self._median_ns or latency_ns
         self._rises = self._rises + 1 if latency_ns > known_ns else 0
-        self._median_ns = min(
-            latency_ns, known_ns + (known_ns >> max(0, _RISE_SHIFT - self._rises // _RISE_LOOKS))
-        )
+        rise_ns = known_ns >> max(0, _RISE_SHIFT - self._rises // _RISE_LOOKS)
+        self._median_ns = min(latency_ns, known_ns + rise_ns)
         self.usual_ns = self._median_ns + self._allowed_ns if self._median_ns else UNKNOWN_NS

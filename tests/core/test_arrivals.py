@@ -101,3 +101,11 @@ def test_what_is_usual_follows_a_faster_service_at_once_and_a_slower_one_in_seco
     for _ in range(100):
         arrivals.look(1, 500 * MS, 1_000)
     assert arrivals.usual_ns == 500 * MS + ALLOWED_NS_MIN
+
+
+def test_without_replies_an_allowance_does_not_grow_for_ever() -> None:
+    arrivals = looked(limit=1)
+    assert arrivals.held_up(arrivals.usual_ns + HELD_UP_NS_MAX), "all that one message a second may save up"
+    for _ in range(1_000):
+        arrivals.look(0, 5 * MS, 1)
+    assert arrivals.usual_ns == 5 * MS + HELD_UP_NS_MAX
