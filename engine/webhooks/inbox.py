@@ -99,9 +99,7 @@ async def write_together(connection: Connection, parsed: Parsed, flow: Flow) -> 
     groups = pack(statuses)
     numbers = flow.untold({number for status in statuses if (number := status[PHONE_NUMBER_ID])})
     if len(groups) == 1 and not (numbers or parsed.messages or parsed.account or parsed.unreadable):
-        await _write_group(
-            connection, groups[0]
-        )  # a statement is a transaction: one round trip instead of three
+        await _write_group(connection, groups[0])  # a transaction by itself: one round trip instead of three
         return
     async with connection.transaction():
         for group in groups:

@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from engine.store.database import Connection, Pool, open_pool
+from engine.store.facts import Fact, FactKind, record
 from engine.store.queries import queries
+from tests.flow.planted import SLOW, plant_campaign, plant_numbers
 
 BY_KEY = [
     ("claims", "page"),
@@ -88,3 +90,28 @@ async def test_a_wamid_is_found_by_its_hash(sender: Connection) -> None:
     await sender.execute(queries("fold")["create_workspace"])
     rows = await sender.fetch("EXPLAIN " + queries("fold")["match_wamids"])
     assert any("Index Cond: (hashtextextended(wamid" in row[0] for row in rows)
+
+
+async def test_a_batch_of_outcomes_is_looked_up_by_key_by_a_plan_of_the_empty_table(
+    sender: Connection,
+) -> None:
+    """Rows that nobody is looked for among are not read, however many of them there are."""
+    await plant_numbers(sender, **{SLOW: 80})
+    campaign = await plant_campaign(sender, recipients=600, range_size=300)
+    await sender.execute("ANALYZE")
+    await sender.execute("SET plan_cache_mode = force_generic_plan")
+    for first in range(1, 301, 20):
+        facts = [
+            Fact(
+                campaign.campaign_id, range_id, seq, 1, 1, SLOW, FactKind.ACCEPTED, f"wamid.{range_id}.{seq}"
+            )
+            for range_id in campaign.range_ids
+            for seq in range(first, first + 20)
+        ]
+        await record(sender, facts)
+    await sender.execute("SELECT pg_stat_force_next_flush()")
+    read = await sender.fetchval(
+        "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname LIKE 'outcomes_%'"
+    )
+    assert await sender.fetchval("SELECT count(*) FROM outcomes") == 600
+    assert read < 600, "a plan that reads all of them reads thousands"

@@ -24,11 +24,13 @@ CREATE TABLE inbox_groups (
         OR coalesce(array_position(range_ids, NULL), array_position(seqs, NULL), array_position(tries, NULL),
                     array_position(epochs, NULL)) IS NULL
            AND cardinality(range_ids) + cardinality(seqs) + cardinality(tries) + cardinality(epochs) IS NOT NULL),
-    CONSTRAINT fields_are_of_all_events CHECK (events = ALL (ARRAY[coalesce(cardinality(range_ids), events), coalesce(cardinality(seqs), events),
-                               coalesce(cardinality(tries), events), coalesce(cardinality(epochs), events),
-                               cardinality(statuses), cardinality(status_us), cardinality(wamids),
-                               coalesce(cardinality(phone_number_ids), events), coalesce(cardinality(recipients), events),
-                               coalesce(cardinality(codes), events), coalesce(cardinality(details), events)]))
+    CONSTRAINT fields_are_of_all_events CHECK (
+        events = ALL (ARRAY[
+            coalesce(cardinality(range_ids), events), coalesce(cardinality(seqs), events),
+            coalesce(cardinality(tries), events), coalesce(cardinality(epochs), events),
+            cardinality(statuses), cardinality(status_us), cardinality(wamids),
+            coalesce(cardinality(phone_number_ids), events), coalesce(cardinality(recipients), events),
+            coalesce(cardinality(codes), events), coalesce(cardinality(details), events)]))
 ) WITH (  -- a queue: what is read is dead, and large values are dead pages of 2 KB
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_insert_threshold = -1,
     toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 10000,
