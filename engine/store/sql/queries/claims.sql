@@ -9,7 +9,7 @@ UPDATE ranges SET epoch = $2 WHERE range_id = ANY($1::bigint[])
 RETURNING range_id, campaign_id, hi, mark, state;
 
 -- name: lock_tallies
-SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
+SELECT range_id FROM tallies WHERE range_id = ANY((SELECT $1::bigint[])::bigint[]) ORDER BY range_id FOR UPDATE;
 
 -- name: own_ranges
 SELECT range_id, campaign_id, hi, mark, state FROM ranges
@@ -96,7 +96,8 @@ ORDER BY seq;
 -- was read, and no event told of a message to one of them: it may have waited through a pause. A range that is locked is
 -- passed over: it would hold up the others. The fence stands on the row that is locked, and again on the one that changes.
 -- Lists of phones come as text, which costs the driver less; OFFSET 0 keeps the looks by key. (SELECT ...) hides from the
--- planner how many there are: it would plan each statement anew, which costs more than to carry it out.
+-- planner how many there are: it would plan each statement anew, which costs more than to carry it out. So do the
+-- statements below that go with every range or every look.
 WITH wanted AS (
     SELECT * FROM unnest((SELECT $1::bigint[]), (SELECT $2::text[]), (SELECT $3::bigint[]), (SELECT $4::integer[]),
                          (SELECT $5::integer[]), (SELECT $6::text[]))
@@ -137,12 +138,12 @@ SELECT mark, state, phone_number_id, epoch FROM ranges WHERE range_id = $1 FOR U
 -- name: due_retries
 SELECT open_tries.range_id, open_tries.seq, open_tries.try, recipients.phone, recipients.variables,
        open_tries.transient_failures, open_tries.pair_throttles, open_tries.unreachable,
-       suppressions.phone IS NOT NULL AS opted_out
+       EXISTS (SELECT 1 FROM suppressions WHERE suppressions.phone = recipients.phone OFFSET 0) AS opted_out
 FROM open_tries
 JOIN recipients ON recipients.range_id = open_tries.range_id AND recipients.seq = open_tries.seq
-               AND recipients.range_id = ANY($1::bigint[])
-LEFT JOIN suppressions ON suppressions.phone = recipients.phone
-WHERE open_tries.range_id = ANY($1::bigint[]) AND open_tries.state = 'deferred' AND open_tries.due_at <= now()
+               AND recipients.range_id = ANY((SELECT $1::bigint[])::bigint[])
+WHERE open_tries.range_id = ANY((SELECT $1::bigint[])::bigint[]) AND open_tries.state = 'deferred'
+  AND open_tries.due_at <= now()
 ORDER BY open_tries.due_at LIMIT $2;
 
 -- name: lock_open_ranges
@@ -178,13 +179,13 @@ WHERE range_id = ANY($1::bigint[]) AND state = 'claimed' AND phone_number_id = $
 
 -- name: lock_ranges
 SELECT range_id FROM ranges
-WHERE range_id = ANY($1::bigint[]) AND phone_number_id = $2 AND epoch = $3 ORDER BY range_id FOR UPDATE;
+WHERE range_id = ANY((SELECT $1::bigint[])::bigint[]) AND phone_number_id = $2 AND epoch = $3 ORDER BY range_id FOR UPDATE;
 
 -- name: perhaps_done
 -- Of these ranges, those worth the locks: nobody in them waits for a first try or its reply, or they are ours no more. A
 -- look without a lock: what it misses, the next one finds. Its locks, taken for every look, would hold up all outcomes.
 SELECT ranges.range_id FROM ranges JOIN tallies USING (range_id)
-WHERE ranges.range_id = ANY($1::bigint[])
+WHERE ranges.range_id = ANY((SELECT $1::bigint[])::bigint[]) AND tallies.range_id = ANY((SELECT $1::bigint[])::bigint[])
   AND ((ranges.phone_number_id, ranges.epoch) IS DISTINCT FROM ($2, $3::bigint)
        OR tallies.recipients = tallies.accepted + tallies.sent + tallies.delivered + tallies.read + tallies.failed
                                + tallies.unknown + tallies.skipped + tallies.deferred);
@@ -196,23 +197,27 @@ WHERE ranges.range_id = ANY($1::bigint[])
 UPDATE ranges
 SET state = CASE WHEN ranges.state = 'open' THEN 'done' ELSE ranges.state END, phone_number_id = NULL
 FROM tallies
-WHERE ranges.range_id = ANY($1::bigint[]) AND tallies.range_id = ranges.range_id AND tallies.deferred = 0
+WHERE ranges.range_id = ANY((SELECT $1::bigint[])::bigint[]) AND tallies.range_id = ANY((SELECT $1::bigint[])::bigint[])
+  AND tallies.range_id = ranges.range_id AND tallies.deferred = 0
   AND tallies.recipients = tallies.accepted + tallies.sent + tallies.delivered + tallies.read + tallies.failed
                          + tallies.unknown + tallies.skipped
-  AND NOT EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = ranges.range_id AND open_tries.state = 'claimed')
+  AND NOT EXISTS (SELECT 1 FROM open_tries
+                  WHERE open_tries.range_id = ranges.range_id AND open_tries.state = 'claimed' OFFSET 0)
 RETURNING ranges.range_id;
 
 -- name: park_ranges
 -- Only deferred recipients are left, and none is due soon: whoever is free then takes the range.
 UPDATE ranges SET phone_number_id = NULL, due_at = waiting.due_at
 FROM (SELECT range_id, min(due_at) AS due_at FROM open_tries
-      WHERE range_id = ANY($1::bigint[]) AND state = 'deferred' GROUP BY range_id) AS waiting,
+      WHERE range_id = ANY((SELECT $1::bigint[])::bigint[]) AND state = 'deferred' GROUP BY range_id) AS waiting,
      tallies
-WHERE ranges.range_id = waiting.range_id AND tallies.range_id = ranges.range_id AND ranges.mark = ranges.hi
+WHERE ranges.range_id = ANY((SELECT $1::bigint[])::bigint[]) AND tallies.range_id = ANY((SELECT $1::bigint[])::bigint[])
+  AND ranges.range_id = waiting.range_id AND tallies.range_id = ranges.range_id AND ranges.mark = ranges.hi
   AND waiting.due_at > now() + make_interval(secs => $2)
   AND tallies.recipients = tallies.accepted + tallies.sent + tallies.delivered + tallies.read + tallies.failed
                          + tallies.unknown + tallies.skipped + tallies.deferred
-  AND NOT EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = ranges.range_id AND open_tries.state = 'claimed')
+  AND NOT EXISTS (SELECT 1 FROM open_tries
+                  WHERE open_tries.range_id = ranges.range_id AND open_tries.state = 'claimed' OFFSET 0)
 RETURNING ranges.range_id;
 
 -- name: release_ranges
