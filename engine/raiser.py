@@ -47,8 +47,10 @@ class MarkRaiser:
                 await asyncio.sleep(max(0, issued_ns + PERIOD_NS - monotonic_ns()) / SECOND_NS)
                 issued_ns = monotonic_ns()
                 self._asked.clear()
-                batch, self._waiting = self._waiting, []
-                await self._raise(batch)
+                # Who was cancelled meanwhile claims nothing.
+                batch, self._waiting = [one for one in self._waiting if not one[1].done()], []
+                if batch:
+                    await self._raise(batch)
         finally:
             for _, told in (*batch, *self._waiting):
                 told.cancel()
@@ -66,4 +68,4 @@ class MarkRaiser:
             return
         for wanted, told in batch:
             if not told.done():
-                told.set_result(issued_ns if wanted.held.range_id in raised else None)
+                told.set_result(issued_ns if (wanted.held.range_id, wanted.lease.epoch) in raised else None)

@@ -64,11 +64,6 @@ class Sender:
         """Messages claimed and without outcome."""
         return len(self._queue) + self._open
 
-    @property
-    def usual_ns(self) -> int:
-        """Replies that take longer tell that their request arrived late; enormous while that is unknown."""
-        return self._arrivals.usual_ns
-
     def send(self, messages: list[Claimed]) -> None:
         self._queue.extend(messages)
         if messages:
@@ -206,11 +201,10 @@ class Sender:
 
     def _replied(self, written_ns: int, now_ns: int) -> None:
         self._answers += 1
-        latency_ns = now_ns - written_ns
-        if latency_ns > (usual_ns := self._arrivals.usual_ns) and self._arrivals.held_up(latency_ns):
-            self.pacer.bucket.arrived(written_ns, now_ns - usual_ns)
+        if (counted_ns := self._arrivals.counted_ns(written_ns, now_ns)) is not None:
+            self.pacer.bucket.arrived(written_ns, counted_ns)
         if not self._load:
-            self._concurrency.answered(latency_ns)
+            self._concurrency.answered(now_ns - written_ns)
 
     def _failed(self, problem: BaseException) -> None:
         self.failure = problem

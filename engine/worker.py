@@ -287,7 +287,10 @@ class Worker:
             self._shared.order(CampaignPause(campaign_id, f"every number is stopped: {resting['reason']}"))
 
     async def _stop_claiming(self, flows: Sequence[NumberFlow]) -> None:
-        """No claim is under way when this returns: what one had committed is in the sender's queue."""
+        """Nobody waits for a claim when this returns: what one had committed is in the sender's queue.
+
+        A statement that hangs may claim later; the next owner of the range names that doubt.
+        """
         for flow in flows:
             flow.stop()
         claiming = [self._tasks[flow.lease.phone_number_id] for flow in flows]

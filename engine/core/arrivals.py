@@ -2,9 +2,9 @@
 
 A reply that comes later than replies commonly do bounds its request's arrival from above, a long time before
 the write one limit later is due. Where the delay arose, it does not tell: on the way there, in the service or
-in our own loop. To count from the bound is therefore always safe, and costs pace where it is not true. So it
-is rationed: of a service that is uneven by nature only the latest replies are believed to have been held up.
-Times are integers, nanoseconds.
+in our own loop. To count from the bound, less what replies commonly take, costs pace where it is not true.
+So it is rationed: of a service that is uneven by nature only the latest replies are believed to have been
+held up. Times are integers, nanoseconds.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ SAVED_S = 60.0
 # Without a ration the allowance doubles at each look; it falls by a sixteenth while an eighth is left.
 _LEFT_SHIFT, _FALL_SHIFT = 3, 4
 # At each look what is usual rises by a thousandth of itself, after so many in a row by twice as much: it
-# follows a hundredfold latency within seven seconds. The median follows stalls, and wanders: its lower values
+# follows a hundredfold latency within eight seconds. The median follows stalls, and wanders: its lower values
 # bound arrivals better, since a request that took long on its way may be answered fast.
 _RISE_SHIFT, _RISE_LOOKS = 10, 8
 UNKNOWN_NS = 2**62
 
 
 class Arrivals:
-    """Of one number. `look` some times a second; `held_up` for each reply above `usual_ns`."""
+    """Of one number. `look` some times a second; `counted_ns` for each reply."""
 
     __slots__ = ("_allowed_ns", "_answers", "_median_ns", "_ration_ns", "_rises", "usual_ns")
 
@@ -40,13 +40,13 @@ class Arrivals:
         self._answers = self._median_ns = self._rises = 0
         self._ration_ns = UNKNOWN_NS
 
-    def held_up(self, latency_ns: int) -> bool:
-        """Whether a request counts from its reply less what is usual, rather than from its write."""
-        added_ns = latency_ns - self.usual_ns
-        if self._ration_ns <= 0 or not 0 < added_ns <= HELD_UP_NS_MAX:
-            return False
+    def counted_ns(self, written_ns: int, replied_ns: int) -> int | None:
+        """From when a request counts: its reply less what is usual; None: its write."""
+        added_ns = replied_ns - written_ns - self.usual_ns
+        if not 0 < added_ns <= HELD_UP_NS_MAX or self._ration_ns <= 0:
+            return None
         self._ration_ns -= added_ns
-        return True
+        return written_ns + added_ns
 
     def look(self, answers: int, latency_ns: int, limit_per_s: float) -> None:
         """Learn what is usual. `answers`: replies so far; `latency_ns`: their median, 0 while unknown."""

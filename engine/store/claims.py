@@ -20,6 +20,8 @@ from engine.store.queries import queries
 
 _UNSPENT = Budget()
 ANSWER_LOST = "the claim's answer was lost"
+# All numbers of a process wait for one statement, and what it claims is a permit of 2 s.
+RAISE_TIMEOUT_S = 3.0
 
 
 @dataclass(slots=True)
@@ -116,11 +118,13 @@ async def page(connection: Connection, held: HeldRange) -> list[Candidate]:
     return [Candidate(held.campaign_id, held.range_id, *row) for row in rows]
 
 
-async def raise_marks(connection: Connection, raises: Sequence[Raise]) -> set[int]:
-    """Claim the first tries of several numbers in one round trip, one range each; returns whose were claimed.
+async def raise_marks(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+    """Claim the first tries of several numbers in one round trip, one range each; returns (range_id, epoch)
+    of each that is claimed: of one range two owners may ask, one of whom is the owner no more.
 
-    Of a range that is not among them nothing is claimed: somebody asked for silence or was reached, the claim
-    is refused, or the range is locked just now; `opted_out_phones`, `reached_above`, `raise_mark` tell which.
+    For whoever is not among them nothing is claimed: somebody asked for silence or was reached, the claim is
+    refused, or the range is locked just now; `opted_out_phones`, `reached_above`, `raise_mark` tell which.
+    Given up after RAISE_TIMEOUT_S.
     """
     rows = await connection.fetch(
         queries("claims")["raise_marks"],
@@ -130,8 +134,9 @@ async def raise_marks(connection: Connection, raises: Sequence[Raise]) -> set[in
         [one.held.mark for one in raises],
         [one.mark for one in raises],
         ["{" + repr([candidate.phone for candidate in one.candidates])[1:-1] + "}" for one in raises],
+        timeout=RAISE_TIMEOUT_S,
     )
-    return {row[0] for row in rows}
+    return {(row["range_id"], row["epoch"]) for row in rows}
 
 
 async def opted_out_phones(connection: Connection, candidates: Sequence[Candidate]) -> set[int]:

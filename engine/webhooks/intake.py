@@ -17,9 +17,9 @@ from engine.webhooks.metrics import Metrics
 
 WAITING_EVENTS_MAX = 50_000  # about 50 MB of bodies; the last body that enters may go beyond it
 WAITING_BYTES_MAX = 64 * 1024 * 1024
-COMMIT_EVENTS_MAX = 1_000  # keeps one commit, and so every answer in it, short; a socket takes it at once
-# A COPY needs turns of the loop, and the database idles while bodies are read between them: with two at once
-# a core that was three quarters full is full.
+COMMIT_EVENTS_MAX = 1_000  # keeps one commit, and so every answer in it, short
+# A commit needs turns of the loop, and the database idles while bodies are read between them: with two at
+# once a core that was three quarters full is full.
 COMMITS_AT_ONCE = 2
 COMMIT_TIMEOUT_S = 5.0  # the service wants its answer; a commit that was only slow is a harmless repetition
 

@@ -30,10 +30,12 @@ def pack(statuses: Sequence[StatusRow]) -> list[GroupRow]:
 
 
 def _by_installation(statuses: Sequence[StatusRow]) -> list[Sequence[StatusRow]]:
-    installations = {status[INSTALLATION] for status in statuses}
-    if len(installations) == 1:
+    if len({status[INSTALLATION] for status in statuses}) == 1:
         return [statuses]
-    return [[status for status in statuses if status[INSTALLATION] == one] for one in installations]
+    parts: dict[str | None, list[StatusRow]] = {}
+    for status in statuses:
+        parts.setdefault(status[INSTALLATION], []).append(status)
+    return list(parts.values())
 
 
 def _row(statuses: Sequence[StatusRow]) -> GroupRow:

@@ -26,6 +26,7 @@ from engine.store.migrate import migrations
 from engine.store.queries import queries
 from tests.chaos.watched import tell_tasks_on_signal
 
+LOCKED_FENCE = "AND (phone_number_id, epoch) IS NOT DISTINCT FROM (wanted.phone_number_id, wanted.epoch)"
 IDEMPOTENT = "ON CONFLICT (range_id, seq, try) DO NOTHING"
 
 
@@ -43,8 +44,8 @@ def mark() -> None:
     ) -> None:
         held.mark = mark
 
-    async def raise_marks(connection: Connection, raises: Sequence[Raise]) -> set[int]:
-        return {one.held.range_id for one in raises}
+    async def raise_marks(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+        return {(one.held.range_id, one.lease.epoch) for one in raises}
 
     _replace(engine.number, "raise_mark", raise_mark)
     _replace(engine.raiser, "raise_marks", raise_marks)
@@ -54,9 +55,16 @@ def epoch() -> None:
     """No claim and no renewal compares the epoch."""
     for group in ("claims", "leases"):
         for name, text in queries(group).items():
-            text = re.sub(r"AND epoch = (\$\d)", r"AND \1::bigint > 0", text)
-            text = text.replace("AND ranges.epoch = locked.epoch", "")
-            queries(group)[name] = text.replace("AND epoch = wanted.epoch", "")
+            queries(group)[name] = re.sub(r"AND epoch = (\$\d)", r"AND \1::bigint > 0", text)
+    raised = queries("claims")["raise_marks"]
+    for fence, instead in (
+        ("AND ranges.epoch = locked.epoch", ""),
+        (LOCKED_FENCE, ""),
+        ("RETURNING ranges.range_id, ranges.epoch", "RETURNING ranges.range_id, locked.epoch"),
+    ):
+        assert fence in raised
+        raised = raised.replace(fence, instead)
+    queries("claims")["raise_marks"] = raised
     renewed = queries("leases")["renew"]
     queries("leases")["renew"] = renewed.replace("AND numbers.epoch = held.epoch", "")
 

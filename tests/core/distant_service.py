@@ -116,8 +116,7 @@ class DistantService:
 
     def _reply(self, now_ns: int, written_ns: int) -> None:
         self._answers += 1
-        latency_ns = now_ns - written_ns
-        usual_ns = self._arrivals.usual_ns
-        if self._told and latency_ns > usual_ns and self._arrivals.held_up(latency_ns):
-            self._bucket.arrived(written_ns, now_ns - usual_ns)
-        self._concurrency.answered(latency_ns)
+        counted_ns = self._arrivals.counted_ns(written_ns, now_ns) if self._told else None
+        if counted_ns is not None:
+            self._bucket.arrived(written_ns, counted_ns)
+        self._concurrency.answered(now_ns - written_ns)

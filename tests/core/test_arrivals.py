@@ -68,6 +68,15 @@ def looked(limit: float = 1_000, latency_ms: int = 5) -> Arrivals:
     return arrivals
 
 
+def held_up(arrivals: Arrivals, latency_ns: int) -> bool:
+    return arrivals.counted_ns(SECOND_NS, SECOND_NS + latency_ns) is not None
+
+
+def test_a_request_counts_from_its_reply_less_what_is_usual() -> None:
+    arrivals = looked()
+    assert arrivals.counted_ns(SECOND_NS, SECOND_NS + 40 * MS) == SECOND_NS + 35 * MS - ALLOWED_NS_MIN
+
+
 def test_nothing_is_told_before_a_latency_is_known() -> None:
     arrivals = Arrivals()
     arrivals.look(0, 0, 1_000)
@@ -77,18 +86,18 @@ def test_nothing_is_told_before_a_latency_is_known() -> None:
 def test_a_reply_tells_by_as_much_as_it_is_later_than_usual_and_no_pause_does() -> None:
     arrivals = looked()
     assert arrivals.usual_ns == 5 * MS + ALLOWED_NS_MIN
-    assert not arrivals.held_up(arrivals.usual_ns)
-    assert arrivals.held_up(arrivals.usual_ns + 1)
-    assert not arrivals.held_up(arrivals.usual_ns + HELD_UP_NS_MAX + 1)
+    assert not held_up(arrivals, arrivals.usual_ns)
+    assert held_up(arrivals, arrivals.usual_ns + 1)
+    assert not held_up(arrivals, arrivals.usual_ns + HELD_UP_NS_MAX + 1)
 
 
 def test_no_more_is_believed_than_the_ration() -> None:
     arrivals, late_ns = looked(limit=100), 50 * MS
-    believed = late_ns * sum(arrivals.held_up(arrivals.usual_ns + late_ns) for _ in range(1_000))
+    believed = late_ns * sum(held_up(arrivals, arrivals.usual_ns + late_ns) for _ in range(1_000))
     assert 0 <= believed - 100 * SAVED_S * ADDED_NS_MEAN < late_ns
     arrivals.look(1_000, 5 * MS, 100)
     assert arrivals.usual_ns == 5 * MS + 2 * ALLOWED_NS_MIN, "only what is later still"
-    assert arrivals.held_up(arrivals.usual_ns + late_ns), "each reply brings its share"
+    assert held_up(arrivals, arrivals.usual_ns + late_ns), "each reply brings its share"
     for look in range(100):
         arrivals.look(1_000 + 100 * look, 5 * MS, 100)
     assert arrivals.usual_ns == 5 * MS + ALLOWED_NS_MIN
@@ -105,7 +114,7 @@ def test_what_is_usual_follows_a_faster_service_at_once_and_a_slower_one_in_seco
 
 def test_without_replies_an_allowance_does_not_grow_for_ever() -> None:
     arrivals = looked(limit=1)
-    assert arrivals.held_up(arrivals.usual_ns + HELD_UP_NS_MAX), "all that one message a second may save up"
+    assert held_up(arrivals, arrivals.usual_ns + HELD_UP_NS_MAX), "all that one message a second may save up"
     for _ in range(1_000):
         arrivals.look(0, 5 * MS, 1)
     assert arrivals.usual_ns == 5 * MS + HELD_UP_NS_MAX

@@ -255,12 +255,38 @@ async def test_a_new_owner_writes_nothing_while_permits_of_the_former_one_may_li
         assert_each_once(emulator, campaign)
 
 
+async def test_a_range_that_somebody_locks_for_a_moment_is_claimed_alone(
+    pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, locks = raiser.raise_marks, elsewhere.transaction()
+
+    async def locked_once(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+        if raises[0].held.mark == 0:
+            await locks.start()
+            await elsewhere.execute("SELECT FROM ranges FOR UPDATE")
+            asyncio.get_running_loop().call_later(
+                0.1, lambda: freed.append(asyncio.create_task(locks.commit()))
+            )
+        return await real(connection, raises)
+
+    freed: list[asyncio.Task[None]] = []
+    monkeypatch.setattr(raiser, "raise_marks", locked_once)
+    alone = Breaks(number.raise_mark, calls=set(), after=False)
+    monkeypatch.setattr(number, "raise_mark", alone)
+    campaign = await planted(pool, 60, rate_per_s=300)
+    async with serving() as emulator:
+        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert_each_once(emulator, campaign)
+    assert alone.count == 1 and len(freed) == 1
+    await assert_counts(pool, campaign, accepted=60)
+
+
 async def test_a_claim_that_hangs_through_a_stop_ends_in_named_doubts(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, hung = raiser.raise_marks, asyncio.Event()
 
-    async def hang_once(connection: Connection, raises: Sequence[Raise]) -> set[int]:
+    async def hang_once(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
         raised = await real(connection, raises)
         if not hung.is_set() and raises[0].mark > 20:
             hung.set()

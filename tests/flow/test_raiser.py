@@ -40,7 +40,7 @@ class Statements:
         self.open.set()
         monkeypatch.setattr(raiser, "raise_marks", self)
 
-    async def __call__(self, connection: Connection, raises: Sequence[Raise]) -> set[int]:
+    async def __call__(self, connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
         self.sizes.append(len(raises))
         raised = await raise_marks(connection, raises)
         await self.open.wait()
@@ -103,7 +103,7 @@ async def test_a_connection_that_breaks_is_told_to_all_and_the_next_has_another(
 ) -> None:
     wanted = await planted(pool)
 
-    async def cut(connection: Connection, raises: Sequence[Raise]) -> set[int]:
+    async def cut(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
         await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
         raise AssertionError("the connection is gone")
 
@@ -126,6 +126,26 @@ async def test_who_no_longer_waits_holds_up_nobody(pool: Pool, statements: State
         await asyncio.sleep(0)
         statements.open.set()
         assert all(await asyncio.gather(*tasks[1:]))
+
+
+async def test_nothing_is_claimed_for_whoever_was_cancelled_before_the_statement(
+    pool: Pool, statements: Statements
+) -> None:
+    wanted = await planted(pool)
+    statements.open.clear()
+    async with raising(pool) as one:
+        first = await asked(one, wanted[:1])
+        while not statements.sizes:
+            await asyncio.sleep(0.001)
+        gone, *others = await asked(one, wanted[1:])
+        gone.cancel()
+        await asyncio.sleep(0)
+        statements.open.set()
+        assert all(await asyncio.gather(*first, *others))
+    assert statements.sizes == [1, 3]
+    async with pool.acquire() as connection:
+        unclaimed = await connection.fetch("SELECT range_id FROM ranges WHERE mark = 0 AND epoch > 0")
+    assert [row["range_id"] for row in unclaimed] == [wanted[1].held.range_id]
 
 
 async def test_at_the_end_whoever_waits_is_cancelled(pool: Pool, statements: Statements) -> None:

@@ -381,5 +381,7 @@ async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(
     assert await reached_above(connection, held, 3) == {2}
     await raise_mark(connection, lease, held, 3, [])
     assert await reached_above(connection, held, 4) == set()
-    assert await raise_marks(connection, [Raise(lease, held, 4, before[3:4])]) == {held.range_id}
+    assert await raise_marks(connection, [Raise(lease, held, 4, before[3:4])]) == {
+        (held.range_id, lease.epoch)
+    }
     await assert_tallies_hold(connection)

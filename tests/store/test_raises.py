@@ -1,7 +1,7 @@
 """Marks of several numbers raised in one statement: each is refused by itself, none holds up another."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
@@ -53,6 +53,10 @@ async def up_to(connection: Connection, lease: Lease, held: HeldRange, mark: int
     return Raise(lease, held, mark, (await page(connection, held))[: mark - held.mark])
 
 
+def claims(raises: Sequence[Raise]) -> set[tuple[int, int]]:
+    return {(one.held.range_id, one.lease.epoch) for one in raises}
+
+
 async def marks(connection: Connection) -> list[int]:
     return [row["mark"] for row in await connection.fetch("SELECT mark FROM ranges ORDER BY range_id")]
 
@@ -60,7 +64,7 @@ async def marks(connection: Connection) -> list[int]:
 async def test_marks_of_several_numbers_are_raised_together(connection: Connection) -> None:
     owners = await owned(connection)
     raises = [await up_to(connection, lease, held, 3 + place) for place, (lease, held) in enumerate(owners)]
-    assert await raise_marks(connection, raises) == {held.range_id for _, held in owners}
+    assert await raise_marks(connection, raises) == claims(raises)
     assert await marks(connection) == [3, 4, 5, 6]
     assert await raise_marks(connection, []) == set()
 
@@ -90,8 +94,7 @@ async def test_what_is_refused_holds_up_no_other(connection: Connection, wrong: 
             " VALUES ($1, 5, 1, 1, 1, 1, $2)",
             held.range_id, lease.phone_number_id,
         )  # fmt: skip
-    others = [held.range_id for place, (_, held) in enumerate(owners) if place != 1]
-    assert await raise_marks(connection, raises) == set(others)
+    assert await raise_marks(connection, raises) == claims([*raises[:1], *raises[2:]])
     assert await marks(connection) == [5, 0, 5, 5]
 
 
@@ -107,19 +110,19 @@ async def test_a_range_that_is_locked_is_passed_over_without_waiting(
     async with asyncio.timeout(20):
         raised = await raise_marks(connection, raises)
     await holding.commit()
-    assert raised == {one.held.range_id for one in raises} - {held.range_id}
-    assert await raise_marks(connection, [raises[2]]) == {held.range_id}
+    assert raised == claims([*raises[:2], raises[3]])
+    assert await raise_marks(connection, [raises[2]]) == claims([raises[2]])
 
 
 async def test_two_statements_at_once_raise_a_mark_once(connection: Connection, pool: Pool) -> None:
     owners = await owned(connection)
     raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
 
-    async def raise_all() -> list[int]:
+    async def raise_all() -> list[tuple[int, int]]:
         async with pool.acquire() as own:
             return list(await raise_marks(own, raises))
 
-    raised = [range_id for one in await asyncio.gather(*(raise_all() for _ in range(4))) for range_id in one]
+    raised = [claim for one in await asyncio.gather(*(raise_all() for _ in range(4))) for claim in one]
     assert len(raised) == len(set(raised)), "each is claimed by one of them"
     await raise_marks(connection, raises)
     assert await marks(connection) == [5, 5, 5, 5]
@@ -129,4 +132,18 @@ async def test_a_range_that_was_given_back_is_not_raised(connection: Connection)
     owners = await owned(connection)
     raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
     await release_ranges(connection, *owners[3][:1], [owners[3][1]])
-    assert await raise_marks(connection, raises) == {held.range_id for _, held in owners[:3]}
+    assert await raise_marks(connection, raises) == claims(raises[:3])
+
+
+async def test_of_two_owners_of_a_range_only_the_present_one_is_told_that_it_claimed(
+    connection: Connection,
+) -> None:
+    """A process that was frozen may ask for its former epoch and for its new one in the same statement."""
+    owners = await owned(connection)
+    stale = await up_to(connection, *owners[0], 5)
+    successor = await take(connection, stale.lease.phone_number_id, this_process())
+    [adopted] = await adopt_ranges(connection, successor)
+    present = Raise(successor, adopted, 5, stale.candidates)
+    for together in ([stale, present], [present, stale]):
+        assert await raise_marks(connection, together) <= claims([present])
+    assert (await marks(connection))[0] == 5

@@ -94,7 +94,8 @@ ORDER BY seq;
 -- name: raise_marks
 -- As raise_mark, for one range each of several numbers, and only while none of its phones asked for silence since its page
 -- was read, and no event told of a message to one of them: it may have waited through a pause. A range that is locked is
--- passed over: it would hold up the others. The fence stands on the row that is locked, and again on the one that changes.
+-- passed over: it would hold up the others. The fence stands on the row that is locked, and again on the one that changes;
+-- IS NOT DISTINCT FROM, so that no row is looked up by its number, of which an index keeps the dead ones.
 -- Lists of phones come as text, which costs the driver less; OFFSET 0 keeps the looks by key. (SELECT ...) hides from the
 -- planner how many there are: it would plan each statement anew, which costs more than to carry it out. So do the
 -- statements below that go with every range or every look.
@@ -117,7 +118,7 @@ UPDATE ranges SET mark = locked.new_mark FROM locked
 WHERE ranges.range_id = ANY((SELECT $1::bigint[])::bigint[]) AND ranges.range_id = locked.range_id
   AND ranges.phone_number_id = locked.phone_number_id
   AND ranges.epoch = locked.epoch AND ranges.mark = locked.old_mark AND ranges.state = 'open'
-RETURNING ranges.range_id;
+RETURNING ranges.range_id, ranges.epoch;
 
 -- name: reached_above
 -- As in `page`.

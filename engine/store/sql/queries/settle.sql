@@ -48,11 +48,15 @@ SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_i
 -- name: defer_doubts
 -- Sent again as a later try, which is a claim of its own. $2 NULL: all; else as "probably not sent" above.
 -- $3: what a resend takes from the budget of failures, $4 its end: a policy must not go round for ever.
--- unfolded: read only where a doubt's silence counts, and then once, whole, into hashes.
+-- unfolded: what waits and may be about these ranges, read only where a doubt's silence counts, and then once. What costs
+-- little is asked before it: an OR keeps the order in which it is written.
 WITH unfolded AS MATERIALIZED (
-    SELECT installation, range_id, seq, phone_number_id, recipient FROM inbox
-    UNION ALL
-    SELECT installation, unnest(range_ids), unnest(seqs), unnest(phone_number_ids), unnest(recipients) FROM inbox_groups),
+    SELECT * FROM (
+        SELECT installation, range_id, seq, phone_number_id, recipient FROM inbox
+        UNION ALL
+        SELECT installation, unnest(range_ids), unnest(seqs), unnest(phone_number_ids), unnest(recipients)
+        FROM inbox_groups) AS waiting
+    WHERE range_id = ANY($1::bigint[]) OR range_id IS NULL AND installation IS NULL),
 deferred AS (
     UPDATE open_tries
     SET state = 'deferred', reason = 'resend', due_at = now(), since = now(),
@@ -63,17 +67,17 @@ deferred AS (
       AND recipient_states.range_id = open_tries.range_id AND recipient_states.seq = open_tries.seq
       AND recipient_states.state = 'unknown'
       AND ($2::float8 IS NULL
-           -- its own event may have come and not be folded yet
-           OR NOT EXISTS (SELECT 1 FROM unfolded
-                          WHERE unfolded.range_id = open_tries.range_id AND unfolded.seq = open_tries.seq)
+           OR open_tries.since <= now() - make_interval(secs => $2)
+              AND EXISTS (SELECT 1 FROM event_flow
+                          WHERE event_flow.phone_number_id = open_tries.phone_number_id
+                            AND event_flow.last_event_at >= open_tries.since + make_interval(secs => $2))
+              -- its own event may have come and not be folded yet
+              AND NOT EXISTS (SELECT 1 FROM unfolded
+                              WHERE unfolded.range_id = open_tries.range_id AND unfolded.seq = open_tries.seq)
               AND NOT EXISTS (SELECT 1 FROM unfolded
                               WHERE unfolded.range_id IS NULL AND unfolded.installation IS NULL
                                 AND unfolded.phone_number_id = open_tries.phone_number_id
-                                AND unfolded.recipient = recipient_states.phone::text)
-              AND open_tries.since <= now() - make_interval(secs => $2)
-              AND EXISTS (SELECT 1 FROM event_flow
-                          WHERE event_flow.phone_number_id = open_tries.phone_number_id
-                            AND event_flow.last_event_at >= open_tries.since + make_interval(secs => $2)))
+                                AND unfolded.recipient = recipient_states.phone::text))
     RETURNING open_tries.range_id),
 counted AS (SELECT range_id, count(*) AS recipients FROM deferred GROUP BY range_id)
 UPDATE tallies
