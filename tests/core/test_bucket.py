@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections.abc import Callable
 
 import pytest
@@ -15,6 +16,7 @@ from engine.core.bucket import (
     GUARD_SECOND_NS,
     HEADROOM,
     LIMIT_PER_S_MAX,
+    RING_SPARE,
     SECOND_NS,
     SLACK_NS,
     PaceBucket,
@@ -268,6 +270,25 @@ def test_no_word_of_arrivals_lets_a_second_pass_the_limit(limit: int, steps: lis
             bucket.arrived(writes[late - 1], now_ns)
     assert most_in_a_second(writes) <= limit
     assert most_in_a_second(sorted(counted.values())) <= limit
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_changing_limits_late_arrivals_and_a_ring_that_is_cut_off_keep_every_second(seed: int) -> None:
+    """By the limit of its last write; more writes than the ring holds places and spare."""
+    chance, now_ns = random.Random(seed), START_NS
+    bucket, limit = PaceBucket(1_500, now_ns), 1_500.0
+    writes: list[int] = []
+    while len(writes) < 3 * RING_SPARE:
+        if chance.random() < 0.002:
+            limit = float(chance.choice([5, 80, 250, 1_000, 1_500]))
+            bucket.set_limit(limit, now_ns)
+        now_ns += chance.randrange(3 * MS)
+        while bucket.take(now_ns):
+            writes.append(now_ns)
+            assert bisect_right(writes, now_ns) - bisect_right(writes, now_ns - SECOND_NS) <= limit
+            now_ns += 1
+        if writes and chance.random() < 0.2:
+            bucket.arrived(writes[-min(len(writes), chance.randrange(1, 60))], now_ns)
 
 
 def test_one_that_was_held_up_alone_takes_a_place_and_no_pace() -> None:
