@@ -21,7 +21,7 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 from hypothesis import HealthCheck, settings
 
-from engine.store.database import Pool, connect, open_pool
+from engine.store.database import Connection, Pool, connect, open_pool
 from engine.store.embedded import start_embedded
 from engine.store.migrate import migrate
 
@@ -133,3 +133,11 @@ async def pool(database_url: str) -> AsyncIterator[Pool]:
     """A pool on the test's database, as a sender has it."""
     async with open_pool(database_url, size=8, by_key=True) as pool:
         yield pool
+
+
+@pytest.fixture
+async def other(database_url: str) -> AsyncIterator[Connection]:
+    """A session of its own on the test's database, beside the pool's."""
+    connection = await connect(database_url)
+    yield connection
+    await connection.close()

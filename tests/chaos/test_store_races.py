@@ -9,7 +9,7 @@ from engine.process import ProcessIdentity, this_process
 from engine.store import claims
 from engine.store.claims import Candidate, ClaimRefused, HeldRange
 from engine.store.closing import close_ranges
-from engine.store.database import LOST_CONNECTION, Connection, Pool, connect
+from engine.store.database import LOST_CONNECTION, Connection, Pool
 from engine.store.facts import Fact, FactKind, record
 from engine.store.leases import PACE_WINDOW_S, PERMIT_S, Lease, release, take
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, recount, state_of, tallies
@@ -23,13 +23,6 @@ ELSEWHERE = ProcessIdentity("elsewhere", "another boot", 1, 1, 1)
 async def connection(pool: Pool) -> AsyncIterator[Connection]:
     async with pool.acquire() as connection:
         yield connection
-
-
-@pytest.fixture
-async def other(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url)
-    yield connection
-    await connection.close()
 
 
 def held(mark: int, campaign_id: int = 1, hi: int = 10) -> HeldRange:

@@ -8,7 +8,9 @@ from itertools import count
 from typing import Any
 
 from engine.process import ProcessIdentity, this_process
+from engine.store.claims import HeldRange, Raise, page, take_range
 from engine.store.database import Connection
+from engine.store.leases import Lease, take
 
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
 SLOW, FAST = "106540352242922", "106540352242923"
@@ -99,6 +101,28 @@ async def plant_campaign(
             )
     ranges = list(range(first_range, first_range - (-len(given) // range_size)))
     return Planted(campaign_id, ranges, first_phone, len(given))
+
+
+async def take_one_each(
+    connection: Connection, numbers: Sequence[str], *, range_size: int = 10
+) -> list[tuple[Lease, HeldRange]]:
+    """A campaign of a range for each number, which a process that is dead by now took."""
+    await plant_numbers(connection, **dict.fromkeys(numbers, 80))
+    campaign = await plant_campaign(
+        connection, recipients=range_size * len(numbers), range_size=range_size, numbers=numbers
+    )
+    taken = []
+    for number in numbers:
+        lease = await take(connection, number, another_process())
+        held = await take_range(connection, lease, campaign.campaign_id)
+        assert held is not None
+        taken.append((lease, held))
+    return taken
+
+
+async def up_to(connection: Connection, lease: Lease, held: HeldRange, mark: int) -> Raise:
+    """The claim of a range's recipients up to `mark`."""
+    return Raise(lease, held, mark, (await page(connection, held))[: mark - held.mark])
 
 
 async def counts(connection: Connection, campaign_id: int) -> Counter[str]:

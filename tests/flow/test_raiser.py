@@ -9,10 +9,10 @@ import pytest
 from engine import raiser
 from engine.clock import suspend_aware_ns
 from engine.raiser import MarkRaiser
-from engine.store.claims import HeldRange, Raise, page, raise_marks, take_range
+from engine.store.claims import HeldRange, Raise, raise_marks
 from engine.store.database import LOST_CONNECTION, Connection, Pool
-from engine.store.leases import take
-from tests.flow.planted import another_process, plant_campaign, plant_numbers
+from tests.flow.planted import take_one_each, up_to
+from tests.flow.running import until
 
 NUMBERS = [f"70{place}" for place in range(5)]
 
@@ -20,15 +20,8 @@ NUMBERS = [f"70{place}" for place in range(5)]
 async def planted(pool: Pool) -> list[Raise]:
     """For each number the claim of its range's first four."""
     async with pool.acquire() as connection:
-        await plant_numbers(connection, **dict.fromkeys(NUMBERS, 80))
-        campaign = await plant_campaign(connection, recipients=50, range_size=10, numbers=NUMBERS)
-        wanted = []
-        for number in NUMBERS:
-            lease = await take(connection, number, another_process())
-            held = await take_range(connection, lease, campaign.campaign_id)
-            assert held is not None
-            wanted.append(Raise(lease, held, 4, (await page(connection, held))[:4]))
-    return wanted
+        owners = await take_one_each(connection, NUMBERS)
+        return [await up_to(connection, lease, held, 4) for lease, held in owners]
 
 
 class Statements:
@@ -77,8 +70,7 @@ async def test_who_asks_during_a_statement_goes_with_the_next(pool: Pool, statem
     begun_ns = suspend_aware_ns()
     async with raising(pool) as one:
         first = await asked(one, wanted[:1])
-        while not statements.sizes:
-            await asyncio.sleep(0.001)
+        await until(lambda: bool(statements.sizes))
         others = await asked(one, wanted[1:])
         statements.open.set()
         issued = await asyncio.gather(*first, *others)
@@ -120,8 +112,7 @@ async def test_who_no_longer_waits_holds_up_nobody(pool: Pool, statements: State
     statements.open.clear()
     async with raising(pool) as one:
         tasks = await asked(one, wanted)
-        while not statements.sizes:
-            await asyncio.sleep(0.001)
+        await until(lambda: bool(statements.sizes))
         tasks[0].cancel()
         await asyncio.sleep(0)
         statements.open.set()
@@ -135,8 +126,7 @@ async def test_nothing_is_claimed_for_whoever_was_cancelled_before_the_statement
     statements.open.clear()
     async with raising(pool) as one:
         first = await asked(one, wanted[:1])
-        while not statements.sizes:
-            await asyncio.sleep(0.001)
+        await until(lambda: bool(statements.sizes))
         gone, *others = await asked(one, wanted[1:])
         gone.cancel()
         await asyncio.sleep(0)
@@ -153,8 +143,7 @@ async def test_at_the_end_whoever_waits_is_cancelled(pool: Pool, statements: Sta
     statements.open.clear()
     async with raising(pool) as one:
         tasks = await asked(one, wanted[:2])
-        while not statements.sizes:
-            await asyncio.sleep(0.001)
+        await until(lambda: bool(statements.sizes))
         tasks += await asked(one, wanted[2:])
     async with asyncio.timeout(20):
         told = await asyncio.gather(*tasks, return_exceptions=True)

@@ -25,7 +25,7 @@ from engine.store.claims import (
     release_ranges,
     take_range,
 )
-from engine.store.database import Connection, Pool, connect
+from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind, record
 from engine.store.leases import Lease, take
 from tests.flow.planted import (
@@ -45,13 +45,6 @@ async def connection(pool: Pool) -> AsyncIterator[Connection]:
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 80, FAST: 1000})
         yield connection
-
-
-@pytest.fixture
-async def other(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url)
-    yield connection
-    await connection.close()
 
 
 async def owned(connection: Connection, **campaign: object) -> tuple[Planted, Lease, HeldRange]:

@@ -7,18 +7,15 @@ import pytest
 
 from engine.process import this_process
 from engine.store.claims import (
-    HeldRange,
     Raise,
     adopt_ranges,
-    page,
     raise_marks,
     read_mark,
     release_ranges,
-    take_range,
 )
-from engine.store.database import Connection, Pool, connect
-from engine.store.leases import Lease, take
-from tests.flow.planted import another_process, plant_campaign, plant_numbers
+from engine.store.database import Connection, Pool
+from engine.store.leases import take
+from tests.flow.planted import take_one_each, up_to
 
 NUMBERS = [f"60{place}" for place in range(4)]
 
@@ -26,31 +23,7 @@ NUMBERS = [f"60{place}" for place in range(4)]
 @pytest.fixture
 async def connection(pool: Pool) -> AsyncIterator[Connection]:
     async with pool.acquire() as connection:
-        await plant_numbers(connection, **dict.fromkeys(NUMBERS, 80))
         yield connection
-
-
-@pytest.fixture
-async def other(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url)
-    yield connection
-    await connection.close()
-
-
-async def owned(connection: Connection) -> list[tuple[Lease, HeldRange]]:
-    """A range of ten for each number, of a process that is dead by now."""
-    campaign = await plant_campaign(connection, recipients=40, range_size=10, numbers=NUMBERS)
-    taken = []
-    for number in NUMBERS:
-        lease = await take(connection, number, another_process())
-        held = await take_range(connection, lease, campaign.campaign_id)
-        assert held is not None
-        taken.append((lease, held))
-    return taken
-
-
-async def up_to(connection: Connection, lease: Lease, held: HeldRange, mark: int) -> Raise:
-    return Raise(lease, held, mark, (await page(connection, held))[: mark - held.mark])
 
 
 def claims(raises: Sequence[Raise]) -> set[tuple[int, int]]:
@@ -62,7 +35,7 @@ async def marks(connection: Connection) -> list[int]:
 
 
 async def test_marks_of_several_numbers_are_raised_together(connection: Connection) -> None:
-    owners = await owned(connection)
+    owners = await take_one_each(connection, NUMBERS)
     raises = [await up_to(connection, lease, held, 3 + place) for place, (lease, held) in enumerate(owners)]
     assert await raise_marks(connection, raises) == claims(raises)
     assert await marks(connection) == [3, 4, 5, 6]
@@ -71,7 +44,7 @@ async def test_marks_of_several_numbers_are_raised_together(connection: Connecti
 
 @pytest.mark.parametrize("wrong", ["mark", "beyond", "number", "epoch", "closed", "opted out", "reached"])
 async def test_what_is_refused_holds_up_no_other(connection: Connection, wrong: str) -> None:
-    owners = await owned(connection)
+    owners = await take_one_each(connection, NUMBERS)
     raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
     lease, held = owners[1]
     if wrong == "mark":
@@ -101,7 +74,7 @@ async def test_what_is_refused_holds_up_no_other(connection: Connection, wrong: 
 async def test_a_range_that_is_locked_is_passed_over_without_waiting(
     connection: Connection, other: Connection
 ) -> None:
-    owners = await owned(connection)
+    owners = await take_one_each(connection, NUMBERS)
     raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
     lease, held = owners[2]
     holding = other.transaction()
@@ -115,7 +88,7 @@ async def test_a_range_that_is_locked_is_passed_over_without_waiting(
 
 
 async def test_two_statements_at_once_raise_a_mark_once(connection: Connection, pool: Pool) -> None:
-    owners = await owned(connection)
+    owners = await take_one_each(connection, NUMBERS)
     raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
 
     async def raise_all() -> list[tuple[int, int]]:
@@ -129,7 +102,7 @@ async def test_two_statements_at_once_raise_a_mark_once(connection: Connection, 
 
 
 async def test_a_range_that_was_given_back_is_not_raised(connection: Connection) -> None:
-    owners = await owned(connection)
+    owners = await take_one_each(connection, NUMBERS)
     raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
     await release_ranges(connection, *owners[3][:1], [owners[3][1]])
     assert await raise_marks(connection, raises) == claims(raises[:3])
@@ -139,7 +112,7 @@ async def test_of_two_owners_of_a_range_only_the_present_one_is_told_that_it_cla
     connection: Connection,
 ) -> None:
     """A process that was frozen may ask for its former epoch and for its new one in the same statement."""
-    owners = await owned(connection)
+    owners = await take_one_each(connection, NUMBERS)
     stale = await up_to(connection, *owners[0], 5)
     successor = await take(connection, stale.lease.phone_number_id, this_process())
     [adopted] = await adopt_ranges(connection, successor)
