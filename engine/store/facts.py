@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import groupby
+from itertools import accumulate, groupby
+from operator import sub
 from typing import Any, NamedTuple
 
 from engine.core.retry import Budget
@@ -118,17 +119,20 @@ async def _record_outcomes(
     connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[Attempts]
 ) -> list[Fact]:
     """Returns the facts of recipients of whom something is recorded already: nothing was stored of them."""
+    facts = [outcomes[key] for key in sorted(outcomes)]
     _, range_ids, seqs, tries, epochs, numbers, kinds, wamids, codes, reasons, attempted_us, *_ = zip(
-        *outcomes.values(), strict=True
+        *facts, strict=True
     )
+    plain = kinds.count(_ACCEPTED) == len(kinds)
+    stored_kinds = [] if plain else [_STORED_KIND[kind] for kind in kinds]
+    stretches = _stretches(range_ids, epochs, numbers, seqs)
     rows = await connection.fetch(
-        queries("facts")["record_outcomes"],
-        _integers(range_ids),
+        queries("facts")["record_stretches"],
+        *_stretch_columns(stretches, stored_kinds),
+        _integers([place for place, stretch in enumerate(stretches, 1) for _ in range(stretch.length)]),
         _integers(seqs),
-        _integers(tries),
-        _integers(epochs),
-        _integers([1 if kind is _ACCEPTED else _STORED_KIND[kind] for kind in kinds]),
-        _texts(numbers),
+        "{}" if tries.count(1) == len(tries) else _integers(tries),
+        _integers(stored_kinds),
         _texts(wamids),
         _integers(codes) if codes.count(None) < len(codes) else "{}",
         _texts([_shortened(reason) for reason in reasons]) if any(reasons) else "",
@@ -136,6 +140,44 @@ async def _record_outcomes(
         list(attempts),
     )
     return [outcomes[row["left_range_id"], row["left_seq"]] for row in rows]
+
+
+class _Stretch(NamedTuple):
+    """Recipients side by side in one range, claimed by one epoch of one number: what their outcomes share."""
+
+    range_id: int
+    epoch: int
+    phone_number_id: str
+    first_seq: int
+    length: int
+
+
+def _stretches(
+    range_ids: Sequence[int], epochs: Sequence[int], numbers: Sequence[str], seqs: Sequence[int]
+) -> list[_Stretch]:
+    """Of columns in the order of range and seq, which grow together within a stretch."""
+    stretches: list[_Stretch] = []
+    begin = 0
+    offsets = map(sub, seqs, range(len(seqs)))
+    shared = zip(range_ids, epochs, numbers, offsets, strict=True)
+    for (range_id, epoch, number, offset), members in groupby(shared):
+        length = sum(1 for _ in members)
+        stretches.append(_Stretch(range_id, epoch, number, offset + begin, length))
+        begin += length
+    return stretches
+
+
+def _stretch_columns(stretches: Sequence[_Stretch], kinds: Sequence[int]) -> list[str]:
+    """As `record_stretches` wants them; no `kinds`: all are accepted."""
+    range_ids, epochs, numbers, first_seqs, lengths = zip(*stretches, strict=True)
+    ends = list(accumulate(lengths))
+    failures, skips = (
+        [kinds[end - length : end].count(kind) for end, length in zip(ends, lengths, strict=True)]
+        for kind in (_STORED_KIND[FactKind.FAILED], _STORED_KIND[FactKind.SKIPPED])
+    )
+    integers = (range_ids, epochs, first_seqs, lengths, failures, skips)
+    columns = [_integers(column) for column in integers]
+    return [*columns[:2], _texts(numbers), *columns[2:]]
 
 
 async def record_in_transaction(connection: Connection, facts: Sequence[Fact]) -> None:

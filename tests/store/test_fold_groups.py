@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.core.tag import Tag
 from engine.store import migrate as migrating
 from engine.store.database import LOST_CONNECTION, Connection, Pool, connect, open_pool
-from engine.store.facts import Fact, FactKind, record
+from engine.store.facts import Fact, FactKind, record, record_in_transaction
 from engine.store.migrate import migrate, migrations
 from engine.webhooks.events import StatusEvent
 from engine.webhooks.folder import fold_batch
@@ -232,7 +232,8 @@ async def test_events_of_the_version_before_are_folded(before_groups: str) -> No
         accepts = [
             Fact(campaign, FIRST_RANGE, seq, 1, 1, NUMBER, FactKind.ACCEPTED, f"w{seq}.1") for seq in (1, 2)
         ]
-        await record(connection, accepts)
+        async with connection.transaction():
+            await record_in_transaction(connection, accepts)
         drawn = [
             ("tagged", 1, 1, 4, 0, 2),
             ("untagged", 2, 1, 5, 0, 1),

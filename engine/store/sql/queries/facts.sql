@@ -1,10 +1,10 @@
--- name: record_outcomes
--- The long lists come as text: Postgres reads an array's literal faster than the driver writes its binary form. Codes
--- and reasons that are all NULL come as an empty list.
-SELECT left_range_id, left_seq FROM record_outcomes(
-    $1::text::bigint[], $2::text::integer[], $3::text::integer[], $4::text::bigint[], $5::text::smallint[],
-    string_to_array($6, E'\x1f'), string_to_array($7, E'\x1f', ''), $8::text::integer[],
-    string_to_array($9, E'\x1f', ''), $10::text::bigint[], $11::jsonb);
+-- name: record_stretches
+-- The long lists come as text: Postgres reads an array's literal faster than the driver writes its binary form.
+SELECT left_range_id, left_seq FROM record_stretches(
+    $1::text::bigint[], $2::text::bigint[], string_to_array($3, E'\x1f'), $4::text::integer[], $5::text::integer[],
+    $6::text::integer[], $7::text::integer[], $8::text::integer[], $9::text::integer[], $10::text::integer[],
+    $11::text::smallint[], string_to_array($12, E'\x1f', ''), $13::text::integer[], string_to_array($14, E'\x1f', ''),
+    $15::text::bigint[], $16::jsonb);
 
 -- name: lock_tallies
 SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
