@@ -19,6 +19,7 @@ from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
 from engine.core.bucket import PaceBucket
 from engine.core.governor import Governor
 from engine.core.guard import PairGuard
+from engine.core.lead import Lead
 from engine.core.outcome import Outcome
 from engine.feeder import Feed, Feeder
 from engine.flow import Claimed
@@ -48,11 +49,6 @@ from engine.store.database import LOST_CONNECTION
 from engine.store.facts import FactKind
 from engine.store.leases import PERMIT_S, Lease, Renewal
 
-LEAD_S = 0.25  # of the rate: how far the mark runs ahead of the sender
-# Of the rate, where the process or the service is slower than the limit: what is claimed must be written
-# within two seconds, and this much is, down to 1/40 of the rate.
-LEAD_S_MIN = 0.05
-MEASURE_S = 0.25
 # A claim is a permit of 2 s: at low rates nothing is claimed until its turn is this near.
 TURN_NS_MAX = SECOND_NS // 2
 RETRY_PERIOD_NS = SECOND_NS // 4
@@ -88,7 +84,7 @@ class NumberFlow:
         self._stopping = False
         self._retried_ns = self._let_go_ns = 0
         self._retry_period_ns = RETRY_PERIOD_NS
-        self._measured_ns, self._measured_writes, self._written_per_s = now_ns, 0, limit_per_s
+        self._lead = Lead(limit_per_s, now_ns)
         self._claims_unanswered = False
         shared.sink.limits_per_s[lease.phone_number_id] = limit_per_s
 
@@ -117,19 +113,12 @@ class NumberFlow:
 
     def regulate(self, now_ns: int) -> None:
         """Let the governor look at what it saw, and pace accordingly; a few times a second."""
-        self._measure(now_ns)
+        self._lead.measure(self.pacer.bucket.writes, now_ns)
         self.sender.learn()
         if (rest := self.governor.decide(now_ns)) is not None:
             self._reactions.suspend((rest.until_ns - now_ns) / SECOND_NS, rest.reason)
         self.pacer.bucket.set_rate(self.governor.rate_per_s(now_ns), now_ns)
         self.pacer.bucket.hold_until(self.governor.hold_until_ns)
-
-    def _measure(self, now_ns: int) -> None:
-        """How many messages a second get written, whatever the limit allows; a fall counts by halves."""
-        if (elapsed_s := (now_ns - self._measured_ns) / SECOND_NS) >= MEASURE_S:
-            written_per_s = (self.pacer.bucket.writes - self._measured_writes) / elapsed_s
-            self._written_per_s = max(written_per_s, (self._written_per_s + written_per_s) / 2)
-            self._measured_ns, self._measured_writes = now_ns, self.pacer.bucket.writes
 
     async def run(self) -> None:
         """Adopt what a former owner left, then raise and send until told to stop."""
@@ -190,7 +179,7 @@ class NumberFlow:
         await self._let_go(now_ns)
         if self._must_wait(now_ns):
             return False
-        lead = self._lead()
+        lead = self._claimable()
         self.sender.low_below = max(1, lead // 2)
         room = lead - self.sender.queued
         if room <= lead // 2 and self.sender.queued:
@@ -200,12 +189,9 @@ class NumberFlow:
         self.idle = not (raised or retried or self.sender.under_way)
         return bool(raised or retried)
 
-    def _lead(self) -> int:
-        """How far the mark runs ahead: a quarter of a second of the rate, less where less gets written."""
-        if self._shared.breaker.suspicious:
-            return 1
-        lead_s = min(LEAD_S, max(LEAD_S_MIN, 2 * LEAD_S * self._written_per_s / self.rate_per_s))
-        return max(1, ceil(self.rate_per_s * lead_s))
+    def _claimable(self) -> int:
+        """How many messages may be claimed and not yet written."""
+        return 1 if self._shared.breaker.suspicious else self._lead.messages(self.rate_per_s)
 
     def _must_wait(self, now_ns: int) -> bool:
         return (
@@ -243,7 +229,7 @@ class NumberFlow:
         for _ in candidates:
             feed.page.popleft()
         self._send(guarded.passed, [1] * len(guarded.passed), claimed_ns)
-        self.feeder.look_ahead(2 * self._lead())
+        self.feeder.look_ahead(2 * self._claimable())
         return True
 
     async def _claim(self, feed: Feed, mark: int, guarded: Guarded) -> int:

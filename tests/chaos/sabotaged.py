@@ -119,7 +119,7 @@ def idempotence() -> None:
     queries("facts")["insert_outcomes"] = insert.replace(IDEMPOTENT, "")
     begin = "CREATE FUNCTION record_stretches"
     function = begin + [one.sql for one in migrations() if begin in one.sql][-1].partition(begin)[2]
-    blind, looks = re.subn(r"IF EXISTS.*?THEN", "IF false THEN", function, flags=re.DOTALL)
+    blind, looks = re.subn(r"known := ARRAY\(.*?\);", "known := '{}';", function, flags=re.DOTALL)
     assert looks == 1
     blind = blind.replace("CREATE", "CREATE OR REPLACE", 1)
     real = engine.app.identify

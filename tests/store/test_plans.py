@@ -5,10 +5,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from engine.core.tag import Tag
 from engine.store.database import Connection, Pool, open_pool
 from engine.store.facts import Fact, FactKind, record
 from engine.store.queries import queries
+from engine.webhooks.folder import fold_batch
 from tests.flow.planted import SLOW, plant_campaign, plant_numbers
+from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, put_in_inbox, status_event
+from tests.webhooks.planted import plant_campaign as plant_marked
 
 BY_KEY = [
     ("claims", "page"),
@@ -76,6 +80,37 @@ async def test_the_fold_finds_its_events_by_key(sender: Connection, name: str) -
     assert large
     assert [node for node in large if "Seq Scan" in node] == []
     assert [node for node in large if "Index" in node and "Index Cond:" not in node] == []
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["plain", "before their outcomes"])
+async def test_a_fold_of_few_events_reads_few_rows(sender: Connection, known: bool) -> None:
+    """Though nothing told the planner how large the tables have become, and the events lie far apart."""
+    await plant_marked(sender, ranges=40, recipients=500)
+    await sender.execute(
+        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid)"
+        " SELECT range_id, seq, 1, 1, 1, 1, $1, 'w' || range_id || '.' || seq FROM recipients WHERE $2 OR seq > 3",
+        NUMBER,
+        known,
+    )
+    await sender.execute("UPDATE tallies SET accepted = recipients - CASE WHEN $1 THEN 0 ELSE 3 END", known)
+    own = await installation(sender)
+    ranges = [FIRST_RANGE, FIRST_RANGE + 20, FIRST_RANGE + 39]
+    for seq in range(1, 4):
+        tags = [Tag(own, range_id, seq, 1, 1) for range_id in ranges]
+        await put_in_inbox(sender, *(status_event(f"w{tag.range_id}.{seq}", 4, tag) for tag in tags))
+        before = await rows_read(sender)
+        assert (await fold_batch(sender)).matched == len(tags)
+        read = await rows_read(sender) - before
+        assert read < 200, "of 20,000 outcomes and 40 tallies"
+
+
+async def rows_read(connection: Connection) -> int:
+    await connection.execute("SELECT pg_stat_force_next_flush()")
+    read: int = await connection.fetchval(
+        "SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_user_tables"
+        " WHERE relname LIKE 'outcomes_%' OR relname LIKE 'tallies_%'"
+    )
+    return read
 
 
 async def test_a_free_range_is_looked_for_among_the_free_ones(sender: Connection) -> None:
