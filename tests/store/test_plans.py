@@ -83,25 +83,47 @@ async def test_the_fold_finds_its_events_by_key(sender: Connection, name: str) -
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["plain", "before their outcomes"])
-async def test_a_fold_of_few_events_reads_few_rows(sender: Connection, known: bool) -> None:
-    """Though nothing told the planner how large the tables have become, and the events lie far apart."""
+@pytest.mark.parametrize("analysed", [True, False], ids=["analysed while small", "as it was"])
+@pytest.mark.parametrize("plans", ["force_generic_plan", "force_custom_plan"])
+async def test_a_fold_of_few_events_reads_few_rows(
+    sender: Connection, known: bool, analysed: bool, plans: str
+) -> None:
+    """Though it keeps the plans of its first fold, when the tables were small, or nothing told the planner how
+    large they have become since, and the events lie far apart.
+    """
+    await sender.execute(f"SET plan_cache_mode = {plans}")
     await plant_marked(sender, ranges=40, recipients=500)
-    await sender.execute(
-        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid)"
-        " SELECT range_id, seq, 1, 1, 1, 1, $1, 'w' || range_id || '.' || seq FROM recipients WHERE $2 OR seq > 3",
-        NUMBER,
-        known,
-    )
     await sender.execute("UPDATE tallies SET accepted = recipients - CASE WHEN $1 THEN 0 ELSE 3 END", known)
-    own = await installation(sender)
-    ranges = [FIRST_RANGE, FIRST_RANGE + 20, FIRST_RANGE + 39]
+    await accept(sender, FIRST_RANGE, FIRST_RANGE, above_seq=490)
+    await fold_one_each(sender, [FIRST_RANGE], 500)
+    await accept(sender, FIRST_RANGE + 1, FIRST_RANGE + 9, above_seq=3)
+    if analysed:
+        await sender.execute("ANALYZE outcomes, tallies")
+    await accept(sender, FIRST_RANGE + 10, FIRST_RANGE + 39, above_seq=0 if known else 3)
     for seq in range(1, 4):
-        tags = [Tag(own, range_id, seq, 1, 1) for range_id in ranges]
-        await put_in_inbox(sender, *(status_event(f"w{tag.range_id}.{seq}", 4, tag) for tag in tags))
         before = await rows_read(sender)
-        assert (await fold_batch(sender)).matched == len(tags)
+        await fold_one_each(sender, [FIRST_RANGE + 10, FIRST_RANGE + 20, FIRST_RANGE + 39], seq)
         read = await rows_read(sender) - before
         assert read < 200, "of 20,000 outcomes and 40 tallies"
+
+
+async def accept(connection: Connection, first: int, last: int, *, above_seq: int) -> None:
+    await connection.execute(
+        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid)"
+        " SELECT range_id, seq, 1, 1, 1, 1, $1, 'w' || range_id || '.' || seq FROM recipients"
+        " WHERE range_id BETWEEN $2 AND $3 AND seq > $4",
+        NUMBER,
+        first,
+        last,
+        above_seq,
+    )
+
+
+async def fold_one_each(connection: Connection, range_ids: list[int], seq: int) -> None:
+    own = await installation(connection)
+    tags = [Tag(own, range_id, seq, 1, 1) for range_id in range_ids]
+    await put_in_inbox(connection, *(status_event(f"w{tag.range_id}.{seq}", 4, tag) for tag in tags))
+    assert (await fold_batch(connection)).matched == len(tags)
 
 
 async def rows_read(connection: Connection) -> int:

@@ -123,3 +123,19 @@ async def test_only_a_batch_with_somebody_known_goes_the_long_way(pool: Pool) ->
         await record(connection, facts)
         assert len(await rows(connection)) == len(facts)
         await assert_tallies_hold(connection)
+
+
+async def test_an_open_try_within_a_stretch_is_settled_by_its_outcome(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 80})
+        campaign = await plant_campaign(connection, recipients=6, range_size=6)
+        facts = [
+            Fact(campaign.campaign_id, campaign.range_ids[0], seq, 1, 1, SLOW, FactKind.ACCEPTED, f"w{seq}")
+            for seq in range(1, 7)
+        ]
+        await record(connection, [facts[2]._replace(kind=FactKind.DEFERRED, wamid=None, wait_s=60.0)])
+        assert await connection.fetchval("SELECT seq FROM open_tries") == 3
+        await record(connection, facts)
+        assert await rows(connection) == set(map(row_of, facts))
+        assert await connection.fetchval("SELECT count(*) FROM open_tries") == 0
+        await assert_tallies_hold(connection)

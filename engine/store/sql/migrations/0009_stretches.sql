@@ -44,7 +44,7 @@ BEGIN
               AS stretch (range_id, length, failures, skips, place)
           WHERE place <> ALL(known)
           GROUP BY range_id) AS change
-    WHERE tallies.range_id = change.range_id;
+    WHERE tallies.range_id = change.range_id AND tallies.range_id = ANY(range_ids);
     IF cardinality(known) > 0 THEN
         RETURN QUERY
         SELECT longer.*

@@ -15,10 +15,10 @@ CREATE TEMP TABLE IF NOT EXISTS fold_before (
 
 -- name: begin_fold
 -- Two folders would only wait for each other. Losing this lock loses nothing: the delete decides who has an event.
--- Plans are made for each batch, half a millisecond of it: one that is kept from days of small tables reads all between the
--- first and the last range.
+-- Pages cost next to nothing in its plans, so that what can goes by place or by key: else a plan that is kept from days of
+-- small tables, or made by statistics of those days, reads all between the first and the last range.
 SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.fold', 0)) AS alone,
-       set_config('plan_cache_mode', 'force_custom_plan', true),
+       set_config('random_page_cost', '0.001', true),
        to_regclass('pg_temp.fold_before') IS NOT NULL AS has_workspace;
 
 -- name: due
@@ -160,7 +160,7 @@ WHERE by_pair AND NOT EXISTS (
 -- and the others. In the key's order, so that looks and updates walk index and pages forward. OFFSET 0 keeps it a look
 -- by key: the planner does not know how few are asked for. The row that was looked at is written by its place, which
 -- cannot change under the lock: a second look by key would cost as much as the first; the list of all places lets the
--- planner go by place, whatever it believes of the table. Events of all other recipients are laid aside whole; of the
+-- planner go by place without a look for each. Events of all other recipients are laid aside whole; of the
 -- plain ones only what is needed is carried along. The bounds of the locked ranges, $2 and $3, choose the partitions once:
 -- with seven of them, choosing anew for each recipient costs a tenth. $4, these ranges, bound what is read of open_tries,
 -- once, into a hash, and of tallies.
