@@ -175,9 +175,15 @@ def _stretch_columns(stretches: Sequence[_Stretch], kinds: Sequence[int]) -> lis
         [kinds[end - length : end].count(kind) for end, length in zip(ends, lengths, strict=True)]
         for kind in (_STORED_KIND[FactKind.FAILED], _STORED_KIND[FactKind.SKIPPED])
     )
-    integers = (range_ids, epochs, first_seqs, lengths, failures, skips)
-    columns = [_integers(column) for column in integers]
-    return [*columns[:2], _texts(numbers), *columns[2:]]
+    return [
+        _integers(range_ids),
+        _integers(epochs),
+        _texts(numbers),
+        _integers(first_seqs),
+        _integers(lengths),
+        _integers(failures),
+        _integers(skips),
+    ]
 
 
 async def record_in_transaction(connection: Connection, facts: Sequence[Fact]) -> None:
