@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
@@ -25,6 +26,17 @@ def _cores() -> list[int]:
 
 
 CORES = _cores()  # as this process began; it may move later
+# At a family's CPU, until none of it ended meanwhile: a look takes milliseconds, and sessions end seldom.
+LOOKS_MAX = 10
+
+
+class CpuTimes(Protocol):
+    """As psutil tells them, seconds."""
+
+    user: float
+    system: float
+    children_user: float
+    children_system: float
 
 
 def sender_cores(processes: int = 1) -> list[int]:
@@ -63,18 +75,32 @@ def cpu_s(pid: int, *, with_ended_children: bool = False) -> float:
     """CPU seconds of a process so far; with those of its children that ended, as a server's sessions do."""
     times = psutil.Process(pid).cpu_times()
     own: float = times.user + times.system
-    return own + times.children_user + times.children_system if with_ended_children else own
+    return own + _ended_children_s(times) if with_ended_children else own
 
 
 def family_cpu_s(pid: int) -> float:
     """CPU seconds of a process and of all its children, ended ones too: a Postgres with its sessions."""
-    taken_s = cpu_s(pid, with_ended_children=True)
-    for child in psutil.Process(pid).children(recursive=True):
-        try:
-            taken_s += cpu_s(child.pid)
-        except psutil.NoSuchProcess:
-            continue  # it ended meanwhile: its parent counts it from now on
+    family = psutil.Process(pid)
+    taken_s = 0.0
+    for _ in range(LOOKS_MAX):
+        before = family.cpu_times()
+        taken_s = before.user + before.system + _ended_children_s(before) + _living_children_s(family)
+        # A child that ended between the two was seen by neither: all it ever took would count as taken next.
+        if _ended_children_s(family.cpu_times()) == _ended_children_s(before):
+            break
     return taken_s
+
+
+def _ended_children_s(times: CpuTimes) -> float:
+    return times.children_user + times.children_system
+
+
+def _living_children_s(family: psutil.Process) -> float:
+    living_s = 0.0
+    for child in family.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            living_s += cpu_s(child.pid)
+    return living_s
 
 
 @dataclass(frozen=True, slots=True)
