@@ -111,7 +111,7 @@ class Feeder:
             raise
 
     async def _take_next(self) -> bool:
-        campaigns = self._board.sending_with(self._lease.phone_number_id)
+        campaigns = self._board.with_free_ranges(self._lease.phone_number_id)
         campaigns.sort(key=lambda campaign_id: (campaign_id <= self._last_campaign, campaign_id))
         for campaign_id in campaigns:
             async with self._pool.acquire(timeout=5) as connection:
@@ -120,6 +120,7 @@ class Feeder:
                 self._last_campaign = campaign_id
                 await self._add(held)
                 return True
+            self._board.none_free(campaign_id)
         return False
 
     def _fetched(self, task: asyncio.Task[bool]) -> None:

@@ -23,8 +23,11 @@ class Board:
     def sends(self, campaign_id: int) -> bool:
         return campaign_id in self.sending
 
-    def sending_with(self, phone_number_id: str) -> list[int]:
+    def with_free_ranges(self, phone_number_id: str) -> list[int]:
         return list(self.sending)
+
+    def none_free(self, campaign_id: int) -> None:
+        """It is asked for again at once."""
 
 
 @pytest.fixture

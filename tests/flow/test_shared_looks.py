@@ -1,0 +1,115 @@
+"""Numbers of a process tell each other that a campaign has no free range: one asks the database for all."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from engine import campaign_board, feeder
+from engine.campaign_board import NONE_FREE_NS, CampaignBoard
+from engine.feeder import Feeder
+from engine.store.claims import HeldRange, take_range
+from engine.store.database import Pool
+from engine.store.leases import take
+from tests.flow.planted import FAST, SLOW, Planted, another_process, plant_campaign, plant_numbers
+
+BOTH = (SLOW, FAST)
+
+
+class Clock:
+    """Stands until the test moves it."""
+
+    now_ns = 1_000_000_000_000
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(campaign_board, "monotonic_ns", clock)
+    return clock
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
+    """How often the database was asked for a free range, by campaign."""
+    counted: Counter[int] = Counter()
+
+    async def counting(connection: Any, lease: Any, campaign_id: int) -> HeldRange | None:
+        counted[campaign_id] += 1
+        return await take_range(connection, lease, campaign_id)
+
+    monkeypatch.setattr(feeder, "take_range", counting)
+    return counted
+
+
+@pytest.fixture
+async def board() -> CampaignBoard:
+    return CampaignBoard("none", None)
+
+
+@pytest.fixture
+async def feeders(pool: Pool, board: CampaignBoard) -> tuple[Feeder, Feeder]:
+    """Of two numbers of one process."""
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 80, FAST: 1_000})
+        leases = [await take(connection, number, another_process()) for number in BOTH]
+    slow, fast = (Feeder(pool, lease, board) for lease in leases)
+    return slow, fast
+
+
+async def planted(pool: Pool, board: CampaignBoard, **campaign: Any) -> Planted:
+    async with pool.acquire() as connection:
+        one = await plant_campaign(connection, numbers=BOTH, **campaign)
+        await board.refresh(connection)
+    return one
+
+
+async def test_one_number_that_finds_no_range_spares_the_others_the_look(
+    pool: Pool, board: CampaignBoard, feeders: tuple[Feeder, Feeder], clock: Clock, looks: Counter[int]
+) -> None:
+    slow, fast = feeders
+    campaign = (await planted(pool, board, recipients=10)).campaign_id
+    assert await slow.feed() is not None
+    assert await fast.feed() is None
+    assert looks == {campaign: 2}
+
+    clock.now_ns += NONE_FREE_NS - 1
+    assert await fast.feed() is None
+    slow.look_ahead(1_000)
+    await slow.close()
+    assert looks == {campaign: 2}, "nobody asks again so soon"
+
+
+async def test_a_range_that_becomes_free_is_found_when_the_look_has_grown_old(
+    pool: Pool, board: CampaignBoard, feeders: tuple[Feeder, Feeder], clock: Clock
+) -> None:
+    slow, fast = feeders
+    await planted(pool, board, recipients=10)
+    feed = await slow.feed()
+    assert feed is not None
+    assert await fast.feed() is None
+    await slow.release([feed.held])
+
+    clock.now_ns += NONE_FREE_NS
+    found = await fast.feed()
+    assert found is not None
+    assert found.held.range_id == feed.held.range_id
+
+
+async def test_another_campaign_is_looked_at_all_the_same(
+    pool: Pool, board: CampaignBoard, feeders: tuple[Feeder, Feeder], clock: Clock, looks: Counter[int]
+) -> None:
+    slow, fast = feeders
+    empty = (await planted(pool, board, recipients=10)).campaign_id
+    await slow.feed()
+    assert await fast.feed() is None
+    begun = (await planted(pool, board, recipients=10)).campaign_id
+
+    feed = await fast.feed()
+
+    assert feed is not None
+    assert feed.held.campaign_id == begun
+    assert looks == {empty: 2, begun: 1}
