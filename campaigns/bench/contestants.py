@@ -23,7 +23,7 @@ from engine.core.outcome import Accepted
 from engine.store.queries import queries
 
 AT_ONCE = 64
-STORE_CONNECTIONS = 8
+TASKS_MAX = 10_000  # that a script makes at once; a gather of all its messages would need gigabytes
 LATENCIES_MAX = 1_000_000  # 8 bytes each
 
 
@@ -83,33 +83,64 @@ Send = Callable[[str, dict[str, object]], Awaitable[bool]]
 Contestant = Callable[[Task], Awaitable[Measured]]
 
 
+class _Count:
+    """What a contestant has done since it began."""
+
+    def __init__(self, task: Task) -> None:
+        self._sent = self._accepted = 0
+        self._latencies_ms = array("d")
+        self._cpu_s, self._began_s = time.process_time(), time.perf_counter()
+        self.end_s = self._began_s + (float("inf") if task.for_s is None else task.for_s)
+
+    def add(self, accepted: bool, began_s: float) -> float:
+        """One message has ended; returns when, on the clock of `began_s`."""
+        ended_s = time.perf_counter()
+        self._sent += 1
+        self._accepted += accepted
+        if self._sent <= LATENCIES_MAX:
+            self._latencies_ms.append((ended_s - began_s) * 1e3)
+        return ended_s
+
+    def measured(self) -> Measured:
+        elapsed_s, cpu_s = time.perf_counter() - self._began_s, time.process_time() - self._cpu_s
+        return Measured(self._sent, self._accepted, elapsed_s, cpu_s, array("d", sorted(self._latencies_ms)))
+
+
 async def loop_of(send: Send, task: Task) -> Measured:
-    """Send a task's messages, spread over its numbers."""
+    """Send a task's messages, spread over its numbers, in as many coroutines as may be open together."""
     turns: Iterator[int] = iter(range(task.messages))
-    latencies_ms = array("d")
-    accepted = sent = 0
-    template, now_s = task.body, time.perf_counter
-    cpu_s, started_s = time.process_time(), now_s()
-    end_s = started_s + (float("inf") if task.for_s is None else task.for_s)
+    template, count = task.body, _Count(task)
 
     async def worker() -> None:
-        nonlocal accepted, sent
-        began_s = now_s()
+        began_s = time.perf_counter()
         for turn in turns:
             body = {**template, "to": str(task.first_phone + turn)}
-            if await send(task.numbers[turn % len(task.numbers)], body):
-                accepted += 1
-            sent += 1
-            ended_s = now_s()
-            if sent <= LATENCIES_MAX:
-                latencies_ms.append((ended_s - began_s) * 1e3)
-            if ended_s > end_s:
+            began_s = count.add(await send(task.numbers[turn % len(task.numbers)], body), began_s)
+            if began_s > count.end_s:
                 return
-            began_s = ended_s
 
     await asyncio.gather(*(worker() for _ in range(task.at_once)))
-    elapsed_s, cpu_s = now_s() - started_s, time.process_time() - cpu_s
-    return Measured(sent, accepted, elapsed_s, cpu_s, array("d", sorted(latencies_ms)))
+    return count.measured()
+
+
+async def tasks_of(send: Send, task: Task) -> Measured:
+    """As `loop_of`, the way a script does it: a task for each message, held back by a semaphore."""
+    template, count = task.body, _Count(task)
+    semaphore = asyncio.Semaphore(task.at_once)
+
+    async def one(turn: int) -> None:
+        async with semaphore:
+            if (began_s := time.perf_counter()) > count.end_s:
+                return
+            body = {**template, "to": str(task.first_phone + turn)}
+            count.add(await send(task.numbers[turn % len(task.numbers)], body), began_s)
+
+    for first in range(0, task.messages, TASKS_MAX):
+        if time.perf_counter() > count.end_s:
+            break
+        turns = range(first, min(first + TASKS_MAX, task.messages))
+        await asyncio.gather(*map(one, turns))
+    return count.measured()
 
 
 async def _post(session: aiohttp.ClientSession, address: str, body: dict[str, object]) -> str | None:
@@ -130,24 +161,25 @@ async def session_loop(task: Task) -> Measured:
 
 
 async def naive_script(task: Task) -> Measured:
-    """Session, semaphore and one INSERT a message, as it is written on a first day."""
+    """A task a message behind a semaphore, a session, one INSERT each: what is written on a first day."""
     sql = queries("bench")
-    semaphore = asyncio.Semaphore(task.at_once)
     async with (
-        asyncpg.create_pool(
-            task.database_url, min_size=STORE_CONNECTIONS, max_size=STORE_CONNECTIONS
-        ) as pool,
+        asyncpg.create_pool(task.database_url) as pool,
         aiohttp.ClientSession(headers=task.headers, connector=aiohttp.TCPConnector(limit=0)) as session,
     ):
         await pool.execute(sql["create_naive_table"])
 
         async def send(number: str, body: dict[str, object]) -> bool:
-            async with semaphore:
-                wamid = await _post(session, task.address(number), body)
-                await pool.execute(sql["insert_naively"], body["to"], wamid)
-                return wamid is not None
+            wamid = await _post(session, task.address(number), body)
+            await pool.execute(sql["insert_naively"], body["to"], wamid)
+            return wamid is not None
 
-        return await loop_of(send, task)
+        return await tasks_of(send, task)
+
+
+async def naive_script_on_uvloop(task: Task) -> Measured:
+    """The same with the event loop that the engine runs on."""
+    return await naive_script(task)
 
 
 async def _open_gate() -> bool:
@@ -214,3 +246,7 @@ async def floor(task: Task) -> Measured:
     finally:
         for connection in connections:
             connection.transport.abort()
+
+
+# On asyncio's own event loop, which `asyncio.run` gives to a script; the others on uvloop, as the engine.
+ON_ASYNCIOS_LOOP = frozenset({naive_script})

@@ -1,0 +1,79 @@
+"""The yardsticks measure what they say: every message once, so many open together, and on which event loop."""
+
+import asyncio
+from array import array
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+import uvloop
+
+from campaigns.bench import contestants, worker
+from campaigns.bench.contestants import Measured, Send, Task, loop_of, tasks_of
+
+Runs = Callable[[Send, Task], Awaitable[Measured]]
+NUMBERS = ("1", "2", "3")
+
+
+def task(**others: Any) -> Task:
+    return Task("", "", "", "", NUMBERS, 100, "", **{"messages": 25, "at_once": 4, **others})
+
+
+class Service:
+    """Accepts all but every fifth; knows what it got, and how many at once."""
+
+    def __init__(self) -> None:
+        self.got: Counter[str] = Counter()
+        self.open = self.most_open = 0
+
+    async def send(self, number: str, body: dict[str, object]) -> bool:
+        self.got[str(body["to"])] += 1
+        assert number == NUMBERS[(int(str(body["to"])) - 100) % len(NUMBERS)]
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
+        await asyncio.sleep(0.001)
+        self.open -= 1
+        return int(str(body["to"])) % 5 > 0
+
+
+@pytest.mark.parametrize("runs", [loop_of, tasks_of])
+async def test_every_message_goes_once_and_so_many_are_open(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contestants, "TASKS_MAX", 10)
+    service = Service()
+
+    measured = await runs(service.send, task())
+
+    assert service.got == Counter(str(to) for to in range(100, 125))
+    assert service.most_open == 4
+    assert (measured.messages, measured.accepted, len(measured.latencies_ms)) == (25, 20, 25)
+    assert measured.elapsed_s > 0
+
+
+@pytest.mark.parametrize("runs", [loop_of, tasks_of])
+async def test_no_new_one_goes_after_its_time(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contestants, "TASKS_MAX", 10)
+    service = Service()
+
+    measured = await runs(service.send, task(messages=1_000_000, for_s=0.05))
+
+    assert 0 < measured.messages == sum(service.got.values()) < 20_000
+
+
+async def which_loop(_: Task) -> Measured:
+    of_uvloop = isinstance(asyncio.get_running_loop(), uvloop.Loop)
+    return Measured(1, of_uvloop, 1.0, 1.0, array("d", [1.0]))
+
+
+def test_a_first_script_runs_on_the_loop_that_asyncio_gives_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def on_uvloop() -> bool:
+        return bool(worker._contestant(f"{__name__}:which_loop", asdict(task()))["accepted"])
+
+    assert on_uvloop()
+    monkeypatch.setattr(worker, "ON_ASYNCIOS_LOOP", frozenset({which_loop}))
+    assert not on_uvloop()
+    assert contestants.naive_script in contestants.ON_ASYNCIOS_LOOP
+    assert contestants.naive_script_on_uvloop not in contestants.ON_ASYNCIOS_LOOP
