@@ -177,11 +177,6 @@ async def naive_script(task: Task) -> Measured:
         return await tasks_of(send, task)
 
 
-async def naive_script_on_uvloop(task: Task) -> Measured:
-    """The same with the event loop that the engine runs on."""
-    return await naive_script(task)
-
-
 async def _open_gate() -> bool:
     return True
 
@@ -246,7 +241,3 @@ async def floor(task: Task) -> Measured:
     finally:
         for connection in connections:
             connection.transport.abort()
-
-
-# On asyncio's own event loop, which `asyncio.run` gives to a script; the others on uvloop, as the engine.
-ON_ASYNCIOS_LOOP = frozenset({naive_script})

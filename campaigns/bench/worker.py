@@ -8,7 +8,6 @@ would hear of it.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import threading
@@ -21,7 +20,7 @@ import orjson
 import uvloop
 from pydantic import SecretStr
 
-from campaigns.bench.contestants import ON_ASYNCIOS_LOOP, Contestant, Measured, Task
+from campaigns.bench.contestants import Contestant, Measured, Task
 from campaigns.bench.machine import move_to
 from campaigns.bench.sending import run_part
 from campaigns.bench.timing import histogram, percentiles
@@ -82,9 +81,7 @@ def _engine(content: dict[str, Any]) -> dict[str, Any]:
 def _contestant(name: str, content: dict[str, Any]) -> dict[str, Any]:
     module, _, function = name.partition(":")
     contestant: Contestant = getattr(import_module(module), function)
-    new_loop = asyncio.new_event_loop if contestant in ON_ASYNCIOS_LOOP else uvloop.new_event_loop
-    with asyncio.Runner(loop_factory=new_loop) as runner:
-        return _figures(runner.run(contestant(Task(**content))))  # type: ignore[arg-type]
+    return _figures(uvloop.run(contestant(Task(**content))))  # type: ignore[arg-type]
 
 
 def _figures(measured: Measured) -> dict[str, Any]:

@@ -1,16 +1,13 @@
-"""The yardsticks measure what they say: every message once, so many open together, and on which event loop."""
+"""The yardsticks measure what they say: every message once, and so many open together."""
 
 import asyncio
-from array import array
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from typing import Any
 
 import pytest
-import uvloop
 
-from campaigns.bench import contestants, worker
+from campaigns.bench import contestants
 from campaigns.bench.contestants import Measured, Send, Task, loop_of, tasks_of
 
 Runs = Callable[[Send, Task], Awaitable[Measured]]
@@ -61,19 +58,3 @@ async def test_no_new_one_goes_after_its_time(runs: Runs, monkeypatch: pytest.Mo
     measured = await runs(service.send, task(messages=1_000_000, for_s=0.05))
 
     assert 0 < measured.messages == sum(service.got.values()) < 20_000
-
-
-async def which_loop(_: Task) -> Measured:
-    of_uvloop = isinstance(asyncio.get_running_loop(), uvloop.Loop)
-    return Measured(1, of_uvloop, 1.0, 1.0, array("d", [1.0]))
-
-
-def test_a_first_script_runs_on_the_loop_that_asyncio_gives_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def on_uvloop() -> bool:
-        return bool(worker._contestant(f"{__name__}:which_loop", asdict(task()))["accepted"])
-
-    assert on_uvloop()
-    monkeypatch.setattr(worker, "ON_ASYNCIOS_LOOP", frozenset({which_loop}))
-    assert not on_uvloop()
-    assert contestants.naive_script in contestants.ON_ASYNCIOS_LOOP
-    assert contestants.naive_script_on_uvloop not in contestants.ON_ASYNCIOS_LOOP
