@@ -27,11 +27,13 @@ from campaigns.plan import (
     Staged,
     find_duplicates,
     no_progress,
+    range_size,
     stage,
 )
 from campaigns.schedule import Schedule
 from campaigns.template import CampaignTemplate, check_params, load_template
 from engine.errors import ConfigurationError, TryLater, UsageError
+from engine.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Connection, connect
 from engine.store.queries import queries
 
@@ -137,7 +139,7 @@ class _Planning:
     async def run(self, file: BinaryIO) -> Created:
         self._check_expiry()
         database = await place(self.connection)
-        await _check_numbers(self.connection, self.spec.phone_number_ids, database)
+        limits_per_s = await _limits_per_s(self.connection, self.spec.phone_number_ids, database)
         template = await load_template(
             self.connection, self.spec.template, self.spec.language, self.spec.header_media, database=database
         )
@@ -147,6 +149,7 @@ class _Planning:
             staged, duplicates = await self._stage(file, rejects)
             published = rejects.publish()
             self._check_counts(staged, published)
+            staged.range_size = range_size(staged.rows - duplicates, limits_per_s)
             campaign_id, suppressed = await self._freeze(template, staged, duplicates)
         counts = self._counts(staged, duplicates, suppressed)
         return Created(campaign_id, self.spec.name, "draft", False, counts, published, dict(rejects.counts))
@@ -235,11 +238,13 @@ class _Planning:
         )
 
 
-async def _check_numbers(connection: Connection, numbers: list[str], database: str) -> None:
-    rows = await connection.fetch(queries("plan")["known_numbers"], numbers)
-    missing = sorted(set(numbers) - {row["phone_number_id"] for row in rows})
+async def _limits_per_s(connection: Connection, numbers: list[str], database: str) -> list[float]:
+    """Of these numbers, in any order. Raises ConfigurationError for one that nobody knows."""
+    rows = await connection.fetch(queries("plan")["known_numbers"], numbers, DEFAULT_LIMIT_PER_S)
+    limits_per_s = {row["phone_number_id"]: row["limit_per_s"] for row in rows}
+    missing = sorted(set(numbers) - limits_per_s.keys())
     if not missing:
-        return
+        return list(limits_per_s.values())
     known = [row["phone_number_id"] for row in await connection.fetch(queries("plan")["all_numbers"])]
     hint = f"; it has {', '.join(known[:10])}" if known else ""
     raise ConfigurationError(

@@ -9,18 +9,23 @@ checked in a thread while the one before it is copied.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from math import ceil
 
 from campaigns.audience.rejects import Reject, RejectFile
 from campaigns.audience.staged import StagedBatch
 from engine.store.database import Connection
 from engine.store.queries import queries
 
-# A range is what a number claims at once: at 80/s a thousand are 12 s of work, at 1,000/s one second; a
+# A range is what a number takes at once: at 80/s a thousand are 12 s of work, at 1,000/s one second; a
 # smaller one costs rows of bookkeeping, a larger one is late to move to another number.
 RANGE_SIZE = 1_000
+# Of a campaign that several numbers share each takes so many, or some would have nothing to do while others
+# send: with ranges of a thousand, two of ten numbers would send a campaign of two thousand.
+RANGES_EACH = 10
+RANGE_S_MIN = 1.0  # of the fastest number's work: each range costs the database about a millisecond
 # Rows frozen in one transaction, a tenth of a second: fifty ranges.
 CHUNK_ROWS = 50 * RANGE_SIZE
 # One statement may sort or count ten million staged rows.
@@ -56,6 +61,14 @@ class PlanCounts:
     rejected: int
     duplicates: int
     suppressed: int | None
+
+
+def range_size(recipients: int, limits_per_s: Sequence[float]) -> int:
+    """How many recipients a range holds, of a campaign that is sent through numbers of these limits."""
+    if len(limits_per_s) == 1:
+        return RANGE_SIZE
+    share_s = recipients / sum(limits_per_s) / RANGES_EACH
+    return min(RANGE_SIZE, ceil(max(limits_per_s) * max(RANGE_S_MIN, share_s)))
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping
 
 from campaigns.bench.database import refuse_foreign
+from campaigns.plan import range_size
 from engine.store.database import Connection, connect
 from engine.store.migrate import migrate
 from engine.store.queries import queries
@@ -18,10 +19,9 @@ TEMPLATE = {
         "parameter_format": "POSITIONAL",
     },
 }
-RANGE = 1_000
 FIRST_PHONE = 5_511_900_000_000
 PLANT_S_MAX = 600.0
-_RANGES_AT_ONCE = 1_000  # a statement of a million recipients
+_RANGES_AT_ONCE = 1_000  # a statement of at most a million recipients
 
 
 async def plant(
@@ -41,7 +41,8 @@ async def plant(
         campaign_id: int = await connection.fetchval(
             sql["insert_campaign"], TEMPLATE, list(rates_per_s), recipients
         )
-        await _plant_ranges(connection, campaign_id, recipients, first_phone)
+        size = range_size(recipients, list(rates_per_s.values()))
+        await _plant_ranges(connection, campaign_id, recipients, size, first_phone)
         # As autovacuum leaves a plan within a minute; in the middle of a short run it would count as sending.
         await connection.execute("VACUUM (ANALYZE)")
         await connection.execute("CHECKPOINT")
@@ -64,16 +65,18 @@ async def clear(url: str) -> None:
         await connection.close()
 
 
-async def _plant_ranges(connection: Connection, campaign_id: int, recipients: int, first_phone: int) -> None:
+async def _plant_ranges(
+    connection: Connection, campaign_id: int, recipients: int, size: int, first_phone: int
+) -> None:
     sql = queries("bench")
     first: int = await connection.fetchval(sql["first_range_id"])
     first += random.getrandbits(46)
-    sizes = [min(RANGE, recipients - done) for done in range(0, recipients, RANGE)]
+    sizes = [min(size, recipients - done) for done in range(0, recipients, size)]
     ids = [first + ordinal for ordinal in range(len(sizes))]
     await connection.execute(sql["insert_ranges"], ids, sizes, campaign_id)
     await connection.execute(sql["insert_tallies"], ids, sizes, campaign_id)
     for begin in range(0, len(ids), _RANGES_AT_ONCE):
         part = slice(begin, begin + _RANGES_AT_ONCE)
         await connection.execute(
-            sql["insert_recipients"], ids[part], sizes[part], first_phone + begin * RANGE, RANGE
+            sql["insert_recipients"], ids[part], sizes[part], first_phone + begin * size, size
         )

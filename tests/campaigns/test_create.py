@@ -117,6 +117,19 @@ async def test_every_row_is_accounted_for(
     assert await pool.fetchval("SELECT sum(skipped) FROM tallies") == 2
 
 
+async def test_numbers_share_a_small_campaign(
+    ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
+) -> None:
+    rows = [f"{PHONE + row},Name {row},A{row}" for row in range(400)]
+    path = write_audience("phone,name,order\n" + "\n".join([*rows, rows[7]]) + "\n")
+
+    await create_campaign(ready, replace(spec, audience=path))
+
+    ranges = await pool.fetch("SELECT hi FROM ranges ORDER BY ordinal")
+    assert [row["hi"] for row in ranges] == [80] * 5, "a second of work of each number's 80/s"
+    assert [row["line"] for row in await recipients(pool)] == list(range(2, 402))
+
+
 async def test_rejects_and_duplicates_are_listed_with_their_lines(
     ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
 ) -> None:
@@ -372,15 +385,16 @@ async def campaign_id(pool: Pool) -> int:
 async def creating(ready: str, spec: CampaignSpec) -> AsyncIterator[asyncio.Event]:
     """The campaign is being created by somebody else until the event is set."""
     reached, go_on = asyncio.Event(), asyncio.Event()
-    original = create._check_numbers
+    original = create._limits_per_s
 
-    async def wait(*arguments: Any) -> None:
-        await original(*arguments)
+    async def wait(*arguments: Any) -> list[float]:
+        limits_per_s = await original(*arguments)
         reached.set()
         await go_on.wait()
+        return limits_per_s
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(create, "_check_numbers", wait)
+        patch.setattr(create, "_limits_per_s", wait)
         running = asyncio.create_task(create_campaign(ready, spec))
         await reached.wait()
     yield go_on
