@@ -25,7 +25,7 @@ RANGE_SIZE = 1_000
 # Of a campaign that several numbers share each takes so many, or some would have nothing to do while others
 # send: with ranges of a thousand, two of ten numbers would send a campaign of two thousand.
 RANGES_EACH = 10
-RANGE_S_MIN = 1.0  # of the fastest number's work: each range costs the database about a millisecond
+RANGES_PER_S_MAX = 30  # of all numbers together: each costs process and database about a millisecond
 # Rows frozen in one transaction, a tenth of a second: fifty ranges.
 CHUNK_ROWS = 50 * RANGE_SIZE
 # One statement may sort or count ten million staged rows.
@@ -67,8 +67,10 @@ def range_size(recipients: int, limits_per_s: Sequence[float]) -> int:
     """How many recipients a range holds, of a campaign that is sent through numbers of these limits."""
     if len(limits_per_s) == 1:
         return RANGE_SIZE
-    share_s = recipients / sum(limits_per_s) / RANGES_EACH
-    return min(RANGE_SIZE, ceil(max(limits_per_s) * max(RANGE_S_MIN, share_s)))
+    together_per_s = sum(limits_per_s)
+    lasts_s = recipients / together_per_s
+    of_the_fastest = max(limits_per_s) * lasts_s / RANGES_EACH  # the others take fewer
+    return min(RANGE_SIZE, ceil(max(of_the_fastest, together_per_s / RANGES_PER_S_MAX)))
 
 
 @dataclass(slots=True)
