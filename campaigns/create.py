@@ -149,8 +149,8 @@ class _Planning:
             staged, duplicates = await self._stage(file, rejects)
             published = rejects.publish()
             self._check_counts(staged, published)
-            staged.range_size = range_size(staged.rows - duplicates, limits_per_s)
-            campaign_id, suppressed = await self._freeze(template, staged, duplicates)
+            size = range_size(staged.rows - duplicates, limits_per_s)
+            campaign_id, suppressed = await self._freeze(template, staged, duplicates, size)
         counts = self._counts(staged, duplicates, suppressed)
         return Created(campaign_id, self.spec.name, "draft", False, counts, published, dict(rejects.counts))
 
@@ -190,12 +190,14 @@ class _Planning:
             problem = f": all {staged.rejected:,} rows are rejected" if staged.rejected else ""
             raise ConfigurationError(f"there is nobody to send to{problem}", where=name, remedy=listed)
 
-    async def _freeze(self, template: CampaignTemplate, staged: Staged, duplicates: int) -> tuple[int, int]:
+    async def _freeze(
+        self, template: CampaignTemplate, staged: Staged, duplicates: int, size: int
+    ) -> tuple[int, int]:
         row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *self._columns(template))
         assert row is not None
         campaign_id: int = row["campaign_id"]
         recipients, suppressed = await freeze(
-            self.connection, self.url, campaign_id, row["day"], staged, self.progress
+            self.connection, self.url, campaign_id, row["day"], staged, size, self.progress
         )
         counts = self._counts(staged, duplicates, suppressed)
         if recipients != counts.recipients:
@@ -240,7 +242,7 @@ class _Planning:
 
 async def _limits_per_s(connection: Connection, numbers: list[str], database: str) -> list[float]:
     """Of these numbers, in any order. Raises ConfigurationError for one that nobody knows."""
-    rows = await connection.fetch(queries("plan")["known_numbers"], numbers, DEFAULT_LIMIT_PER_S)
+    rows = await connection.fetch(queries("plan")["limits_of_numbers"], numbers, DEFAULT_LIMIT_PER_S)
     limits_per_s = {row["phone_number_id"]: row["limit_per_s"] for row in rows}
     missing = sorted(set(numbers) - limits_per_s.keys())
     if not missing:

@@ -43,6 +43,7 @@ class _Freezing:
     url: str
     campaign_id: int
     staged: Staged
+    range_size: int
     progress: ProgressCallback
     recipients: int = 0
     suppressed: int = 0
@@ -85,7 +86,7 @@ class _Freezing:
 
     async def _read(self, job: _Job, feed: asyncio.Queue[bytes]) -> None:
         """Ends the feed with an empty piece, after an error too: who takes from it then meets the error."""
-        arguments = (job.above_line, job.last_line, job.range_ids, self.staged.range_size)
+        arguments = (job.above_line, job.last_line, job.range_ids, self.range_size)
         try:
             async with self.reading:
                 await self.reader.copy_from_query(
@@ -98,14 +99,20 @@ class _Freezing:
 
 
 async def freeze(
-    reader: Connection, url: str, campaign_id: int, day: date, staged: Staged, progress: ProgressCallback
+    reader: Connection,
+    url: str,
+    campaign_id: int,
+    day: date,
+    staged: Staged,
+    range_size: int,
+    progress: ProgressCallback,
 ) -> tuple[int, int]:
     """Write all that `reader`'s session has staged; how many recipients, and how many suppressed."""
     sql = queries("plan")
     await reader.execute(sql["create_partitions"], day)
     first_id = await reader.fetchval(sql["first_range_id"], day)
-    freezing = _Freezing(reader, url, campaign_id, staged, progress)
-    jobs = _jobs(staged, first_id)
+    freezing = _Freezing(reader, url, campaign_id, staged, range_size, progress)
+    jobs = _jobs(staged, range_size, first_id)
     writers = [asyncio.create_task(freezing.write(jobs)) for _ in staged.chunks[:WRITERS]]
     try:
         await asyncio.gather(*writers)
@@ -116,10 +123,10 @@ async def freeze(
     return freezing.recipients, freezing.suppressed
 
 
-def _jobs(staged: Staged, first_id: int) -> Iterator[_Job]:
+def _jobs(staged: Staged, range_size: int, first_id: int) -> Iterator[_Job]:
     ordinal = 0
     for chunk in staged.chunks:
-        ranges = -(-(chunk.rows - chunk.duplicates) // staged.range_size)
+        ranges = -(-(chunk.rows - chunk.duplicates) // range_size)
         if ranges:
             ids = [first_id + secrets.randbits(_RANDOM_BITS) for _ in range(ranges)]
             yield _Job(chunk.above_line, chunk.last_line, ids, ordinal)

@@ -83,6 +83,8 @@ class Feeder:
             async with self._pool.acquire(timeout=5) as connection:
                 await release_ranges(connection, self._lease, ranges)
             self.forget({held.range_id for held in ranges})
+            for held in ranges:
+                self._board.some_free(held.campaign_id)
 
     async def close(self) -> None:
         """End the fetch that may be under way; a range that it takes is kept in `held`."""

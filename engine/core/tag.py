@@ -18,7 +18,7 @@ INT8_MAX = 2**63 - 1
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _INSTALLATION = re.compile(r"[0-9a-z]{8}", re.ASCII)
 _DECIMAL = r"(0|[1-9][0-9]{0,18})"
-# A tag's ends: its range, which a thousand tags share, and try with epoch, which nearly all tags share.
+# A tag's ends: its range, which up to a thousand tags share, and try with epoch, which nearly all tags share.
 _RANGE = re.compile(r"([0-9a-z]{8})\.([1-9a-z][0-9a-z]{0,12})", re.ASCII)
 _TRY = re.compile(rf"{_DECIMAL}\.{_DECIMAL}", re.ASCII)
 ENDS_REMEMBERED = 4_096

@@ -11,7 +11,7 @@ from engine.store.database import Connection
 from engine.store.facts import change_tallies, states
 from engine.store.queries import queries
 
-# Twenty thousand recipients: a batch takes a fraction of a second, and senders wait for its locks that long.
+# At most twenty thousand recipients: a fraction of a second, and senders wait for its locks that long.
 RANGES_A_BATCH = 20
 
 

@@ -73,7 +73,7 @@ async def test_rows_become_recipients_in_file_order(ready: str, pool: Pool, spec
     assert [row["phone"] for row in rows] == [PHONE + row for row in range(10)]
     assert [row["variables"] for row in rows[:2]] == [["Name 0", "A0"], ["Name 1", "A1"]]
     assert [row["line"] for row in rows] == list(range(2, 12))
-    assert [row["seq"] for row in rows] == list(range(1, 11))
+    assert [row["seq"] for row in rows] == [*range(1, 7), *range(1, 5)], "in two ranges, for two numbers"
     campaign = await pool.fetchrow("SELECT * FROM campaigns")
     assert campaign is not None
     assert campaign["planned_at"] is not None
@@ -122,11 +122,15 @@ async def test_numbers_share_a_small_campaign(
 ) -> None:
     rows = [f"{PHONE + row},Name {row},A{row}" for row in range(400)]
     path = write_audience("phone,name,order\n" + "\n".join([*rows, rows[7]]) + "\n")
+    # 1002 has no limit of its own: it has the service's, 80/s.
+    await pool.execute(
+        "UPDATE numbers SET service_limit_per_s = 80, manual_limit_per_s = 240 WHERE phone_number_id = '1001'"
+    )
 
     await create_campaign(ready, replace(spec, audience=path))
 
     ranges = await pool.fetch("SELECT hi FROM ranges ORDER BY ordinal")
-    assert [row["hi"] for row in ranges] == [20] * 20, "ten ranges for each of the two"
+    assert [row["hi"] for row in ranges] == [11] * 36 + [4], "thirty a second of 320/s"
     assert [row["line"] for row in await recipients(pool)] == list(range(2, 402))
 
 

@@ -29,6 +29,8 @@ class Board:
     def none_free(self, campaign_id: int) -> None:
         """It is asked for again at once."""
 
+    some_free = none_free
+
 
 @pytest.fixture
 def board() -> Board:

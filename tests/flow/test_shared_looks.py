@@ -83,7 +83,7 @@ async def test_one_number_that_finds_no_range_spares_the_others_the_look(
     assert looks == {campaign: 2}, "nobody asks again so soon"
 
 
-async def test_a_range_that_becomes_free_is_found_when_the_look_has_grown_old(
+async def test_a_range_that_is_given_back_is_found_at_once(
     pool: Pool, board: CampaignBoard, feeders: tuple[Feeder, Feeder], clock: Clock
 ) -> None:
     slow, fast = feeders
@@ -92,6 +92,23 @@ async def test_a_range_that_becomes_free_is_found_when_the_look_has_grown_old(
     assert feed is not None
     assert await fast.feed() is None
     await slow.release([feed.held])
+
+    found = await fast.feed()
+    assert found is not None
+    assert found.held.range_id == feed.held.range_id
+
+
+async def test_a_range_that_another_process_gives_back_is_found_when_the_look_has_grown_old(
+    pool: Pool, board: CampaignBoard, feeders: tuple[Feeder, Feeder], clock: Clock
+) -> None:
+    slow, fast = feeders
+    await planted(pool, board, recipients=10)
+    feed = await slow.feed()
+    assert feed is not None
+    assert await fast.feed() is None
+    async with pool.acquire() as connection:
+        await connection.execute("UPDATE ranges SET phone_number_id = NULL")
+    assert await fast.feed() is None
 
     clock.now_ns += NONE_FREE_NS
     found = await fast.feed()

@@ -111,7 +111,7 @@ WHERE pid <> pg_backend_pid() AND backend_type = 'client backend';
 -- name: tables
 -- What was written to since the tables were made; sizes with indexes.
 SELECT relname AS name, n_live_tup AS live, n_dead_tup AS dead, n_tup_upd AS updates, n_tup_hot_upd AS hot,
-       vacuum_count + autovacuum_count AS vacuums, pg_total_relation_size(relid) AS bytes
+       autovacuum_count AS vacuums, pg_total_relation_size(relid) AS bytes
 FROM pg_stat_user_tables
 WHERE n_tup_ins + n_tup_upd + n_tup_del > 0
 ORDER BY bytes DESC, name;

@@ -7,7 +7,7 @@ SELECT language, status, definition FROM templates WHERE name = $1 ORDER BY lang
 -- name: template_names
 SELECT DISTINCT name FROM templates ORDER BY name;
 
--- name: known_numbers
+-- name: limits_of_numbers
 SELECT phone_number_id, coalesce(manual_limit_per_s, service_limit_per_s, $2) AS limit_per_s
 FROM numbers WHERE phone_number_id = ANY($1::text[]);
 

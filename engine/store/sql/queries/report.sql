@@ -55,7 +55,7 @@ SELECT at, actor, action, detail FROM audit WHERE campaign_id = $1 ORDER BY audi
 SELECT range_id, ordinal FROM ranges WHERE campaign_id = $1 AND ordinal > $2 ORDER BY ordinal LIMIT 100;
 
 -- name: export_page
--- One range is a page: about 1,000 recipients, a statement of a few milliseconds, no cursor held open.
+-- One range is a page: up to 1,000 recipients, a statement of a few milliseconds, no cursor held open.
 SELECT phone, state, reason, line, wamid, phone_number_id, attempted_at, sent_at, delivered_at, read_at, failed_at, variables
 FROM recipient_states
 WHERE range_id = $1 AND ($2::text IS NULL OR state = $2)
