@@ -9,6 +9,7 @@ mark; it never leaves marked recipients behind.
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 from math import ceil
 
@@ -206,16 +207,15 @@ class NumberFlow:
     async def _until_low(self) -> bool:
         self.sender.low.clear()
         if self.sender.queued >= self.sender.low_below:
-            await self._rest(POLL_S)
+            await self._rest(RETRY_PERIOD_NS / SECOND_NS)  # nothing else is due sooner
         return True
 
     async def _rest(self, wait_s: float) -> None:
         """Sleep, but not through a stop or a queue that runs low."""
         self.sender.low.clear()
-        try:
-            await asyncio.wait_for(self.sender.low.wait(), wait_s)
-        except TimeoutError:
-            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(wait_s):  # `wait_for` would make a task
+                await self.sender.low.wait()
 
     async def _raise_first_tries(self, room: int) -> bool:
         feed = await self.feeder.feed()
