@@ -20,7 +20,7 @@ PLANTED_PER_S = 80_000.0
 _MODULE = "campaigns.bench.contestants"
 YARDSTICKS = (
     ("session_loop", "plain session loop, stores nothing"),
-    ("naive_script", "a first script: semaphore, session, one INSERT a message"),
+    ("naive_script", "a first script: task, semaphore, INSERT a message"),
     ("lanes_alone", "the engine's connections alone"),
     ("floor", "raw Protocol, the floor"),
 )
