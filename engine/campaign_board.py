@@ -51,7 +51,6 @@ class CampaignBoard:
         self._known: dict[int, RunningCampaign] = {}
         self._running: set[int] = set()
         self.systematic_rejections: dict[int, int] = {}  # in a row, by campaign
-        self._none_free_until_ns: dict[int, int] = {}
         self.to_close: dict[int, str] = {}  # campaigns that ended early, and why: their ranges are open
         self._look_for_unclosed_s = 0.0
 
@@ -80,18 +79,20 @@ class CampaignBoard:
         return [
             campaign_id
             for campaign_id in self.sending_with(phone_number_id)
-            if now_ns >= self._none_free_until_ns.get(campaign_id, 0)
+            if now_ns >= self._known[campaign_id].none_free_until_ns
         ]
 
     def none_free(self, campaign_id: int) -> None:
         """A number looked for a free range of the campaign and got none. Where it got none because it is lost
         to us, the others miss a look.
         """
-        self._none_free_until_ns[campaign_id] = monotonic_ns() + NONE_FREE_NS
+        if campaign := self._known.get(campaign_id):
+            campaign.none_free_until_ns = monotonic_ns() + NONE_FREE_NS
 
     def some_free(self, campaign_id: int) -> None:
         """A range of the campaign was given back: whoever has nothing to do looks."""
-        self._none_free_until_ns.pop(campaign_id, None)
+        if campaign := self._known.get(campaign_id):
+            campaign.none_free_until_ns = 0
 
     def stop(self, campaign_id: int) -> None:
         """Claim nothing more from a campaign, at once: its state in the database follows."""
@@ -112,9 +113,8 @@ class CampaignBoard:
         for row in rows:
             await self._look_at(connection, row, hindrance)
         self._running.intersection_update(row["campaign_id"] for row in rows)
-        for of_running in (self.systematic_rejections, self._none_free_until_ns):
-            for campaign_id in of_running.keys() - self._running:
-                del of_running[campaign_id]
+        for campaign_id in self.systematic_rejections.keys() - self._running:
+            del self.systematic_rejections[campaign_id]
         self._forget_ended()
 
     async def _look_at(self, connection: Connection, row: asyncpg.Record, hindrance: str) -> None:

@@ -28,6 +28,7 @@ class RunningCampaign:
     """A campaign as the flow sees it.
 
     `sending` is False outside its window, and from the moment in which this process stopped it (`stopped`).
+    `none_free_until_ns`, on the monotonic clock: nobody looks for a free range of it before.
     """
 
     campaign_id: int
@@ -40,3 +41,4 @@ class RunningCampaign:
     sending: bool = True
     stopped: bool = False
     waiting: str = ""
+    none_free_until_ns: int = 0

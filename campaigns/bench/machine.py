@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 import psutil
 
@@ -28,15 +27,6 @@ def _cores() -> list[int]:
 CORES = _cores()  # as this process began; it may move later
 # At a family's CPU, until none of it ended meanwhile: a look takes milliseconds, and sessions end seldom.
 LOOKS_MAX = 10
-
-
-class CpuTimes(Protocol):
-    """As psutil tells them, seconds."""
-
-    user: float
-    system: float
-    children_user: float
-    children_system: float
 
 
 def sender_cores(processes: int = 1) -> list[int]:
@@ -73,9 +63,10 @@ def on_service_core() -> Iterator[None]:
 
 def cpu_s(pid: int, *, with_ended_children: bool = False) -> float:
     """CPU seconds of a process so far; with those of its children that ended, as a server's sessions do."""
-    times = psutil.Process(pid).cpu_times()
-    own: float = times.user + times.system
-    return own + _ended_children_s(times) if with_ended_children else own
+    process = psutil.Process(pid)
+    times = process.cpu_times()
+    own_s: float = times.user + times.system
+    return own_s + _ended_children_s(process) if with_ended_children else own_s
 
 
 def family_cpu_s(pid: int) -> float:
@@ -83,16 +74,18 @@ def family_cpu_s(pid: int) -> float:
     family = psutil.Process(pid)
     taken_s = 0.0
     for _ in range(LOOKS_MAX):
-        before = family.cpu_times()
-        taken_s = before.user + before.system + _ended_children_s(before) + _living_children_s(family)
+        ended_s = _ended_children_s(family)
+        taken_s = cpu_s(pid) + ended_s + _living_children_s(family)
         # A child that ended between the two was seen by neither: all it ever took would count as taken next.
-        if _ended_children_s(family.cpu_times()) == _ended_children_s(before):
+        if _ended_children_s(family) == ended_s:
             break
     return taken_s
 
 
-def _ended_children_s(times: CpuTimes) -> float:
-    return times.children_user + times.children_system
+def _ended_children_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    ended_s: float = times.children_user + times.children_system
+    return ended_s
 
 
 def _living_children_s(family: psutil.Process) -> float:

@@ -8,17 +8,10 @@ import pytest
 from engine import pacer as module
 from engine.core.bucket import SECOND_NS, PaceBucket
 from engine.pacer import Pacer, Ticker
+from tests.flow.clock import Clock
 
 MS = SECOND_NS // 1_000
 NEVER = 10**18
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now_ns = 0
-
-    def __call__(self) -> int:
-        return self.now_ns
 
 
 @pytest.fixture

@@ -7,22 +7,14 @@ import pytest
 
 from engine import campaign_board, feeder
 from engine.campaign_board import NONE_FREE_NS, CampaignBoard
-from engine.feeder import Feeder
+from engine.feeder import Feed, Feeder
 from engine.store.claims import HeldRange, take_range
 from engine.store.database import Pool
 from engine.store.leases import take
+from tests.flow.clock import Clock
 from tests.flow.planted import FAST, SLOW, Planted, another_process, plant_campaign, plant_numbers
 
 BOTH = (SLOW, FAST)
-
-
-class Clock:
-    """Stands until the test moves it."""
-
-    now_ns = 1_000_000_000_000
-
-    def __call__(self) -> int:
-        return self.now_ns
 
 
 @pytest.fixture
@@ -67,45 +59,46 @@ async def planted(pool: Pool, board: CampaignBoard, **campaign: Any) -> Planted:
     return one
 
 
-async def test_one_number_that_finds_no_range_spares_the_others_the_look(
+@pytest.fixture
+async def taken(
     pool: Pool, board: CampaignBoard, feeders: tuple[Feeder, Feeder], clock: Clock, looks: Counter[int]
+) -> Feed:
+    """The slow number holds the only range of a campaign; the fast one has looked for another in vain."""
+    slow, fast = feeders
+    await planted(pool, board, recipients=10)
+    feed = await slow.feed()
+    assert feed is not None
+    assert await fast.feed() is None
+    assert looks == {feed.held.campaign_id: 2}
+    return feed
+
+
+async def test_one_number_that_finds_no_range_spares_the_others_the_look(
+    feeders: tuple[Feeder, Feeder], clock: Clock, looks: Counter[int], taken: Feed
 ) -> None:
     slow, fast = feeders
-    campaign = (await planted(pool, board, recipients=10)).campaign_id
-    assert await slow.feed() is not None
-    assert await fast.feed() is None
-    assert looks == {campaign: 2}
-
     clock.now_ns += NONE_FREE_NS - 1
     assert await fast.feed() is None
     slow.look_ahead(1_000)
     await slow.close()
-    assert looks == {campaign: 2}, "nobody asks again so soon"
+    assert looks == {taken.held.campaign_id: 2}, "nobody asks again so soon"
 
 
 async def test_a_range_that_is_given_back_is_found_at_once(
-    pool: Pool, board: CampaignBoard, feeders: tuple[Feeder, Feeder], clock: Clock
+    feeders: tuple[Feeder, Feeder], taken: Feed
 ) -> None:
     slow, fast = feeders
-    await planted(pool, board, recipients=10)
-    feed = await slow.feed()
-    assert feed is not None
-    assert await fast.feed() is None
-    await slow.release([feed.held])
+    await slow.release([taken.held])
 
     found = await fast.feed()
     assert found is not None
-    assert found.held.range_id == feed.held.range_id
+    assert found.held.range_id == taken.held.range_id
 
 
 async def test_a_range_that_another_process_gives_back_is_found_when_the_look_has_grown_old(
-    pool: Pool, board: CampaignBoard, feeders: tuple[Feeder, Feeder], clock: Clock
+    pool: Pool, feeders: tuple[Feeder, Feeder], clock: Clock, taken: Feed
 ) -> None:
-    slow, fast = feeders
-    await planted(pool, board, recipients=10)
-    feed = await slow.feed()
-    assert feed is not None
-    assert await fast.feed() is None
+    _, fast = feeders
     async with pool.acquire() as connection:
         await connection.execute("UPDATE ranges SET phone_number_id = NULL")
     assert await fast.feed() is None
@@ -113,20 +106,17 @@ async def test_a_range_that_another_process_gives_back_is_found_when_the_look_ha
     clock.now_ns += NONE_FREE_NS
     found = await fast.feed()
     assert found is not None
-    assert found.held.range_id == feed.held.range_id
+    assert found.held.range_id == taken.held.range_id
 
 
 async def test_another_campaign_is_looked_at_all_the_same(
-    pool: Pool, board: CampaignBoard, feeders: tuple[Feeder, Feeder], clock: Clock, looks: Counter[int]
+    pool: Pool, board: CampaignBoard, feeders: tuple[Feeder, Feeder], looks: Counter[int], taken: Feed
 ) -> None:
-    slow, fast = feeders
-    empty = (await planted(pool, board, recipients=10)).campaign_id
-    await slow.feed()
-    assert await fast.feed() is None
+    _, fast = feeders
     begun = (await planted(pool, board, recipients=10)).campaign_id
 
     feed = await fast.feed()
 
     assert feed is not None
     assert feed.held.campaign_id == begun
-    assert looks == {empty: 2, begun: 1}
+    assert looks == {taken.held.campaign_id: 2, begun: 1}
