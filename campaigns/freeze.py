@@ -1,4 +1,4 @@
-"""Staged rows become ranges, tallies and recipients: one session reads them, others write them, by COPY.
+"""Staged rows become ranges, tallies and recipients: one session holds them, others write them, by COPY.
 
 Law: a chunk is one transaction, and its ranges and tallies are counted from the recipients that stand in it.
 It holds the campaign's row: who removes the leftovers of a create that was killed cannot pass a chunk that is
@@ -16,23 +16,20 @@ from datetime import date
 
 import asyncpg
 
-from campaigns.plan import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback, Staged
+from campaigns.plan import STATEMENT_TIMEOUT_S, Chunk, PlanProgress, ProgressCallback, Staged
+from campaigns.range_cut import COLUMNS, RangeCut
 from engine.store.database import Connection, connect
 from engine.store.queries import queries
 
-# Two keep a core busy through each other's commits; the one reader takes half as long as one writer.
-WRITERS = 2
-FEED_PIECES_MAX = 16  # of at most half a mebibyte each: most chunks fit, and the reader goes on to the next
-_COLUMNS = ("range_id", "seq", "phone", "variables", "line", "skip_reason")
+WRITERS = 2  # keep a core busy through each other's commits
 _RANDOM_BITS = 47
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """One chunk: its staged lines, an id for each of its ranges, and the ordinal of the first of them."""
+    """One chunk, an id for each of its ranges, and the ordinal of the first of them."""
 
-    above_line: int
-    last_line: int
+    chunk: Chunk
     range_ids: list[int]
     ordinal: int
 
@@ -66,36 +63,28 @@ class _Freezing:
         sql = queries("plan")
         if await writer.fetchval(sql["hold_unplanned"], self.campaign_id) is None:
             raise RuntimeError(f"campaign {self.campaign_id} was removed while it was planned")
-        async with aclosing(self._read_chunk(job)) as rows:
-            await writer.copy_to_table("recipients", source=rows, columns=_COLUMNS, format="binary")
+        async with aclosing(self._copy_text(job)) as rows:
+            await writer.copy_to_table("recipients", source=rows, columns=COLUMNS, format="text")
         row = await writer.fetchrow(sql["freeze_ranges"], self.campaign_id, job.range_ids, job.ordinal)
         assert row is not None
         return row["recipients"], row["suppressed"]
 
-    async def _read_chunk(self, job: _Job) -> AsyncGenerator[bytes, None]:
-        """The chunk's recipients in COPY's binary format, read ahead of their use."""
-        feed: asyncio.Queue[bytes] = asyncio.Queue(FEED_PIECES_MAX)
-        reading = asyncio.create_task(self._read(job, feed))
-        try:
-            while piece := await feed.get():
-                yield piece
-            await reading
-        finally:
-            reading.cancel()
-            await asyncio.wait({reading})
-
-    async def _read(self, job: _Job, feed: asyncio.Queue[bytes]) -> None:
-        """Ends the feed with an empty piece, after an error too: who takes from it then meets the error."""
-        arguments = (job.above_line, job.last_line, job.range_ids, self.range_size)
-        try:
+    async def _copy_text(self, job: _Job) -> AsyncGenerator[bytes, None]:
+        duplicates, suppressed = await self._lines(job.chunk)
+        cut = RangeCut(job.range_ids, self.range_size, duplicates, suppressed)
+        for batch in job.chunk.batches:
             async with self.reading:
-                await self.reader.copy_from_query(
-                    queries("plan")["recipients_of_chunk"], *arguments, output=feed.put, format="binary"
-                )
-        except Exception:
-            await feed.put(b"")
-            raise
-        await feed.put(b"")
+                rows = await self.reader.fetchval(queries("plan")["recipients_of_batch"], batch)
+            yield cut.recipients(rows)
+
+    async def _lines(self, chunk: Chunk) -> tuple[list[int], list[int]]:
+        """Of the chunk's duplicates, and of its suppressed rows."""
+        sql = queries("plan")
+        bounds = (chunk.above_line, chunk.last_line)
+        async with self.reading:
+            duplicates = await self.reader.fetch(sql["duplicates_in_chunk"], *bounds)
+            suppressed = await self.reader.fetch(sql["suppressed_in_chunk"], *bounds)
+        return [row["line"] for row in duplicates], [row["line"] for row in suppressed]
 
 
 async def freeze(
@@ -129,7 +118,7 @@ def _jobs(staged: Staged, range_size: int, first_id: int) -> Iterator[_Job]:
         ranges = -(-(chunk.rows - chunk.duplicates) // range_size)
         if ranges:
             ids = [first_id + secrets.randbits(_RANDOM_BITS) for _ in range(ranges)]
-            yield _Job(chunk.above_line, chunk.last_line, ids, ordinal)
+            yield _Job(chunk, ids, ordinal)
             ordinal += ranges
 
 

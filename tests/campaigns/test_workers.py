@@ -8,10 +8,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from campaigns.audience import encoding, reader, workers
-from campaigns.audience.reader import AudienceReader, open_audience
+from campaigns.audience import encoding, reader, staged, workers
+from campaigns.audience.reader import AudienceReader, Piece, open_audience
 from campaigns.audience.rejects import Reject
-from campaigns.audience.staged import CheckSpec, StagedBatch, staged_batch
+from campaigns.audience.staged import CheckSpec, PieceCheck, StagedBatch, staged_batch
 from campaigns.audience.workers import WorkerLost, staged_batches
 from tests.campaigns.conftest import WriteAudience
 
@@ -20,9 +20,10 @@ PHONE = 5511960000000
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hundreds of pieces from a few kilobytes."""
+    """Hundreds of pieces from a few kilobytes; of some parts each, but in processes of their own."""
     monkeypatch.setattr(encoding, "CHUNK_BYTES", 700)
     monkeypatch.setattr(reader, "HEAD_CHARACTERS", 100)
+    monkeypatch.setattr(staged, "PART_CHARACTERS", 150)
 
 
 def awkward_rows() -> Iterator[str]:
@@ -35,6 +36,8 @@ def awkward_rows() -> Iterator[str]:
             yield '"never closed,x,y'
         if row % 310 == 30:
             yield f'"{PHONE + 9_000 + row}","quoted, all","C"'
+        if row % 190 == 90:
+            yield from ["12,x,y"] * 40
         if row % 13 == 0:
             yield from ("12,x,y", f"{PHONE},,", "a,b", "", " , , ")
 
@@ -59,9 +62,14 @@ def by_workers(path: Path, count: int) -> tuple[bytes, list[Reject], int]:
 
 def summed(batches: Iterator[StagedBatch]) -> tuple[bytes, list[Reject], int]:
     every = list(batches)
-    assert all(batch.text.count(b"\n") == batch.rows for batch in every)
+    for batch in every:
+        rows = batch.recipients.splitlines()
+        assert len(rows) == batch.rows
+        assert [row.rpartition(b"\t")[0] for row in rows] == batch.keys.splitlines()
+        assert batch.last_line == (int(rows[-1].split(b"\t")[0]) if rows else 0)
     rejects = [reject for batch in every for reject in batch.rejects]
-    return b"".join(batch.text for batch in every), rejects, max(batch.last_line for batch in every)
+    recipients = b"".join(batch.recipients + b"\n" for batch in every if batch.rows)
+    return recipients, rejects, max(batch.last_line for batch in every)
 
 
 def children() -> set[int]:
@@ -82,6 +90,22 @@ def test_what_is_checked_ahead_equals_what_is_read_in_order(
     assert expected[0].count(b"\n") > 1_500
     assert by_workers(path, count) == expected
     assert children() == before
+
+
+@pytest.mark.parametrize("bad_first", [0, 40])
+@pytest.mark.parametrize("bad_last", [0, 40])
+def test_parts_without_a_good_row_leave_no_trace(bad_first: int, bad_last: int) -> None:
+    lines = ["12,x,y"] * bad_first + [f"{PHONE},Ana,A", "", f"{PHONE + 1},Bob,B"] + ["12,x,y"] * bad_last
+    spec = CheckSpec(("phone", "name", "order"), "a.csv", "phone", ("name",), None, ",")
+
+    batch = PieceCheck(spec)(Piece(2, "".join(line + "\n" for line in lines), 7))
+
+    first = 2 + bad_first
+    assert batch is not None
+    assert (batch.read_bytes, batch.rows, batch.last_line) == (7, 2, first + 2)
+    assert batch.keys == f"{first}\t{PHONE}\n{first + 2}\t{PHONE + 1}".encode()
+    assert batch.recipients == f'{first}\t{PHONE}\t{{"Ana"}}\n{first + 2}\t{PHONE + 1}\t{{"Bob"}}'.encode()
+    assert len(batch.rejects) == bad_first + bad_last
 
 
 def test_a_worker_that_is_killed_ends_the_plan(write_audience: WriteAudience) -> None:

@@ -176,7 +176,6 @@ looked AS MATERIALIZED (
            to_timestamp(min(us) FILTER (WHERE events.status = 3) / 1e6::float8) AS failed_at,
            max(code) AS code, max(detail COLLATE "C") AS detail, min(recorded.status) AS was, min(recorded.place) AS place,
            coalesce(bool_and(recorded.try = events.try AND recorded.kind = 1 AND recorded.named), false)
-               AND min(events.try) = max(events.try)
                AND (events.range_id, events.seq) NOT IN (
                    SELECT range_id, seq FROM open_tries
                    WHERE range_id = ANY ($4) AND range_id BETWEEN $2 AND $3) AS plain

@@ -1,0 +1,74 @@
+"""A chunk's batches cut into ranges: every row once, in order, at the next place of the next range."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.audience.check import CheckedBatch
+from campaigns.audience.staged import staged_batch
+from campaigns.range_cut import COLUMNS, RangeCut
+
+PHONE = 5511960000000
+
+
+def staged(lines: list[int]) -> bytes:
+    phones = [PHONE + line for line in lines]
+    return staged_batch(CheckedBatch(0, lines, phones, [("Ana",)] * len(lines), [])).recipients
+
+
+def written(text: bytes) -> list[dict[str, str]]:
+    assert text.endswith(b"\n") or not text
+    return [dict(zip(COLUMNS, row.split("\t"), strict=True)) for row in text.decode().splitlines()]
+
+
+def places(rows: list[dict[str, str]]) -> list[tuple[int, int, int]]:
+    return [(int(row["line"]), int(row["range_id"]), int(row["seq"])) for row in rows]
+
+
+def test_ranges_go_on_from_batch_to_batch() -> None:
+    cut = RangeCut([70, 80], 3)
+
+    assert places(written(cut.recipients(staged([2, 3])))) == [(2, 70, 1), (3, 70, 2)]
+    assert places(written(cut.recipients(staged([5, 9])))) == [(5, 70, 3), (9, 80, 1)]
+
+
+def test_a_row_is_written_as_it_was_staged() -> None:
+    assert RangeCut([70], 3).recipients(staged([2])) == f'70\t1\t\\N\t2\t{PHONE + 2}\t{{"Ana"}}\n'.encode()
+
+
+def test_duplicates_are_left_out_and_suppressed_rows_are_skipped() -> None:
+    cut = RangeCut([70, 80], 2, duplicates=[3, 9], suppressed=[2, 3, 7, 11])
+
+    rows = written(cut.recipients(staged([2, 3, 4]))) + written(cut.recipients(staged([7, 9, 11])))
+
+    assert places(rows) == [(2, 70, 1), (4, 70, 2), (7, 80, 1), (11, 80, 2)]
+    assert [row["skip_reason"] for row in rows] == ["suppressed", "\\N", "suppressed", "suppressed"]
+
+
+def test_a_batch_of_duplicates_writes_nothing() -> None:
+    assert RangeCut([70], 2, duplicates=[2, 3]).recipients(staged([2, 3])) == b""
+
+
+lines_of_a_chunk = st.lists(st.integers(2, 400), unique=True, min_size=1).map(sorted)
+
+
+@given(lines_of_a_chunk, st.data())
+def test_any_chunk_is_written_once_and_in_order(lines: list[int], data: st.DataObject) -> None:
+    some = st.lists(st.sampled_from(lines), unique=True).map(sorted)
+    duplicates, suppressed, ends = data.draw(some), data.draw(some), data.draw(some)
+    size = data.draw(st.integers(1, 50))
+    recipients = [line for line in lines if line not in duplicates]
+    cut = RangeCut(range(-(-len(recipients) // size)), size, duplicates, suppressed)
+
+    rows = []
+    for above, end in zip([0, *ends], [*ends, lines[-1]], strict=True):
+        batch = [line for line in lines if above < line <= end]
+        if batch:
+            rows += written(cut.recipients(staged(batch)))
+
+    assert places(rows) == [(line, *at(place, size)) for place, line in enumerate(recipients)]
+    skipped = [int(row["line"]) for row in rows if row["skip_reason"] == "suppressed"]
+    assert skipped == [line for line in suppressed if line not in duplicates]
+
+
+def at(place: int, size: int) -> tuple[int, int]:
+    return place // size, place % size + 1
