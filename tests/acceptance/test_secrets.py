@@ -79,6 +79,10 @@ def dump(home: Path) -> str:
     return subprocess.run(command, capture_output=True, check=True, text=True, timeout=120).stdout
 
 
+def wait_for(event: str, log: Path) -> None:
+    until(lambda: event in log.read_text(), f"{event} in {log.name}")
+
+
 def use_it_up(drumbeat: Drumbeat, home: Path) -> tuple[list[str], str]:
     """A campaign through everything that can go wrong; returns what was said, and what processes show."""
     said: list[str] = []
@@ -110,6 +114,8 @@ def use_it_up(drumbeat: Drumbeat, home: Path) -> tuple[list[str], str]:
         said.append(refused(urllib.request.Request(callback, b'{"entry":[]}')))
         said.append(refused(f"{callback}?hub.mode=subscribe&hub.verify_token={OLD_TOKEN}"))
         stop_at_once(home)
+        wait_for("events_not_folded", drumbeat.directory / "receiver.log")
+        wait_for("database_lost", drumbeat.directory / "worker.log")
         said.append(drumbeat.ok("campaign", "status", "spring").stdout)  # starts it again
         before = service.accepted()
         until(lambda: service.accepted() > before, "it goes on")
