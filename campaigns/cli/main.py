@@ -126,6 +126,10 @@ def run() -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; returns its exit code. Never raises."""
     signal.signal(signal.SIGTERM, _terminate)
+    for place, argument in enumerate(arguments, 1):
+        if any("\udc80" <= character <= "\udcff" for character in argument):  # how Python tells such bytes
+            shown = os.fsencode(argument).decode("utf-8", "backslashreplace")
+            return _tell(f'argument {place} is not UTF-8: "{shown}"', EXIT_USAGE)
     try:
         return int(
             app(args=list(arguments), prog_name="drumbeat", standalone_mode=False, obj=list(arguments)) or 0

@@ -65,6 +65,17 @@ def test_a_usage_error_is_one_line_and_exit_2(drumbeat: Drumbeat, words: tuple[s
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("campaign", "status", "caf\udce9"), ("audience", "check", "caf\udce9.csv"), ("campaign", "caf\udce9")],
+)
+def test_an_argument_that_is_not_utf_8_is_named(drumbeat: Drumbeat, words: tuple[str, ...]) -> None:
+    done = drumbeat(*words)
+    assert done.exit_code == 2
+    assert done.complaint.startswith(f'drumbeat: argument {len(words)} is not UTF-8: "caf\\xe9')
+    assert done.stdout == ""
+
+
 def test_no_command_at_all_shows_the_help_and_is_a_usage_error(drumbeat: Drumbeat) -> None:
     assert "campaign" in drumbeat.ok("--help").stdout
     bare = drumbeat()
