@@ -27,22 +27,10 @@ def fact_of(message: Claimed, outcome: Outcome, lease: Lease, written_ns: int | 
     if written_ns is not None:
         attempted_us = (time.time_ns() - monotonic_ns() + written_ns) // 1_000
     campaign_id, range_id, seq, attempt_try, _, _, spent = message
-    if type(outcome) is Accepted:  # what `decide` says of it, without the way there: nearly every message
-        return Fact(
-            campaign_id,
-            range_id,
-            seq,
-            attempt_try,
-            lease.epoch,
-            lease.phone_number_id,
-            FactKind.ACCEPTED,
-            outcome.wamid,
-            None,
-            None,
-            attempted_us,
-            0.0,
-            spent,
-        )
+    if type(outcome) is Accepted:  # nearly every message: what `decide` says of it, without the way there
+        tried = (campaign_id, range_id, seq, attempt_try, lease.epoch, lease.phone_number_id)
+        told = (FactKind.ACCEPTED, outcome.wamid, None, None, attempted_us, 0.0, spent, False, False)
+        return tuple.__new__(Fact, tried + told)
     decision = decide(outcome, spent)
     kind, wamid, reason = FactKind.UNKNOWN, None, None
     wait_s, suppress = 0.0, False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Scope(StrEnum):
@@ -20,9 +21,11 @@ class Scope(StrEnum):
     ACCOUNT = "account"
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The service took the message and named it. `held`: it keeps it back for a quality check."""
+class Accepted(NamedTuple):
+    """The service took the message and named it. `held`: it keeps it back for a quality check.
+
+    A tuple, since nearly every message makes one: a frozen dataclass takes twice the time.
+    """
 
     wamid: str
     held: bool = False

@@ -115,7 +115,8 @@ async def take_range(connection: Connection, lease: Lease, campaign_id: int) -> 
 async def page(connection: Connection, held: HeldRange) -> list[Candidate]:
     """The range's recipients above its mark, in order."""
     rows = await connection.fetch(queries("claims")["page"], held.range_id, held.mark)
-    return [Candidate(held.campaign_id, held.range_id, *row) for row in rows]
+    make, place = tuple.__new__, (held.campaign_id, held.range_id)  # not Candidate(…): each message has one
+    return [make(Candidate, (*place, *row, False, 0, _UNSPENT)) for row in rows]
 
 
 async def raise_marks(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:

@@ -112,7 +112,9 @@ async def test_a_page_holds_who_is_above_the_mark_and_not_skipped_by_the_plan(co
     found = await page(connection, held)
     assert [one.seq for one in found] == [4, 6, 8, 9, 10]
     assert [one.phone for one in found][:2] == [planted.phones[3], planted.phones[5]]
-    assert found[0].variables == ["Ana 4", "LH-4"]
+    assert found[0] == Candidate(
+        planted.campaign_id, held.range_id, 4, planted.phones[3], ["Ana 4", "LH-4"], opted_out=False
+    )
 
 
 async def test_a_raise_from_another_mark_or_beyond_the_range_is_refused(connection: Connection) -> None:
