@@ -11,7 +11,7 @@ from engine.api.session import SessionTransport
 from engine.api.transport import Transport
 from engine.breaker import Breaker
 from engine.campaign_board import CampaignBoard
-from engine.garbage import rare_collections
+from engine.garbage import keep_large_blocks, rare_collections
 from engine.number_sync import sync_numbers
 from engine.raiser import MarkRaiser
 from engine.room import Disk, Room
@@ -62,6 +62,7 @@ async def run_numbers(
         raiser=MarkRaiser(pool),
         breaker=Breaker(),
     )
+    keep_large_blocks()
     transport = transport or transport_of(service)
 
     async def refresh() -> None:

@@ -1,4 +1,4 @@
-"""How often the interpreter looks for cycles: seldom, since nearly all that is made here has none."""
+"""Memory that is given back: how often the interpreter looks for cycles, and what the C library keeps."""
 
 import gc
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 # New objects between two looks: a few milliseconds each, well within the lateness that a pace forgives.
 COLLECTION_OBJECTS = 50_000
+READ_BYTES = 256 * 1024  # what uvloop asks for, and cuts to size, with each read over TLS
 
 
 @contextmanager
@@ -23,3 +24,13 @@ def rare_collections() -> Iterator[None]:
     finally:
         gc.set_threshold(*usual)
         gc.unfreeze()
+
+
+def keep_large_blocks() -> None:
+    """Have the C library keep blocks of READ_BYTES for the next that asks, for the rest of the process.
+
+    glibc maps a block beyond a threshold anew each time and unmaps it, and raises the threshold only to what
+    was given back whole. Two reads a message over TLS took as much as all else that lanes do. Most imports
+    happen to raise it far enough; this does not leave it to them. Where there is no threshold, no effect.
+    """
+    bytes(4 * READ_BYTES)
