@@ -23,6 +23,7 @@ from campaigns.place import place
 from campaigns.plan import (
     STATEMENT_TIMEOUT_S,
     PlanCounts,
+    PlanProgress,
     ProgressCallback,
     Staged,
     find_duplicates,
@@ -34,6 +35,7 @@ from campaigns.schedule import Schedule
 from campaigns.template import CampaignTemplate, check_params, load_template
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.number_sync import DEFAULT_LIMIT_PER_S
+from engine.room import Disk, Room
 from engine.store.database import Connection, connect
 from engine.store.queries import queries
 
@@ -54,12 +56,16 @@ class Created:
     reject_codes: Mapping[str, int]
 
 
-async def create_campaign(url: str, spec: CampaignSpec, progress: ProgressCallback = no_progress) -> Created:
+async def create_campaign(
+    url: str, spec: CampaignSpec, progress: ProgressCallback = no_progress, *, disk: Disk | None = None
+) -> Created:
     """Plan a campaign from its audience, or find that it is planned already.
 
     Raises UsageError for an option, ConfigurationError for a file, template or number that does not fit or a
     name that means another campaign, TryLater while the same one is being created elsewhere. Nothing is left
-    behind then, except the list of rejects where they are the reason.
+    behind then, except the list of rejects where they are the reason. `disk`: where the database lies, if
+    that is on this machine; TryLater where it gets too full to go on, and what stands half planned then is
+    removed when the same is asked again.
     """
     schedule = spec.checked_schedule()
     with open_audience(spec.audience) as file:
@@ -68,10 +74,25 @@ async def create_campaign(url: str, spec: CampaignSpec, progress: ProgressCallba
         try:
             await _lock(connection, spec)
             known = await _known(connection, spec, identity)
-            planning = _Planning(url, connection, spec, schedule, identity, progress)
+            watched = _while_there_is_room(Room(disk), progress)
+            planning = _Planning(url, connection, spec, schedule, identity, watched)
             return known or await planning.run(file)
         finally:
             await close(connection)
+
+
+def _while_there_is_room(room: Room, progress: ProgressCallback) -> ProgressCallback:
+    """A planning that filled the disk would take the database down, and all sending with it."""
+
+    def told(seen: PlanProgress) -> None:
+        if shortage := room.shortage():
+            raise TryLater(
+                f"nothing was planned, since {shortage}",
+                remedy="make room, then give the same command again",
+            )
+        progress(seen)
+
+    return told
 
 
 async def _lock(connection: Connection, spec: CampaignSpec) -> None:

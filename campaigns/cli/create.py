@@ -104,9 +104,10 @@ def create(
 
 def _create(spec: CampaignSpec, *, json: bool, quiet: bool) -> None:
     spec.checked_schedule()  # what needs no database is told before one is started
-    url = database_url(load_settings())
+    settings = load_settings()
+    url = database_url(settings)
     with planning_shown(quiet=quiet) as progress:
-        created = uvloop.run(create_campaign(url, spec, progress))
+        created = uvloop.run(create_campaign(url, spec, progress, disk=settings.disk()))
     if json:
         print_json(_as_json(created))
     else:

@@ -18,7 +18,9 @@ from campaigns.audience import encoding, reader
 from campaigns.campaign import CampaignSpec
 from campaigns.create import create_campaign
 from campaigns.plan import PlanCounts, PlanProgress
+from engine import room
 from engine.errors import ConfigurationError, DrumbeatError, TryLater, UsageError
+from engine.room import Disk
 from engine.store.database import Pool
 from engine.store.queries import queries
 from tests.campaigns.conftest import WriteAudience
@@ -368,6 +370,40 @@ async def test_a_create_killed_half_way_is_planned_anew(
     now = await everything(pool)
     assert (now["campaigns"], now["recipients"]) == (1, 300)
     assert now["ranges"] == now["tallies"] == await pool.fetchval("SELECT max(ordinal) + 1 FROM ranges")
+    await assert_tallies_equal_a_recount(pool)
+
+
+async def test_a_disk_that_gets_too_full_ends_the_planning_and_room_lets_it_go_on(
+    ready: str,
+    pool: Pool,
+    spec: CampaignSpec,
+    write_audience: WriteAudience,
+    small_ranges: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = write_audience("phone,name,order\n" + "".join(f"{PHONE + row},N{row},A\n" for row in range(400)))
+    large, disk = replace(spec, audience=path), Disk(path.parent, least_free_mib=100)
+    free, seen = [10**12], []
+
+    def fill(progress: PlanProgress) -> None:
+        seen.append(progress.stage)
+        if progress.stage == full_at:
+            free[0] = 0
+
+    monkeypatch.setattr(room, "LOOK_PERIOD_NS", 0)
+    monkeypatch.setattr(room, "free_bytes", lambda _: free[0])
+    for full_at in ("reading", "checking", "freezing"):
+        free[0] = 10**12
+        seen.clear()
+        with pytest.raises(TryLater, match="nothing was planned, since less than 100 MiB") as refused:
+            await create_campaign(ready, large, fill, disk=disk)
+        assert refused.value.remedy
+        assert (seen.count(full_at), seen[-1]) == (1, full_at), "it went on with a full disk"
+        assert await pool.fetchval("SELECT count(*) FROM campaigns WHERE planned_at IS NOT NULL") == 0
+    free[0] = 10**12
+    created = await create_campaign(ready, large, disk=disk)
+    assert created.counts == PlanCounts(400, 400, 0, 0, 0)
+    assert sorted(row["phone"] for row in await recipients(pool)) == [PHONE + row for row in range(400)]
     await assert_tallies_equal_a_recount(pool)
 
 
