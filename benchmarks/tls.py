@@ -110,7 +110,8 @@ def cpu_us(contestant: str, url: str) -> float:
         tempfile.TemporaryFile() as errors,
         started(["-m", "campaigns.bench.worker"], feed=True, stderr=errors) as process,
     ):
-        first_line(process)
+        if not first_line(process):
+            raise BenchFailed(f"a sender did not start: {last_line(errors)}")
         assert process.stdin is not None
         process.stdin.write(order_of((f"{OURS}:{contestant}", task), sender_cores()))
         process.stdin.flush()

@@ -31,11 +31,12 @@ from campaigns.plan import (
     range_size,
     stage,
 )
+from campaigns.room import PlanningRoom
 from campaigns.schedule import Schedule
 from campaigns.template import CampaignTemplate, check_params, load_template
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.number_sync import DEFAULT_LIMIT_PER_S
-from engine.room import Disk, Room
+from engine.room import Disk
 from engine.store.database import Connection, connect
 from engine.store.queries import queries
 
@@ -64,8 +65,8 @@ async def create_campaign(
     Raises UsageError for an option, ConfigurationError for a file, template or number that does not fit or a
     name that means another campaign, TryLater while the same one is being created elsewhere. Nothing is left
     behind then, except the list of rejects where they are the reason. `disk`: where the database lies, if
-    that is on this machine; TryLater where it gets too full to go on, and what stands half planned then is
-    removed when the same is asked again.
+    that is on this machine; TryLater where it gets too full to go on. The list of rejects, and what stands
+    half planned until the same is asked again, may be left behind then.
     """
     schedule = spec.checked_schedule()
     with open_audience(spec.audience) as file:
@@ -74,22 +75,18 @@ async def create_campaign(
         try:
             await _lock(connection, spec)
             known = await _known(connection, spec, identity)
-            watched = _while_there_is_room(Room(disk), progress)
+            watched = _while_there_is_room(PlanningRoom(disk), progress)
             planning = _Planning(url, connection, spec, schedule, identity, watched)
             return known or await planning.run(file)
         finally:
             await close(connection)
 
 
-def _while_there_is_room(room: Room, progress: ProgressCallback) -> ProgressCallback:
+def _while_there_is_room(room: PlanningRoom, progress: ProgressCallback) -> ProgressCallback:
     """A planning that filled the disk would take the database down, and all sending with it."""
 
     def told(seen: PlanProgress) -> None:
-        if shortage := room.shortage():
-            raise TryLater(
-                f"nothing was planned, since {shortage}",
-                remedy="make room, then give the same command again",
-            )
+        room.look()
         progress(seen)
 
     return told

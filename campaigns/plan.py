@@ -165,6 +165,7 @@ async def find_duplicates(
     sql = queries("plan")
     for statement in ("find_repeated", "list_extra", "list_silent", "index_lists"):
         await connection.execute(sql[statement])
+        progress(PlanProgress("checking", 0, staged.rows, staged.rows))
     checked = 0
     for chunk in staged.chunks:
         rows = await connection.fetch(sql["duplicates_in_chunk"], chunk.above_line, chunk.last_line)

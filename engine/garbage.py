@@ -31,6 +31,7 @@ def keep_large_blocks() -> None:
 
     glibc maps a block beyond a threshold anew each time and unmaps it, and raises the threshold only to what
     was given back whole. Two reads a message over TLS took as much as all else that lanes do. Most imports
-    happen to raise it far enough; this does not leave it to them. Where there is no threshold, no effect.
+    happen to raise it far enough; this does not leave it to them. No effect where there is no threshold, nor
+    where MALLOC_... or GLIBC_TUNABLES in the environment fix it.
     """
     bytes(4 * READ_BYTES)

@@ -27,6 +27,7 @@ EXIT_USAGE = 2
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_TERMINATED = 128 + signal.SIGTERM
 HELP = "--help"
+NO_TEXT = "surrogates not allowed"  # what Python, orjson and the database's driver say of such bytes
 DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
 
 # Every command by the module it stands in: a command that runs imports nothing of the others.
@@ -126,10 +127,6 @@ def run() -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; returns its exit code. Never raises."""
     signal.signal(signal.SIGTERM, _terminate)
-    for place, argument in enumerate(arguments, 1):
-        if any("\udc80" <= character <= "\udcff" for character in argument):  # how Python tells such bytes
-            shown = os.fsencode(argument).decode("utf-8", "backslashreplace")
-            return _tell(f'argument {place} is not UTF-8: "{shown}"', EXIT_USAGE)
     try:
         return int(
             app(args=list(arguments), prog_name="drumbeat", standalone_mode=False, obj=list(arguments)) or 0
@@ -145,6 +142,8 @@ def main(arguments: Sequence[str]) -> int:
     except DrumbeatError as error:
         return _tell(str(error), error.exit_code)
     except Exception as error:
+        if NO_TEXT in str(error) and (wrong := _not_utf_8(arguments)):
+            return _tell(wrong, EXIT_USAGE)
         return _tell_unexpected(error)
 
 
@@ -163,6 +162,16 @@ def _tell_usage(error: typer.TyperException) -> int:
         return EXIT_USAGE  # making the error has shown the help
     advice = f" Try `{context.command_path} --help`." if context is not None else ""
     return _tell(f"{error.format_message().rstrip('.')}.{advice}", EXIT_USAGE)
+
+
+def _not_utf_8(arguments: Sequence[str]) -> str:
+    """Names the first argument that is no text; a path may be such, whatever else it is for must not."""
+    for place, argument in enumerate(arguments, 1):
+        if any("\udc80" <= character <= "\udcff" for character in argument):  # how Python tells such bytes
+            return (
+                f'argument {place} is not UTF-8: "{os.fsencode(argument).decode(errors="backslashreplace")}"'
+            )
+    return ""
 
 
 def _tell_unexpected(error: Exception) -> int:

@@ -12,13 +12,12 @@ from typing import Any
 import asyncpg
 import pytest
 
-from campaigns import create, plan
+from campaigns import create, plan, room
 from campaigns import freeze as freezing
 from campaigns.audience import encoding, reader
 from campaigns.campaign import CampaignSpec
 from campaigns.create import create_campaign
 from campaigns.plan import PlanCounts, PlanProgress
-from engine import room
 from engine.errors import ConfigurationError, DrumbeatError, TryLater, UsageError
 from engine.room import Disk
 from engine.store.database import Pool
@@ -390,14 +389,14 @@ async def test_a_disk_that_gets_too_full_ends_the_planning_and_room_lets_it_go_o
         if progress.stage == full_at:
             free[0] = 0
 
-    monkeypatch.setattr(room, "LOOK_PERIOD_NS", 0)
+    monkeypatch.setattr(room, "LOOK_PERIOD_S", 0)
     monkeypatch.setattr(room, "free_bytes", lambda _: free[0])
     for full_at in ("reading", "checking", "freezing"):
         free[0] = 10**12
         seen.clear()
-        with pytest.raises(TryLater, match="nothing was planned, since less than 100 MiB") as refused:
+        with pytest.raises(TryLater, match="nothing is planned with less than 200 MiB") as refused:
             await create_campaign(ready, large, fill, disk=disk)
-        assert refused.value.remedy
+        assert "make room" in refused.value.remedy
         assert (seen.count(full_at), seen[-1]) == (1, full_at), "it went on with a full disk"
         assert await pool.fetchval("SELECT count(*) FROM campaigns WHERE planned_at IS NOT NULL") == 0
     free[0] = 10**12
