@@ -31,16 +31,16 @@ import uvloop
 
 from benchmarks.cost import print_conditions
 from benchmarks.memory import memory
+from benchmarks.throughput import OURS
 from campaigns.bench.contestants import Task
-from campaigns.bench.machine import sender_cores, service_core
+from campaigns.bench.machine import service_core
 from campaigns.bench.processes import BenchFailed, first_line, last_line, started
-from campaigns.bench.worker import order_of
+from campaigns.bench.rounds import run_workers
 from engine.api.lanes import LaneTransport
 from engine.core.outcome import Accepted
 from engine.garbage import keep_large_blocks
 
 SCHEMES = ("http", "https")
-OURS = "campaigns.bench.contestants"
 MESSAGES = {"lanes_alone": 60_000, "session_loop": 15_000}
 CONNECTIONS = 1_000
 RUN_S_MAX = 120.0
@@ -106,18 +106,7 @@ def cpu_us(contestant: str, url: str) -> float:
         database_url="",
         messages=MESSAGES[contestant],
     )
-    with (
-        tempfile.TemporaryFile() as errors,
-        started(["-m", "campaigns.bench.worker"], feed=True, stderr=errors) as process,
-    ):
-        if not first_line(process):
-            raise BenchFailed(f"a sender did not start: {last_line(errors)}")
-        assert process.stdin is not None
-        process.stdin.write(order_of((f"{OURS}:{contestant}", task), sender_cores()))
-        process.stdin.flush()
-        if not (line := first_line(process, RUN_S_MAX)):
-            raise BenchFailed(f"{contestant} over {url}: {last_line(errors)}")
-    found = orjson.loads(line)
+    (found,) = run_workers([(f"{OURS}:{contestant}", task)], RUN_S_MAX)
     if found["accepted"] < found["messages"]:
         raise BenchFailed(f"{contestant} over {url}: {found['accepted']} of {found['messages']} accepted")
     return float(found["cpu_s"] / found["messages"] * 1e6)

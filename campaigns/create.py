@@ -23,7 +23,6 @@ from campaigns.place import place
 from campaigns.plan import (
     STATEMENT_TIMEOUT_S,
     PlanCounts,
-    PlanProgress,
     ProgressCallback,
     Staged,
     find_duplicates,
@@ -31,7 +30,7 @@ from campaigns.plan import (
     range_size,
     stage,
 )
-from campaigns.room import PlanningRoom
+from campaigns.room import while_there_is_room
 from campaigns.schedule import Schedule
 from campaigns.template import CampaignTemplate, check_params, load_template
 from engine.errors import ConfigurationError, TryLater, UsageError
@@ -75,21 +74,11 @@ async def create_campaign(
         try:
             await _lock(connection, spec)
             known = await _known(connection, spec, identity)
-            watched = _while_there_is_room(PlanningRoom(disk), progress)
+            watched = while_there_is_room(disk, progress)
             planning = _Planning(url, connection, spec, schedule, identity, watched)
             return known or await planning.run(file)
         finally:
             await close(connection)
-
-
-def _while_there_is_room(room: PlanningRoom, progress: ProgressCallback) -> ProgressCallback:
-    """A planning that filled the disk would take the database down, and all sending with it."""
-
-    def told(seen: PlanProgress) -> None:
-        room.look()
-        progress(seen)
-
-    return told
 
 
 async def _lock(connection: Connection, spec: CampaignSpec) -> None:

@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-import time
+from contextlib import suppress
+from dataclasses import replace
 
-from engine.core.room import MIB, is_short
+from campaigns.plan import PlanProgress, ProgressCallback
+from engine.clock import SECOND_NS
 from engine.errors import TryLater
-from engine.room import Disk, free_bytes
+from engine.room import Disk, DiskLook
 
 # Half a million rows a second, in table and log, are 40 MiB in this time.
-LOOK_PERIOD_S = 0.25
+LOOK_PERIOD_NS = SECOND_NS // 4
 # Times what must be free for sending: whoever plans too much stops nobody else.
 RESERVE = 2
 
 
-class PlanningRoom:
-    """`look` is asked while a planning goes on; without a disk to look at there is always room."""
+def while_there_is_room(disk: Disk | None, progress: ProgressCallback) -> ProgressCallback:
+    """`progress`, which ends the planning by TryLater where the disk is too full to go on.
 
-    def __init__(self, disk: Disk | None) -> None:
-        self._disk = disk
-        self._next_s = 0.0  # of the monotonic clock
+    A planning that filled it would take the database down, and all sending with it.
+    """
+    if disk is None:
+        return progress
+    least_mib = RESERVE * disk.least_free_mib
+    look = DiskLook(replace(disk, least_free_mib=least_mib), LOOK_PERIOD_NS)
 
-    def look(self) -> None:
-        """Raises TryLater where the disk is too full to go on; looks once in LOOK_PERIOD_S."""
-        disk, now_s = self._disk, time.monotonic()
-        if disk is None or now_s < self._next_s:
-            return
-        self._next_s = now_s + LOOK_PERIOD_S
-        least_mib = RESERVE * disk.least_free_mib
-        try:
-            free = free_bytes(disk.directory)
-        except OSError:
-            return  # what cannot be looked at stops nobody: the database will say
-        if is_short(free, least_mib * MIB, was_short=False):
-            raise TryLater(
-                f"nothing is planned with less than {least_mib:,} MiB free for the database",
-                where=str(disk.directory),
-                remedy="make room, then give the same command again; it removes what stands half planned",
-            )
+    def told(seen: PlanProgress) -> None:
+        with suppress(OSError):  # what cannot be looked at stops nobody: the database will say
+            if look.is_short():
+                raise TryLater(
+                    f"nothing is planned with less than {least_mib:,} MiB free for the database",
+                    where=str(disk.directory),
+                    remedy="make room, then give the same command again; it removes what stands half planned",
+                )
+        progress(seen)
+
+    return told

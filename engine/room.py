@@ -28,35 +28,50 @@ def free_bytes(directory: Path) -> int:
     return shutil.disk_usage(directory).free
 
 
+class DiskLook:
+    """Whether a disk is short of room, looked at once in `period_ns`."""
+
+    def __init__(self, disk: Disk, period_ns: int) -> None:
+        self.disk = disk
+        self._period_ns = period_ns
+        self._looked_ns = -period_ns
+        self._short = False
+        self.free_bytes = 0  # at the last look
+
+    def is_short(self) -> bool:
+        """OSError where it cannot be told; until the next look it is as it was, then."""
+        if (now_ns := monotonic_ns()) - self._looked_ns >= self._period_ns:
+            self._looked_ns = now_ns
+            self.free_bytes = free_bytes(self.disk.directory)
+            self._short = is_short(self.free_bytes, self.disk.least_free_mib * MIB, was_short=self._short)
+        return self._short
+
+
 class Room:
     """`shortage()` is asked before anything is claimed; without a disk to look at it never finds one."""
 
     def __init__(self, disk: Disk | None) -> None:
-        self._disk = disk
-        self._looked_ns = -LOOK_PERIOD_NS
-        self._short = False
+        self._look = None if disk is None else DiskLook(disk, LOOK_PERIOD_NS)
+        self._told_short = False
 
     def shortage(self) -> str:
         """Why nothing may be claimed for now, in words; empty while there is room."""
-        disk = self._disk
-        if disk is None:
+        if self._look is None:
             return ""
-        if (now_ns := monotonic_ns()) - self._looked_ns >= LOOK_PERIOD_NS:
-            self._looked_ns = now_ns
-            self._look_at(disk)
-        if not self._short:
+        self._tell(self._look)
+        disk = self._look.disk
+        if not self._told_short:
             return ""
         return f"less than {disk.least_free_mib} MiB are free for the database in {disk.directory}"
 
-    def _look_at(self, disk: Disk) -> None:
+    def _tell(self, look: DiskLook) -> None:
         try:
-            free = free_bytes(disk.directory)
+            short = look.is_short()
         except OSError as problem:  # what cannot be looked at stops nobody: the database will say
-            log.warning("disk_not_read", directory=str(disk.directory), problem=str(problem)[:200])
+            log.warning("disk_not_read", directory=str(look.disk.directory), problem=str(problem)[:200])
             return
-        short = is_short(free, disk.least_free_mib * MIB, was_short=self._short)
-        if short != self._short:
-            self._short = short
+        if short != self._told_short:
+            self._told_short = short
             tell = log.warning if short else log.info
             effect = "sending stops" if short else "sending goes on"
-            tell("disk_short" if short else "disk_has_room", free_mib=free // MIB, effect=effect)
+            tell("disk_short" if short else "disk_has_room", free_mib=look.free_bytes // MIB, effect=effect)

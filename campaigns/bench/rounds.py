@@ -150,7 +150,7 @@ def run_engine(place: Place, load: Load) -> Run:
         receiver = stack.enter_context(receiving(place.database.url, service)) if load.events else None
         meter = _Meter(place, service)
         works = [_part(place, service, numbers, campaign_id, load) for numbers in _shares(service, load)]
-        results = _run(works, meter, load.longest_s)
+        results = run_workers(works, load.longest_s, meter.look)
         taken, seen = meter.taken(), service.ledger()  # before the reading below takes the database's time
         sent = asyncio.run(_read(place.database.url, campaign_id, sum(one["cpu_s"] for one in results)))
         accepted = sum(one["accepted"] for one in seen.values())
@@ -176,7 +176,7 @@ def run_yardstick(place: Place, load: Load, contestant: str) -> Run:
             at_once=min(max(AT_ONCE, open_needed), AT_ONCE_MAX),
         )
         meter = _Meter(place, service)
-        (found,) = _run([(contestant, task)], meter, load.longest_s)
+        (found,) = run_workers([(contestant, task)], load.longest_s, meter.look)
         service_cpu_s, database_cpu_s = meter.taken()
     if found["accepted"] < ACCEPTED_SHARE_MIN * found["messages"] or not found["messages"]:
         raise BenchFailed(f"{contestant}: {found['accepted']} of {found['messages']} messages were accepted")
@@ -239,8 +239,13 @@ def _part(place: Place, service: Service, numbers: tuple[str, ...], campaign_id:
     )
 
 
-def _run(works: Sequence[Part | tuple[str, Task]], meter: _Meter, longest_s: float) -> list[dict[str, Any]]:
-    """Each work in a worker process; all begin together, once every process is ready."""
+def run_workers(
+    works: Sequence[Part | tuple[str, Task]], longest_s: float, look: Callable[[], None] = lambda: None
+) -> list[dict[str, Any]]:
+    """Each work in a worker process; all begin together, once every process is ready.
+
+    `look` is called meanwhile, a few times a second. Raises BenchFailed where one ends without a result.
+    """
     with ExitStack() as stack:
         workers: list[tuple[Process, IO[bytes]]] = []
         for _ in works:
@@ -255,11 +260,11 @@ def _run(works: Sequence[Part | tuple[str, Task]], meter: _Meter, longest_s: flo
             assert process.stdin is not None
             process.stdin.write(order_of(work, [cores[turn % len(cores)]]))
             process.stdin.flush()
-        return _results(workers, meter, time.monotonic() + longest_s)
+        return _results(workers, time.monotonic() + longest_s, look)
 
 
 def _results(
-    workers: Sequence[tuple[Process, IO[bytes]]], meter: _Meter, deadline_s: float
+    workers: Sequence[tuple[Process, IO[bytes]]], deadline_s: float, look: Callable[[], None]
 ) -> list[dict[str, Any]]:
     waiting = {process.stdout: errors for process, errors in workers if process.stdout is not None}
     found: list[dict[str, Any]] = []
@@ -274,7 +279,7 @@ def _results(
             if not line.endswith(b"\n"):
                 raise BenchFailed(f"a sender ended while it told its result: {last_line(errors)}")
             found.append(orjson.loads(line))
-        meter.look()
+        look()
     return found
 
 
