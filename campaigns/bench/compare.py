@@ -17,6 +17,14 @@ _CONTESTANT = (
     ("database_us", "Postgres CPU µs a message", False),
 )
 _RATIOS = (("by_rate", "engine is, by rate", True), ("by_cpu", "engine is, by CPU", True))
+_STAGE = (
+    ("per_s", "per second", True),
+    ("cpu_us", "CPU µs each", False),
+    ("database_us", "Postgres CPU µs each", False),
+    ("of_yardstick", "is of its yardstick", True),
+    ("p99_ms", "p99 ms", False),
+)
+_SCALED = (("cpu_us", "CPU µs a message", False), ("times_first", "of the first row", False))
 _PACE = (("reached", "of the limit reached", True), ("throttled", "of requests throttled", False))
 LANES = "lanes_alone"  # the engine's own connections: no yardstick between two versions of it
 LOAD_APART = 1.0  # a core's worth of other work in one of the two
@@ -54,7 +62,7 @@ def compare(a: dict[str, Any], b: dict[str, Any]) -> Comparison:
     """B against A; both as `read_report` gives them."""
     missing = tuple(
         f"only {side} has {title}"
-        for key in ("contestants", "pace")
+        for key in ("contestants", "pace", "stages", "scaling")
         for side, some, other in (("A", a, b), ("B", b, a))
         for name, title in _titles(some, key).items()
         if name not in _titles(other, key)
@@ -64,7 +72,13 @@ def compare(a: dict[str, Any], b: dict[str, Any]) -> Comparison:
 
 
 def _titles(report: dict[str, Any], key: str) -> dict[str, str]:
-    return {one["name"]: one["title"] for one in report[key]}
+    return {one["name"]: one["title"] for one in _ones(report, key)}
+
+
+def _ones(report: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """What a part of a report holds; of the tables of scaling, their rows."""
+    found: list[dict[str, Any]] = report[key]
+    return [row for table in found for row in table["rows"]] if key == "scaling" else found
 
 
 def _rows(a: dict[str, Any], b: dict[str, Any]) -> Iterator[Row]:
@@ -77,11 +91,17 @@ def _rows(a: dict[str, Any], b: dict[str, Any]) -> Iterator[Row]:
     for ours, theirs in _pairs(a, b, "pace"):
         for figure, words, more in _PACE:
             yield from _row(f"pace of {ours['title']}", words, ours[figure], theirs[figure], more)
+    for ours, theirs in _pairs(a, b, "stages"):
+        for figure, words, more in _STAGE:
+            yield from _row(ours["title"], words, ours[figure], theirs[figure], more)
+    for ours, theirs in _pairs(a, b, "scaling"):
+        for figure, words, more in _SCALED:
+            yield from _row(ours["title"], words, ours[figure], theirs[figure], more)
 
 
 def _pairs(a: dict[str, Any], b: dict[str, Any], key: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    others = {one["name"]: one for one in b[key]}
-    for one in a[key]:
+    others = {one["name"]: one for one in _ones(b, key)}
+    for one in _ones(a, key):
         if one["name"] in others:
             yield one, others[one["name"]]
 

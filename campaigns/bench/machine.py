@@ -61,6 +61,24 @@ def on_service_core() -> Iterator[None]:
         move_to(former)
 
 
+@contextmanager
+def on_every_core(server_pid: int) -> Iterator[None]:
+    """Sessions that a Postgres begins in the block run on any core; those after it where they did before.
+
+    Without the right to move it, it stays where it is.
+    """
+    former: set[int] | None = None
+    with suppress(OSError, AttributeError):  # another user's; no such call
+        former = os.sched_getaffinity(server_pid)
+        os.sched_setaffinity(server_pid, CORES)
+    try:
+        yield
+    finally:
+        if former is not None:
+            with suppress(OSError):
+                os.sched_setaffinity(server_pid, former)
+
+
 def cpu_s(pid: int, *, with_ended_children: bool = False) -> float:
     """CPU seconds of a process so far; with those of its children that ended, as a server's sessions do."""
     process = psutil.Process(pid)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
 from importlib.resources import files
 from string import Template
 from typing import Any
 
-from campaigns.bench.chart import Bar, Line, bars, histogram, lines
+from campaigns.bench.chart import Bar, Line, bars, histogram, lines, short
 from campaigns.bench.words import (
     LATENCY_NOTE,
     Table,
@@ -20,6 +20,8 @@ from campaigns.bench.words import (
     load_line,
     notes,
     pace_table,
+    scaling_table,
+    stages_table,
 )
 
 _FIGURE = re.compile(r"(\d) (ms|s|µs|%|×)(?!\w)")
@@ -34,8 +36,8 @@ def page_of(report: dict[str, Any]) -> str:
 
 def _body(report: dict[str, Any]) -> Iterator[str]:
     yield "<h1>Drumbeat bench</h1>"
-    sent, date = load_line(report["load"]), report["conditions"]["date"]
-    yield f'<p class="muted">{_escape(sent)}; {_escape(date)}</p>'
+    sent = f"{load_line(report['load'])}; " if report["pace"] else ""
+    yield f'<p class="muted">{_escape(sent + report["conditions"]["date"])}</p>'
     yield f'<p class="large">{_escape(headline(report))}</p>'
     for note in notes(report):
         yield f"<p>{_escape(note)}</p>"
@@ -46,6 +48,9 @@ def _body(report: dict[str, Any]) -> Iterator[str]:
     if report["pace"]:
         yield _table(pace_table(report), "Pace as a share of the limit; 100 % is the limit itself.")
     yield from _latency(report)
+    yield from _stages(report)
+    for table in report["scaling"]:
+        yield from _scaling(table)
     yield "<h2>Measured on</h2><dl>"
     for name, value in conditions_rows(report):
         shown = f"<code>{escape(value)}</code>" if name == "command" else _escape(value)
@@ -64,17 +69,42 @@ def _contestants(report: dict[str, Any]) -> Iterator[str]:
 
 def _bars(report: dict[str, Any], figure: str, form: Any, about: str) -> str:
     rows = [
-        Bar(
-            one["title"],
-            one[figure]["median"],
-            form(one[figure]["median"]),
-            one[figure]["least"],
-            one[figure]["most"],
-            ours=one["name"] == "engine",
-        )
-        for one in report["contestants"]
+        _bar(one["title"], one[figure], form, ours=one["name"] == "engine") for one in report["contestants"]
     ]
     return bars(rows, about=about)
+
+
+def _bar(title: str, spread: dict[str, Any], form: Callable[[float], str], *, ours: bool) -> Bar:
+    return Bar(title, spread["median"], form(spread["median"]), spread["least"], spread["most"], ours=ours)
+
+
+def _stages(report: dict[str, Any]) -> Iterator[str]:
+    if not report["stages"]:
+        return
+    yield "<h2>Before and after the sending</h2>"
+    for one in report["stages"]:
+        unit = one["unit"]
+        rows = [
+            _bar(one["title"], one["per_s"], _rate_form(unit), ours=True),
+            _bar(one["yardstick"]["title"], one["yardstick"]["per_s"], _rate_form(unit), ours=False),
+        ]
+        yield bars(rows, about=f"{one['title']}: {unit} a second beside the yardstick")
+    yield _table(stages_table(report), "Each beside its yardstick, in the same run.")
+
+
+def _rate_form(unit: str) -> Callable[[float], str]:
+    return lambda value: f"{short(value)} {unit}/s"
+
+
+def _scaling(table: dict[str, Any]) -> Iterator[str]:
+    yield f"<h2>Cost of a message by {_escape(table['name'])}</h2>"
+    yield "<p class='muted'>CPU of the sender. Shorter is better.</p>"
+    rows = [
+        _bar(one["title"], one["cpu_us"], lambda value: f"{value:,.1f} µs", ours=True)
+        for one in table["rows"]
+    ]
+    yield bars(rows, about=f"CPU for each message by {table['name']}")
+    yield _table(scaling_table(table), "Against the first row, repeat by repeat.")
 
 
 def _pace(one: dict[str, Any]) -> Iterator[str]:

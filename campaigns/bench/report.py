@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from campaigns.bench.machine import Conditions
 from campaigns.bench.rounds import Load, Run
+from campaigns.bench.scaling import Table, reaches, service_share
+from campaigns.bench.stages import Stage, StageRun
 from engine.errors import ConfigurationError
 
 SCHEMA = 1
@@ -25,6 +27,7 @@ REPORT_BYTES_MAX = 64 * 1024 * 1024
 FULL_SHARE = 0.9  # of a core: from here on its owner, not the sender, may set the rate
 ENGINE = "engine"
 ENGINE_ALONE = "engine_alone"
+_Run = TypeVar("_Run", Run, StageRun)
 STORING = frozenset({ENGINE, ENGINE_ALONE, "naive_script"})
 
 
@@ -39,14 +42,19 @@ class Titled:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All that a bench measured. `contestants`: the engine first; `paces`: with the load of each."""
+    """All that a bench measured. `contestants`: the engine first; `paces`: with the load of each.
+
+    `scaling`: rows of tables in order, the first of each is what its others are compared with.
+    """
 
     conditions: Conditions
     service: str
     load: Load
     repeats: int
     contestants: tuple[Titled, ...]
-    paces: tuple[tuple[Load, Titled], ...] = field(default=())
+    paces: tuple[tuple[Load, Titled], ...] = ()
+    stages: tuple[tuple[Stage, tuple[StageRun, ...]], ...] = ()
+    scaling: tuple[tuple[Table, Load, Titled], ...] = ()
 
 
 def report_of(results: Results) -> dict[str, Any]:
@@ -63,6 +71,10 @@ def report_of(results: Results) -> dict[str, Any]:
         "contestants": [_contestant(one, engine) for one in results.contestants],
         "headroom": None if engine is None else _headroom(engine.runs, results.load.processes),
         "pace": [_pace(load, titled) for load, titled in [*paced, *results.paces]],
+        "stages": [_stage(stage, runs) for stage, runs in results.stages],
+        "scaling": [
+            _table(name, results.scaling) for name in dict.fromkeys(row[0] for row in results.scaling)
+        ],
     }
 
 
@@ -81,7 +93,7 @@ def read_report(place: Path) -> dict[str, Any]:
     if content["schema"] != SCHEMA:
         what = f"the report has schema {content['schema']}, this Drumbeat reads {SCHEMA}"
         raise ConfigurationError(what, where=str(path))
-    return content
+    return {"stages": [], "scaling": [], **content}  # what older reports of this schema do not have
 
 
 def _load(load: Load) -> dict[str, Any]:
@@ -109,7 +121,7 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _each(runs: Sequence[Run], figure: Callable[[Run], float | None]) -> dict[str, Any] | None:
+def _each(runs: Sequence[_Run], figure: Callable[[_Run], float | None]) -> dict[str, Any] | None:
     return _spread([figure(run) for run in runs])
 
 
@@ -177,4 +189,42 @@ def _pace(load: Load, one: Titled) -> dict[str, Any]:
         "throttled": _spread([pace.throttled for pace in paces]),
         "latency_ms": typical.latency_ms,
         "by_second": typical.by_second,
+    }
+
+
+def _stage(stage: Stage, runs: Sequence[StageRun]) -> dict[str, Any]:
+    return {
+        "name": stage.name,
+        "title": stage.title,
+        "unit": stage.unit,
+        "count": [run.count for run in runs],
+        "per_s": _each(runs, lambda run: run.per_s),
+        "cpu_us": _each(runs, lambda run: run.cpu_us),
+        "database_us": _each(runs, lambda run: run.database_us),
+        "p99_ms": _each(runs, lambda run: run.p99_ms),
+        "yardstick": {"title": stage.yardstick, "per_s": _each(runs, lambda run: run.yardstick_per_s)},
+        # repeat by repeat
+        "of_yardstick": _each(runs, lambda run: run.per_s / run.yardstick_per_s),
+    }
+
+
+def _table(name: Table, scaling: Sequence[tuple[Table, Load, Titled]]) -> dict[str, Any]:
+    rows = [(load, titled) for table, load, titled in scaling if table == name]
+    first = rows[0][1].runs
+    return {"name": name, "rows": [_scaled(load, titled, first) for load, titled in rows]}
+
+
+def _scaled(load: Load, one: Titled, first: Sequence[Run]) -> dict[str, Any]:
+    per_s = _each(one.runs, lambda run: run.per_s)
+    assert per_s is not None
+    return {
+        "name": one.name,
+        "title": one.title,
+        "load": _load(load),
+        "per_s": per_s,
+        "cpu_us": _each(one.runs, lambda run: run.cpu_us),
+        # against the first row, repeat by repeat
+        "times_first": _spread([run.cpu_us / base.cpu_us for run, base in zip(one.runs, first, strict=True)]),
+        "full": _each(one.runs, service_share),
+        "reached": reaches(load, per_s["median"]),
     }

@@ -24,7 +24,7 @@ from campaigns.bench.processes import BenchFailed, Process, first_line, last_lin
 from campaigns.bench.sending import Sent, read_sent
 from campaigns.bench.service import Provider, Service, Wanted
 from campaigns.bench.timing import histogram, percentiles
-from campaigns.bench.worker import Part, order_of
+from campaigns.bench.worker import Call, Part, order_of
 from engine.store.database import connect
 
 LOOK_PERIOD_S = 0.5
@@ -39,8 +39,8 @@ SPARE_S = 120.0
 COUNTED_S_MAX = 900.0
 TIMED_PER_S = 2_000.0  # of the engine's requests: enough for a p99.9 within seconds, and no cost that shows
 
-Look = Callable[[float, float], None]
-"""(seconds since the sender began, messages a second that the service accepts now)"""
+Look = Callable[[float, float | None], None]
+"""(seconds since it began, messages a second that the service accepts now, where that is known)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,19 +246,32 @@ def run_workers(
 
     `look` is called meanwhile, a few times a second. Raises BenchFailed where one ends without a result.
     """
+    cores = sender_cores(len(works))
+    orders = [order_of(work, [cores[turn % len(cores)]]) for turn, work in enumerate(works)]
+    return _carry_out(orders, longest_s, look)
+
+
+def run_call(
+    call: Call, cores: Sequence[int], longest_s: float, look: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
+    """As `run_workers`, one call on these cores."""
+    (result,) = _carry_out([order_of(call, cores)], longest_s, look)
+    return result
+
+
+def _carry_out(orders: Sequence[bytes], longest_s: float, look: Callable[[], None]) -> list[dict[str, Any]]:
     with ExitStack() as stack:
         workers: list[tuple[Process, IO[bytes]]] = []
-        for _ in works:
+        for _ in orders:
             errors: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
             words = ["-m", "campaigns.bench.worker"]
             workers.append((stack.enter_context(started(words, feed=True, stderr=errors)), errors))
         for process, errors in workers:
             if not first_line(process):
-                raise BenchFailed(f"a sender did not start: {last_line(errors)}")
-        cores = sender_cores(len(works))
-        for turn, (work, (process, _)) in enumerate(zip(works, workers, strict=True)):
+                raise BenchFailed(f"a measurement did not start: {last_line(errors)}")
+        for order, (process, _) in zip(orders, workers, strict=True):
             assert process.stdin is not None
-            process.stdin.write(order_of(work, [cores[turn % len(cores)]]))
+            process.stdin.write(order)
             process.stdin.flush()
         return _results(workers, time.monotonic() + longest_s, look)
 
@@ -270,14 +283,14 @@ def _results(
     found: list[dict[str, Any]] = []
     while waiting:
         if time.monotonic() > deadline_s:
-            raise BenchFailed("a sender did not end in its time")
+            raise BenchFailed("a measurement did not end in its time")
         ready, _, _ = select.select(list(waiting), [], [], LOOK_PERIOD_S / 2)
         for pipe in ready:
             line, errors = pipe.readline(), waiting.pop(pipe)
             if not line:
-                raise BenchFailed(f"a sender ended early: {last_line(errors)}")
+                raise BenchFailed(f"a measurement ended early: {last_line(errors)}")
             if not line.endswith(b"\n"):
-                raise BenchFailed(f"a sender ended while it told its result: {last_line(errors)}")
+                raise BenchFailed(f"a measurement ended while it told its result: {last_line(errors)}")
             found.append(orjson.loads(line))
         look()
     return found

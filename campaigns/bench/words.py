@@ -73,6 +73,49 @@ def pace_table(report: dict[str, Any]) -> Table:
     return ("", "of the limit", "largest second written", "at the service", "throttled"), rows
 
 
+def stages_table(report: dict[str, Any]) -> Table:
+    """What is not sending, each beside its yardstick."""
+    rows = [
+        (
+            one["title"],
+            rate(one["per_s"]),
+            micros(one["cpu_us"]),
+            micros(one["database_us"]),
+            _spread(one["p99_ms"], lambda value: f"{value:,.1f}"),
+            one["yardstick"]["title"],
+            rate(one["yardstick"]["per_s"]),
+            _spread(one["of_yardstick"], lambda value: f"{value:,.2f}", " ×"),
+        )
+        for one in report["stages"]
+    ]
+    headings = (
+        "",
+        "per second",
+        "CPU µs each",
+        "Postgres µs each",
+        "p99 ms",
+        "yardstick",
+        "per second",
+        "is",
+    )
+    return headings, rows
+
+
+def scaling_table(table: dict[str, Any]) -> Table:
+    """What a message costs, row by row, against the first of them."""
+    rows = [
+        (
+            one["title"] + ("" if one["reached"] else " (did not reach its rate)"),
+            micros(one["cpu_us"]),
+            times(one["times_first"]),
+            rate(one["per_s"]),
+            f"{100 * one['full']['median']:.0f} %",
+        )
+        for one in table["rows"]
+    ]
+    return ("", "CPU µs a message", "of the first", "messages/s", "of the service's core"), rows
+
+
 # What the figures of `latency_table` begin and end with.
 LATENCY_NOTE = (
     "The engine's are of a sample, from the write to the reply; a yardstick's are of all its requests, from"
@@ -92,9 +135,12 @@ def latency_table(report: dict[str, Any]) -> Table:
 
 def headline(report: dict[str, Any]) -> str:
     """The result in a sentence or two."""
-    if not report["contestants"]:
+    if not report["contestants"] and report["pace"]:
         (one,) = report["pace"]
         return f"The engine reached {share(one['reached'])} of the limit ({load_line(one['load'])})."
+    if not report["contestants"]:
+        said = "; ".join(_other_lines(report))
+        return f"{said[0].upper()}{said[1:]}."
     engine, *others = report["contestants"]
     said = (
         f"The engine sent {engine['per_s']['median']:,.0f} messages/s at {engine['cpu_us']['median']:,.0f} µs"
@@ -113,6 +159,15 @@ def headline(report: dict[str, Any]) -> str:
     )
 
 
+def _other_lines(report: dict[str, Any]) -> Iterator[str]:
+    for one in report["stages"]:
+        yield f"{one['title']}: {one['per_s']['median']:,.0f} {one['unit']}/s"
+    for table in report["scaling"]:
+        first, last = table["rows"][0], table["rows"][-1]
+        cost = f"{last['times_first']['median']:.2f} × as much"
+        yield f"a message costs {cost} with {last['title']} as with {first['title']}"
+
+
 def notes(report: dict[str, Any]) -> Iterator[str]:
     """What a reader must know before believing the figures."""
     headroom, load = report["headroom"], report["load"]
@@ -129,10 +184,12 @@ def notes(report: dict[str, Any]) -> Iterator[str]:
             "The engine's rate was its limit and says nothing about what it could send, and its start weighs"
             " on the CPU of few messages: for a comparison give it more numbers."
         )
-    if load["processes"] > 1:
+    if load["processes"] > 1 and report["contestants"]:
         yield "The yardsticks are one process each, whatever the engine had."
     if report["repeats"] == 1:
         yield "One repeat: the figures have no spread, and a difference to another report means little."
+    if report["stages"]:
+        yield _STAGES_NOTE
     for one in report["contestants"]:
         if one["events"] is not None:
             events = one["events"]
@@ -143,6 +200,9 @@ def notes(report: dict[str, Any]) -> Iterator[str]:
 
 
 _AT_LIMIT = 0.95
+_STAGES_NOTE = (
+    "A plan has every core; a receiver has the sender's, and what posts to it shares the other with Postgres."
+)
 
 
 def _sender_share(headroom: dict[str, Any]) -> float:
@@ -178,11 +238,30 @@ def conditions_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
         ("Python", on["python"]),
         ("date", on["date"]),
         ("command", on["command"]),
-        ("sent", load_line(report["load"])),
+        ("sent", load_line(report["load"]) if report["pace"] else "–"),
         ("repeats", f"{report['repeats']}; the median, in brackets the range"),
-        ("service", "an emulator of its own" if report["service"] == "its own" else report["service"]),
+        ("service", _service(report)),
         ("made by", report["made_by"]),
     ]
+
+
+def _service(report: dict[str, Any]) -> str:
+    if not (report["pace"] or report["scaling"]):
+        return "–"
+    return "an emulator of its own" if report["service"] == "its own" else str(report["service"])
+
+
+# Of what is compared; the others are microseconds or milliseconds.
+_FORMS = {
+    "messages/s": rate,
+    "per second": rate,
+    "engine is, by rate": times,
+    "engine is, by CPU": times,
+    "is of its yardstick": times,
+    "of the first row": times,
+    "of the limit reached": share,
+    "of requests throttled": share,
+}
 
 
 def comparison_table(found: Comparison) -> Table:
@@ -191,7 +270,6 @@ def comparison_table(found: Comparison) -> Table:
 
 
 def _compared(row: Row) -> tuple[str, ...]:
-    form = share if row.figure.startswith("of ") else rate if row.figure == "messages/s" else micros
-    form = times if row.figure.startswith("engine is") else form
+    form = _FORMS.get(row.figure, micros)
     change = "–" if row.change is None else f"{100 * row.change:+.1f} %"
     return row.what, row.figure, form(row.a), form(row.b), change, row.verdict

@@ -1,4 +1,4 @@
-"""A contestant in a process of its own: one line of JSON in says what to do, one out what came of it.
+"""A measurement in a process of its own: one line of JSON in says what to do, one out what came of it.
 
     python -m campaigns.bench.worker
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
@@ -45,6 +45,14 @@ class Part:
     timed_every: int
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of ours (`module:function`) with its arguments by name; what it returns is a dataclass."""
+
+    function: str
+    arguments: Mapping[str, Any]
+
+
 def main() -> None:
     """Read one order, carry it out, print its result."""
     configure_logging()  # to stderr: stdout belongs to the result
@@ -55,13 +63,20 @@ def main() -> None:
     threading.Thread(target=_end_with_input, daemon=True).start()
     order = orjson.loads(line)
     move_to(order["cores"])
-    _say(_engine(order["part"]) if "part" in order else _contestant(order["contestant"], order["task"]))
+    if "part" in order:
+        _say(_engine(order["part"]))
+    elif "call" in order:
+        _say(asdict(_function(order["call"])(**order["arguments"])))
+    else:
+        _say(_contestant(order["contestant"], order["task"]))
 
 
-def order_of(work: Part | tuple[str, Task], cores: Sequence[int]) -> bytes:
-    """The line for a worker: the engine's part, or a contestant (`module:function`) with its task."""
+def order_of(work: Part | Call | tuple[str, Task], cores: Sequence[int]) -> bytes:
+    """The line for a worker: the engine's part, a call, or a contestant (`module:function`) with its task."""
     if isinstance(work, Part):
         return orjson.dumps({"cores": cores, "part": asdict(work)}) + b"\n"
+    if isinstance(work, Call):
+        return orjson.dumps({"cores": cores, "call": work.function, "arguments": work.arguments}) + b"\n"
     name, task = work
     return orjson.dumps({"cores": cores, "contestant": name, "task": asdict(task)}) + b"\n"
 
@@ -79,9 +94,13 @@ def _engine(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _contestant(name: str, content: dict[str, Any]) -> dict[str, Any]:
-    module, _, function = name.partition(":")
-    contestant: Contestant = getattr(import_module(module), function)
+    contestant: Contestant = _function(name)
     return _figures(uvloop.run(contestant(Task(**content))))  # type: ignore[arg-type]
+
+
+def _function(name: str) -> Any:
+    module, _, function = name.partition(":")
+    return getattr(import_module(module), function)
 
 
 def _figures(measured: Measured) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from campaigns.bench.compare import compare as compare_reports
 from campaigns.bench.page import page_of
 from campaigns.bench.report import FILE_NAME, read_report, report_of
 from campaigns.bench.rounds import Load
-from campaigns.bench.suite import Asked, Part, duration_s, run_suite, steps
+from campaigns.bench.suite import PARTS, USUAL, Asked, Part, duration_s, run_suite, steps
 from campaigns.bench.words import (
     Table,
     comparison_table,
@@ -26,6 +26,8 @@ from campaigns.bench.words import (
     latency_table,
     notes,
     pace_table,
+    scaling_table,
+    stages_table,
 )
 from campaigns.cli.bench_progress import progress_of
 from campaigns.cli.edge import JSON_HELP, QUIET_HELP, note, print_json, print_rows
@@ -70,7 +72,11 @@ def bench(
         bool, typer.Option("--events", help="Three status events a message come back meanwhile.")
     ] = False,
     only: Annotated[
-        Part | None, typer.Option(help="One part: the engine beside yardsticks, or its pace; default: both.")
+        list[str] | None,
+        typer.Option(
+            help=f"A part, again for more: {', '.join(PARTS)}; default: all but scaling, the longest.",
+            metavar="PART",
+        ),
     ] = None,
     service: Annotated[
         str | None,
@@ -84,7 +90,11 @@ def bench(
     json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
 ) -> None:
-    """Measure the sender on this machine against an emulator: throughput beside yardsticks, and its pace.
+    """Measure Drumbeat on this machine: sending, to an emulator, and what comes before and after it.
+
+    throughput: the engine beside yardsticks. pacing: how near it comes to its limit. planning: an audience
+    beside a bare COPY. receiving: statuses beside a bare Protocol. folding: statuses beside a bare UPDATE.
+    scaling: the cost of a message over recipients, numbers and processes, with loads of its own.
 
     It starts an emulator and a Postgres of its own and removes them; no setting of yours is used and nobody
     real is messaged. The report (report.json, report.html) stays in the output directory.
@@ -99,8 +109,7 @@ def bench(
         duration_s=duration,
         events=events,
     )
-    parts: tuple[Part, ...] = ("throughput", "pacing") if only is None else (only,)
-    asked = Asked(load, repeats, parts, service, " ".join(("drumbeat", *sys.argv[1:])))
+    asked = Asked(load, repeats, _parts(only), service, " ".join(("drumbeat", *sys.argv[1:])))
     _check(asked)
     if dry_run:
         _tell_plan(asked)
@@ -128,6 +137,13 @@ def compare(
         typer.echo(f"not alike: {line}")
 
 
+def _parts(only: list[str] | None) -> tuple[Part, ...]:
+    unknown = [word for word in only or () if word not in PARTS]
+    if unknown:
+        raise UsageError(f"--only {unknown[0]!r} is no part of a bench", remedy=f"choose {', '.join(PARTS)}")
+    return tuple(part for part in PARTS if part in only) if only else USUAL
+
+
 def _check(asked: Asked) -> None:
     load = asked.load
     if load.processes > load.numbers:
@@ -142,7 +158,7 @@ def _check(asked: Asked) -> None:
 
 def _tell_plan(asked: Asked) -> None:
     for step in steps(asked):
-        typer.echo(f"{step.title}, {step.load.duration_s:g} s, {asked.repeats} times")
+        typer.echo(f"{step.title}, {step.amount}, {asked.repeats} times")
     typer.echo(f"about {in_words(duration_s(asked))} in all")
 
 
@@ -206,14 +222,22 @@ def _show(report: dict[str, Any], *, as_json: bool) -> None:
     for name, value in conditions_rows(report):
         typer.echo(f"{name:<12} {value}")
     typer.echo("")
-    if report["contestants"]:
-        _print_table(contestants_table(report))
+    for table in _tables(report):
+        _print_table(table)
         typer.echo("")
-    _print_table(pace_table(report))
-    typer.echo("")
-    _print_table(latency_table(report))
-    typer.echo("")
     typer.echo("\n".join((headline(report), *notes(report))))
+
+
+def _tables(report: dict[str, Any]) -> Iterator[Table]:
+    if report["contestants"]:
+        yield contestants_table(report)
+    if report["pace"]:
+        yield pace_table(report)
+        yield latency_table(report)
+    if report["stages"]:
+        yield stages_table(report)
+    for table in report["scaling"]:
+        yield scaling_table(table)
 
 
 def _print_table(table: Table) -> None:

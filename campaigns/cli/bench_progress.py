@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from campaigns.bench.rounds import Run
-from campaigns.bench.suite import AROUND_S, Step, Watcher
+from campaigns.bench.suite import Measured, Step, Watcher
 from campaigns.cli.edge import note
 
 REFRESHES_PER_S = 2  # it shares the service's core
@@ -21,9 +20,9 @@ class Silent:
 
     def begin(self, turn: int, step: Step) -> None: ...
 
-    def look(self, elapsed_s: float, per_s: float) -> None: ...
+    def look(self, elapsed_s: float, per_s: float | None) -> None: ...
 
-    def done(self, run: Run) -> None: ...
+    def done(self, run: Measured) -> None: ...
 
 
 class Lines:
@@ -36,9 +35,9 @@ class Lines:
     def begin(self, turn: int, step: Step) -> None:
         self._head = f"{turn + 1} of {self._turns}: {step.title}"
 
-    def look(self, elapsed_s: float, per_s: float) -> None: ...
+    def look(self, elapsed_s: float, per_s: float | None) -> None: ...
 
-    def done(self, run: Run) -> None:
+    def done(self, run: Measured) -> None:
         note(f"{self._head}: {run.per_s:,.0f}/s, {run.cpu_us:.1f} µs of CPU each")
 
 
@@ -51,14 +50,15 @@ class Bars:
         self._turn, self._for_s = 0, 1.0
 
     def begin(self, turn: int, step: Step) -> None:
-        self._turn, self._for_s = turn, (step.load.duration_s or 0.0) + AROUND_S
+        self._turn, self._for_s = turn, step.takes_s
         self._progress.update(self._task, completed=turn, description=step.title, now="preparing")
 
-    def look(self, elapsed_s: float, per_s: float) -> None:
+    def look(self, elapsed_s: float, per_s: float | None) -> None:
         part = min(elapsed_s / self._for_s, 0.99)
-        self._progress.update(self._task, completed=self._turn + part, now=f"{per_s:,.0f}/s")
+        now = "measuring" if per_s is None else f"{per_s:,.0f}/s"
+        self._progress.update(self._task, completed=self._turn + part, now=now)
 
-    def done(self, run: Run) -> None:
+    def done(self, run: Measured) -> None:
         self._progress.update(self._task, completed=self._turn + 1, now=f"{run.per_s:,.0f}/s")
 
 

@@ -13,6 +13,7 @@ from tests.cli.processes import Drumbeat, Service, children_of, leftovers, servi
 
 SHORT = ("bench", "--duration", "2", "--repeats", "1", "--quiet")
 NAMES = ["engine", "session_loop", "naive_script", "lanes_alone", "floor"]
+STAGES = ["plan", "receive_one", "receive_hundred", "fold_close", "fold_alone"]
 
 
 def read(place: Path) -> Any:
@@ -42,6 +43,18 @@ def test_a_bench_measures_keeps_a_report_and_leaves_nothing_else(
     engine, loop = report["contestants"][0], report["contestants"][1]
     assert engine["per_s"]["median"] < 2 * 150 * 1.5 < loop["per_s"]["median"]
     assert report["headroom"]["could_carry_per_s"]["median"] > engine["per_s"]["median"]
+    assert [one["name"] for one in report["stages"]] == STAGES
+    for one in report["stages"]:
+        assert one["count"][0] > 0
+        assert one["yardstick"]["per_s"]["median"] > 0
+        assert one["of_yardstick"]["median"] == pytest.approx(
+            one["per_s"]["median"] / one["yardstick"]["per_s"]["median"], rel=1e-4
+        )
+        assert one["cpu_us"]["median"] > 0
+        assert one["database_us"]["median"] > 0
+        assert (one["p99_ms"] is not None) == one["name"].startswith("receive")
+    assert report["stages"][0]["count"] == [300_000]
+    assert report["stages"][3]["count"] == [3 * 6_000 * 2]
     page = (tmp_path / "kept" / "report.html").read_text("utf-8")
     assert f"{engine['per_s']['median']:,.0f}/s" in page
 
@@ -113,6 +126,18 @@ def test_a_bench_that_is_killed_leaves_nothing_either(drumbeat: Drumbeat, place:
     until(lambda: leftovers(place) == [], "its Postgres ends")
 
 
+def test_a_bench_that_is_killed_while_it_receives_ends_the_receiver_too(
+    drumbeat: Drumbeat, place: Path
+) -> None:
+    bench = drumbeat.start("bench", "--duration", "60", "--only", "receiving", "--output", "kept")
+    until(lambda: any("spawn_main" in words for words in children_of(bench.pid)), "it receives")
+    family = psutil.Process(bench.pid).children(recursive=True)
+    bench.kill()
+    bench.wait()
+    until(lambda: not any(child.is_running() for child in family), "its children end")
+    until(lambda: leftovers(place) == [], "its Postgres ends")
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [
@@ -121,6 +146,7 @@ def test_a_bench_that_is_killed_leaves_nothing_either(drumbeat: Drumbeat, place:
         (("--service", "http://127.0.0.1:9", "--latency-ms", "5"), "has its own latency"),
         (("--duration", "1"), "--duration"),
         (("--only", "everything"), "--only"),
+        (("--only", "pacing", "--only", "Planning"), "'Planning' is no part"),
     ],
 )
 def test_what_cannot_be_measured_is_a_usage_error(
@@ -133,6 +159,7 @@ def test_what_cannot_be_measured_is_a_usage_error(
 
 def test_a_dry_run_says_what_would_be_measured(drumbeat: Drumbeat, place: Path, tmp_path: Path) -> None:
     done = drumbeat.ok("bench", "--dry-run", "--repeats", "2")
-    assert done.stdout.count("2 times") == 6
+    assert done.stdout.count("2 times") == 6 + 5
+    assert "1,000,000 rows" in done.stdout
     assert leftovers(place) == []
     assert not list(tmp_path.glob("bench-*"))

@@ -5,6 +5,7 @@ from typing import Any
 from campaigns.bench.machine import Conditions
 from campaigns.bench.report import Results, Titled, report_of
 from campaigns.bench.rounds import Load, Pace, Run
+from campaigns.bench.stages import PLAN, RECEIVE, StageRun
 
 CONDITIONS = Conditions(
     processor="Processor <1>",
@@ -47,6 +48,37 @@ def yardstick_run(per_s: float, cpu_us: float = 100.0) -> Run:
         latency_ms={"p50": 5.5, "p99": 9.25, "max": 20.125},
         histogram=[[6.0, messages - 10], [12.0, 10]],
     )
+
+
+def stage_run(per_s: float, p99_ms: float | None = None) -> StageRun:
+    """Two seconds of a stage at 4 µs of CPU each, Postgres at 2; its yardstick did a million a second."""
+    count = int(per_s * 2)
+    return StageRun(count, 2.0, count * 4e-6, count * 2e-6, 1_000_000.0, p99_ms)
+
+
+def stages_report() -> dict[str, Any]:
+    """A report of what is not sending, and of the cost of a message by numbers, of two repeats."""
+    few, many = (Load(numbers, 500.0, 5.0, duration_s=4.0) for numbers in (1, 16))
+    results = Results(
+        conditions=CONDITIONS,
+        service="its own",
+        load=LOAD,
+        repeats=2,
+        contestants=(),
+        stages=(
+            (PLAN, (stage_run(200_000), stage_run(150_000))),
+            (RECEIVE[1], (stage_run(20_000, 6.5), stage_run(22_000, 8.5))),
+        ),
+        scaling=(
+            ("numbers", few, Titled("numbers: one", "one number", (engine_run(500), engine_run(490)))),
+            (
+                "numbers",
+                many,
+                Titled("numbers: 16", "16 numbers", (engine_run(4_000, 60.0), engine_run(4_200, 75.0))),
+            ),
+        ),
+    )
+    return report_of(results)
 
 
 def report(

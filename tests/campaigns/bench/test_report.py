@@ -13,9 +13,17 @@ from campaigns.bench import chart
 from campaigns.bench.compare import compare
 from campaigns.bench.page import page_of
 from campaigns.bench.report import read_report
-from campaigns.bench.words import headline, latency_table, notes
+from campaigns.bench.words import (
+    comparison_table,
+    conditions_rows,
+    headline,
+    latency_table,
+    notes,
+    scaling_table,
+    stages_table,
+)
 from engine.errors import ConfigurationError
-from tests.campaigns.bench.samples import CONDITIONS, LOAD, report
+from tests.campaigns.bench.samples import CONDITIONS, LOAD, report, stages_report
 
 
 def contestant(content: dict[str, Any], name: str) -> dict[str, Any]:
@@ -108,6 +116,73 @@ def test_what_is_no_report_is_refused(tmp_path: Path, text: str | None, part: st
         (tmp_path / "report.json").write_text(text)
     with pytest.raises(ConfigurationError, match=part):
         read_report(tmp_path)
+
+
+# ---- what is not sending
+
+
+def test_a_stage_stands_beside_its_yardstick_repeat_by_repeat() -> None:
+    plan, receive = stages_report()["stages"]
+    assert (plan["name"], plan["unit"], plan["count"]) == ("plan", "rows", [400_000, 300_000])
+    assert plan["per_s"]["values"] == [200_000, 150_000]
+    assert plan["of_yardstick"]["values"] == [0.2, 0.15]
+    assert (plan["cpu_us"]["median"], plan["database_us"]["median"]) == (4.0, 2.0)
+    assert plan["p99_ms"] is None
+    assert receive["p99_ms"]["most"] == 8.5
+    headings, rows = stages_table(stages_report())
+    assert len(headings) == len(rows[0]) == len(rows[1])
+    assert rows[0][1] == "175,000 (150,000–200,000)"
+
+
+def test_a_cost_is_compared_with_the_first_row_and_a_row_below_its_rate_says_so() -> None:
+    (table,) = stages_report()["scaling"]
+    assert [one["times_first"]["values"] for one in table["rows"]] == [[1.0, 1.0], [1.2, 1.5]]
+    assert [one["full"]["median"] for one in table["rows"]] == [0.375, 0.375]
+    assert [one["reached"] for one in table["rows"]] == [True, False]  # 16 numbers at 500/s are 8,000/s
+    _, rows = scaling_table(table)
+    assert rows[1][0] == "16 numbers (did not reach its rate)"
+
+
+def test_a_report_without_sending_says_what_it_measured_and_nothing_of_messages() -> None:
+    content = stages_report()
+    said = headline(content)
+    assert said.startswith(
+        "Plan an audience: 175,000 rows/s; receive statuses, one a POST: 21,000 statuses/s"
+    )
+    assert said.endswith("a message costs 1.35 × as much with 16 numbers as with one number.")
+    assert ("sent", "–") in conditions_rows(content)
+    page = page_of(content).replace("\u00a0", " ")
+    assert page.count("<svg") == 2 + 1  # a chart for each stage, one for the numbers
+    for figure in ("175k rows/s", "bare COPY of the same file", "Cost of a message by numbers", "16 numbers"):
+        assert figure in page
+    assert "Messages a second" not in page
+
+
+def test_stages_and_costs_are_compared_too() -> None:
+    slower = stages_report()
+    slower["stages"][0]["per_s"] = {
+        "median": 90_000,
+        "least": 80_000,
+        "most": 100_000,
+        "values": [100_000, 80_000],
+    }
+    slower["scaling"][0]["rows"] = slower["scaling"][0]["rows"][:1]
+    found = compare(stages_report(), slower)
+    verdicts_by_row = {(row.what, row.figure): row.verdict for row in found.rows}
+    assert verdicts_by_row["plan an audience", "per second"] == "worse"
+    assert verdicts_by_row["plan an audience", "is of its yardstick"] == "same"
+    assert verdicts_by_row["one number", "CPU µs a message"] == "same"
+    assert found.missing == ("only A has 16 numbers",)
+    _, rows = comparison_table(found)
+    assert rows[0][:3] == ("plan an audience", "per second", "175,000 (150,000–200,000)")
+
+
+def test_a_report_from_before_they_were_measured_is_read(tmp_path: Path) -> None:
+    content = report()
+    assert content["stages"] == content["scaling"] == []
+    older = {name: value for name, value in content.items() if name not in ("stages", "scaling")}
+    (tmp_path / "report.json").write_bytes(orjson.dumps(older))
+    assert not list(compare(read_report(tmp_path), content).missing)
 
 
 # ---- the page
