@@ -5,8 +5,11 @@ audit. Each transaction takes some ranges, locks them, then their tallies, and m
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+
+import asyncpg
 
 from engine.core.states import CampaignEvent, CampaignState
 from engine.errors import UsageError
@@ -20,6 +23,10 @@ RANGES_PER_TRANSACTION = 100  # about 100,000 recipients at most; keeps locks sh
 POLICY_RESENDS_MAX = 5
 _UNBOUNDED = 32_767  # a person's word has no budget; the column's greatest value
 POLICY_ACTOR = "policy"
+
+
+class _SendsNothing(UsageError):
+    """A campaign that was cancelled or is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +70,8 @@ async def resend(connection: Connection, campaign_id: int, actor: str) -> int:
     """A person's word that all doubts of a campaign are to be sent again; returns how many recipients.
 
     They become deferred and due now; a finished campaign runs again. Who was accepted after all may get the
-    message twice. Raises UsageError for a cancelled or expired campaign, LookupError for none. Repeating it
-    changes nothing.
+    message twice. Raises UsageError for a campaign that is cancelled or whose time is over, LookupError for
+    none. Repeating it changes nothing.
     """
     await _require_sending(connection, campaign_id)
     return await _defer(connection, campaign_id, actor, None, spends=0, budget=_UNBOUNDED)
@@ -79,9 +86,10 @@ async def resend_by_policy(connection: Connection, *, quiet_s: float = SILENCE_S
     total = 0
     for row in rows:
         wait_s = quiet_s if row["silent"] else None
-        total += await _defer(
-            connection, row["campaign_id"], POLICY_ACTOR, wait_s, spends=1, budget=POLICY_RESENDS_MAX
-        )
+        with suppress(_SendsNothing):  # it was cancelled meanwhile
+            total += await _defer(
+                connection, row["campaign_id"], POLICY_ACTOR, wait_s, spends=1, budget=POLICY_RESENDS_MAX
+            )
     return total
 
 
@@ -93,7 +101,7 @@ async def assume_sent(connection: Connection, campaign_id: int, actor: str) -> i
     the try by its tag, brings the wamid and raises the state. Works in every state of a campaign; repeating
     it changes nothing. LookupError for no such campaign.
     """
-    await _state(connection, campaign_id)
+    await _campaign(connection, campaign_id)
     sql = queries("settle")
 
     async def settle(ranges: Sequence[int]) -> int:
@@ -122,6 +130,7 @@ async def _defer(
             if deferred:
                 await connection.execute(sql["reopen_ranges"], [row["range_id"] for row in rows])
                 await apply_if_allowed(connection, campaign_id, CampaignEvent.REOPEN, "doubts are sent again")
+                await _require_sending(connection, campaign_id)  # its state is locked now: it stays so
                 await _audit(connection, actor, "resend", campaign_id, deferred)
         return deferred
 
@@ -143,19 +152,20 @@ async def _in_ranges(
         last = rows[-1]["range_id"]
 
 
-async def _state(connection: Connection, campaign_id: int) -> CampaignState:
+async def _campaign(connection: Connection, campaign_id: int) -> asyncpg.Record:
     row = await connection.fetchrow(queries("settle")["campaign"], campaign_id)
     if row is None:
         raise LookupError(f"no campaign {campaign_id}")
-    return CampaignState(row["state"])
+    return row
 
 
 async def _require_sending(connection: Connection, campaign_id: int) -> None:
-    state = await _state(connection, campaign_id)
-    if state in (CampaignState.CANCELLED, CampaignState.EXPIRED):
-        raise UsageError(
-            f"a {state} campaign sends nothing again", remedy="--assume-sent closes what is in doubt"
-        )
+    row = await _campaign(connection, campaign_id)
+    remedy = "--assume-sent closes what is in doubt"
+    if row["state"] in (CampaignState.CANCELLED, CampaignState.EXPIRED):
+        raise _SendsNothing(f"a {row['state']} campaign sends nothing again", remedy=remedy)
+    if row["overdue"]:
+        raise _SendsNothing("the campaign's time is over: it sends nothing again", remedy=remedy)
 
 
 async def _audit(connection: Connection, actor: str, action: str, campaign_id: int, recipients: int) -> None:

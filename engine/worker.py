@@ -18,7 +18,7 @@ from engine.process import this_process
 from engine.settle import resend_by_policy
 from engine.shared import AccountStop, CampaignPause, NumberRest, Order, Shared
 from engine.store.campaign_states import apply_if_allowed
-from engine.store.closing import close_ranges
+from engine.store.closing import close_ranges, finish_campaign
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.installation import identify
 from engine.store.leases import Lease, NumberHeld, release, renew, suspend, take, takeable
@@ -266,17 +266,7 @@ class Worker:
             if await connection.fetchval(queries("claims")["ranges_left"], campaign_id):
                 await self._look_at_resting(connection, campaign_id)
                 continue
-            await self._finish(connection, campaign_id)
-
-    async def _finish(self, connection: Connection, campaign_id: int) -> None:
-        """Look again under the campaign's lock: a resend opens the range, then takes this lock."""
-        async with connection.transaction():
-            await connection.execute(queries("campaigns")["lock_state"], campaign_id)
-            if await connection.fetchval(queries("claims")["ranges_left"], campaign_id):
-                return
-            unknown = await connection.fetchval(queries("board")["unknown_count"], campaign_id)
-            reason = f"{unknown} in doubt: see `campaign settle`" if unknown else ""
-            if await apply_if_allowed(connection, campaign_id, CampaignEvent.FINISH, reason) is not None:
+            if (unknown := await finish_campaign(connection, campaign_id)) is not None:
                 log.info("campaign_finished", campaign_id=campaign_id, unknown=unknown)
 
     async def _look_at_resting(self, connection: Connection, campaign_id: int) -> None:

@@ -69,6 +69,11 @@ class IllegalTransition(UsageError):
         super().__init__(f"a {state} campaign cannot {event}", remedy=f"what it can do: {known}")
 
 
+def allows(state: CampaignState, event: CampaignEvent) -> bool:
+    """Whether the table has a row."""
+    return (state, event) in CAMPAIGN_TRANSITIONS
+
+
 def apply(state: CampaignState, event: CampaignEvent) -> CampaignState:
     """The state after an event; IllegalTransition where the table has no row."""
     following = CAMPAIGN_TRANSITIONS.get((state, event))

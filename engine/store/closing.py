@@ -1,18 +1,35 @@
-"""Closing a campaign's ranges when it is cancelled or expires: who was not sent to is skipped.
+"""The end of a campaign: finished when nothing is left to send; closed when it is cancelled or expires.
 
-Source: rule on cancel and expiry. One transaction a batch closes ranges, which fixes their marks, and skips
+Source: rule on cancel and expiry; who was not sent to is skipped. One transaction a batch closes ranges, which fixes their marks, and skips
 what lies above and what is deferred; the tallies change by exactly that. What is under way keeps its course:
 its outcome counts, and a later deferral of it is skipped where it is recorded.
 """
 
 from collections import Counter
 
+from engine.core.states import CampaignEvent
+from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
 from engine.store.facts import change_tallies, states
 from engine.store.queries import queries
 
 # At most twenty thousand recipients: a fraction of a second, and senders wait for its locks that long.
 RANGES_A_BATCH = 20
+
+
+async def finish_campaign(connection: Connection, campaign_id: int) -> int | None:
+    """End a running campaign that has no open range; how many are in doubt, or None where it goes on.
+
+    Looked at under the campaign's lock, which whoever opens a range again takes before it commits.
+    """
+    async with connection.transaction():
+        await connection.execute(queries("campaigns")["lock_state"], campaign_id)
+        if await connection.fetchval(queries("claims")["ranges_left"], campaign_id):
+            return None
+        unknown: int = await connection.fetchval(queries("board")["unknown_count"], campaign_id)
+        reason = f"{unknown} in doubt: see `campaign settle`" if unknown else ""
+        ended = await apply_if_allowed(connection, campaign_id, CampaignEvent.FINISH, reason)
+        return None if ended is None else unknown
 
 
 async def close_ranges(connection: Connection, campaign_id: int, reason: str) -> int:

@@ -27,6 +27,8 @@ SERVER_SETTINGS = {
     "tcp_keepalives_idle": "15",  # s: the server notices a vanished client within half a minute
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
+    # A claim that a crash of the server undoes is a claim that somebody makes again: whatever the server's default.
+    "synchronous_commit": "on",
     "jit": "off",  # short statements: compiling costs more than it saves
 }
 # A plan is kept for minutes: one made while a table was empty would read all of it, however large by then.

@@ -83,10 +83,18 @@ WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open
                 AND outcomes.kind = 1 AND outcomes.status <> 3 OFFSET 0);
 
 -- name: skip_deferred_of_closed
--- The campaign was cancelled or expired meanwhile: what would wait is skipped with that reason.
-WITH gone AS (
+-- The campaign was cancelled or expired meanwhile: what would wait is skipped with that reason. But for a doubt that was
+-- to be sent again: it may have been sent, and is a doubt again.
+WITH doubted AS (
+    UPDATE open_tries SET state = 'unknown', since = now(), reason = ranges.closed_reason || ' before it was sent again'
+    FROM ranges, unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)
+    WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.state = 'deferred'
+      AND open_tries.reason = 'resend'
+      AND ranges.range_id = fact.range_id AND ranges.state = 'closed'),
+gone AS (
     DELETE FROM open_tries USING ranges, unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)
     WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.state = 'deferred'
+      AND open_tries.reason <> 'resend'
       AND ranges.range_id = fact.range_id AND ranges.state = 'closed'
     RETURNING open_tries.range_id, open_tries.seq, open_tries.try, open_tries.epoch, open_tries.phone_number_id,
               ranges.closed_reason)

@@ -1,5 +1,5 @@
 -- name: campaign
-SELECT campaign_id, state, on_unknown FROM campaigns WHERE campaign_id = $1;
+SELECT state, expires_at <= now() AS overdue FROM campaigns WHERE campaign_id = $1;
 
 -- name: doubts
 -- What is in doubt and why. Probably not sent: no event for it while it was in doubt for $2 seconds, and events of
