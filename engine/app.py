@@ -45,6 +45,8 @@ async def run_numbers(
 ) -> RunEnd:
     """Send through these numbers until `stop` is set, or until the one campaign runs no more.
 
+    `pool`: greets each connection with `identify`, since what answers after a break may be another server.
+
     `campaign_id` None: every running campaign of these numbers. `disk`: where the database lies, if that is
     on this machine; while it has no room, nothing is claimed. `transport`: another than the settings ask for;
     it is closed in the end. Raises TryLater (NumberHeld) where a number of the one campaign is owned by

@@ -37,11 +37,11 @@ from engine.store.claims import (
     adopt_ranges,
     claim_retries,
     due_retries,
+    known_above,
     let_go_ranges,
     opted_out_phones,
     postpone_retries,
     raise_mark,
-    reached_above,
     read_mark,
     unsent_claims,
     unsent_first_try,
@@ -244,8 +244,8 @@ class NumberFlow:
             async with self._shared.pool.acquire(timeout=5) as connection:
                 gone = await opted_out_phones(connection, guarded.passed)
                 refuse_opted_out(guarded, gone, self._shared.board[feed.held.campaign_id], self.lease)
-                reached = await reached_above(connection, feed.held, mark)
-                guarded.passed = [one for one in guarded.passed if one.seq not in reached]
+                known = await known_above(connection, feed.held, mark)
+                guarded.passed = [one for one in guarded.passed if one.seq not in known]
                 claimed_ns = suspend_aware_ns()
                 await raise_mark(connection, self.lease, feed.held, mark, guarded.decided)
         except ClaimRefused:

@@ -20,7 +20,6 @@ from engine.shared import AccountStop, CampaignPause, NumberRest, Order, Shared
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.closing import close_ranges, finish_campaign
 from engine.store.database import LOST_CONNECTION, Connection
-from engine.store.installation import identify
 from engine.store.leases import Lease, NumberHeld, release, renew, suspend, take, takeable
 from engine.store.queries import queries
 from engine.store.recovery import recover_abandoned
@@ -69,7 +68,6 @@ class Worker:
         self._leaving: set[asyncio.Task[None]] = set()  # of lost numbers: their open requests end
         self._ended = asyncio.Event()
         self._refresh = refresh
-        self._identify_again = False
         self._reread_s = -REREAD_PERIOD_S
 
     async def run(self, stop: asyncio.Event) -> RunEnd:
@@ -150,13 +148,9 @@ class Worker:
                 self._shared.database_away.is_over()
             except LOST_CONNECTION as problem:
                 self._shared.database_away.met(part="control", problem=type(problem).__name__)
-                self._identify_again = True
             await self._wait_for_order(CONTROL_PERIOD_S)
 
     async def _control_once(self, connection: Connection) -> None:
-        if self._identify_again:
-            await identify(connection)  # what answers now may be another server, or the past
-            self._identify_again = False
         await self._carry_out_orders(connection)
         await self._renew(connection)
         await self._shared.board.refresh(connection)

@@ -11,6 +11,7 @@ from campaigns.bench.timing import TimedTransport, evenly
 from engine.app import POOL_CONNECTIONS, run_numbers, transport_of
 from engine.settings import ServiceSettings
 from engine.store.database import Connection, open_pool
+from engine.store.installation import identify
 from engine.store.queries import queries
 
 TIMED_EVERY = 16  # at full speed some 900 a second
@@ -83,7 +84,7 @@ async def run_part(
     began_s = time.process_time()
     plain = transport_of(service)
     timed = TimedTransport(plain, timed_every) if timed_every else None
-    async with open_pool(url, size=POOL_CONNECTIONS, by_key=True) as pool:
+    async with open_pool(url, size=POOL_CONNECTIONS, by_key=True, greet=identify) as pool:
         await run_numbers(
             pool,
             service,

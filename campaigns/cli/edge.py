@@ -15,6 +15,7 @@ import uvloop
 from engine.errors import Unreachable
 from engine.settings import PREFIX, SECRETS, Settings, database_url, load_settings
 from engine.store.database import Connection, Pool, open_pool, report_loop_errors, safe_url
+from engine.store.installation import identify
 from engine.telemetry import configure_logging
 
 if TYPE_CHECKING:  # most commands only ask the database
@@ -44,13 +45,13 @@ def with_database(task: Callable[[Pool], Awaitable[Result]], *, size: int = 4) -
 def with_settings(
     task: Callable[[Pool, Settings], Awaitable[Result]], *, size: int = 4, by_key: bool = False
 ) -> Result:
-    """As `with_database`, for tasks that also talk to the service. `by_key`: see `open_pool`."""
+    """As `with_database`, for tasks that also talk to the service. `by_key`: of whoever sends or receives."""
     settings = load_settings()
     url = database_url(settings)
 
     async def main() -> Result:
         asyncio.get_running_loop().set_exception_handler(report_loop_errors)
-        async with open_pool(url, size=size, by_key=by_key) as pool:
+        async with open_pool(url, size=size, by_key=by_key, greet=identify if by_key else None) as pool:
             return await task(pool, settings)
 
     try:

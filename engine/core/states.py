@@ -37,10 +37,12 @@ class CampaignEvent(StrEnum):
 
 
 # A paused campaign whose time has not come goes back to `scheduled`, so that lifting a pause never starts it
-# early. `reopen` is for a resend of recipients in doubt after the end.
+# early. A draft may be paused too: only a person's `resume` starts it then. `reopen` is for a resend of
+# recipients in doubt after the end.
 CAMPAIGN_TRANSITIONS: dict[tuple[CampaignState, CampaignEvent], CampaignState] = {
     (CampaignState.DRAFT, CampaignEvent.SCHEDULE): CampaignState.SCHEDULED,
     (CampaignState.DRAFT, CampaignEvent.START): CampaignState.RUNNING,
+    (CampaignState.DRAFT, CampaignEvent.PAUSE): CampaignState.PAUSED,
     (CampaignState.DRAFT, CampaignEvent.CANCEL): CampaignState.CANCELLED,
     (CampaignState.DRAFT, CampaignEvent.EXPIRE): CampaignState.EXPIRED,
     (CampaignState.SCHEDULED, CampaignEvent.START): CampaignState.RUNNING,

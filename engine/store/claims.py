@@ -124,7 +124,7 @@ async def raise_marks(connection: Connection, raises: Sequence[Raise]) -> set[tu
     of each that is claimed: of one range two owners may ask, one of whom is the owner no more.
 
     For whoever is not among them nothing is claimed: somebody asked for silence or was reached, the claim is
-    refused, or the range is locked just now; `opted_out_phones`, `reached_above`, `raise_mark` tell which.
+    refused, or the range is locked just now; `opted_out_phones`, `known_above`, `raise_mark` tell which.
     Given up after RAISE_TIMEOUT_S.
     """
     rows = await connection.fetch(
@@ -146,9 +146,9 @@ async def opted_out_phones(connection: Connection, candidates: Sequence[Candidat
     return {row["phone"] for row in rows}
 
 
-async def reached_above(connection: Connection, held: HeldRange, mark: int) -> set[int]:
-    """Those between the range's mark and `mark` of whom an event told that a message was accepted."""
-    rows = await connection.fetch(queries("claims")["reached_above"], held.range_id, held.mark, mark)
+async def known_above(connection: Connection, held: HeldRange, mark: int) -> set[int]:
+    """Those between the range's mark and `mark` of whom anything is recorded: no first tries."""
+    rows = await connection.fetch(queries("claims")["known_above"], held.range_id, held.mark, mark)
     return {row["seq"] for row in rows}
 
 

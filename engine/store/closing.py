@@ -1,8 +1,9 @@
 """The end of a campaign: finished when nothing is left to send; closed when it is cancelled or expires.
 
-Source: rule on cancel and expiry; who was not sent to is skipped. One transaction a batch closes ranges, which fixes their marks, and skips
-what lies above and what is deferred; the tallies change by exactly that. What is under way keeps its course:
-its outcome counts, and a later deferral of it is skipped where it is recorded.
+Source: rule on cancel and expiry; who was not sent to is skipped. One transaction a batch closes ranges,
+which fixes their marks, and skips what lies above and what is deferred; the tallies change by exactly that.
+What is under way keeps its course: its outcome counts, and a later deferral of it is skipped where it is
+recorded.
 """
 
 from collections import Counter

@@ -2,8 +2,9 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeAlias
 
 import asyncpg
@@ -16,6 +17,8 @@ Connection: TypeAlias = (
     "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 )
 
+Greeting: TypeAlias = Callable[[Connection], Awaitable[object]]
+
 CONNECT_TIMEOUT_S = 10.0
 # Longer than any statement of the sending path; planning and maintenance pass their own.
 COMMAND_TIMEOUT_S = 30.0
@@ -27,7 +30,7 @@ SERVER_SETTINGS = {
     "tcp_keepalives_idle": "15",  # s: the server notices a vanished client within half a minute
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
-    # A claim that a crash of the server undoes is a claim that somebody makes again: whatever the server's default.
+    # A claim that a crash of the server undoes is made again: durable, whatever the server's default.
     "synchronous_commit": "on",
     "jit": "off",  # short statements: compiling costs more than it saves
 }
@@ -78,9 +81,11 @@ def _keep_alive(connection: Connection) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
 
 
-async def _initialise(connection: Connection) -> None:
+async def _initialise(connection: Connection, greet: Greeting | None = None) -> None:
     _keep_alive(connection)
     await _prepare(connection)
+    if greet is not None:
+        await greet(connection)
 
 
 async def _keep_session(connection: Connection) -> None:
@@ -93,11 +98,17 @@ async def _keep_session(connection: Connection) -> None:
 
 @asynccontextmanager
 async def open_pool(
-    url: str, *, size: int = 8, command_timeout_s: float = COMMAND_TIMEOUT_S, by_key: bool = False
+    url: str,
+    *,
+    size: int = 8,
+    command_timeout_s: float = COMMAND_TIMEOUT_S,
+    by_key: bool = False,
+    greet: Greeting | None = None,
 ) -> AsyncIterator[Pool]:
     """A pool of at most `size` connections; closed, and its connections with it, on exit.
 
     `by_key`: its statements look rows up by their keys, as those of senders do: no sequential scans.
+    `greet`: done on each connection before its first use; the server at its end may be another one.
     Raises Unreachable, AuthenticationError or ConfigurationError naming the database (without its password).
     """
     with _translated(url):
@@ -108,7 +119,7 @@ async def open_pool(
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=command_timeout_s,
             server_settings=BY_KEY_SETTINGS if by_key else SERVER_SETTINGS,
-            init=_initialise,
+            init=partial(_initialise, greet=greet),
             reset=_keep_session,
         )
     try:

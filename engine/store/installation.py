@@ -8,7 +8,7 @@ from engine.store.database import Connection
 from engine.store.queries import queries
 
 TIME_TRAVEL = (
-    "the database was restored or failed over: whom it shows as not yet sent may have been sent to; "
+    "the database was restored, copied or failed over: whom it shows as not yet sent may have been sent to; "
     "check before you resume"
 )
 
@@ -16,18 +16,25 @@ log = structlog.get_logger(__name__)
 
 
 async def identify(connection: Connection) -> str:
-    """The installation's name. To be asked at every start and after every lost connection.
+    """The installation's name. To be asked on every new connection of whoever sends, before it is used.
 
-    A changed system identifier or timeline means a restored backup or a fail-over: what lies above the marks
-    may have been sent. Every running campaign is paused first and needs a person's word.
+    Another server, timeline, database or table than the name was written in means a restored backup or a
+    fail-over: what lies above the marks may have been sent, and a campaign that never started here may have
+    run. Every campaign that would send is paused first and needs a person's word. Not noticed: a whole
+    machine, or the files of a server, put back to an earlier moment.
     """
     row = await connection.fetchrow(queries("board")["installation"])
     assert row is not None  # written by the migrations
-    known = (row["system_identifier"], row["timeline"])
-    if known != (row["server_identifier"], row["server_timeline"]):
-        log.error("database_time_travel", effect="running campaigns are paused")
-        async with connection.transaction():
-            for campaign in await connection.fetch(queries("board")["running"], None):
-                await apply_if_allowed(connection, campaign["campaign_id"], CampaignEvent.PAUSE, TIME_TRAVEL)
-            await connection.execute(queries("board")["accept_time_travel"])
+    if row["moved"]:
+        log.error("database_time_travel", effect="campaigns are paused")
+        await _pause_all(connection)
     return str(row["installation"])
+
+
+async def _pause_all(connection: Connection) -> None:
+    async with connection.transaction():
+        for row in await connection.fetch(queries("board")["may_have_sent"]):
+            campaign_id = row["campaign_id"]
+            await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, TIME_TRAVEL)
+            await connection.execute(queries("campaigns")["set_reason_of_pause"], campaign_id, TIME_TRAVEL)
+        await connection.execute(queries("board")["accept_time_travel"])

@@ -30,7 +30,13 @@ from engine.core.states import (
 )
 
 TABLE = {
-    "draft": {"schedule": "scheduled", "start": "running", "cancel": "cancelled", "expire": "expired"},
+    "draft": {
+        "schedule": "scheduled",
+        "start": "running",
+        "pause": "paused",
+        "cancel": "cancelled",
+        "expire": "expired",
+    },
     "scheduled": {"start": "running", "pause": "paused", "cancel": "cancelled", "expire": "expired"},
     "running": {"pause": "paused", "finish": "finished", "cancel": "cancelled", "expire": "expired"},
     "paused": {"resume": "running", "schedule": "scheduled", "cancel": "cancelled", "expire": "expired"},

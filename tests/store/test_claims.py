@@ -14,13 +14,13 @@ from engine.store.claims import (
     adopt_ranges,
     claim_retries,
     due_retries,
+    known_above,
     let_go_ranges,
     own_ranges,
     page,
     postpone_retries,
     raise_mark,
     raise_marks,
-    reached_above,
     read_mark,
     release_ranges,
     take_range,
@@ -373,9 +373,9 @@ async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(
     await record(connection, [fact(held, 2, FactKind.ACCEPTED), fact(held, 5, FactKind.ACCEPTED)])
     assert [one.seq for one in await page(connection, held)] == [1, 3, 4]
     assert await raise_marks(connection, [Raise(lease, held, 3, before[:3])]) == set()
-    assert await reached_above(connection, held, 3) == {2}
+    assert await known_above(connection, held, 3) == {2}
     await raise_mark(connection, lease, held, 3, [])
-    assert await reached_above(connection, held, 4) == set()
+    assert await known_above(connection, held, 4) == set()
     assert await raise_marks(connection, [Raise(lease, held, 4, before[3:4])]) == {
         (held.range_id, lease.epoch)
     }

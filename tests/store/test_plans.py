@@ -17,7 +17,7 @@ from tests.webhooks.planted import plant_campaign as plant_marked
 BY_KEY = [
     ("claims", "page"),
     ("claims", "raise_marks"),
-    ("claims", "reached_above"),
+    ("claims", "known_above"),
     ("claims", "due_retries"),
     ("claims", "perhaps_done"),
     ("claims", "finish_ranges"),
@@ -144,7 +144,7 @@ async def test_an_empty_table_would_be_read_whole_without_the_setting(database_u
     async with open_pool(database_url, size=1) as pool, pool.acquire() as connection:
         await connection.execute("SELECT create_partitions(current_date)")
         await connection.execute("VACUUM ANALYZE outcomes")
-        assert "Seq Scan on outcomes" in await plan(connection, queries("claims")["reached_above"])
+        assert "Seq Scan on outcomes" in await plan(connection, queries("claims")["known_above"])
 
 
 async def test_a_wamid_is_found_by_its_hash(sender: Connection) -> None:

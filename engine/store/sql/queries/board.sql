@@ -32,14 +32,26 @@ ORDER BY campaign_id;
 SELECT state, reason FROM campaigns WHERE campaign_id = $1;
 
 -- name: installation
-SELECT installation, installation.system_identifier, timeline,
-       server.system_identifier AS server_identifier, checkpoint.timeline_id AS server_timeline
-FROM installation, pg_control_system() AS server, pg_control_checkpoint() AS checkpoint;
+-- moved: the row was written in another server, timeline, database or table than it is read in.
+SELECT installation,
+       (installation.system_identifier, timeline, database_oid, table_oid) IS DISTINCT FROM
+       (server.system_identifier, checkpoint.timeline_id, pg_database.oid::bigint, installation.tableoid::bigint) AS moved
+FROM installation, pg_control_system() AS server, pg_control_checkpoint() AS checkpoint, pg_database
+WHERE datname = current_database();
 
 -- name: accept_time_travel
 UPDATE installation
 SET system_identifier = (SELECT system_identifier FROM pg_control_system()),
-    timeline = (SELECT timeline_id FROM pg_control_checkpoint());
+    timeline = (SELECT timeline_id FROM pg_control_checkpoint()),
+    database_oid = (SELECT oid FROM pg_database WHERE datname = current_database()),
+    table_oid = installation.tableoid;
+
+-- name: may_have_sent
+-- Campaigns that would send, or may be made to: in the moments that a database which went back does not know, any of them
+-- may have.
+SELECT campaign_id FROM campaigns
+WHERE planned_at IS NOT NULL AND state IN ('draft', 'scheduled', 'running', 'paused')
+ORDER BY campaign_id;
 
 -- name: unknown_count
 SELECT coalesce(sum(unknown), 0)::bigint FROM tallies WHERE campaign_id = $1;

@@ -13,6 +13,9 @@ WHERE campaign_id = $1;
 -- Why a running campaign does not send right now; the state stays.
 UPDATE campaigns SET reason = $2 WHERE campaign_id = $1 AND state = 'running' AND reason <> $2;
 
+-- name: set_reason_of_pause
+UPDATE campaigns SET reason = $2 WHERE campaign_id = $1 AND state = 'paused';
+
 -- name: of_template
 -- Campaigns that would go on sending a template that was paused, disabled or rejected.
 SELECT campaign_id FROM campaigns

@@ -58,10 +58,12 @@ SELECT FROM numbers WHERE phone_number_id = $1 FOR NO KEY UPDATE;
 -- name: take_range
 -- The next free range of a campaign; ranges that another number takes at this moment are passed over. The number's row is
 -- held until commit, so that no taking-over can slip between the look and the claim; where nothing is free it is not locked,
--- since numbers without work ask a few times a second, and a lock is a write to the log.
+-- since numbers without work ask a few times a second, and a lock is a write to the log. The campaign's state is what the
+-- database says now: what the process knows is up to half a second old, and perhaps of another database.
 WITH owner AS MATERIALIZED (
     SELECT FROM numbers
     WHERE phone_number_id = $2 AND epoch = $3
+      AND EXISTS (SELECT FROM campaigns WHERE campaign_id = $1 AND state = 'running')
       AND (SELECT true FROM ranges
            WHERE campaign_id = $1 AND state = 'open' AND phone_number_id IS NULL AND due_at <= now()
            ORDER BY due_at, ordinal LIMIT 1)
@@ -84,11 +86,13 @@ INSERT INTO claims (range_id, from_seq, epoch, phone_number_id) VALUES ($1, $2, 
 
 -- name: page
 -- A range's recipients that are still to be claimed for the first time, in one page.
--- Above the mark stand only those whom nobody sent to, unless the database went back in time: then events may tell of
--- messages that it does not know, and who got one is left out.
+-- Above the mark stand only those whom nobody sent to, unless the database went back in time: then replies and events may
+-- tell of messages that it does not know. Of whom anything is recorded is left out: who waits or is in doubt has ways of
+-- its own.
 SELECT seq, phone, variables FROM recipients
 WHERE range_id = $1 AND seq > $2 AND skip_reason IS NULL
-  AND seq <> ALL (ARRAY(SELECT seq FROM outcomes WHERE range_id = $1 AND seq > $2 AND kind = 1))
+  AND seq <> ALL (ARRAY(SELECT seq FROM outcomes WHERE range_id = $1 AND seq > $2
+                        UNION ALL SELECT seq FROM open_tries WHERE range_id = $1 AND seq > $2))
 ORDER BY seq;
 
 -- name: raise_marks
@@ -113,6 +117,9 @@ locked AS MATERIALIZED (
     WHERE NOT EXISTS (SELECT 1 FROM suppressions WHERE phone = ANY(wanted.phones::bigint[]) OFFSET 0)
       AND NOT EXISTS (SELECT 1 FROM outcomes
                       WHERE outcomes.range_id = wanted.range_id AND seq > wanted.old_mark AND seq <= wanted.new_mark
+                      OFFSET 0)
+      AND NOT EXISTS (SELECT 1 FROM open_tries
+                      WHERE open_tries.range_id = wanted.range_id AND seq > wanted.old_mark AND seq <= wanted.new_mark
                       OFFSET 0))
 UPDATE ranges SET mark = locked.new_mark FROM locked
 WHERE ranges.range_id = ANY((SELECT $1::bigint[])::bigint[]) AND ranges.range_id = locked.range_id
@@ -120,9 +127,11 @@ WHERE ranges.range_id = ANY((SELECT $1::bigint[])::bigint[]) AND ranges.range_id
   AND ranges.epoch = locked.epoch AND ranges.mark = locked.old_mark AND ranges.state = 'open'
 RETURNING ranges.range_id, ranges.epoch;
 
--- name: reached_above
+-- name: known_above
 -- As in `page`.
-SELECT seq FROM outcomes WHERE range_id = $1 AND seq > $2 AND seq <= $3 AND kind = 1;
+SELECT seq FROM outcomes WHERE range_id = $1 AND seq > $2 AND seq <= $3
+UNION ALL
+SELECT seq FROM open_tries WHERE range_id = $1 AND seq > $2 AND seq <= $3;
 
 -- name: opted_out
 SELECT phone FROM suppressions WHERE phone = ANY($1::bigint[]);
@@ -148,9 +157,10 @@ WHERE open_tries.range_id = ANY((SELECT $1::bigint[])::bigint[]) AND open_tries.
 ORDER BY open_tries.due_at LIMIT $2;
 
 -- name: lock_open_ranges
--- The fence of a retry's claim: rows of ranges that are still ours and still open.
+-- The fence of a retry's claim: rows of ranges that are still ours, still open, and of a campaign that runs.
 SELECT range_id FROM ranges
 WHERE range_id = ANY($1::bigint[]) AND phone_number_id = $2 AND epoch = $3 AND state = 'open'
+  AND EXISTS (SELECT FROM campaigns WHERE campaigns.campaign_id = ranges.campaign_id AND campaigns.state = 'running')
 ORDER BY range_id FOR UPDATE;
 
 -- name: claim_retries

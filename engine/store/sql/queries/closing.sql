@@ -11,6 +11,10 @@ SELECT recipients.range_id, count(*)::integer AS recipients
 FROM unnest($1::bigint[], $2::integer[]) AS closed (range_id, mark)
 JOIN recipients ON recipients.range_id = closed.range_id AND recipients.seq > closed.mark
 WHERE recipients.skip_reason IS NULL
+  AND NOT EXISTS (SELECT 1 FROM outcomes
+                  WHERE outcomes.range_id = recipients.range_id AND outcomes.seq = recipients.seq)
+  AND NOT EXISTS (SELECT 1 FROM open_tries
+                  WHERE open_tries.range_id = recipients.range_id AND open_tries.seq = recipients.seq)
 GROUP BY recipients.range_id;
 
 -- name: deferred

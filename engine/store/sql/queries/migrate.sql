@@ -17,6 +17,7 @@ SELECT number, checksum FROM schema_migrations;
 INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2, $3);
 
 -- name: identify_installation
-INSERT INTO installation (installation, system_identifier, timeline)
-SELECT $1, system_identifier, timeline_id FROM pg_control_system(), pg_control_checkpoint()
+INSERT INTO installation (installation, system_identifier, timeline, database_oid, table_oid)
+SELECT $1, system_identifier, timeline_id, pg_database.oid, 'installation'::regclass::oid
+FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()
 ON CONFLICT DO NOTHING;

@@ -32,7 +32,10 @@ reasons AS (
     SELECT 'skipped', count(*), of_campaign.closed_reason
     FROM recipients JOIN of_campaign USING (range_id)
     WHERE of_campaign.state = 'closed' AND recipients.seq > of_campaign.mark AND recipients.skip_reason IS NULL
-      AND NOT EXISTS (SELECT 1 FROM told WHERE told.range_id = recipients.range_id AND told.seq = recipients.seq)
+      AND NOT EXISTS (SELECT 1 FROM outcomes
+                      WHERE outcomes.range_id = recipients.range_id AND outcomes.seq = recipients.seq)
+      AND NOT EXISTS (SELECT 1 FROM open_tries
+                      WHERE open_tries.range_id = recipients.range_id AND open_tries.seq = recipients.seq)
     GROUP BY 3)
 SELECT state, coalesce(nullif(reason, ''), '(no reason given)') AS reason, sum(recipients)::bigint AS recipients
 FROM reasons
