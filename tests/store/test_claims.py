@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from engine.core.states import CampaignEvent
 from engine.process import this_process
+from engine.store.campaign_states import apply_event
 from engine.store.claims import (
     Candidate,
     ClaimRefused,
@@ -25,9 +27,11 @@ from engine.store.claims import (
     release_ranges,
     take_range,
 )
+from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind, record
 from engine.store.leases import Lease, take
+from engine.store.queries import queries
 from tests.flow.planted import (
     FAST,
     SLOW,
@@ -379,4 +383,58 @@ async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(
     assert await raise_marks(connection, [Raise(lease, held, 4, before[3:4])]) == {
         (held.range_id, lease.epoch)
     }
+    await assert_tallies_hold(connection)
+
+
+async def test_of_whom_anything_is_recorded_is_no_first_try(connection: Connection) -> None:
+    """A sender that outlived the restored database still stores what it knows, above marks that went back."""
+    _, lease, held = await owned(connection, recipients=5)
+    before = await page(connection, held)
+    await record(
+        connection,
+        [
+            fact(held, 1, FactKind.UNKNOWN),
+            fact(held, 2, FactKind.DEFERRED),
+            fact(held, 3, FactKind.FAILED),
+        ],
+    )
+    assert [one.seq for one in await page(connection, held)] == [4, 5]
+    for mark in (1, 2, 3):
+        assert await raise_marks(connection, [Raise(lease, held, mark, before[:mark])]) == set()
+    assert await known_above(connection, held, 5) == {1, 2, 3}
+    await raise_mark(connection, lease, held, 5, [])
+    await assert_tallies_hold(connection)
+
+
+async def test_closing_skips_only_those_of_whom_nothing_is_recorded(connection: Connection) -> None:
+    planted, _, held = await owned(connection, recipients=6)
+    await record(
+        connection,
+        [
+            fact(held, 1, FactKind.ACCEPTED),
+            fact(held, 2, FactKind.UNKNOWN),
+            fact(held, 3, FactKind.DEFERRED),
+            fact(held, 4, FactKind.FAILED),
+        ],
+    )
+    await apply_event(connection, planted.campaign_id, CampaignEvent.CANCEL, "by hand")
+    assert await close_ranges(connection, planted.campaign_id, "cancelled") == 3
+    await assert_tallies_hold(connection)
+    rows = await connection.fetch(queries("report")["reasons"], planted.campaign_id)
+    assert sum(row["recipients"] for row in rows if row["state"] == "skipped") == 3
+
+
+async def test_a_range_and_a_retry_are_claimed_only_of_a_campaign_that_runs(connection: Connection) -> None:
+    """By the database's word: what a process knows of it may be half a second old."""
+    planted, lease, held = await owned(connection, recipients=8, range_size=4)
+    await raise_mark(connection, lease, held, held.hi, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    await apply_event(connection, planted.campaign_id, CampaignEvent.PAUSE, "by hand")
+    due = await due_retries(connection, [held], 10)
+    assert [one.seq for one in due] == [1]
+    assert await claim_retries(connection, lease, due, []) == {}
+    assert await take_range(connection, lease, planted.campaign_id) is None
+    await apply_event(connection, planted.campaign_id, CampaignEvent.RESUME, "")
+    assert len(await claim_retries(connection, lease, due, [])) == 1
+    assert await take_range(connection, lease, planted.campaign_id) is not None
     await assert_tallies_hold(connection)

@@ -1,0 +1,130 @@
+"""A database that went back in time, or is a copy, is noticed before it is used, and a person asked."""
+
+import secrets
+from urllib.parse import urlsplit
+
+import pytest
+
+from campaigns.service import start
+from engine.campaign_board import CampaignBoard
+from engine.core.states import CampaignEvent
+from engine.errors import TryLater
+from engine.store.campaign_states import apply_event
+from engine.store.database import Connection, Pool, connect, open_pool
+from engine.store.installation import TIME_TRAVEL, identify
+from tests.conftest import with_database
+from tests.webhooks.planted import FIRST_RANGE, plant_campaign
+
+STATES = ("draft", "scheduled", "running", "paused", "finished", "cancelled")
+
+
+async def planted(connection: Connection, state: str, place: int) -> int:
+    campaign = await plant_campaign(connection, state=state, mark=0, first_range=FIRST_RANGE + 10 * place)
+    await connection.execute(
+        "UPDATE campaigns SET planned_at = now(), reason = 'as it was' WHERE campaign_id = $1", campaign
+    )
+    return campaign
+
+
+async def states(connection: Connection) -> dict[int, tuple[str, str]]:
+    rows = await connection.fetch("SELECT campaign_id, state, reason FROM campaigns")
+    return {row["campaign_id"]: (row["state"], row["reason"]) for row in rows}
+
+
+async def go_back(connection: Connection) -> None:
+    """As a fail-over leaves it."""
+    await connection.execute("UPDATE installation SET timeline = timeline - 1")
+
+
+async def test_a_database_that_stayed_changes_nothing(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaigns = [await planted(connection, state, place) for place, state in enumerate(STATES)]
+        before = await states(connection)
+        assert await identify(connection) == await connection.fetchval(
+            "SELECT installation FROM installation"
+        )
+        assert await states(connection) == before
+        assert len(campaigns) == len(before)
+
+
+async def test_every_campaign_that_would_send_waits_for_a_person(pool: Pool) -> None:
+    """A draft too: in the moments that the database does not know it may have run to its end."""
+    async with pool.acquire() as connection:
+        campaigns = [await planted(connection, state, place) for place, state in enumerate(STATES)]
+        await go_back(connection)
+        await identify(connection)
+        found = await states(connection)
+        for campaign in campaigns[:4]:
+            assert found[campaign] == ("paused", TIME_TRAVEL)
+        assert [found[campaign][0] for campaign in campaigns[4:]] == ["finished", "cancelled"]
+        await identify(connection)  # it is told once: a person's word counts from here
+        await apply_event(connection, campaigns[2], CampaignEvent.RESUME, "")
+        await identify(connection)
+        assert (await states(connection))[campaigns[2]][0] == "running"
+
+
+async def test_what_was_scheduled_does_not_start_by_itself(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaign = await planted(connection, "scheduled", 0)
+        await connection.execute("UPDATE campaigns SET start_at = now() - interval '1 minute'")
+        await go_back(connection)
+        await identify(connection)
+        await CampaignBoard("chat", None).refresh(connection)
+        assert (await states(connection))[campaign] == ("paused", TIME_TRAVEL)
+
+
+async def test_a_cron_job_does_not_start_a_draft_of_a_restored_database(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaign = await planted(connection, "draft", 0)
+        await connection.execute("UPDATE campaigns SET name = 'news' WHERE campaign_id = $1", campaign)
+        await go_back(connection)
+        await identify(connection)
+        with pytest.raises(TryLater, match="restored"):
+            await start(connection, "news")
+
+
+async def test_a_copy_on_the_same_server_is_noticed(database_url: str, server_url: str) -> None:
+    """As a backup that was restored beside the lost database, under its name."""
+    before = await connect(database_url)
+    campaign = await planted(before, "running", 0)
+    await identify(before)
+    await before.close()
+    copy = f"copy_{secrets.token_hex(6)}"
+    server = await connect(server_url)
+    try:
+        await server.execute(f"CREATE DATABASE {copy} TEMPLATE {urlsplit(database_url).path[1:]}")
+        after = await connect(with_database(server_url, copy))
+        try:
+            await identify(after)
+            assert (await states(after))[campaign] == ("paused", TIME_TRAVEL)
+        finally:
+            await after.close()
+    finally:
+        await server.execute(f"DROP DATABASE IF EXISTS {copy} WITH (FORCE)")
+        await server.close()
+
+
+async def test_a_table_that_was_restored_in_place_is_noticed(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaign = await planted(connection, "running", 0)
+        await connection.execute("CREATE TABLE restored (LIKE installation INCLUDING ALL)")
+        await connection.execute("INSERT INTO restored SELECT * FROM installation")
+        await connection.execute("DROP TABLE installation")
+        await connection.execute("ALTER TABLE restored RENAME TO installation")
+        await identify(connection)
+        assert (await states(connection))[campaign][0] == "paused"
+
+
+async def test_every_new_connection_of_a_sender_looks_before_it_is_used(
+    database_url: str, other: Connection
+) -> None:
+    """The driver connects again by itself: nobody else would notice that another server answers."""
+    async with open_pool(database_url, size=2, by_key=True, greet=identify) as pool:
+        async with pool.acquire() as connection:
+            campaign = await planted(connection, "running", 0)
+            process = connection.get_server_pid()
+        await go_back(other)
+        await other.execute("SELECT pg_terminate_backend($1, 10000)", process)
+        async with pool.acquire() as connection:
+            assert connection.get_server_pid() != process
+            assert (await states(connection))[campaign] == ("paused", TIME_TRAVEL)
