@@ -6,6 +6,7 @@ its name still says "already sent", and its counts move to the audit.
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 from dataclasses import dataclass
 
@@ -14,6 +15,11 @@ import asyncpg
 from engine.errors import TryLater
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
+
+# Dropping keeps everybody from the tables, and senders lock them in another order: whoever prunes gives way,
+# long before Postgres calls it a deadlock (1 s) and ends one of the two, perhaps the sender.
+ATTEMPTS_MAX = 50
+PAUSE_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +33,7 @@ class PrunedMonth:
 async def prune(pool: Pool, *, older_than_days: int, dry_run: bool) -> list[PrunedMonth]:
     """Drop the months whose campaigns all ended more than `older_than_days` days ago; returns them.
 
-    `dry_run` returns the same and drops nothing. TryLater when somebody works in one of the tables.
+    `dry_run` returns the same and drops nothing. TryLater when the tables are never free for a moment.
     """
     async with pool.acquire() as connection:
         months = await connection.fetch(queries("prune")["months"], older_than_days)
@@ -40,18 +46,26 @@ async def prune(pool: Pool, *, older_than_days: int, dry_run: bool) -> list[Prun
 async def _prune_month(
     connection: Connection, month: asyncpg.Record, older_than_days: int, dry_run: bool
 ) -> PrunedMonth | None:
+    for _ in range(ATTEMPTS_MAX):
+        try:
+            async with connection.transaction():
+                return await _drop_month(connection, month, older_than_days, dry_run)
+        except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
+            await asyncio.sleep(PAUSE_S)
+    raise TryLater(f"the recipients of {month['month']} are in use", remedy="prune later")
+
+
+async def _drop_month(
+    connection: Connection, month: asyncpg.Record, older_than_days: int, dry_run: bool
+) -> PrunedMonth | None:
     sql = queries("prune")
     bounds = month["first_id"], month["end_id"]
-    try:
-        async with connection.transaction():
-            await connection.execute(sql["limit_wait"])
-            campaigns = await connection.fetch(sql["lock_campaigns"], *bounds, older_than_days)
-            if not all(campaign["over"] for campaign in campaigns):
-                return None
-            if not dry_run:
-                await connection.execute(sql["keep_counts"], *bounds, getpass.getuser(), month["month"])
-                for row in await connection.fetch(sql["drop_statements"], month["suffix"]):
-                    await connection.execute(row["statement"])
-    except asyncpg.LockNotAvailableError as error:
-        raise TryLater(f"the recipients of {month['month']} are in use", remedy="prune later") from error
+    await connection.execute(sql["limit_wait"])
+    campaigns = await connection.fetch(sql["lock_campaigns"], *bounds, older_than_days)
+    if not all(campaign["over"] for campaign in campaigns):
+        return None
+    if not dry_run:
+        await connection.execute(sql["keep_counts"], *bounds, getpass.getuser(), month["month"])
+        for row in await connection.fetch(sql["drop_statements"], month["suffix"]):
+            await connection.execute(row["statement"])
     return PrunedMonth(month["month"], tuple(campaign["name"] for campaign in campaigns))

@@ -35,7 +35,8 @@ class StoredTemplate:
 
 async def sync_templates(pool: Pool, source: TemplatesSource, waba_id: str) -> list[StoredTemplate]:
     """Read the account's templates from the service and store them; those it lists no more are forgotten."""
-    records = await source.templates(waba_id)
+    # One each: pages of a list that changes meanwhile overlap.
+    records = {(record.name, record.language): record for record in await source.templates(waba_id)}.values()
     keys = [record.name for record in records], [record.language for record in records]
     rest = (
         [record.template_id for record in records],

@@ -43,9 +43,14 @@ Transport = Literal["lanes", "session"]
 
 
 def default_home() -> Path:
-    """Where data is kept: for root a place other users can enter, else the user's data directory."""
-    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    return ROOT_HOME if is_root else platformdirs.user_data_path("drumbeat")
+    """Where data is kept: for root a place other users can enter, else the user's data directory.
+
+    Where that has a space in its name, as on macOS, `.drumbeat`: the embedded Postgres cannot lie in it.
+    """
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        return ROOT_HOME
+    usual = platformdirs.user_data_path("drumbeat")
+    return Path.home() / ".drumbeat" if " " in str(usual) else usual
 
 
 def _absolute(path: Path) -> Path:

@@ -1,6 +1,7 @@
 """Connections to Postgres: one way to open them, with time-outs and keepalives on every one."""
 
 import asyncio
+import re
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -16,6 +17,8 @@ Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Connection: TypeAlias = (
     "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 )
+
+_SECRET_OPTION = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*", re.IGNORECASE)
 
 Greeting: TypeAlias = Callable[[Connection], Awaitable[object]]
 
@@ -192,11 +195,14 @@ async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> 
 
 
 def safe_url(url: str) -> str:
-    """The URL with its password masked, for messages."""
-    head, separator, tail = url.rpartition("@")
+    """The URL with its passwords masked, for messages."""
+    place, question, options = url.partition("?")
+    options = question + _SECRET_OPTION.sub(r"\1***", options)
+    head, separator, tail = place.rpartition("@")
     scheme, _, user = head.partition("://")
     name = user.split(":", 1)[0]
-    return f"{scheme}://{name}{':***' if ':' in user else ''}@{tail}" if separator else url
+    masked = f"{scheme}://{name}{':***' if ':' in user else ''}@{tail}" if separator else place
+    return masked + options
 
 
 class _translated:

@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -15,6 +16,8 @@ from engine.errors import ConfigurationError, Unreachable
 
 # Crash recovery of a busy server replays up to max_wal_size; the wrapped package gives up after 10 s.
 START_TIMEOUT_S = 120.0
+# The path goes through a shell and a URL on its way to the server's socket.
+_UNSAFE = re.compile(r"[^\w./~-]")
 # Durable as Postgres is by default (fsync and synchronous_commit stay on); sized for batches of outcomes.
 _SETTINGS = """
 # Drumbeat
@@ -36,6 +39,11 @@ def start_embedded(home: Path) -> str:
     Raises ConfigurationError where the directory cannot be used, Unreachable when the server stays down.
     """
     data = home / "postgres"
+    if _UNSAFE.search(str(data)):
+        raise ConfigurationError(
+            f"the embedded Postgres cannot lie in {data}: its tools want a path of letters, digits and ._~-",
+            remedy="set DRUMBEAT_HOME to such a directory, or DRUMBEAT_DATABASE_URL to a Postgres of yours",
+        )
     try:
         home.mkdir(parents=True, exist_ok=True)
         server = get_server(data, cleanup_mode=None, start=False)

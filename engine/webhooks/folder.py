@@ -18,13 +18,17 @@ BATCH_EVENTS_MAX = 10_000  # larger ones gain nothing and hold their locks longe
 SINGLES_SHARE = 10  # a tenth of a batch at least, however many groups wait: neither kind starves the other
 UNMATCHED_DAYS = 8  # the service repeats an event for up to 7 days
 FIRST_WAIT_S = 2.0  # of an event that nobody matched; doubles, an hour at most
+# Of an event with data that is no tag of ours: a minute, should somebody on the way have changed the tag. All
+# the tries of 8 days would cost the fold 5 ms an event, a neighbour's thousands of them too.
+FOREIGN_TRIES_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
     """What one batch did, counted in events. `returned` wait in the inbox for their match.
 
-    `slow`: recipients that were looked up before and after. `dropped`: unmatched for too long.
+    `slow`: recipients that were looked up before and after. `dropped`: unmatched for too long, or
+    another program's.
     """
 
     taken: int = 0
@@ -102,6 +106,8 @@ async def _fold_others(connection: Connection) -> int:
 
 
 async def _return_unmatched(connection: Connection) -> tuple[int, int]:
-    row = await connection.fetchrow(queries("fold")["return_unmatched"], UNMATCHED_DAYS, FIRST_WAIT_S)
+    row = await connection.fetchrow(
+        queries("fold")["return_unmatched"], UNMATCHED_DAYS, FIRST_WAIT_S, FOREIGN_TRIES_MAX
+    )
     assert row is not None
     return row["returned"], row["unmatched"] - row["returned"]

@@ -1,5 +1,6 @@
 """A month leaves only when all of it ended long ago; its campaigns keep their names and their counts."""
 
+import asyncio
 from datetime import date
 
 import pytest
@@ -10,6 +11,7 @@ from engine.core.states import RecipientState
 from engine.errors import TryLater
 from engine.store.database import Pool
 
+WAITS_FOR = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid)))"
 PLANT = """
 WITH campaign AS (
     INSERT INTO campaigns (name, content_hash, options, state, finished_at, template, phone_number_ids)
@@ -58,7 +60,8 @@ async def test_one_campaign_that_may_go_on_keeps_its_month(pool: Pool, state: st
     assert await pool.fetchval("SELECT count(*) FROM ranges") == 2
 
 
-async def test_a_month_in_use_is_left_for_later(pool: Pool) -> None:
+async def test_a_month_in_use_is_left_for_later(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("campaigns.prune.ATTEMPTS_MAX", 2)
     await plant(pool, "old", "finished", 400, "2024-03")
     async with pool.acquire() as reader, reader.transaction():
         await reader.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
@@ -66,3 +69,17 @@ async def test_a_month_in_use_is_left_for_later(pool: Pool) -> None:
         with pytest.raises(TryLater, match="2024-03"):
             await months(pool)
     assert await months(pool) == {"2024-03": ("old",)}
+
+
+async def test_whoever_prunes_gives_way_to_a_sender(pool: Pool) -> None:
+    """A sender locks tallies before outcomes, a drop the other way round: it is not the sender who ends."""
+    await plant(pool, "old", "finished", 400, "2024-03")
+    async with pool.acquire() as sender, pool.acquire() as looking:
+        async with sender.transaction():
+            await sender.execute("SELECT FROM tallies FOR UPDATE")
+            pruning = asyncio.create_task(prune(pool, older_than_days=90, dry_run=False))
+            async with asyncio.timeout(30):
+                while not await looking.fetchval(WAITS_FOR, sender.get_server_pid()):
+                    await asyncio.sleep(0.005)
+            await sender.execute("DELETE FROM outcomes")  # waits for the drop, which waits for it
+        assert [pruned.month for pruned in await pruning] == ["2024-03"]

@@ -7,7 +7,7 @@ import pytest
 from engine.core.tag import Tag
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind, record
-from engine.webhooks.folder import Folded, fold_batch
+from engine.webhooks.folder import FOREIGN_TRIES_MAX, Folded, fold_batch
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NOON,
@@ -185,6 +185,26 @@ async def test_the_tag_of_another_installation_is_not_ours(connection: Connectio
     )
     assert (await fold_all(connection)).returned == 2
     assert await state_of(connection, 1) == "unknown"
+
+
+async def test_what_another_program_sent_is_dropped_soon(connection: Connection) -> None:
+    """All the tries of eight days would take the fold from our own events."""
+    await plant_campaign(connection)
+    await put_in_inbox(
+        connection,
+        status_event("wamid.x", SENT, Tag("zzzzzzzz", FIRST_RANGE, 1, 1, 1)),
+        status_event("wamid.y", SENT, installation=""),
+        status_event("wamid.z", SENT),  # perhaps ours, without a tag
+        status_event("wamid.gone", SENT, await tag_of(connection, 1, range_id=(2000 << 47) + 5)),
+    )
+    for _ in range(FOREIGN_TRIES_MAX):
+        await make_all_due(connection)
+        assert (await fold_all(connection)).returned == 4
+    await make_all_due(connection)
+    folded = await fold_all(connection)
+    assert (folded.returned, folded.dropped) == (2, 2)
+    rows = await connection.fetch("SELECT wamid FROM waiting_events")
+    assert {row["wamid"] for row in rows} == {"wamid.z", "wamid.gone"}
 
 
 async def test_a_tag_of_a_range_that_is_gone_waits_and_harms_nothing(connection: Connection) -> None:

@@ -13,7 +13,9 @@ from engine.core.tag import Tag
 from engine.store import migrate as migrating
 from engine.store.database import LOST_CONNECTION, Connection, Pool, connect, open_pool
 from engine.store.facts import Fact, FactKind, record, record_in_transaction
+from engine.store.installation import identify
 from engine.store.migrate import migrate, migrations
+from engine.store.queries import queries
 from engine.webhooks.events import StatusEvent
 from engine.webhooks.folder import fold_batch
 from tests.webhooks.planted import (
@@ -213,12 +215,20 @@ async def test_the_oldest_groups_are_found_without_reading_the_others(connection
         assert 10 <= await connection.fetchval(read) - before < 100
 
 
+# As it was before the table had columns for that by which copies are noticed.
+IDENTIFY_BEFORE_COPIES = """
+INSERT INTO installation (installation, system_identifier, timeline)
+SELECT $1, system_identifier, timeline_id FROM pg_control_system(), pg_control_checkpoint()
+"""
+
+
 @pytest.fixture
 async def before_groups(empty_database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database of the version before groups."""
     former = tuple(migration for migration in migrations() if migration.number < 7)
     with monkeypatch.context() as patched:
         patched.setattr(migrating, "migrations", lambda: former)
+        patched.setitem(queries("migrate"), "identify_installation", IDENTIFY_BEFORE_COPIES)
         await migrate(empty_database_url)
     return empty_database_url
 
@@ -250,4 +260,7 @@ async def test_events_of_the_version_before_are_folded(before_groups: str) -> No
         folded = await fold_batch(connection)
         assert (folded.taken, folded.matched, folded.returned) == (5, 4, 1)
         assert [await state_of(connection, seq) for seq in (1, 2, 5)] == ["delivered", "read", "sent"]
+        await connection.execute("UPDATE campaigns SET planned_at = now()")
+        await identify(connection)
+        assert await connection.fetchval("SELECT state FROM campaigns") == "running", "an upgrade is no copy"
         assert await tallies(connection) == await recount(connection)

@@ -370,7 +370,8 @@ FROM (SELECT range_id,
 WHERE tallies.range_id = sums.range_id;
 
 -- name: return_unmatched
--- Nobody's yet: the reply may be on its way, or the message is not ours. Tried again later and later, then dropped.
+-- Nobody's yet: the reply may be on its way, or the message is not ours. Tried again later and later, then dropped; what
+-- carries data that is not ours only $3 times: whoever shares our number may send as much as we.
 WITH nobody AS (
     SELECT range_id, seq FROM fold_slow
     EXCEPT SELECT range_id, seq FROM fold_before),
@@ -384,6 +385,8 @@ returned AS (
     SELECT now() + least(interval '1 hour', make_interval(secs => $2 * 2 ^ least(matches_tried, 20))) * (1 + random() / 5),
            received_at, wamid, status, status_at, phone_number_id, recipient, installation,
            range_id, seq, try, epoch, code, detail, matches_tried + 1
-    FROM unmatched WHERE received_at > now() - make_interval(days => $1)
+    FROM unmatched
+    WHERE received_at > now() - make_interval(days => $1)
+      AND (range_id IS NOT NULL OR installation IS NULL OR matches_tried < $3)
     RETURNING 1)
 SELECT (SELECT count(*) FROM unmatched) AS unmatched, (SELECT count(*) FROM returned) AS returned;

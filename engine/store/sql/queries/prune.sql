@@ -35,8 +35,8 @@ WHERE range_id >= $1 AND range_id < $2
 GROUP BY campaign_id;
 
 -- name: limit_wait
--- Dropping waits for everybody and everybody waits for it: rather later than long.
-SET LOCAL lock_timeout = '5s';
+-- Dropping waits for everybody and everybody waits for it: rather again than long.
+SET LOCAL lock_timeout = '100ms';
 
 -- name: drop_statements
 SELECT format('DROP TABLE %I', partition.relname) AS statement
