@@ -76,6 +76,8 @@ async def test_whoever_prunes_gives_way_to_a_sender(pool: Pool) -> None:
     await plant(pool, "old", "finished", 400, "2024-03")
     async with pool.acquire() as sender, pool.acquire() as looking:
         async with sender.transaction():
+            # Sooner than the other session's, so that of two that wait for each other this one would end.
+            await sender.execute("SET LOCAL deadlock_timeout = '500ms'")
             await sender.execute("SELECT FROM tallies FOR UPDATE")
             pruning = asyncio.create_task(prune(pool, older_than_days=90, dry_run=False))
             async with asyncio.timeout(30):
