@@ -12,9 +12,9 @@ import orjson
 import typer
 import uvloop
 
-from engine.errors import Unreachable
+from campaigns.cli.database_errors import error_of
 from engine.settings import PREFIX, SECRETS, Settings, database_url, load_settings
-from engine.store.database import Connection, Pool, open_pool, report_loop_errors, safe_url
+from engine.store.database import Connection, Pool, open_pool, report_loop_errors
 from engine.store.installation import identify
 from engine.telemetry import configure_logging
 
@@ -56,12 +56,10 @@ def with_settings(
 
     try:
         return uvloop.run(main())
-    except (
-        asyncpg.PostgresConnectionError,
-        asyncpg.OperatorInterventionError,
-        ConnectionResetError,
-    ) as error:
-        raise Unreachable(f"the connection to {safe_url(url)} broke: {error}", remedy="try again") from error
+    except (asyncpg.PostgresError, OSError) as problem:
+        if (error := error_of(problem, url)) is None:
+            raise
+        raise error from problem
 
 
 def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:

@@ -1,0 +1,40 @@
+"""What a person is told when the database, not the command, is at fault."""
+
+from __future__ import annotations
+
+import asyncpg
+
+from engine.errors import ConfigurationError, DrumbeatError, TryLater, Unreachable
+from engine.store.database import safe_url
+
+_BROKEN = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    ConnectionError,
+)
+_BUSY = (
+    asyncpg.DeadlockDetectedError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.QueryCanceledError,
+    asyncpg.SerializationError,
+    TimeoutError,  # of a statement, or of the wait for a connection
+)
+
+
+def error_of(problem: Exception, url: str) -> DrumbeatError | None:
+    """The error that stands for it; None where the database is not to blame."""
+    place, said = safe_url(url), str(problem) or type(problem).__name__
+    if isinstance(problem, _BUSY):
+        return TryLater(f"the database {place} is too busy: {said}", remedy="try again")
+    if isinstance(problem, _BROKEN):
+        return Unreachable(f"the connection to {place} broke: {said}", remedy="try again")
+    if isinstance(problem, asyncpg.ReadOnlySQLTransactionError):
+        return Unreachable(f"the database {place} can only be read: {said}", remedy="is it the primary?")
+    if isinstance(problem, asyncpg.InsufficientResourcesError):
+        return Unreachable(f"the database {place} has no room: {said}", remedy="make room there")
+    if isinstance(problem, asyncpg.InsufficientPrivilegeError):
+        remedy = "use the user who owns Drumbeat's tables, or GRANT it what is missing"
+        return ConfigurationError(f"the user of {place} may not do that: {said}", remedy=remedy)
+    return None
