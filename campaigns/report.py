@@ -12,6 +12,7 @@ from engine.store.database import Pool
 from engine.store.queries import queries
 
 SCHEMA = 1
+REASONS_TIMEOUT_S = 900.0  # each recipient with a reason is looked up, at 20 µs, and there may be millions
 
 # What a failure means, in words. Source: the interface's table of errors, and open point "Errors".
 MEANINGS = {
@@ -158,7 +159,8 @@ def meaning_of(reason: str) -> str:
 
 async def _reasons(pool: Pool, campaign_id: int) -> dict[RecipientState, list[Reason]]:
     found: dict[RecipientState, list[Reason]] = {}
-    for row in await pool.fetch(queries("report")["reasons"], campaign_id):
+    rows = await pool.fetch(queries("report")["reasons"], campaign_id, timeout=REASONS_TIMEOUT_S)
+    for row in rows:
         reason = Reason(row["reason"], meaning_of(row["reason"]), row["recipients"])
         found.setdefault(RecipientState(row["state"]), []).append(reason)
     return found

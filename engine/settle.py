@@ -11,6 +11,7 @@ from datetime import datetime
 
 import asyncpg
 
+from engine.core.spelling import spellings
 from engine.core.states import CampaignEvent, CampaignState
 from engine.errors import UsageError
 from engine.settings import SILENCE_S
@@ -125,7 +126,8 @@ async def _defer(
         async with connection.transaction():
             held = [row["range_id"] for row in await connection.fetch(sql["lock_ranges"], ranges)]
             await connection.execute(sql["lock_tallies"], held)
-            rows = await connection.fetch(sql["defer_doubts"], held, quiet_s, spends, budget)
+            waiting = await _waiting_untagged(connection, held) if quiet_s is not None else ([], [])
+            rows = await connection.fetch(sql["defer_doubts"], held, quiet_s, spends, budget, *waiting)
             deferred: int = sum(row["recipients"] for row in rows)
             if deferred:
                 await connection.execute(sql["reopen_ranges"], [row["range_id"] for row in rows])
@@ -135,6 +137,13 @@ async def _defer(
         return deferred
 
     return await _in_ranges(connection, campaign_id, defer)
+
+
+async def _waiting_untagged(connection: Connection, ranges: Sequence[int]) -> tuple[list[str], list[int]]:
+    """Whom waiting events without a tag may be about: number and phone, in every spelling."""
+    rows = await connection.fetch(queries("settle")["waiting_untagged"], ranges)
+    pairs = [(row["phone_number_id"], phone) for row in rows for phone in spellings(row["recipient"])]
+    return [number for number, _ in pairs], [phone for _, phone in pairs]
 
 
 async def _in_ranges(

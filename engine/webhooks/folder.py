@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import asyncpg
 
+from engine.core.spelling import spellings
 from engine.store.database import Connection
 from engine.store.queries import queries
-from engine.webhooks.spelling import spellings
 
 BATCH_EVENTS_MAX = 10_000  # larger ones gain nothing and hold their locks longer
 SINGLES_SHARE = 10  # a tenth of a batch at least, however many groups wait: neither kind starves the other

@@ -36,6 +36,7 @@ _ACCEPTED, _FAILED = int(Status.ACCEPTED), int(Status.FAILED)
 _NO_FAILURE = (None, None)
 _SECONDS_MAX = 253_402_300_799  # the last second of the year 9999
 _EPOCH, _MICROSECOND = datetime.fromtimestamp(0, UTC), timedelta(microseconds=1)
+SUBJECT_CHARACTERS_MAX = 500  # an entry of an index holds 2,704 bytes; a name is far shorter
 _INT4_MAX = 2**31 - 1
 _NUL = b"\\u0000"  # how JSON writes a NUL; raw ones are no JSON
 
@@ -195,8 +196,10 @@ def read_template_status(value: dict[str, Any]) -> TemplateStatus | None:
 
 def _subject(field: str, value: dict[str, Any], template: TemplateStatus | None) -> str:
     if template is not None:
-        return f"{field}:{template.name}:{template.language}"
-    return f"{field}:{_text(value.get('display_phone_number')) or ''}"
+        subject = f"{field}:{template.name}:{template.language}"
+    else:
+        subject = f"{field}:{_text(value.get('display_phone_number')) or ''}"
+    return subject[:SUBJECT_CHARACTERS_MAX]
 
 
 def _failure(status: dict[str, Any]) -> tuple[int | None, str | None]:

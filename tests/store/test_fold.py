@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from engine.core.tag import Tag
+from engine.settle import resend
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind, record
 from engine.webhooks.folder import FOREIGN_TRIES_MAX, Folded, fold_batch
@@ -248,6 +249,20 @@ async def test_two_doubts_of_a_pair_settle_nothing(connection: Connection) -> No
     await doubt(connection, OTHER_RANGE, 1)
     await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
     assert (await fold_all(connection)).returned == 1
+
+
+async def test_a_doubt_that_is_to_be_sent_again_keeps_another_from_being_the_only_one(
+    connection: Connection,
+) -> None:
+    """The event may be about its first try, which nobody has a reply of."""
+    await plant_pair(connection)
+    other = await plant_pair(connection, first_range=OTHER_RANGE)
+    await doubt(connection, FIRST_RANGE, 1)
+    await doubt(connection, OTHER_RANGE, 1)
+    assert await resend(connection, other, "ana") == 1
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
+    assert (await fold_all(connection)).returned == 1
+    assert await state_of(connection, 1) == "unknown"
 
 
 async def test_an_attempt_of_the_pair_under_way_settles_nothing_until_it_is_recorded(

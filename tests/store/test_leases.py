@@ -12,7 +12,7 @@ from engine.errors import ConfigurationError
 from engine.process import ProcessIdentity, is_proven_dead, this_process
 from engine.store.database import Connection, Pool
 from engine.store.leases import LEASE_S, NumberHeld, release, renew, suspend, take
-from tests.flow.planted import SLOW, another_process, plant_numbers
+from tests.flow.planted import FAST, SLOW, another_process, plant_numbers
 
 ELSEWHERE = ProcessIdentity("far.example", "another boot", 1, 77, 1)
 
@@ -163,3 +163,20 @@ async def test_a_lost_lease_is_missing_from_the_renewal_and_its_release_changes_
 async def test_an_unknown_number_says_what_to_do(connection: Connection) -> None:
     with pytest.raises(ConfigurationError, match="numbers sync"):
         await take(connection, "404", this_process())
+
+
+async def test_a_renewal_locks_its_numbers_in_their_order(connection: Connection, other: Connection) -> None:
+    """As whoever stores what the service says of all numbers does: two orders would be a deadlock."""
+    await plant_numbers(connection, **{FAST: 1_000})
+    first, last = sorted((SLOW, FAST))
+    leases = [await take(connection, number, this_process()) for number in (last, first)]
+    async with other.transaction():
+        await other.execute("SELECT FROM numbers WHERE phone_number_id = $1 FOR UPDATE", first)
+        renewing = asyncio.create_task(renew(connection, leases, [1.0, 1.0]))
+        async with asyncio.timeout(15):
+            while not await other.fetchval(
+                "SELECT cardinality(pg_blocking_pids($1)) > 0", connection.get_server_pid()
+            ):
+                await asyncio.sleep(0.01)
+        await other.execute("SELECT FROM numbers WHERE phone_number_id = $1 FOR UPDATE NOWAIT", last)
+    assert {renewal.phone_number_id for renewal in await renewing} == {first, last}

@@ -166,21 +166,25 @@ async def test_policies_resend_what_they_declare(connection: Connection) -> None
     assert await tallies(connection) == await recount(connection)
 
 
-@pytest.mark.parametrize("tagged", [True, False])
+@pytest.mark.parametrize(
+    ("tagged", "recipient"),
+    [(True, "5511980000002"), (False, "5511980000002"), (False, "551180000002")],
+    ids=["tagged", "untagged", "another spelling"],
+)
 @pytest.mark.parametrize("returned", [True, False])
 async def test_silence_is_none_while_its_own_event_waits(
-    connection: Connection, tagged: bool, returned: bool
+    connection: Connection, tagged: bool, recipient: str, returned: bool
 ) -> None:
     """In the group that was committed, and by itself after a fold that could not match it yet."""
-    await plant_campaign(connection, recipients=3, on_unknown="resend-silent")
+    await plant_campaign(connection, recipients=3, on_unknown="resend-silent", first_phone=5511980000000)
     tag = Tag(await installation(connection), FIRST_RANGE, 2, 1, 1) if tagged else None
-    event = status_event("w", 2, tag, recipient="5511900000002")
+    event = status_event("w", 2, tag, recipient=recipient)
     if returned:
         await connection.execute("UPDATE ranges SET mark = 0")
     else:
         await doubt(connection, FIRST_RANGE, 1, 2, 3)
         await age(connection, 1000)
-    await put_in_inbox(connection, status_event("another", 2, recipient="5511900000009"), event)
+    await put_in_inbox(connection, status_event("another", 2, recipient="5511980000009"), event)
     if returned:
         await connection.execute("UPDATE recipients SET seq = seq + 10")
         assert (await fold_batch(connection)).returned == 2

@@ -101,6 +101,14 @@ def test_a_depth_that_only_reading_bears_is_kept() -> None:
     assert sizes(parsed) == [0, 0, 0, 1]
 
 
+def test_what_an_account_event_is_about_fits_an_index() -> None:
+    """Its whole body, statuses and all, would be refused otherwise."""
+    value = {"message_template_name": "😀" * 512, "message_template_language": "😀" * 512, "event": "PAUSED"}
+    (event,) = parse(change_body("message_template_status_update", value), PRODUCT, NOW).account
+    assert event.template is not None
+    assert len(event.subject.encode()) < 2_704
+
+
 def test_template_and_account_events() -> None:
     value = {
         "event": "paused",

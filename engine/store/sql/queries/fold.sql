@@ -81,8 +81,8 @@ WHERE range_id IS NULL AND installation IS NULL AND recipient IS NOT NULL
 
 -- name: match_pairs
 -- An event without a tag settles a doubt only if it can be about nothing else: one doubt of that number and
--- recipient over all campaigns, every other attempt of the pair has a recorded outcome with its wamid, one such
--- message among the events, and the doubt was claimed before the event (a minute for clocks that differ).
+-- recipient over all campaigns, none that is to be sent again, every other attempt of the pair has a recorded outcome with
+-- its wamid, one such message among the events, and the doubt was claimed before the event (a minute for clocks that differ).
 -- All in one snapshot with the look for the wamid: an outcome stored in between must not make a doubt the only one.
 WITH spelled AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[]) AS pair (phone_number_id, recipient, phone)),
@@ -103,7 +103,8 @@ sole AS (
     WHERE doubts.candidates = 1
       AND NOT EXISTS (
           SELECT 1 FROM spelled
-          JOIN open_tries ON open_tries.phone_number_id = spelled.phone_number_id AND open_tries.state = 'claimed'
+          JOIN open_tries ON open_tries.phone_number_id = spelled.phone_number_id
+                         AND (open_tries.state = 'claimed' OR open_tries.state = 'deferred' AND open_tries.reason = 'resend')
           JOIN recipients ON recipients.range_id = open_tries.range_id AND recipients.seq = open_tries.seq
                          AND recipients.phone = spelled.phone
           WHERE spelled.phone_number_id = doubts.phone_number_id AND spelled.recipient = doubts.recipient)

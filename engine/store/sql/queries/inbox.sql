@@ -63,11 +63,3 @@ WHERE regexp_replace(display_phone_number, '\D', '', 'g') = $1;
 -- name: refresh_numbers
 UPDATE numbers SET synced_at = NULL
 WHERE phone_number_id IN (SELECT phone_number_id FROM numbers ORDER BY phone_number_id FOR UPDATE);
-
--- name: waiting
--- How many events wait, how long the oldest that is due has waited (s), and how many wait for their match.
-SELECT (SELECT count(*) FROM inbox) + coalesce(sum(events), 0)::bigint AS events,
-       (SELECT count(*) FROM inbox WHERE matches_tried > 0) AS unmatched,
-       coalesce(extract(epoch FROM now() - least(min(received_at), (SELECT min(due_at) FROM inbox WHERE due_at <= now()))),
-                0)::float8 AS oldest_due_s
-FROM inbox_groups;

@@ -27,11 +27,15 @@ UPDATE numbers SET quiet_until = clock_timestamp() + make_interval(secs => $3)
 WHERE phone_number_id = $1 AND epoch = $2 AND quiet_until = 'infinity';
 
 -- name: renew
--- One statement for all numbers of a process; a number that is missing from the answer has a new owner.
+-- One statement for all numbers of a process; a number that is missing from the answer has a new owner. Rows are locked in
+-- the order of their ids, as everywhere: a process that stores what the service says of all of them does so meanwhile.
+WITH locked AS MATERIALIZED (
+    SELECT phone_number_id FROM numbers WHERE phone_number_id = ANY($1::text[]) ORDER BY phone_number_id FOR NO KEY UPDATE)
 UPDATE numbers
 SET leased_until = clock_timestamp() + make_interval(secs => $3), rate_per_s = held.rate_per_s
 FROM unnest($1::text[], $2::bigint[], $4::float8[]) AS held (phone_number_id, epoch, rate_per_s)
 WHERE numbers.phone_number_id = held.phone_number_id AND numbers.epoch = held.epoch
+  AND (SELECT count(*) FROM locked) > 0  -- all of them, before the first is written
 RETURNING numbers.phone_number_id,
           coalesce(manual_limit_per_s, service_limit_per_s, 80) AS limit_per_s,
           extract(epoch FROM suspended_until - now())::float8 AS suspended_s, suspended_reason,

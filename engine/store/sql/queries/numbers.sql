@@ -7,6 +7,7 @@ SELECT phone_number_id, nullif(display_phone_number, ''), nullif(verified_name, 
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::float8[])
     AS told (phone_number_id, display_phone_number, verified_name, quality_rating, messaging_limit_tier, status,
              throughput_level, limit_per_s)
+ORDER BY phone_number_id
 ON CONFLICT (phone_number_id) DO UPDATE
 SET display_phone_number = excluded.display_phone_number,
     verified_name = excluded.verified_name,

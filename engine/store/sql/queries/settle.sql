@@ -45,18 +45,28 @@ SELECT range_id FROM ranges WHERE range_id = ANY($1::bigint[]) AND state <> 'clo
 -- name: lock_tallies
 SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
 
+-- name: waiting_untagged
+-- Of events without a tag that are not folded yet, of numbers that have doubts in these ranges.
+SELECT DISTINCT phone_number_id, recipient
+FROM (
+    SELECT range_id, installation, phone_number_id, recipient FROM inbox
+    UNION ALL
+    SELECT unnest(range_ids), installation, unnest(phone_number_ids), unnest(recipients) FROM inbox_groups) AS waiting
+WHERE range_id IS NULL AND installation IS NULL AND recipient IS NOT NULL
+  AND phone_number_id IN (SELECT phone_number_id FROM open_tries WHERE range_id = ANY($1::bigint[]) AND state = 'unknown');
+
 -- name: defer_doubts
 -- Sent again as a later try, which is a claim of its own. $2 NULL: all; else as "probably not sent" above.
 -- $3: what a resend takes from the budget of failures, $4 its end: a policy must not go round for ever.
--- unfolded: what waits and may be about these ranges, read only where a doubt's silence counts, and then once. What costs
+-- $5, $6: whom events without a tag are about that wait, as `waiting_untagged` and every spelling say.
+-- unfolded: what waits and is about these ranges, read only where a doubt's silence counts, and then once. What costs
 -- little is asked before it: an OR keeps the order in which it is written.
 WITH unfolded AS MATERIALIZED (
     SELECT * FROM (
-        SELECT installation, range_id, seq, phone_number_id, recipient FROM inbox
+        SELECT range_id, seq FROM inbox
         UNION ALL
-        SELECT installation, unnest(range_ids), unnest(seqs), unnest(phone_number_ids), unnest(recipients)
-        FROM inbox_groups) AS waiting
-    WHERE range_id = ANY($1::bigint[]) OR range_id IS NULL AND installation IS NULL),
+        SELECT unnest(range_ids), unnest(seqs) FROM inbox_groups) AS waiting
+    WHERE range_id = ANY($1::bigint[])),
 deferred AS (
     UPDATE open_tries
     SET state = 'deferred', reason = 'resend', due_at = now(), since = now(),
@@ -74,10 +84,9 @@ deferred AS (
               -- its own event may have come and not be folded yet
               AND NOT EXISTS (SELECT 1 FROM unfolded
                               WHERE unfolded.range_id = open_tries.range_id AND unfolded.seq = open_tries.seq)
-              AND NOT EXISTS (SELECT 1 FROM unfolded
-                              WHERE unfolded.range_id IS NULL AND unfolded.installation IS NULL
-                                AND unfolded.phone_number_id = open_tries.phone_number_id
-                                AND unfolded.recipient = recipient_states.phone::text))
+              AND NOT EXISTS (SELECT 1 FROM unnest($5::text[], $6::bigint[]) AS waiting (phone_number_id, phone)
+                              WHERE waiting.phone_number_id = open_tries.phone_number_id
+                                AND waiting.phone = recipient_states.phone))
     RETURNING open_tries.range_id),
 counted AS (SELECT range_id, count(*) AS recipients FROM deferred GROUP BY range_id)
 UPDATE tallies

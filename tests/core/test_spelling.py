@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.webhooks.spelling import spellings
+from engine.core.spelling import spellings
 
 
 @pytest.mark.parametrize(
