@@ -91,6 +91,7 @@ async def look_at_database(pool: Pool) -> list[Finding]:
     skew_s = abs(row["now"].timestamp() - time.time())
     return [
         _ok("database", f"Postgres {row['version']}, migration {row['migration']:04}"),
+        _durable(row["durable"]),
         _clock("clock of the database", skew_s),
         _synced("numbers", row["numbers"]),
         _synced("templates", row["templates"]),
@@ -116,6 +117,13 @@ async def look_at_service(settings: Settings) -> list[Finding]:
         return [_ok("token", f"valid; account {waba_id} has {len(found)} numbers")]
 
     return [*reached, *await _guarded("token", numbers)]
+
+
+def _durable(durable: bool) -> Finding:
+    if durable:
+        return _ok("durability of the database", "fsync and full_page_writes are on")
+    remedy = "set fsync and full_page_writes to on: who was sent to may be forgotten, and sent to again"
+    return _warn("durability of the database", "a crash of its machine may undo commits", remedy)
 
 
 def failed(subject: str, error: DrumbeatError) -> Finding:

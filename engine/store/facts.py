@@ -263,7 +263,8 @@ def _waiting_by_try(facts: Sequence[Fact]) -> list[list[Fact]]:
 async def _reopen_done(connection: Connection, range_ids: Sequence[int]) -> None:
     """A deferral in a range that was done opens it again, and its campaign.
 
-    A range that is done is nobody's, so that its row may be locked after the tallies without a deadlock.
+    A range that is done is nobody's: its row is locked after the tallies. Only a resend of its doubts, which
+    locks it before them, may meet that; one of the two is then repeated.
     """
     if range_ids:
         rows = await connection.fetch(queries("facts")["reopen_done"], range_ids)

@@ -1,5 +1,6 @@
 -- name: store
--- What the service says of its numbers; a limit set by a person and everything about the owner stay.
+-- What the service says of its numbers; a limit set by a person and everything about the owner stay, and so does the
+-- throughput where it says nothing of it.
 INSERT INTO numbers (phone_number_id, display_phone_number, verified_name, quality_rating, messaging_limit_tier,
                      status, throughput_level, service_limit_per_s, synced_at)
 SELECT phone_number_id, nullif(display_phone_number, ''), nullif(verified_name, ''), nullif(quality_rating, ''),
@@ -14,8 +15,9 @@ SET display_phone_number = excluded.display_phone_number,
     quality_rating = excluded.quality_rating,
     messaging_limit_tier = excluded.messaging_limit_tier,
     status = excluded.status,
-    throughput_level = excluded.throughput_level,
-    service_limit_per_s = excluded.service_limit_per_s,
+    throughput_level = coalesce(excluded.throughput_level, numbers.throughput_level),
+    service_limit_per_s = CASE WHEN excluded.throughput_level IS NULL THEN numbers.service_limit_per_s
+                               ELSE excluded.service_limit_per_s END,
     synced_at = excluded.synced_at;
 
 -- name: list
