@@ -152,7 +152,7 @@ class _Planning:
         )
         check_params(template.compiled(), self.spec.params)
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience)
-        with RejectFile(rejects_path) as rejects:
+        with RejectFile(rejects_path, self.spec.audience) as rejects:
             staged, duplicates = await self._stage(file, rejects)
             published = rejects.publish()
             self._check_counts(staged, published)

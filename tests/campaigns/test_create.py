@@ -119,6 +119,16 @@ async def test_every_row_is_accounted_for(
     assert await pool.fetchval("SELECT sum(skipped) FROM tallies") == 2
 
 
+async def test_the_list_of_rejects_never_takes_the_place_of_the_audience(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    before = spec.audience.read_bytes()
+    with pytest.raises(UsageError, match="--rejects"):
+        await create_campaign(ready, replace(spec, rejects=spec.audience))
+    assert spec.audience.read_bytes() == before
+    assert (await everything(pool))["campaigns"] == 0
+
+
 async def test_everybody_suppressed_is_skipped(
     ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience, small_ranges: None
 ) -> None:
