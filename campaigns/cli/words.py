@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,11 @@ if TYPE_CHECKING:  # a run has no report to show, and should begin at once
     from campaigns.report import NumberReport, Reason, Report
 
 STEADY_S = 5.0  # in a shorter run the first and the last second are most of it: a share of the limit misleads
+
+
+def command(*words: str) -> str:
+    """A command of ours as a shell takes it, whatever the names in it hold."""
+    return shlex.join(("drumbeat", *words))
 
 
 def duration(seconds: float) -> str:
