@@ -1,6 +1,6 @@
 """The command `drumbeat`: finds the module of a command, and turns every end into a line and an exit code.
 
-Exit codes: 0 done, 1 unexpected, 2 usage, 3 done with too many failures, 69 service or database not reached,
+Exit codes: 0 done, 1 unexpected, 2 usage, 3 done, but not for everybody, 69 service or database not reached,
 75 try later, 77 authentication, 78 configuration, 130 and 143 stopped by a signal after a clean end.
 """
 
@@ -62,8 +62,8 @@ COMMANDS: dict[str, str | Group] = {
 EPILOG = (
     "Settings come from these options, else from variables (DRUMBEAT_HOME, DRUMBEAT_BASE_URL and so on), else"
     " from drumbeat.toml in the working directory.\n\n"
-    "Exit codes: 0 done, 1 unexpected, 2 usage, 3 too many failed or some in doubt, 69 service or database do"
-    " not answer, 75 try later, 77 token refused, 78 configuration, 130 and 143 stopped."
+    "Exit codes: 0 done, 1 unexpected, 2 usage, 3 done, but not for everybody, 69 service or database do not"
+    " answer, 75 try later, 77 token refused, 78 configuration, 130 and 143 stopped."
 )
 app = typer.Typer(
     name="drumbeat",

@@ -11,11 +11,12 @@ from campaigns.cli.live import view_for, watched
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.words import duration, status_lines
 from campaigns.progress import CampaignStatus, campaign_status
-from campaigns.run import Ran, exit_code, paused, run_campaign
+from campaigns.run import paused, run_campaign, shortfall
 from campaigns.schedule import check_max_failed
 from campaigns.service import Campaign, find_campaign
 from engine.app import POOL_CONNECTIONS
 from engine.core.states import CampaignState
+from engine.errors import Incomplete
 from engine.settings import Settings
 from engine.store.database import Pool
 from engine.telemetry import quieten
@@ -48,16 +49,19 @@ def run(
                 ran = await run_campaign(
                     pool, service, name, stop=stop.event, wait=wait, disk=settings.disk()
                 )
-            _tell(ran.status, json)
-            return stop.exit_code if stop.asked else _end(ran, max_failed or campaign.max_failed)
+            lacks = "" if stop.asked else shortfall(ran.status, max_failed or campaign.max_failed)
+            _tell(ran.status, lacks, json)
+            return stop.exit_code if stop.asked else _end(ran.status, lacks)
 
     raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
 
 
-def _end(ran: Ran, max_failed: str | None) -> int:
-    if ran.status.state is CampaignState.PAUSED:
-        raise paused(ran.status)
-    return exit_code(ran.status, max_failed)
+def _end(status: CampaignStatus, lacks: str) -> int:
+    if status.state is CampaignState.PAUSED:
+        raise paused(status)
+    if lacks:
+        raise Incomplete(lacks)
+    return 0
 
 
 async def _find(pool: Pool, name: str) -> Campaign:
@@ -65,9 +69,9 @@ async def _find(pool: Pool, name: str) -> Campaign:
         return await find_campaign(connection, name)
 
 
-def _tell(status: CampaignStatus, json: bool) -> None:
+def _tell(status: CampaignStatus, lacks: str, json: bool) -> None:
     if json:
-        print_json(status.as_json())
+        print_json({**status.as_json(), "shortfall": lacks})
     else:
         typer.echo("\n".join(status_lines(status)))
         typer.echo(f"more: drumbeat campaign report {status.name}")

@@ -14,10 +14,10 @@ from campaigns.cli.live import view_for, watched
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.words import command
 from campaigns.progress import CampaignStatus, campaign_status
-from campaigns.run import exit_code, paused, run_campaign
+from campaigns.run import paused, run_campaign, shortfall
 from campaigns.service import Campaign, find_campaign
 from engine.core.states import CampaignState
-from engine.errors import TryLater, UsageError
+from engine.errors import Incomplete, TryLater, UsageError
 from engine.process import this_process
 from engine.settings import Settings
 from engine.settle import Doubt, Doubts, assume_sent, doubts, resend
@@ -124,7 +124,9 @@ async def _send(
         return stop.exit_code
     if ran.status.state is CampaignState.PAUSED:
         raise paused(ran.status)
-    return exit_code(ran.status, campaign.max_failed)
+    if lacks := shortfall(ran.status, campaign.max_failed):
+        raise Incomplete(lacks)
+    return 0
 
 
 async def _only_doubts_are_left(pool: Pool, campaign: Campaign, settled: Settled) -> bool:

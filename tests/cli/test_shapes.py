@@ -36,7 +36,8 @@ def test_the_status_has_the_fixed_shape(drumbeat: Drumbeat, synced: Service, aud
     assert [number["phone_number_id"] for number in status["numbers"]] == ["1"]
 
     run = drumbeat.ok("campaign", "run", "spring", "--json")
-    assert list(run.json) == STATUS
+    assert list(run.json) == [*STATUS, "shortfall"]
+    assert run.json["shortfall"] == ""
     assert run.json["started_at"] < run.json["finished_at"]
     assert "spring" in drumbeat.ok("campaign", "status", "spring").stdout
 
