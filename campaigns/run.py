@@ -72,9 +72,12 @@ async def run_campaign(
 
 
 def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
-    """In words what an end lacks: more failed than allowed, somebody is in doubt; empty where nothing does."""
+    """What an end lacks, in words or empty: it came early, more failed than allowed, somebody is in doubt."""
     failed, unknown = status.counts[RecipientState.FAILED], status.counts[RecipientState.UNKNOWN]
     lacks = []
+    if status.state in (CampaignState.CANCELLED, CampaignState.EXPIRED):
+        skipped, why = status.counts[RecipientState.SKIPPED], f" ({status.reason})" if status.reason else ""
+        lacks.append(f"{status.state}{why}: {skipped:,} of {status.recipients:,} skipped")
     if status.failed_above(max_failed):
         share = f"{100 * failed / status.recipients:.1f} %"
         lacks.append(

@@ -23,6 +23,12 @@ def ended(state: CampaignState = CampaignState.FINISHED, reason: str = "", **cou
         (ended(failed=290), "5%", "290 of 1,500 failed (19.3 %), more than --max-failed 5%"),
         (ended(failed=2), "1", "2 of 1,500 failed (0.1 %), more than --max-failed 1"),
         (ended(unknown=1200), None, "1,200 in doubt: see `drumbeat campaign settle 'x y'`"),
+        (
+            ended(CampaignState.CANCELLED, "cancelled by hand", skipped=1490),
+            None,
+            "cancelled (cancelled by hand): 1,490 of 1,500 skipped",
+        ),
+        (ended(CampaignState.EXPIRED, skipped=3), None, "expired: 3 of 1,500 skipped"),
     ],
 )
 def test_what_an_end_lacks(status: CampaignStatus, max_failed: str | None, words: str) -> None:

@@ -157,6 +157,17 @@ def test_a_start_that_lies_ahead(drumbeat: Drumbeat, synced: Service, audience: 
     assert synced.accepted() == 0
 
 
+def test_a_run_of_a_cancelled_campaign_is_no_success(
+    drumbeat: Drumbeat, synced: Service, audience: Path
+) -> None:
+    created(drumbeat, audience)
+    drumbeat.ok("campaign", "cancel", "spring")
+    done = drumbeat("campaign", "run", "spring", "--quiet")
+    assert done.exit_code == 3
+    assert done.complaint == "drumbeat: cancelled (cancelled by hand): 10 of 10 skipped"
+    assert synced.accepted() == 0
+
+
 def test_a_second_runner_is_sent_away_at_once(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
     created(drumbeat, write_audience(tmp_path / "many.csv", 2_000))
     drumbeat.ok("numbers", "limit", "1", "20")
