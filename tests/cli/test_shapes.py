@@ -85,7 +85,12 @@ def test_the_suppression_list(drumbeat: Drumbeat, tmp_path: Path) -> None:
     )
     assert drumbeat.ok("suppress", "add", "+5511980000001", "--json").json["unchanged"] == 1
     (tmp_path / "stop.csv").write_text("Telefone\n+5511980000002\n12\n")
-    done = drumbeat.ok("suppress", "import", "stop.csv", "--phone-column", "Telefone", "--json")
+    done = drumbeat("suppress", "import", "stop.csv", "--phone-column", "Telefone", "--json")
+    assert done.exit_code == 3
+    assert "1 rows could not be read" in done.complaint
+    assert str(tmp_path / "stop.rejects.csv") in done.complaint
+    (tmp_path / "good.csv").write_text("phone\n+5511980000002\n")
+    assert drumbeat.ok("suppress", "import", "good.csv", "--json").json["unchanged"] == 1
     assert (done.json["changed"], done.json["rejected"]) == (1, 1)
     rows = list(csv.reader(io.StringIO(drumbeat.ok("suppress", "list").stdout)))
     assert [row[:2] for row in rows[1:]] == [["5511980000001", "'=asked"], ["5511980000002", "imported"]]
