@@ -42,7 +42,7 @@ def run(
     async def main(pool: Pool, settings: Settings) -> int:
         campaign = await _find(pool, name)
         if dry_run:
-            return _tell_plan(await campaign_status(pool, campaign.campaign_id))
+            return _tell_plan(await campaign_status(pool, campaign.campaign_id), json)
         service = settings.service()
         with stop_on_signals() as stop:
             async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
@@ -77,8 +77,13 @@ def _tell(status: CampaignStatus, lacks: str, json: bool) -> None:
         typer.echo(f"more: drumbeat campaign report {status.name}")
 
 
-def _tell_plan(status: CampaignStatus) -> int:
+def _tell_plan(status: CampaignStatus, json: bool) -> int:
     limit_per_s = sum(number.limit_per_s for number in status.numbers)
+    if json:
+        takes_s = round(status.waiting / limit_per_s, 1) if limit_per_s else None
+        plan = {"would_send": status.waiting, "limit_per_s": limit_per_s, "takes_s": takes_s}
+        print_json({**status.as_json(), **plan})
+        return 0
     takes = duration(status.waiting / limit_per_s) if limit_per_s else "for ever"
     typer.echo("\n".join(status_lines(status)))
     typer.echo(f"{status.waiting:,} messages would be sent, in about {takes} at {limit_per_s:g}/s")

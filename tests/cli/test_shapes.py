@@ -44,6 +44,9 @@ def test_the_status_has_the_fixed_shape(drumbeat: Drumbeat, synced: Service, aud
 
 def test_a_dry_run_sends_nothing(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
     create(drumbeat, audience)
+    dry = drumbeat.ok("campaign", "run", "spring", "--dry-run", "--json").json
+    assert list(dry) == [*STATUS, "would_send", "limit_per_s", "takes_s"]
+    assert (dry["would_send"], dry["limit_per_s"], dry["takes_s"]) == (10, 80.0, 0.1)
     assert "10 messages would be sent" in drumbeat.ok("campaign", "run", "spring", "--dry-run").stdout
     assert drumbeat.ok("campaign", "status", "spring", "--json").json["state"] == "draft"
     assert synced.accepted() == 0
