@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BufferedReader
@@ -17,6 +18,7 @@ from engine.errors import UsageError
 
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
+LINK = re.compile(r"https?://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,15 @@ class CampaignSpec:
             raise UsageError(f"--on-unknown {self.on_unknown!r}", remedy=f"choose {', '.join(ON_UNKNOWN)}")
         if self.max_failed is not None:
             check_max_failed(self.max_failed)
+        self._check_link()
         return read_schedule(self.start_at, self.expires_at, self.window, self.time_zone)
+
+    def _check_link(self) -> None:
+        link = None if self.header_media is None else self.header_media.link
+        if link is not None and not LINK.fullmatch(link):
+            raise UsageError(
+                f"--header-link {link!r} is no URL", remedy="give one such as https://files.example/a.jpg"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +138,6 @@ def _difference(name: str, was: Any, now: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    if value is None:
-        return "not given"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):  # of media: id, link and file name, two of which may be missing
+        return ", ".join(str(one) for one in value if one is not None) or "not given"
+    return "not given" if value is None else str(value)

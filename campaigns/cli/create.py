@@ -119,6 +119,10 @@ def _media(media_id: str | None, link: str | None, filename: str | None) -> Medi
         raise UsageError(
             "a header has one medium", remedy="give --header-media-id or --header-link, not both"
         )
+    if filename and not (media_id or link):
+        raise UsageError(
+            "--header-filename names no medium", remedy="give --header-media-id or --header-link as well"
+        )
     return Media(media_id, link, filename) if media_id or link else None
 
 
