@@ -105,7 +105,7 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
     return CampaignStatus(
         name=row["name"],
         state=CampaignState(row["state"]),
-        reason=_reason(row["state"], row["reason"], row["unknown"]),
+        reason=present_reason(row["state"], row["reason"], row["unknown"]),
         recipients=row["recipients"],
         counts=_counts(dict(row)),
         start_at=row["start_at"],
@@ -115,7 +115,7 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
     )
 
 
-def _reason(state: str, reason: str, unknown: int) -> str:
+def present_reason(state: str, reason: str, unknown: int) -> str:
     """The doubts of a finished campaign are counted anew: statuses and people end them after the run."""
     if state != CampaignState.FINISHED or not reason.endswith(SETTLE_HINT):
         return reason

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 
 from campaigns.place import place
+from campaigns.progress import SETTLE_HINT, present_reason
 from engine.core.states import CampaignEvent, CampaignState
 from engine.errors import ConfigurationError, TryLater
 from engine.process import this_process
@@ -74,7 +75,14 @@ async def find_campaign(connection: Connection, name: str) -> Campaign:
 async def list_campaigns(connection: Connection, limit: int = LISTED_MAX) -> list[Campaign]:
     """The newest campaigns first."""
     rows = await connection.fetch(queries("service")["list"], limit)
-    return [Campaign(**{**dict(row), "state": CampaignState(row["state"])}) for row in rows]
+    listed = [Campaign(**{**dict(row), "state": CampaignState(row["state"])}) for row in rows]
+    doubtful = [one.campaign_id for one in listed if one.reason.endswith(SETTLE_HINT)]
+    found = await connection.fetch(queries("service")["unknown_counts"], doubtful)
+    unknown = {row["campaign_id"]: row["unknown"] for row in found}
+    return [
+        replace(one, reason=present_reason(one.state, one.reason, unknown.get(one.campaign_id, 0)))
+        for one in listed
+    ]
 
 
 async def start(connection: Connection, name: str) -> Moved:

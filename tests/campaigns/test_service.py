@@ -57,6 +57,21 @@ async def test_a_campaign_is_found_by_name(pool: Pool, spring: str) -> None:
     assert (found.state, found.recipients, found.template) == (CampaignState.DRAFT, 2500, "order")
 
 
+@pytest.mark.parametrize(("unknown", "reason"), [(0, ""), (3, "3 in doubt: see `campaign settle`")])
+async def test_a_list_counts_the_doubts_of_now(pool: Pool, spring: str, unknown: int, reason: str) -> None:
+    async with pool.acquire() as connection:
+        await connection.execute("UPDATE campaigns SET state = 'running'")
+        await connection.execute("UPDATE ranges SET state = 'done', mark = hi")
+        await connection.execute("UPDATE tallies SET unknown = 397, recipients = 397")
+        campaign_id = await connection.fetchval("SELECT campaign_id FROM campaigns")
+        assert await closing.finish_campaign(connection, campaign_id) == 3 * 397
+        await connection.execute("UPDATE tallies SET unknown = 0")
+        await connection.execute(
+            "UPDATE tallies SET unknown = $1 WHERE range_id = (SELECT min(range_id) FROM ranges)", unknown
+        )
+        assert [one.reason for one in await service.list_campaigns(connection)] == [reason]
+
+
 async def test_what_is_not_found_names_the_database_and_near_names(pool: Pool, spring: str) -> None:
     async with pool.acquire() as connection:
         with pytest.raises(ConfigurationError, match=r"database test_\w+.*did you mean spring"):
