@@ -128,7 +128,7 @@ def _numbers(report: Report) -> Iterator[str]:
 
 def _number_line(number: NumberReport) -> str:
     if number.achieved_per_s is None:
-        pace = "too few requests for a rate"
+        pace = f"sent for {number.active_s:.1f} s, too short for a rate"
     else:
         share = 100 * number.achieved_per_s / number.limit_per_s
         steady = f"{share:.1f} %" if number.active_s >= STEADY_S else f"in {number.active_s:.1f} s"
