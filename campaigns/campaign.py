@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 import orjson
 
@@ -18,7 +19,13 @@ from engine.errors import UsageError
 
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
+DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 LINK = re.compile(r"https?://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)
+
+
+def is_control(character: str) -> bool:
+    """Whether it moves the cursor, breaks the line or turns the direction of whatever shows it."""
+    return category(character) in ("Cc", "Zl", "Zp") or character in DIRECTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,9 @@ class CampaignSpec:
         """Check what needs neither file nor database; UsageError names the option that is wrong."""
         if not self.name.strip() or len(self.name) > NAME_CHARACTERS_MAX or "\x00" in self.name:
             raise UsageError(f"a campaign's name has 1 to {NAME_CHARACTERS_MAX} characters")
+        for what, text in (("a campaign's name", self.name), ("--external-id", self.external_id or "")):
+            if any(map(is_control, text)):
+                raise UsageError(f"{what} holds a control character", remedy="leave it out")
         if not self.numbers:
             raise UsageError("no number to send with", remedy="name at least one with --number")
         if self.on_unknown not in ON_UNKNOWN:

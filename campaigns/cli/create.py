@@ -11,6 +11,7 @@ import uvloop
 from campaigns.campaign import CampaignSpec
 from campaigns.cli.edge import JSON_HELP, MAX_FAILED_HELP, QUIET_HELP, print_json
 from campaigns.cli.planning import planning_shown
+from campaigns.cli.words import command
 from campaigns.create import Created, create_campaign
 from engine.core.message import Media
 from engine.errors import UsageError
@@ -159,4 +160,4 @@ def _print(created: Created) -> None:
         codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
         typer.echo(f"rejected and repeated rows: {created.rejects_path} ({codes})")
     if not created.unchanged:
-        typer.echo(f"send it with: drumbeat campaign run {created.name}")
+        typer.echo(f"send it with: {command('campaign', 'run', created.name)}")

@@ -9,7 +9,7 @@ import typer
 from campaigns.cli.edge import JSON_HELP, MAX_FAILED_HELP, QUIET_HELP, print_json, with_settings
 from campaigns.cli.live import view_for, watched
 from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.words import duration, status_lines
+from campaigns.cli.words import command, duration, status_lines
 from campaigns.progress import CampaignStatus, campaign_status
 from campaigns.run import paused, run_campaign, shortfall
 from campaigns.schedule import check_max_failed
@@ -74,7 +74,7 @@ def _tell(status: CampaignStatus, lacks: str, json: bool) -> None:
         print_json({**status.as_json(), "shortfall": lacks})
     else:
         typer.echo("\n".join(status_lines(status)))
-        typer.echo(f"more: drumbeat campaign report {status.name}")
+        typer.echo(f"more: {command('campaign', 'report', status.name)}")
 
 
 def _tell_plan(status: CampaignStatus, json: bool) -> int:

@@ -1,5 +1,6 @@
 """What a user gets wrong: one line with what, where and what to do, the right code, nothing half-done."""
 
+import shlex
 import socket
 import sys
 from datetime import UTC, datetime, timedelta
@@ -166,6 +167,19 @@ def test_a_run_of_a_cancelled_campaign_is_no_success(
     assert done.exit_code == 3
     assert done.complaint == "drumbeat: cancelled (cancelled by hand): 10 of 10 skipped"
     assert synced.accepted() == 0
+
+
+@pytest.mark.parametrize("name", ["a\x1b[31mb", "a\nb", "a\x7f", "a\u202eb", "a\u2028b"])
+def test_control_characters_in_names(drumbeat: Drumbeat, audience: Path, name: str) -> None:
+    refused(create(drumbeat, audience, *TEMPLATE, *PARAMS, name=name), 2, "name holds a control character")
+    key = create(drumbeat, audience, *TEMPLATE, *PARAMS, "--external-id", name)
+    refused(key, 2, "--external-id holds a control character")
+
+
+def test_a_hint_can_be_given_to_a_shell(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+    done = create(drumbeat, audience, *TEMPLATE, *PARAMS, name="Ana's x")
+    hint = done.stdout.partition("send it with: ")[2]
+    assert shlex.split(hint) == ["drumbeat", "campaign", "run", "Ana's x"]
 
 
 def test_a_second_runner_is_sent_away_at_once(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
