@@ -132,6 +132,11 @@ def test_a_campaign_that_is_not_there_names_the_database(drumbeat: Drumbeat) -> 
         refused(drumbeat("campaign", *words, "nothing"), 78, '"nothing"', name)
 
 
+def test_an_account_that_is_not_there(drumbeat: Drumbeat, service: Service) -> None:
+    refused(drumbeat("numbers", "sync", waba_id="999"), 78, "999", "check DRUMBEAT_WABA_ID")
+    refused(drumbeat("templates", "sync", waba_id="999"), 78, "999", "check DRUMBEAT_WABA_ID")
+
+
 def test_missing_settings_are_named(drumbeat: Drumbeat) -> None:
     refused(drumbeat("numbers", "sync", base_url=""), 78, "DRUMBEAT_BASE_URL")
     refused(drumbeat("numbers", "sync", access_token=""), 78, "DRUMBEAT_ACCESS_TOKEN")
