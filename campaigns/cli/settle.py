@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
@@ -34,13 +34,15 @@ POOL_SIZE = 16
 class Settled:
     """`action` None: only looked. `recipients`: whom the action concerned. `left`: what is in doubt after it.
 
-    `status`: the campaign's, where sending went on in this process.
+    `may_resend`: whether its campaign still sends. `status`: the campaign's, where sending went on in this
+    process.
     """
 
     campaign: str
     action: str | None
     recipients: int
     left: Doubts
+    may_resend: bool = True
     status: CampaignStatus | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -100,7 +102,8 @@ async def settle_campaign(
         elif action == "assume-sent":
             recipients = await assume_sent(connection, campaign.campaign_id, _actor())
         left = await doubts(connection, campaign.campaign_id, quiet_s=silence_s)
-    return campaign, Settled(campaign.name, action, recipients, left)
+    may_resend = campaign.state not in (CampaignState.CANCELLED, CampaignState.EXPIRED)
+    return campaign, Settled(campaign.name, action, recipients, left, may_resend)
 
 
 async def _send(
@@ -119,7 +122,7 @@ async def _send(
             return 0
     async with pool.acquire() as connection:
         left = await doubts(connection, campaign.campaign_id, quiet_s=settings.silence_s)
-    _tell(Settled(campaign.name, settled.action, settled.recipients, left, ran.status), json)
+    _tell(replace(settled, left=left, status=ran.status), json)
     if stop.asked:
         return stop.exit_code
     if ran.status.state is CampaignState.PAUSED:
@@ -164,7 +167,8 @@ def _tell(settled: Settled, json: bool) -> None:
     for doubt in settled.left.doubts:
         typer.echo(f"  {_line(doubt)}")
     if settled.left.recipients and settled.action is None:
-        typer.echo("their statuses settle them; --resend or --assume-sent ends the wait")
+        ways = "--resend or --assume-sent" if settled.may_resend else "--assume-sent"
+        typer.echo(f"their statuses settle them; {ways} ends the wait")
 
 
 def _line(doubt: Doubt) -> str:

@@ -84,6 +84,18 @@ async def test_a_resend_sends_where_nobody_else_is_left(database_url: str, pool:
     assert code == 69, errors
 
 
+async def test_a_campaign_that_sends_no_more_is_not_told_to_resend(database_url: str, pool: Pool) -> None:
+    name = await planted(pool, mark=2)
+    _, out, _ = await settle(database_url, name)
+    assert "--resend or --assume-sent ends the wait" in out
+    await pool.execute("UPDATE campaigns SET state = 'expired'")
+    _, out, _ = await settle(database_url, name)
+    assert "; --assume-sent ends the wait" in out
+    code, _, errors = await settle(database_url, name, "--resend")
+    assert code == 2
+    assert "an expired campaign sends nothing again" in errors
+
+
 async def test_how_long_silence_must_last_is_a_setting(database_url: str, pool: Pool) -> None:
     async with pool.acquire() as connection:
         campaign = await plant_campaign(connection)
