@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -18,6 +19,7 @@ from engine.store.queries import queries
 from engine.store.recovery import recover_abandoned
 
 LISTED_MAX = 1_000
+NOBODY_SENDS = "nobody sends it now"
 PAUSED_BY_HAND = "paused by hand"
 CANCELLED_BY_HAND = "cancelled by hand"
 
@@ -79,10 +81,14 @@ async def list_campaigns(connection: Connection, limit: int = LISTED_MAX) -> lis
     doubtful = [one.campaign_id for one in listed if one.reason.endswith(SETTLE_HINT)]
     found = await connection.fetch(queries("service")["unknown_counts"], doubtful)
     unknown = {row["campaign_id"]: row["unknown"] for row in found}
-    return [
-        replace(one, reason=present_reason(one.state, one.reason, unknown.get(one.campaign_id, 0)))
-        for one in listed
-    ]
+    owned = {row["phone_number_id"] for row in await connection.fetch(queries("service")["owned_numbers"])}
+    return [replace(one, reason=_reason_now(one, unknown.get(one.campaign_id, 0), owned)) for one in listed]
+
+
+def _reason_now(campaign: Campaign, unknown: int, owned: AbstractSet[str]) -> str:
+    if campaign.state is CampaignState.RUNNING and owned.isdisjoint(campaign.phone_number_ids):
+        return NOBODY_SENDS
+    return present_reason(campaign.state, campaign.reason, unknown)
 
 
 async def start(connection: Connection, name: str) -> Moved:

@@ -34,6 +34,11 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
+def how_to_go_on(name: str) -> str:
+    """With a campaign that runs and that nobody sends."""
+    return f"go on with: {command('campaign', 'run', name)} (a worker of its numbers goes on by itself)"
+
+
 def counts_line(status: CampaignStatus) -> str:
     """The states in which there is somebody: `pending 3, accepted 17`."""
     present = [f"{state} {status.counts[state]:,}" for state in RecipientState if status.counts[state]]
@@ -55,8 +60,10 @@ def progress_line(status: CampaignStatus, rate_per_s: float) -> str:
 def status_lines(status: CampaignStatus) -> Iterator[str]:
     """A status for people."""
     yield f"{status.name}: {status.state}" + (f" ({status.reason})" if status.reason else "")
+    if status.nobody_sends:
+        yield f"nobody sends it now; {how_to_go_on(status.name)}"
     yield f"recipients {status.recipients:,}: {counts_line(status)}"
-    if status.eta_s is not None:
+    if status.eta_s is not None and status.rate_per_s is not None:
         yield f"rate {status.rate_per_s:,.1f}/s, {duration(status.eta_s)} left"
     for name, moment in (
         ("starts", status.start_at),
