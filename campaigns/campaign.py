@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 import orjson
 
@@ -17,6 +19,13 @@ from engine.errors import UsageError
 
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
+DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+LINK = re.compile(r"https?://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)
+
+
+def is_control(character: str) -> bool:
+    """Whether it moves the cursor, breaks the line or turns the direction of whatever shows it."""
+    return category(character) in ("Cc", "Zl", "Zp") or character in DIRECTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +64,24 @@ class CampaignSpec:
         """Check what needs neither file nor database; UsageError names the option that is wrong."""
         if not self.name.strip() or len(self.name) > NAME_CHARACTERS_MAX or "\x00" in self.name:
             raise UsageError(f"a campaign's name has 1 to {NAME_CHARACTERS_MAX} characters")
+        for what, text in (("a campaign's name", self.name), ("--external-id", self.external_id or "")):
+            if any(map(is_control, text)):
+                raise UsageError(f"{what} holds a control character", remedy="leave it out")
         if not self.numbers:
             raise UsageError("no number to send with", remedy="name at least one with --number")
         if self.on_unknown not in ON_UNKNOWN:
             raise UsageError(f"--on-unknown {self.on_unknown!r}", remedy=f"choose {', '.join(ON_UNKNOWN)}")
         if self.max_failed is not None:
             check_max_failed(self.max_failed)
+        self._check_link()
         return read_schedule(self.start_at, self.expires_at, self.window, self.time_zone)
+
+    def _check_link(self) -> None:
+        link = None if self.header_media is None else self.header_media.link
+        if link is not None and not LINK.fullmatch(link):
+            raise UsageError(
+                f"--header-link {link!r} is no URL", remedy="give one such as https://files.example/a.jpg"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +148,6 @@ def _difference(name: str, was: Any, now: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    if value is None:
-        return "not given"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):  # of media: id, link and file name, two of which may be missing
+        return ", ".join(str(one) for one in value if one is not None) or "not given"
+    return "not given" if value is None else str(value)

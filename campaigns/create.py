@@ -32,7 +32,7 @@ from campaigns.plan import (
 )
 from campaigns.room import while_there_is_room
 from campaigns.schedule import Schedule
-from campaigns.template import CampaignTemplate, check_params, load_template
+from campaigns.template import CampaignTemplate, check_header, check_params, load_template
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.number_sync import DEFAULT_LIMIT_PER_S
 from engine.room import Disk
@@ -150,9 +150,10 @@ class _Planning:
         template = await load_template(
             self.connection, self.spec.template, self.spec.language, self.spec.header_media, database=database
         )
+        check_header(template)
         check_params(template.compiled(), self.spec.params)
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience)
-        with RejectFile(rejects_path) as rejects:
+        with RejectFile(rejects_path, self.spec.audience) as rejects:
             staged, duplicates = await self._stage(file, rejects)
             published = rejects.publish()
             self._check_counts(staged, published)

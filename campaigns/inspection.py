@@ -39,7 +39,7 @@ def inspect_audience(
     progress: ProgressCallback = no_progress,
 ) -> Inspection:
     """Check every row as `campaign create` does, in constant memory; raises what it raises for a file."""
-    with open_audience(path) as file, RejectFile(rejects_path) as rejects:
+    with open_audience(path) as file, RejectFile(rejects_path, path) as rejects:
         reader = AudienceReader(file, str(path))
         check = row_check(reader.header, str(path), phone_column, params, region)
         rows = good = 0

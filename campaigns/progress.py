@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import repeat
 from typing import Any
 
 from engine.core.states import CampaignState, RecipientState
@@ -20,9 +21,9 @@ SETTLE_HINT = "in doubt: see `campaign settle`"  # as the worker ends the reason
 
 @dataclass(frozen=True, slots=True)
 class NumberProgress:
-    """One number of a campaign. `rate_per_s` is its owner's present pace, None while nobody sends with it.
+    """One number of a campaign. `rate_per_s` is the pace its owner allows, None while it has none.
 
-    `attempts` and `throttled` count requests for this campaign.
+    `attempts` and `throttled` count requests for this campaign; `last_attempt_at`: of the last one.
     """
 
     phone_number_id: str
@@ -31,13 +32,17 @@ class NumberProgress:
     owner: str | None
     attempts: int
     throttled: int
+    last_attempt_at: datetime | None
     suspended_until: datetime | None
     suspended_reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """A campaign at one moment. `counts`: recipients by present state; they add up to `recipients`."""
+    """A campaign at one moment. `counts`: recipients by present state; they add up to `recipients`.
+
+    `measured_per_s`: messages per second between two looks, by whoever took two.
+    """
 
     name: str
     state: CampaignState
@@ -48,6 +53,12 @@ class CampaignStatus:
     started_at: datetime | None
     finished_at: datetime | None
     numbers: tuple[NumberProgress, ...]
+    measured_per_s: float | None = None
+
+    @property
+    def nobody_sends(self) -> bool:
+        """Whether the campaign runs and none of its numbers has a living owner."""
+        return self.state is CampaignState.RUNNING and not any(number.owner for number in self.numbers)
 
     @property
     def waiting(self) -> int:
@@ -55,18 +66,15 @@ class CampaignStatus:
         return self.counts[RecipientState.PENDING] + self.counts[RecipientState.DEFERRED]
 
     @property
-    def rate_per_s(self) -> float:
-        """Messages per second at which the campaign's numbers send now; 0 while it does not run."""
-        if self.state is not CampaignState.RUNNING:
-            return 0.0
-        return sum(number.rate_per_s or 0.0 for number in self.numbers)
+    def rate_per_s(self) -> float | None:
+        """Messages per second that were sent lately; 0 while nobody sends it, None where nobody measured."""
+        is_sent = self.state is CampaignState.RUNNING and not self.nobody_sends
+        return self.measured_per_s if is_sent else 0.0
 
     @property
     def eta_s(self) -> float | None:
         """Seconds until everything is sent at the present rate; None where there is none."""
-        if self.state is not CampaignState.RUNNING or self.rate_per_s <= 0:
-            return None
-        return self.waiting / self.rate_per_s
+        return self.waiting / self.rate_per_s if self.rate_per_s else None
 
     def failed_above(self, max_failed: str | None) -> bool:
         """Whether more recipients failed than `N` or `N%` of all; None allows any number."""
@@ -78,7 +86,7 @@ class CampaignStatus:
 
     def as_json(self) -> dict[str, Any]:
         """The fixed shape that scripts rely on; times are ISO 8601, rates messages per second."""
-        eta_s = self.eta_s
+        eta_s, rate_per_s = self.eta_s, self.rate_per_s
         return {
             "schema": SCHEMA,
             "name": self.name,
@@ -86,12 +94,28 @@ class CampaignStatus:
             "reason": self.reason,
             "recipients": self.recipients,
             "counts": {state.value: self.counts[state] for state in RecipientState},
-            "rate_per_s": round(self.rate_per_s, 1),
+            "rate_per_s": None if rate_per_s is None else round(rate_per_s, 1),
             "eta_s": None if eta_s is None else round(eta_s, 1),
             "started_at": self.started_at,
             "finished_at": self.finished_at,
             "numbers": [asdict(number) for number in self.numbers],
+            "nobody_sends": self.nobody_sends,
         }
+
+
+def measured_per_s(before: CampaignStatus, after: CampaignStatus, elapsed_s: float) -> float:
+    """Messages per second between two looks, never more than were sent in any such time.
+
+    Requests are counted in batches: those of a batch more than the time holds were written before it.
+    """
+    return sum(map(_measured_per_s, before.numbers, after.numbers, repeat(elapsed_s)))
+
+
+def _measured_per_s(before: NumberProgress, after: NumberProgress, elapsed_s: float) -> float:
+    if before.last_attempt_at and after.last_attempt_at:
+        written_s = (after.last_attempt_at - before.last_attempt_at).total_seconds()
+        elapsed_s = max(elapsed_s, written_s)
+    return (after.attempts - before.attempts) / elapsed_s
 
 
 async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
@@ -105,7 +129,7 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
     return CampaignStatus(
         name=row["name"],
         state=CampaignState(row["state"]),
-        reason=_reason(row["state"], row["reason"], row["unknown"]),
+        reason=present_reason(row["state"], row["reason"], row["unknown"]),
         recipients=row["recipients"],
         counts=_counts(dict(row)),
         start_at=row["start_at"],
@@ -115,7 +139,7 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
     )
 
 
-def _reason(state: str, reason: str, unknown: int) -> str:
+def present_reason(state: str, reason: str, unknown: int) -> str:
     """The doubts of a finished campaign are counted anew: statuses and people end them after the run."""
     if state != CampaignState.FINISHED or not reason.endswith(SETTLE_HINT):
         return reason

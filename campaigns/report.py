@@ -53,7 +53,9 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class NumberReport:
-    """What one number did. `achieved_per_s`: requests over `active_s`, the seconds spent sending."""
+    """What one number did. `achieved_per_s`: requests over `active_s`, the seconds spent sending; None where
+    they are too few to say.
+    """
 
     phone_number_id: str
     limit_per_s: float

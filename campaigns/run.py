@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
@@ -18,8 +19,6 @@ from engine.room import Disk
 from engine.settings import ServiceSettings
 from engine.store.database import Pool
 
-EXIT_DONE = 0
-EXIT_TOO_MANY_FAILED = 3
 WAIT_PERIOD_S = 1.0
 CONNECT_S_MAX = 10.0
 CUT_SHORT = "the database did not answer while the run ended, so that not all outcomes are stored"
@@ -72,11 +71,23 @@ async def run_campaign(
     return Ran(await _status(pool, name))
 
 
-def exit_code(status: CampaignStatus, max_failed: str | None) -> int:
-    """3 where more failed than allowed, or where somebody is left in doubt; else 0."""
-    if status.counts[RecipientState.UNKNOWN] or status.failed_above(max_failed):
-        return EXIT_TOO_MANY_FAILED
-    return EXIT_DONE
+def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
+    """What an end lacks, in words or empty: it came early, more failed than allowed, somebody is in doubt."""
+    failed, unknown = status.counts[RecipientState.FAILED], status.counts[RecipientState.UNKNOWN]
+    lacks = []
+    if status.state in (CampaignState.CANCELLED, CampaignState.EXPIRED):
+        skipped, why = status.counts[RecipientState.SKIPPED], f" ({status.reason})" if status.reason else ""
+        lacks.append(f"{status.state}{why}: {skipped:,} of {status.recipients:,} skipped")
+    if status.failed_above(max_failed):
+        share = f"{100 * failed / status.recipients:.1f} %"
+        lacks.append(
+            f"{failed:,} of {status.recipients:,} failed ({share}), more than --max-failed {max_failed}"
+        )
+    if unknown:
+        lacks.append(
+            f"{unknown:,} in doubt: see `{shlex.join(('drumbeat', 'campaign', 'settle', status.name))}`"
+        )
+    return "; ".join(lacks)
 
 
 def paused(status: CampaignStatus) -> TryLater | AuthenticationError:

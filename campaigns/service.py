@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 
 from campaigns.place import place
+from campaigns.progress import SETTLE_HINT, present_reason
 from engine.core.states import CampaignEvent, CampaignState
 from engine.errors import ConfigurationError, TryLater
 from engine.process import this_process
@@ -17,6 +19,7 @@ from engine.store.queries import queries
 from engine.store.recovery import recover_abandoned
 
 LISTED_MAX = 1_000
+NOBODY_SENDS = "nobody sends it now"
 PAUSED_BY_HAND = "paused by hand"
 CANCELLED_BY_HAND = "cancelled by hand"
 
@@ -74,7 +77,18 @@ async def find_campaign(connection: Connection, name: str) -> Campaign:
 async def list_campaigns(connection: Connection, limit: int = LISTED_MAX) -> list[Campaign]:
     """The newest campaigns first."""
     rows = await connection.fetch(queries("service")["list"], limit)
-    return [Campaign(**{**dict(row), "state": CampaignState(row["state"])}) for row in rows]
+    listed = [Campaign(**{**dict(row), "state": CampaignState(row["state"])}) for row in rows]
+    doubtful = [one.campaign_id for one in listed if one.reason.endswith(SETTLE_HINT)]
+    found = await connection.fetch(queries("service")["unknown_counts"], doubtful)
+    unknown = {row["campaign_id"]: row["unknown"] for row in found}
+    owned = {row["phone_number_id"] for row in await connection.fetch(queries("service")["owned_numbers"])}
+    return [replace(one, reason=_reason_now(one, unknown.get(one.campaign_id, 0), owned)) for one in listed]
+
+
+def _reason_now(campaign: Campaign, unknown: int, owned: AbstractSet[str]) -> str:
+    if campaign.state is CampaignState.RUNNING and owned.isdisjoint(campaign.phone_number_ids):
+        return NOBODY_SENDS
+    return present_reason(campaign.state, campaign.reason, unknown)
 
 
 async def start(connection: Connection, name: str) -> Moved:

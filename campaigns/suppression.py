@@ -88,7 +88,8 @@ async def import_suppressions(
     """
     reason = _checked_reason(reason)
     changed = unchanged = 0
-    with open_audience(path) as file, RejectFile(rejects_path or default_rejects_path(path)) as rejects:
+    listed = rejects_path or default_rejects_path(path)
+    with open_audience(path) as file, RejectFile(listed, path) as rejects:
         reader = await asyncio.to_thread(AudienceReader, file, str(path))
         check = row_check(reader.header, str(path), phone_column, (), region)
         for batch in check.batches(reader):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from engine.core.message import CompiledTemplate, Media, compile_template
+from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, compile_template
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -28,6 +28,15 @@ class CampaignTemplate:
     def compiled(self) -> CompiledTemplate:
         # The product's word stands only in the payload, which planning never builds.
         return compile_template(self.definition, "", header_media=self.header_media)
+
+    @property
+    def header_kind(self) -> str:
+        """`image`, `video` or `document` where the header holds such media; else empty."""
+        for component in self.definition.get("components") or ():
+            form = str(component.get("format") or "").upper()
+            if str(component.get("type", "")).upper() == "HEADER" and form in MEDIA_FORMATS:
+                return form.lower()
+        return ""
 
     def frozen(self) -> dict[str, Any]:
         """The JSON of `campaigns.template`."""
@@ -78,6 +87,25 @@ async def _unknown(
     near = get_close_matches(name, names, NAMES_SHOWN_MAX) or names[:NAMES_SHOWN_MAX]
     hint = f"; there is {', '.join(near)}" if near else "; no template is stored yet"
     return ConfigurationError(f'there is no template "{name}"{hint}', where=database, remedy=sync)
+
+
+def check_header(template: CampaignTemplate) -> None:
+    """Media exactly where the template's header has some; UsageError says which option is wrong."""
+    kind, media = template.header_kind, template.header_media
+    what = f"the template {template.name} ({template.language})"
+    if kind and media is None:
+        raise UsageError(
+            f"{what} needs one {kind} in its header",
+            remedy="name it with --header-link or --header-media-id",
+        )
+    if media is not None and not kind:
+        raise UsageError(
+            f"{what} has no media in its header", remedy="leave out --header-link and --header-media-id"
+        )
+    if media is not None and media.filename and kind != "document":
+        raise UsageError(
+            f"{what} has a header with {kind}, which shows no file name", remedy="leave out --header-filename"
+        )
 
 
 def check_params(template: CompiledTemplate, params: Sequence[str]) -> None:

@@ -29,6 +29,12 @@ class UsageError(DrumbeatError):
     exit_code = 2
 
 
+class Incomplete(DrumbeatError):
+    """It was done, but not for everybody: more failed than allowed, some are in doubt or were left out."""
+
+    exit_code = 3
+
+
 class Unreachable(DrumbeatError):
     """The service or the database did not answer."""
 

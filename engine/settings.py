@@ -14,6 +14,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import AfterValidator, Field, SecretStr, ValidationError
@@ -72,6 +73,17 @@ def _shaped(pattern: str, shape: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _base_url(url: str) -> str:
+    """No user or password: it is shown in errors, and the token says who asks."""
+    try:
+        is_one = re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url) and urlsplit(url).port != 0
+    except ValueError:  # of the port, or of brackets
+        is_one = False
+    if not is_one:
+        raise ValueError("a URL like https://service.example, without a user or password, is wanted")
+    return url
+
+
 def _proxy(value: SecretStr) -> SecretStr:
     if not re.fullmatch(r"http://[^\s/?#]+/?", value.get_secret_value()):
         raise ValueError("a URL like http://proxy.example:3128 is wanted")
@@ -79,11 +91,7 @@ def _proxy(value: SecretStr) -> SecretStr:
 
 
 Home = Annotated[Path, AfterValidator(_absolute)]
-BaseUrl = Annotated[
-    str,
-    _shaped(r"https?://[^\s/?#@]+[^\s?#]*", "a URL like https://service.example"),
-    AfterValidator(_without_slash),
-]
+BaseUrl = Annotated[str, AfterValidator(_base_url), AfterValidator(_without_slash)]
 ProxyUrl = Annotated[SecretStr, AfterValidator(_proxy)]
 Identifier = Annotated[str, _shaped(r"[A-Za-z0-9_.-]{1,64}", "an id of letters and digits")]
 Version = Annotated[str, _shaped(r"v\d+\.\d+", "a version like v22.0")]

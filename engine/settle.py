@@ -12,7 +12,7 @@ from datetime import datetime
 import asyncpg
 
 from engine.core.spelling import spellings
-from engine.core.states import CampaignEvent, CampaignState
+from engine.core.states import CampaignEvent, CampaignState, with_article
 from engine.errors import UsageError
 from engine.settings import SILENCE_S
 from engine.store.campaign_states import apply_if_allowed
@@ -172,7 +172,7 @@ async def _require_sending(connection: Connection, campaign_id: int) -> None:
     row = await _campaign(connection, campaign_id)
     remedy = "--assume-sent closes what is in doubt"
     if row["state"] in (CampaignState.CANCELLED, CampaignState.EXPIRED):
-        raise _SendsNothing(f"a {row['state']} campaign sends nothing again", remedy=remedy)
+        raise _SendsNothing(f"{with_article(row['state'])} campaign sends nothing again", remedy=remedy)
     if row["overdue"]:
         raise _SendsNothing("the campaign's time is over: it sends nothing again", remedy=remedy)
 

@@ -1,7 +1,7 @@
 """Rows that cannot be sent to: one table of the codes, and the file that lists them.
 
 The file opens in a spreadsheet without running anything: a value that would be a formula there is quoted. It
-appears whole or not at all.
+appears whole or not at all, and is never the file whose rows it lists.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import csv
 import io
 import os
-import secrets
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from campaigns.target import require_another, target_of
 from engine.errors import ConfigurationError
 
 HEADER = ("line", "code", "column", "reason", "value")
@@ -75,24 +76,32 @@ class RejectFile:
     """Collects rejects beside the target; `publish` puts the file in place, leaving without it drops it.
 
     UTF-8 with a byte order mark, which spreadsheets need to read accents. Without a reject there is no file,
-    and the list of an earlier call is removed, so that it is not taken for this one's.
+    and the list of an earlier call is removed, so that it is not taken for this one's. A device or a pipe is
+    opened at once and written to as it stands. UsageError where `path` is the `source` of the rows.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, source: Path) -> None:
+        require_another(path, source, "--rejects")
         self.path = path
         self.counts: Counter[str] = Counter()
-        self._draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        self._target = target_of(path)
         self._file: TextIO | None = None
 
     def __enter__(self) -> RejectFile:
+        if self._target.is_direct:
+            try:
+                self._open()
+            except OSError as error:
+                raise self._unwritable(error) from error
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file is not None:
-            self._file.close()
-            self._draft.unlink(missing_ok=True)
+            with suppress(OSError):  # told already, by whoever could not write
+                self._file.close()
+            self._target.drop()
 
     def add(self, rejects: Iterable[Reject]) -> None:
         """Append rejects; ConfigurationError where the file cannot be written."""
@@ -112,30 +121,35 @@ class RejectFile:
             return None
         try:
             self._file.flush()
-            os.fsync(self._file.fileno())
+            if not self._target.is_direct:
+                os.fsync(self._file.fileno())
             self._file.close()
-            self._draft.replace(self.path)
+            self._target.publish()
         except OSError as error:
             raise self._unwritable(error) from error
         self._file = None
-        return self.path
+        return self.path if self.counts else None
 
     def _write(self, rows: list[tuple[int, str, str, str, str]]) -> None:
         try:
-            if self._file is None:
-                self._file = self._draft.open("w", encoding="utf-8-sig", newline="")
-                csv.writer(self._file).writerow(HEADER)
-            csv.writer(self._file).writerows(rows)
+            file = self._file or self._open()
+            if self.counts.total() == len(rows):
+                csv.writer(file).writerow(HEADER)
+            csv.writer(file).writerows(rows)
         except OSError as error:
             raise self._unwritable(error) from error
+
+    def _open(self) -> TextIO:
+        self._file = os.fdopen(self._target.open(), "w", encoding="utf-8-sig", newline="")
+        return self._file
 
     def _remove_stale(self) -> None:
         """Only what is a list of rejects: the name may be anybody's."""
         try:
-            with self.path.open("rb") as file:
+            with self._target.path.open("rb") as file:
                 first_line = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace").readline(100)
             if first_line.strip() == _HEADER_LINE:
-                self.path.unlink(missing_ok=True)
+                self._target.path.unlink(missing_ok=True)
         except OSError:
             return
 

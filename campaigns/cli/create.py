@@ -11,6 +11,7 @@ import uvloop
 from campaigns.campaign import CampaignSpec
 from campaigns.cli.edge import JSON_HELP, MAX_FAILED_HELP, QUIET_HELP, print_json
 from campaigns.cli.planning import planning_shown
+from campaigns.cli.words import command
 from campaigns.create import Created, create_campaign
 from engine.core.message import Media
 from engine.errors import UsageError
@@ -119,6 +120,10 @@ def _media(media_id: str | None, link: str | None, filename: str | None) -> Medi
         raise UsageError(
             "a header has one medium", remedy="give --header-media-id or --header-link, not both"
         )
+    if filename and not (media_id or link):
+        raise UsageError(
+            "--header-filename names no medium", remedy="give --header-media-id or --header-link as well"
+        )
     return Media(media_id, link, filename) if media_id or link else None
 
 
@@ -155,4 +160,4 @@ def _print(created: Created) -> None:
         codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
         typer.echo(f"rejected and repeated rows: {created.rejects_path} ({codes})")
     if not created.unchanged:
-        typer.echo(f"send it with: drumbeat campaign run {created.name}")
+        typer.echo(f"send it with: {command('campaign', 'run', created.name)}")

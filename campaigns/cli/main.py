@@ -1,6 +1,6 @@
 """The command `drumbeat`: finds the module of a command, and turns every end into a line and an exit code.
 
-Exit codes: 0 done, 1 unexpected, 2 usage, 3 done with too many failures, 69 service or database not reached,
+Exit codes: 0 done, 1 unexpected, 2 usage, 3 done, but not for everybody, 69 service or database not reached,
 75 try later, 77 authentication, 78 configuration, 130 and 143 stopped by a signal after a clean end.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import select
 import signal
 import sys
 import traceback
@@ -26,6 +27,8 @@ EXIT_UNEXPECTED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_TERMINATED = 128 + signal.SIGTERM
+EXIT_NOT_READ = 128 + signal.SIGPIPE  # as a shell tells of other tools whose reader has gone
+STDOUT = 1
 HELP = "--help"
 NO_TEXT = "surrogates not allowed"  # what Python, orjson and the database's driver say of such bytes
 DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
@@ -62,8 +65,8 @@ COMMANDS: dict[str, str | Group] = {
 EPILOG = (
     "Settings come from these options, else from variables (DRUMBEAT_HOME, DRUMBEAT_BASE_URL and so on), else"
     " from drumbeat.toml in the working directory.\n\n"
-    "Exit codes: 0 done, 1 unexpected, 2 usage, 3 too many failed or some in doubt, 69 service or database do"
-    " not answer, 75 try later, 77 token refused, 78 configuration, 130 and 143 stopped."
+    "Exit codes: 0 done, 1 unexpected, 2 usage, 3 done, but not for everybody, 69 service or database do not"
+    " answer, 75 try later, 77 token refused, 78 configuration, 130 and 143 stopped."
 )
 app = typer.Typer(
     name="drumbeat",
@@ -127,6 +130,25 @@ def run() -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; returns its exit code. Never raises."""
     signal.signal(signal.SIGTERM, _terminate)
+    exit_code = _run(arguments)
+    try:
+        if sys.stdout is not None:  # as after `>&-`
+            sys.stdout.flush()
+    except BrokenPipeError:
+        exit_code = EXIT_NOT_READ
+    if exit_code == EXIT_NOT_READ:  # or Python tells of it as it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
+    return exit_code
+
+
+def _is_read() -> bool:
+    """Whether somebody still reads what a command says; `head` leaves when it has seen enough."""
+    output = select.poll()
+    output.register(STDOUT, 0)
+    return not any(event & select.POLLERR for _, event in output.poll(0))
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         return int(
             app(args=list(arguments), prog_name="drumbeat", standalone_mode=False, obj=list(arguments)) or 0
@@ -135,6 +157,8 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_INTERRUPTED
     except Terminated:
         return EXIT_TERMINATED
+    except SystemExit:  # of the library, whose word for a closed pipe is a bare 1
+        return EXIT_UNEXPECTED if _is_read() else EXIT_NOT_READ
     except typer.Abort:
         return _tell("nothing was done", EXIT_UNEXPECTED)
     except typer.TyperException as error:
@@ -142,6 +166,8 @@ def main(arguments: Sequence[str]) -> int:
     except DrumbeatError as error:
         return _tell(str(error), error.exit_code)
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and not _is_read():
+            return EXIT_NOT_READ
         if NO_TEXT in str(error) and (wrong := _not_utf_8(arguments)):
             return _tell(wrong, EXIT_USAGE)
         return _tell_unexpected(error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from campaigns.cli.words import report_lines
 from campaigns.export import count_variables, export_rows, headings
 from campaigns.report import Report, campaign_report
 from campaigns.service import find_campaign
+from campaigns.target import target_of
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError
 from engine.store.database import Pool
@@ -77,20 +77,20 @@ async def _write(pool: Pool, campaign_id: int, state: RecipientState | None, fil
 
 @contextmanager
 def _opened(output: Path | None) -> Iterator[TextIO]:
-    """stdout, or a file that appears whole or not at all, readable only by its owner."""
+    """stdout; a device or a pipe; or a file that appears whole or not at all, readable only by its owner."""
     if output is None:
         yield sys.stdout
         return
-    part = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
+    target = target_of(output)
     try:
-        with os.fdopen(
-            os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
-        ) as file:
+        with os.fdopen(target.open(0o600), "w", encoding="utf-8") as file:
             yield file
-        part.replace(output)
+        target.publish()
     except OSError as error:
         raise ConfigurationError(
-            f"the export cannot be written: {error.strerror}", where=str(output)
+            f"the export cannot be written: {error.strerror}",
+            where=str(output),
+            remedy="name another file with --output",
         ) from error
     finally:
-        part.unlink(missing_ok=True)
+        target.drop()

@@ -9,13 +9,14 @@ import typer
 from campaigns.cli.edge import JSON_HELP, MAX_FAILED_HELP, QUIET_HELP, print_json, with_settings
 from campaigns.cli.live import view_for, watched
 from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.words import duration, status_lines
+from campaigns.cli.words import command, duration, status_lines
 from campaigns.progress import CampaignStatus, campaign_status
-from campaigns.run import Ran, exit_code, paused, run_campaign
+from campaigns.run import paused, run_campaign, shortfall
 from campaigns.schedule import check_max_failed
 from campaigns.service import Campaign, find_campaign
 from engine.app import POOL_CONNECTIONS
 from engine.core.states import CampaignState
+from engine.errors import Incomplete
 from engine.settings import Settings
 from engine.store.database import Pool
 from engine.telemetry import quieten
@@ -41,23 +42,26 @@ def run(
     async def main(pool: Pool, settings: Settings) -> int:
         campaign = await _find(pool, name)
         if dry_run:
-            return _tell_plan(await campaign_status(pool, campaign.campaign_id))
+            return _tell_plan(await campaign_status(pool, campaign.campaign_id), json)
         service = settings.service()
         with stop_on_signals() as stop:
             async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
                 ran = await run_campaign(
                     pool, service, name, stop=stop.event, wait=wait, disk=settings.disk()
                 )
-            _tell(ran.status, json)
-            return stop.exit_code if stop.asked else _end(ran, max_failed or campaign.max_failed)
+            lacks = "" if stop.asked else shortfall(ran.status, max_failed or campaign.max_failed)
+            _tell(ran.status, lacks, json)
+            return stop.exit_code if stop.asked else _end(ran.status, lacks)
 
     raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
 
 
-def _end(ran: Ran, max_failed: str | None) -> int:
-    if ran.status.state is CampaignState.PAUSED:
-        raise paused(ran.status)
-    return exit_code(ran.status, max_failed)
+def _end(status: CampaignStatus, lacks: str) -> int:
+    if status.state is CampaignState.PAUSED:
+        raise paused(status)
+    if lacks:
+        raise Incomplete(lacks)
+    return 0
 
 
 async def _find(pool: Pool, name: str) -> Campaign:
@@ -65,16 +69,21 @@ async def _find(pool: Pool, name: str) -> Campaign:
         return await find_campaign(connection, name)
 
 
-def _tell(status: CampaignStatus, json: bool) -> None:
+def _tell(status: CampaignStatus, lacks: str, json: bool) -> None:
     if json:
-        print_json(status.as_json())
+        print_json({**status.as_json(), "shortfall": lacks})
     else:
         typer.echo("\n".join(status_lines(status)))
-        typer.echo(f"more: drumbeat campaign report {status.name}")
+        typer.echo(f"more: {command('campaign', 'report', status.name)}")
 
 
-def _tell_plan(status: CampaignStatus) -> int:
+def _tell_plan(status: CampaignStatus, json: bool) -> int:
     limit_per_s = sum(number.limit_per_s for number in status.numbers)
+    if json:
+        takes_s = round(status.waiting / limit_per_s, 1) if limit_per_s else None
+        plan = {"would_send": status.waiting, "limit_per_s": limit_per_s, "takes_s": takes_s}
+        print_json({**status.as_json(), **plan})
+        return 0
     takes = duration(status.waiting / limit_per_s) if limit_per_s else "for ever"
     typer.echo("\n".join(status_lines(status)))
     typer.echo(f"{status.waiting:,} messages would be sent, in about {takes} at {limit_per_s:g}/s")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
@@ -12,11 +12,12 @@ import typer
 from campaigns.cli.edge import JSON_HELP, QUIET_HELP, note, print_json, with_settings
 from campaigns.cli.live import view_for, watched
 from campaigns.cli.signals import stop_on_signals
-from campaigns.progress import CampaignStatus
-from campaigns.run import exit_code, paused, run_campaign
+from campaigns.cli.words import command
+from campaigns.progress import CampaignStatus, campaign_status
+from campaigns.run import paused, run_campaign, shortfall
 from campaigns.service import Campaign, find_campaign
 from engine.core.states import CampaignState
-from engine.errors import TryLater, UsageError
+from engine.errors import Incomplete, TryLater, UsageError
 from engine.process import this_process
 from engine.settings import Settings
 from engine.settle import Doubt, Doubts, assume_sent, doubts, resend
@@ -33,13 +34,15 @@ POOL_SIZE = 16
 class Settled:
     """`action` None: only looked. `recipients`: whom the action concerned. `left`: what is in doubt after it.
 
-    `status`: the campaign's, where sending went on in this process.
+    `may_resend`: whether its campaign still sends. `status`: the campaign's, where sending went on in this
+    process.
     """
 
     campaign: str
     action: str | None
     recipients: int
     left: Doubts
+    may_resend: bool = True
     status: CampaignStatus | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -66,7 +69,10 @@ def settle(
     json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
 ) -> None:
-    """Show what is in doubt; or send it again, in this process; or close it. Both are noted in the audit."""
+    """Show what is in doubt; or send it again; or close it. Both are noted in the audit.
+
+    --resend sends in this process where nobody else is left to send to; else it only queues.
+    """
     if resend_all and assume:
         raise UsageError("--resend and --assume-sent say the opposite", remedy="give one of them")
     if quiet:
@@ -75,7 +81,7 @@ def settle(
 
     async def main(pool: Pool, settings: Settings) -> int:
         campaign, settled = await settle_campaign(pool, name, action, settings.silence_s)
-        if action == "resend" and await _is_sending(pool, name):
+        if action == "resend" and await _only_doubts_are_left(pool, campaign, settled):
             return await _send(pool, settings, campaign, settled, json=json, quiet=quiet)
         _tell(settled, json)
         return 0
@@ -96,7 +102,8 @@ async def settle_campaign(
         elif action == "assume-sent":
             recipients = await assume_sent(connection, campaign.campaign_id, _actor())
         left = await doubts(connection, campaign.campaign_id, quiet_s=silence_s)
-    return campaign, Settled(campaign.name, action, recipients, left)
+    may_resend = campaign.state not in (CampaignState.CANCELLED, CampaignState.EXPIRED)
+    return campaign, Settled(campaign.name, action, recipients, left, may_resend)
 
 
 async def _send(
@@ -115,28 +122,44 @@ async def _send(
             return 0
     async with pool.acquire() as connection:
         left = await doubts(connection, campaign.campaign_id, quiet_s=settings.silence_s)
-    _tell(Settled(campaign.name, settled.action, settled.recipients, left, ran.status), json)
+    _tell(replace(settled, left=left, status=ran.status), json)
     if stop.asked:
         return stop.exit_code
     if ran.status.state is CampaignState.PAUSED:
         raise paused(ran.status)
-    return exit_code(ran.status, campaign.max_failed)
+    if lacks := shortfall(ran.status, campaign.max_failed):
+        raise Incomplete(lacks)
+    return 0
 
 
-async def _is_sending(pool: Pool, name: str) -> bool:
-    """Whether there is something to send now: also after a settle that was interrupted before it sent."""
-    async with pool.acquire() as connection:
-        campaign = await find_campaign(connection, name)
-    if campaign.state is CampaignState.PAUSED:
-        note(f"queued; the campaign is paused ({campaign.reason}): `drumbeat campaign resume` lifts it")
-    return campaign.state is CampaignState.RUNNING
+async def _only_doubts_are_left(pool: Pool, campaign: Campaign, settled: Settled) -> bool:
+    """Whether sending would reach those in doubt and nobody else: who asks for a resend asks for no more."""
+    if not settled.recipients:
+        return False
+    status = await campaign_status(pool, campaign.campaign_id)
+    is_running, others_wait = status.state is CampaignState.RUNNING, status.waiting > settled.recipients
+    if status.state is CampaignState.PAUSED:
+        again = command("campaign", "resume", campaign.name)
+        note(f"queued; the campaign is paused ({status.reason}): `{again}` lifts it")
+    elif is_running and others_wait:
+        note(f"queued: they are sent with the rest; {_who_goes_on(status)}")
+    return is_running and not others_wait
+
+
+def _who_goes_on(status: CampaignStatus) -> str:
+    owners = ", ".join(sorted({number.owner for number in status.numbers if number.owner}))
+    if owners:
+        return f"the numbers are with {owners}"
+    return f"go on with: {command('campaign', 'run', status.name)}"
 
 
 def _tell(settled: Settled, json: bool) -> None:
     if json:
         print_json(settled.as_json())
         return
-    if settled.action == "resend":
+    if settled.action == "resend" and not settled.recipients:
+        typer.echo("nobody is in doubt: nothing is sent again")
+    elif settled.action == "resend":
         typer.echo(f"{settled.recipients:,} recipients in doubt are sent to again")
     elif settled.action == "assume-sent":
         typer.echo(f"{settled.recipients:,} recipients in doubt are taken as sent")
@@ -144,7 +167,8 @@ def _tell(settled: Settled, json: bool) -> None:
     for doubt in settled.left.doubts:
         typer.echo(f"  {_line(doubt)}")
     if settled.left.recipients and settled.action is None:
-        typer.echo("their statuses settle them; --resend or --assume-sent ends the wait")
+        ways = "--resend or --assume-sent" if settled.may_resend else "--assume-sent"
+        typer.echo(f"their statuses settle them; {ways} ends the wait")
 
 
 def _line(doubt: Doubt) -> str:

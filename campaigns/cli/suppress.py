@@ -21,6 +21,7 @@ from campaigns.suppression import (
     list_suppressions,
     remove_suppressions,
 )
+from engine.errors import Incomplete
 from engine.store.database import Connection
 
 app = typer.Typer(name="suppress", help="People never sent to.", no_args_is_help=True, add_completion=False)
@@ -82,7 +83,7 @@ def import_file(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Put the phone numbers of a file on the list, as `add` does."""
+    """Put the phone numbers of a file on the list, as `add` does. Exit 3 when a row could not be read."""
     with planning_shown(quiet=json) as progress:
         counts = with_connection(
             lambda connection: import_suppressions(
@@ -96,6 +97,12 @@ def import_file(
             )
         )
     _tell("added", counts, json)
+    if counts.rejected:
+        raise Incomplete(
+            f"{counts.rejected:,} rows could not be read, and who stands there may be written to",
+            where=str(counts.rejects_path),
+            remedy="mend these rows and import them",
+        )
 
 
 def _tell(what: str, counts: SuppressionCounts, json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,11 @@ if TYPE_CHECKING:  # a run has no report to show, and should begin at once
     from campaigns.report import NumberReport, Reason, Report
 
 STEADY_S = 5.0  # in a shorter run the first and the last second are most of it: a share of the limit misleads
+
+
+def command(*words: str) -> str:
+    """A command of ours as a shell takes it, whatever the names in it hold."""
+    return shlex.join(("drumbeat", *words))
 
 
 def duration(seconds: float) -> str:
@@ -26,6 +32,11 @@ def duration(seconds: float) -> str:
             rest = whole % size // smaller_size
             return f"{whole // size} {unit}" + (f" {rest} {smaller}" if rest else "")
     return f"{whole} s"
+
+
+def how_to_go_on(name: str) -> str:
+    """With a campaign that runs and that nobody sends."""
+    return f"go on with: {command('campaign', 'run', name)} (a worker of its numbers goes on by itself)"
 
 
 def counts_line(status: CampaignStatus) -> str:
@@ -49,8 +60,10 @@ def progress_line(status: CampaignStatus, rate_per_s: float) -> str:
 def status_lines(status: CampaignStatus) -> Iterator[str]:
     """A status for people."""
     yield f"{status.name}: {status.state}" + (f" ({status.reason})" if status.reason else "")
+    if status.nobody_sends:
+        yield f"nobody sends it now; {how_to_go_on(status.name)}"
     yield f"recipients {status.recipients:,}: {counts_line(status)}"
-    if status.eta_s is not None:
+    if status.eta_s is not None and status.rate_per_s is not None:
         yield f"rate {status.rate_per_s:,.1f}/s, {duration(status.eta_s)} left"
     for name, moment in (
         ("starts", status.start_at),
@@ -122,7 +135,7 @@ def _numbers(report: Report) -> Iterator[str]:
 
 def _number_line(number: NumberReport) -> str:
     if number.achieved_per_s is None:
-        pace = "too few requests for a rate"
+        pace = f"sent for {number.active_s:.1f} s, too short for a rate"
     else:
         share = 100 * number.achieved_per_s / number.limit_per_s
         steady = f"{share:.1f} %" if number.active_s >= STEADY_S else f"in {number.active_s:.1f} s"

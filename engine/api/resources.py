@@ -26,6 +26,8 @@ PAGE_SIZE = 100
 PAGES_MAX = 50  # 5,000 templates; an account may hold 250 to 6,000, and a loop of cursors must end
 PAGE_BYTES_MAX = 8 * 1024 * 1024
 CALL_S_MAX = 30.0
+# A parameter that is not valid, and an object that is not there or not this token's to see.
+NO_SUCH_OBJECT = (100, 33)
 
 _NUMBER_FIELDS = "id,display_phone_number,verified_name,quality_rating,messaging_limit_tier,status,throughput"
 _TEMPLATE_FIELDS = "id,name,language,status,category,components,parameter_format"
@@ -192,8 +194,10 @@ class ManagementClient:
             return TryLater(
                 detail or "the service asks to come back", where=where, remedy="try again in some minutes"
             )
-        if status == 404 or code == 100:
-            return ConfigurationError(detail or "no such thing", where=where, remedy="check the account's id")
+        if status == 404 or code in NO_SUCH_OBJECT:
+            return ConfigurationError(
+                detail or "no such thing", where=where, remedy="check DRUMBEAT_WABA_ID, the account's id"
+            )
         return ServiceError(detail or "the service refused the call", code=code, where=where)
 
 

@@ -20,7 +20,7 @@ VARIABLE_CHARACTERS_MAX = 1024  # the body of a template holds no more
 _PLACEHOLDER = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 _SUSPECT = re.compile(r"[\n\r\v\f\x85\u2028\u2029]|\t|\x00| {5}")
 _REASON_OF_SUSPECT = {"\t": "tab", "\x00": "control", "     ": "spaces"}
-_MEDIA_FORMATS = frozenset({"IMAGE", "VIDEO", "DOCUMENT"})
+MEDIA_FORMATS = frozenset({"IMAGE", "VIDEO", "DOCUMENT"})
 # Buttons whose parameters the interface does not show: sending without them would fail every recipient.
 _BUTTONS_UNSUPPORTED = frozenset({"COPY_CODE", "OTP", "CATALOG", "MPM"})
 
@@ -160,7 +160,7 @@ class _Reader:
 
     def _read_header(self, component: Mapping[str, Any]) -> None:
         form = str(component.get("format") or "TEXT").upper()
-        if form in _MEDIA_FORMATS:
+        if form in MEDIA_FORMATS:
             parameters = [self._media_parameter(form.lower())]
         elif form == "TEXT":
             parameters = self._text_parameters("header", str(component.get("text") or ""))

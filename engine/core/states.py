@@ -25,6 +25,11 @@ class CampaignState(StrEnum):
     EXPIRED = "expired"
 
 
+def with_article(state: str) -> str:
+    """`a paused`, `an expired`."""
+    return f"{'an' if state[0] in 'aeiou' else 'a'} {state}"
+
+
 class CampaignEvent(StrEnum):
     SCHEDULE = "schedule"
     START = "start"
@@ -68,7 +73,7 @@ class IllegalTransition(UsageError):
         self.state = state
         self.event = event
         known = ", ".join(known for at, known in CAMPAIGN_TRANSITIONS if at is state) or "nothing"
-        super().__init__(f"a {state} campaign cannot {event}", remedy=f"what it can do: {known}")
+        super().__init__(f"{with_article(state)} campaign cannot {event}", remedy=f"what it can do: {known}")
 
 
 def allows(state: CampaignState, event: CampaignEvent) -> bool:

@@ -52,7 +52,10 @@ def test_failures_above_the_limit_are_exit_3_and_told_by_code(scene: Scene) -> N
         scene.service.post("recipients", {"to": f"{5_511_980_000_000 + person}", "on_network": False})
     scene.create(100, "--max-failed", "10%")
     assert scene.drumbeat("campaign", "run", "spring", "--quiet").exit_code == 0
-    assert scene.drumbeat("campaign", "run", "spring", "--quiet", "--max-failed", "4").exit_code == 3
+    above = scene.drumbeat("campaign", "run", "spring", "--json", "--quiet", "--max-failed", "4%")
+    assert above.exit_code == 3
+    assert above.complaint == "drumbeat: 5 of 100 failed (5.0 %), more than --max-failed 4%"
+    assert f"drumbeat: {above.json['shortfall']}" == above.complaint
     assert scene.drumbeat("campaign", "run", "spring", "--quiet", "--max-failed", "5").exit_code == 0
     failed = scene.drumbeat.ok("campaign", "report", "spring", "--json").json["reasons"]["failed"]
     assert [(reason["reason"], reason["recipients"]) for reason in failed] == [("131026", 5)]

@@ -54,8 +54,9 @@ def test_a_cancel_ends_it_for_good_and_skips_whom_nobody_wrote_to(scene: Scene) 
     until(lambda: scene.service.accepted() > 50, "it sends")
     scene.drumbeat.ok("campaign", "cancel", "spring")
     cancelled_s = time.monotonic()
-    run.communicate(timeout=30)
-    assert run.returncode == 0
+    _, stderr = run.communicate(timeout=30)
+    assert run.returncode == 3
+    assert "drumbeat: cancelled (cancelled by hand): " in stderr
     assert last_write_s(scene) - cancelled_s < STEERED_S
     until(scene.told, "every event was delivered")
     counts = scene.counts()
@@ -71,8 +72,10 @@ def test_a_signal_drains_and_leaves_the_campaign_running(scene: Scene, number: i
     until(lambda: scene.service.accepted() > 500, "it sends")
     run.send_signal(number)
     asked_s = time.monotonic()
-    run.communicate(timeout=30)
+    stdout, _ = run.communicate(timeout=30)
     assert run.returncode == exit_code
+    assert "nobody sends it now; go on with: drumbeat campaign run spring (a worker" in stdout
+    assert "left" not in stdout
     assert time.monotonic() - asked_s < DRAINED_S
     assert scene.state() == "running"
     accepted = scene.service.accepted()

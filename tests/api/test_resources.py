@@ -132,6 +132,7 @@ async def test_a_circle_of_cursors_ends() -> None:
         (503, b"", TryLater),
         (404, b"", ConfigurationError),
         (400, {"error": {"code": 100, "message": "unknown object"}}, ConfigurationError),
+        (400, {"error": {"code": 33, "message": "no such object"}}, ConfigurationError),
         (418, {"error": {"code": 7777, "message": "odd"}}, ServiceError),
         (302, b"", ServiceError),
         (200, b"<html>a portal</html>", ServiceError),

@@ -18,11 +18,12 @@ from campaigns.audience import encoding, reader
 from campaigns.campaign import CampaignSpec
 from campaigns.create import create_campaign
 from campaigns.plan import PlanCounts, PlanProgress
+from engine.core.message import Media
 from engine.errors import ConfigurationError, DrumbeatError, TryLater, UsageError
 from engine.room import Disk
 from engine.store.database import Pool
 from engine.store.queries import queries
-from tests.campaigns.conftest import WriteAudience
+from tests.campaigns.conftest import DEFINITION, WriteAudience
 
 PHONE = 5511960000000
 
@@ -117,6 +118,58 @@ async def test_every_row_is_accounted_for(
     assert max(row["hi"] for row in ranges) == 10
     await assert_tallies_equal_a_recount(pool)
     assert await pool.fetchval("SELECT sum(skipped) FROM tallies") == 2
+
+
+async def test_the_list_of_rejects_never_takes_the_place_of_the_audience(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    before = spec.audience.read_bytes()
+    with pytest.raises(UsageError, match="--rejects"):
+        await create_campaign(ready, replace(spec, rejects=spec.audience))
+    assert spec.audience.read_bytes() == before
+    assert (await everything(pool))["campaigns"] == 0
+
+
+IMAGE = Media(link="https://files.example/a.jpg")
+
+
+@pytest.fixture
+async def pictured(ready: str, pool: Pool) -> str:
+    """As `ready`; the template `poster` has an image in its header, and `order` has not."""
+    components = [{"type": "HEADER", "format": "IMAGE"}, *DEFINITION["components"]]  # type: ignore[misc]
+    await pool.execute(
+        "INSERT INTO templates (name, language, status, definition) VALUES ('poster', 'en', 'APPROVED', $1)",
+        {**DEFINITION, "components": components},
+    )
+    return ready
+
+
+@pytest.mark.parametrize(
+    ("template", "media", "words"),
+    [
+        ("poster", None, "poster .en. needs one image.*--header-link or --header-media-id"),
+        ("order", IMAGE, "order .en. has no media.*leave out --header-link"),
+        ("poster", replace(IMAGE, filename="a.pdf"), "--header-filename"),
+        ("poster", Media(link="not-a-url"), "--header-link 'not-a-url' is no URL.*https://"),
+        ("poster", Media(link="ftp://files.example/a"), "--header-link"),
+    ],
+)
+async def test_the_media_of_a_header_are_those_of_the_template(
+    pictured: str, pool: Pool, spec: CampaignSpec, template: str, media: Media | None, words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        await create_campaign(pictured, replace(spec, template=template, header_media=media))
+    assert (await everything(pool))["campaigns"] == 0
+
+
+async def test_another_medium_is_another_campaign_and_told_in_words(
+    pictured: str, spec: CampaignSpec
+) -> None:
+    first = replace(spec, template="poster", header_media=Media("77"))
+    await create_campaign(pictured, first)
+    words = "header media was 77 and is https://files.example/a.jpg"
+    with pytest.raises(ConfigurationError, match=words):
+        await create_campaign(pictured, replace(first, header_media=IMAGE))
 
 
 async def test_everybody_suppressed_is_skipped(

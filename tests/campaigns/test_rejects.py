@@ -10,10 +10,12 @@ from campaigns.audience.rejects import REASONS, Reject, RejectFile, default_reje
 from engine.core.message import check_variable
 from engine.errors import ConfigurationError
 
+AUDIENCE = Path("people.csv")
+
 
 def test_it_lists_line_code_column_reason_and_value(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
-    with RejectFile(path) as rejects:
+    with RejectFile(path, AUDIENCE) as rejects:
         rejects.add([Reject(7, "phone_empty", "phone", ""), Reject(9, "variable_tab", "name", "a\tb")])
         assert not path.exists()
         assert rejects.publish() == path
@@ -28,7 +30,7 @@ def test_it_lists_line_code_column_reason_and_value(tmp_path: Path) -> None:
 
 
 def test_leaving_without_publishing_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), RejectFile(tmp_path / "r.csv") as rejects:
+    with pytest.raises(RuntimeError), RejectFile(tmp_path / "r.csv", AUDIENCE) as rejects:
         rejects.add([Reject(1, "row_shape", "", "x")])
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
@@ -36,15 +38,15 @@ def test_leaving_without_publishing_leaves_nothing(tmp_path: Path) -> None:
 
 def test_without_rejects_an_older_list_goes_and_anything_else_stays(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
-    with RejectFile(path) as rejects:
+    with RejectFile(path, AUDIENCE) as rejects:
         rejects.add([Reject(1, "row_shape", "", "x")])
         rejects.publish()
-    with RejectFile(path) as rejects:
+    with RejectFile(path, AUDIENCE) as rejects:
         assert rejects.publish() is None
     assert not path.exists()
 
     path.write_text("my own notes\n")
-    with RejectFile(path) as rejects:
+    with RejectFile(path, AUDIENCE) as rejects:
         rejects.publish()
     assert path.read_text() == "my own notes\n"
 
@@ -61,7 +63,7 @@ def test_values_are_cut_and_without_nul() -> None:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none" / "r.csv"
-    with pytest.raises(ConfigurationError, match="--rejects"), RejectFile(path) as rejects:
+    with pytest.raises(ConfigurationError, match="--rejects"), RejectFile(path, AUDIENCE) as rejects:
         rejects.add([Reject(1, "row_shape", "", "x")])
 
 

@@ -1,5 +1,6 @@
 """What a user gets wrong: one line with what, where and what to do, the right code, nothing half-done."""
 
+import shlex
 import socket
 import sys
 from datetime import UTC, datetime, timedelta
@@ -131,6 +132,11 @@ def test_a_campaign_that_is_not_there_names_the_database(drumbeat: Drumbeat) -> 
         refused(drumbeat("campaign", *words, "nothing"), 78, '"nothing"', name)
 
 
+def test_an_account_that_is_not_there(drumbeat: Drumbeat, service: Service) -> None:
+    refused(drumbeat("numbers", "sync", waba_id="999"), 78, "999", "check DRUMBEAT_WABA_ID")
+    refused(drumbeat("templates", "sync", waba_id="999"), 78, "999", "check DRUMBEAT_WABA_ID")
+
+
 def test_missing_settings_are_named(drumbeat: Drumbeat) -> None:
     refused(drumbeat("numbers", "sync", base_url=""), 78, "DRUMBEAT_BASE_URL")
     refused(drumbeat("numbers", "sync", access_token=""), 78, "DRUMBEAT_ACCESS_TOKEN")
@@ -155,6 +161,30 @@ def test_a_start_that_lies_ahead(drumbeat: Drumbeat, synced: Service, audience: 
     created(drumbeat, audience, "--start-at", tomorrow)
     refused(drumbeat("campaign", "run", "spring", "--quiet"), 75, "starts at")
     assert synced.accepted() == 0
+
+
+def test_a_run_of_a_cancelled_campaign_is_no_success(
+    drumbeat: Drumbeat, synced: Service, audience: Path
+) -> None:
+    created(drumbeat, audience)
+    drumbeat.ok("campaign", "cancel", "spring")
+    done = drumbeat("campaign", "run", "spring", "--quiet")
+    assert done.exit_code == 3
+    assert done.complaint == "drumbeat: cancelled (cancelled by hand): 10 of 10 skipped"
+    assert synced.accepted() == 0
+
+
+@pytest.mark.parametrize("name", ["a\x1b[31mb", "a\nb", "a\x7f", "a\u202eb", "a\u2028b"])
+def test_control_characters_in_names(drumbeat: Drumbeat, audience: Path, name: str) -> None:
+    refused(create(drumbeat, audience, *TEMPLATE, *PARAMS, name=name), 2, "name holds a control character")
+    key = create(drumbeat, audience, *TEMPLATE, *PARAMS, "--external-id", name)
+    refused(key, 2, "--external-id holds a control character")
+
+
+def test_a_hint_can_be_given_to_a_shell(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+    done = create(drumbeat, audience, *TEMPLATE, *PARAMS, name="Ana's x")
+    hint = done.stdout.partition("send it with: ")[2]
+    assert shlex.split(hint) == ["drumbeat", "campaign", "run", "Ana's x"]
 
 
 def test_a_second_runner_is_sent_away_at_once(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:

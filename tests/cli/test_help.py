@@ -1,6 +1,8 @@
 """Every command of the fixed command line is there and explains itself; a wrong one says where to look."""
 
+import os
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typer import Context
 from typer.main import get_group
 
 from campaigns.cli.main import app
-from tests.cli.processes import ROOT, Drumbeat
+from tests.cli.processes import COMMAND, ROOT, Drumbeat
 
 FIXED = {
     "bench compare", "demo", "doctor", "worker", "db url", "db migrate", "db stop", "db prune",
@@ -78,6 +80,25 @@ def test_a_path_may_be_no_utf_8(drumbeat: Drumbeat, tmp_path: Path) -> None:
     path = tmp_path / "caf\udce9.csv"
     path.write_text("phone,name\n+5511980000001,Ana\n")
     assert "1 good, 0 bad" in drumbeat.ok("audience", "check", path).stdout
+
+
+@pytest.mark.parametrize("words", [("audience", "check", "people.csv", "--quiet"), ("suppress", "list")])
+def test_a_reader_of_stdout_that_has_gone_ends_a_command_in_silence(
+    drumbeat: Drumbeat, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "people.csv").write_text("phone\n+5511980000001\n")
+    settings = {f"DRUMBEAT_{name.upper()}": value for name, value in drumbeat.settings.items()}
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as nobody:
+        done = subprocess.run(
+            [*COMMAND, *words],
+            stdout=nobody,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": "", **settings},
+        )
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_no_command_at_all_shows_the_help_and_is_a_usage_error(drumbeat: Drumbeat) -> None:

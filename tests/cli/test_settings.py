@@ -65,6 +65,10 @@ def test_settings_cannot_be_changed() -> None:
     ("variable", "value", "source"),
     [
         ("BASE_URL", "ftp-is-wrong", "environment DRUMBEAT_BASE_URL"),
+        ("BASE_URL", "http://me:hidden@service.example", "environment DRUMBEAT_BASE_URL"),
+        ("BASE_URL", "http://service.example:port", "environment DRUMBEAT_BASE_URL"),
+        ("BASE_URL", "http://service.example:99999", "environment DRUMBEAT_BASE_URL"),
+        ("BASE_URL", "http://[::1", "environment DRUMBEAT_BASE_URL"),
         ("API_VERSION", "latest-hidden", "environment DRUMBEAT_API_VERSION"),
         ("PAIR_BURST", "many-hidden", "environment DRUMBEAT_PAIR_BURST"),
         ("SILENCE_S", "-86400", "environment DRUMBEAT_SILENCE_S"),
@@ -80,6 +84,11 @@ def test_a_wrong_setting_is_named_with_its_source_and_without_its_value(
     assert variable.lower() in str(caught.value)
     assert source in str(caught.value)
     assert value not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", [URL, "http://[::1]:80", "https://service.example/under/a@path"])
+def test_addresses_of_services(url: str) -> None:
+    assert load_settings(base_url=url).base_url == url
 
 
 def test_a_wrong_option_and_a_wrong_line_of_the_file_are_told_apart(elsewhere: Path) -> None:

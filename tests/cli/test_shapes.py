@@ -12,7 +12,7 @@ from tests.cli.processes import Drumbeat, Service
 COUNTS = ["pending", "deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped"]
 STATUS = [
     "schema", "name", "state", "reason", "recipients", "counts", "rate_per_s", "eta_s", "started_at",
-    "finished_at", "numbers",
+    "finished_at", "numbers", "nobody_sends",
 ]  # fmt: skip
 
 
@@ -36,13 +36,17 @@ def test_the_status_has_the_fixed_shape(drumbeat: Drumbeat, synced: Service, aud
     assert [number["phone_number_id"] for number in status["numbers"]] == ["1"]
 
     run = drumbeat.ok("campaign", "run", "spring", "--json")
-    assert list(run.json) == STATUS
+    assert list(run.json) == [*STATUS, "shortfall"]
+    assert run.json["shortfall"] == ""
     assert run.json["started_at"] < run.json["finished_at"]
     assert "spring" in drumbeat.ok("campaign", "status", "spring").stdout
 
 
 def test_a_dry_run_sends_nothing(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
     create(drumbeat, audience)
+    dry = drumbeat.ok("campaign", "run", "spring", "--dry-run", "--json").json
+    assert list(dry) == [*STATUS, "would_send", "limit_per_s", "takes_s"]
+    assert (dry["would_send"], dry["limit_per_s"], dry["takes_s"]) == (10, 80.0, 0.1)
     assert "10 messages would be sent" in drumbeat.ok("campaign", "run", "spring", "--dry-run").stdout
     assert drumbeat.ok("campaign", "status", "spring", "--json").json["state"] == "draft"
     assert synced.accepted() == 0
@@ -84,7 +88,12 @@ def test_the_suppression_list(drumbeat: Drumbeat, tmp_path: Path) -> None:
     )
     assert drumbeat.ok("suppress", "add", "+5511980000001", "--json").json["unchanged"] == 1
     (tmp_path / "stop.csv").write_text("Telefone\n+5511980000002\n12\n")
-    done = drumbeat.ok("suppress", "import", "stop.csv", "--phone-column", "Telefone", "--json")
+    done = drumbeat("suppress", "import", "stop.csv", "--phone-column", "Telefone", "--json")
+    assert done.exit_code == 3
+    assert "1 rows could not be read" in done.complaint
+    assert str(tmp_path / "stop.rejects.csv") in done.complaint
+    (tmp_path / "good.csv").write_text("phone\n+5511980000002\n")
+    assert drumbeat.ok("suppress", "import", "good.csv", "--json").json["unchanged"] == 1
     assert (done.json["changed"], done.json["rejected"]) == (1, 1)
     rows = list(csv.reader(io.StringIO(drumbeat.ok("suppress", "list").stdout)))
     assert [row[:2] for row in rows[1:]] == [["5511980000001", "'=asked"], ["5511980000002", "imported"]]

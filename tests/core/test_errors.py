@@ -13,6 +13,7 @@ from engine import errors
         (errors.DrumbeatError, 1),
         (errors.ServiceError, 1),
         (errors.UsageError, 2),
+        (errors.Incomplete, 3),
         (errors.Unreachable, 69),
         (errors.TryLater, 75),
         (errors.AuthenticationError, 77),

@@ -27,6 +27,7 @@ from engine.core.states import (
     rank_shown,
     rejected,
     state_of,
+    with_article,
 )
 
 TABLE = {
@@ -233,3 +234,9 @@ def test_what_was_reached_while_nobody_waited_is_never_sent_again(
         tries = learn(tries, fact)
         over |= tries.refused and rank_shown(tries) is not None
         assert not (over and may_claim(tries)), "twice"
+
+
+def test_an_expired_campaign_has_its_article() -> None:
+    refused = IllegalTransition(CampaignState.EXPIRED, CampaignEvent.RESUME)
+    assert str(refused).startswith("an expired campaign cannot resume")
+    assert with_article(CampaignState.PAUSED) == "a paused"

@@ -48,6 +48,54 @@ async def test_doubts_are_shown_and_closed(database_url: str, pool: Pool) -> Non
     assert (await settle(database_url, name, "--resend", "--assume-sent"))[0] == 2
 
 
+NOBODY = {"DRUMBEAT_BASE_URL": "http://127.0.0.1:9", "DRUMBEAT_ACCESS_TOKEN": "x"}  # sending ends with 69
+
+
+async def planted(pool: Pool, mark: int) -> str:
+    """A running campaign of ten, of whom its dead sender left `mark` in doubt; returns its name."""
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection, mark=mark)
+        await connection.execute("UPDATE campaigns SET planned_at = now(), name = 'x y'")
+        await connection.execute("UPDATE numbers SET released = true, leased_until = now()")
+        await doubt(connection, FIRST_RANGE, *range(1, mark + 1))
+        name: str = await connection.fetchval("SELECT name FROM campaigns WHERE campaign_id = $1", campaign)
+        return name
+
+
+async def test_a_resend_only_queues_where_others_wait_too(database_url: str, pool: Pool) -> None:
+    name = await planted(pool, mark=2)
+    code, out, errors = await settle(database_url, name, "--resend", **NOBODY)
+    assert code == 0, errors
+    assert "2 recipients in doubt are sent to again" in out
+    assert "queued: they are sent with the rest; go on with: drumbeat campaign run 'x y'" in errors
+    assert await pool.fetchval("SELECT count(*) FROM open_tries WHERE state = 'deferred'") == 2
+
+
+async def test_a_resend_without_doubts_sends_nothing(database_url: str, pool: Pool) -> None:
+    name = await planted(pool, mark=0)
+    code, out, errors = await settle(database_url, name, "--resend", **NOBODY)
+    assert code == 0, errors
+    assert "nobody is in doubt" in out
+
+
+async def test_a_resend_sends_where_nobody_else_is_left(database_url: str, pool: Pool) -> None:
+    name = await planted(pool, mark=10)
+    code, _, errors = await settle(database_url, name, "--resend", **NOBODY)
+    assert code == 69, errors
+
+
+async def test_a_campaign_that_sends_no_more_is_not_told_to_resend(database_url: str, pool: Pool) -> None:
+    name = await planted(pool, mark=2)
+    _, out, _ = await settle(database_url, name)
+    assert "--resend or --assume-sent ends the wait" in out
+    await pool.execute("UPDATE campaigns SET state = 'expired'")
+    _, out, _ = await settle(database_url, name)
+    assert "; --assume-sent ends the wait" in out
+    code, _, errors = await settle(database_url, name, "--resend")
+    assert code == 2
+    assert "an expired campaign sends nothing again" in errors
+
+
 async def test_how_long_silence_must_last_is_a_setting(database_url: str, pool: Pool) -> None:
     async with pool.acquire() as connection:
         campaign = await plant_campaign(connection)

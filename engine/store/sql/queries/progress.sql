@@ -30,6 +30,7 @@ SELECT phone_number_id,
        CASE WHEN living THEN numbers.owner END AS owner,
        coalesce(campaign_numbers.attempts, 0) AS attempts,
        coalesce(campaign_numbers.throttled, 0) AS throttled,
+       campaign_numbers.last_attempt_at,
        CASE WHEN numbers.suspended_until > now() THEN numbers.suspended_until END AS suspended_until,
        CASE WHEN numbers.suspended_until > now() THEN numbers.suspended_reason END AS suspended_reason
 FROM unnest($2::text[]) WITH ORDINALITY AS asked (phone_number_id, place)

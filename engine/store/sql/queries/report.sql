@@ -44,9 +44,10 @@ ORDER BY 1, 3 DESC, 2
 LIMIT 500;
 
 -- name: numbers
--- What each number did for the campaign. achieved_per_s: from the first to the last request, pauses taken out.
+-- What each number did for the campaign. achieved_per_s: from the first to the last request, pauses taken out. None below
+-- 2 s: no second is above the limit, but the part of a second that follows a full one may be, by what a stall left over.
 SELECT phone_number_id, limit_per_s, attempts, accepted, throttled, active_s, cpu_s,
-       CASE WHEN active_s > 0 THEN (attempts - 1) / active_s END AS achieved_per_s,
+       CASE WHEN active_s >= 2 THEN (attempts - 1) / active_s END AS achieved_per_s,
        first_attempt_at, last_attempt_at
 FROM campaign_numbers WHERE campaign_id = $1
 ORDER BY phone_number_id;

@@ -16,6 +16,15 @@ FROM campaigns
 ORDER BY campaign_id DESC
 LIMIT $1;
 
+-- name: owned_numbers
+SELECT phone_number_id FROM numbers WHERE NOT released AND leased_until > now();
+
+-- name: unknown_counts
+-- Recipients in doubt of these campaigns; a campaign that has none is missing.
+SELECT campaign_id, sum(unknown)::bigint AS unknown FROM tallies
+WHERE campaign_id = ANY($1::bigint[]) AND unknown > 0
+GROUP BY campaign_id;
+
 -- name: names_like
 SELECT name FROM campaigns ORDER BY campaign_id DESC LIMIT 1000;
 
