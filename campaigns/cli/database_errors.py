@@ -12,7 +12,7 @@ _BROKEN = (
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
-    ConnectionError,
+    ConnectionResetError,  # not every ConnectionError: a broken pipe is whoever reads our output
 )
 _BUSY = (
     asyncpg.DeadlockDetectedError,

@@ -34,7 +34,9 @@ def test_the_database_is_blamed_by_name(problem: Exception, exit_code: int, part
     assert "geheim" not in str(error)
 
 
-@pytest.mark.parametrize("problem", [FileNotFoundError("a file"), asyncpg.UniqueViolationError("a bug")])
+@pytest.mark.parametrize(
+    "problem", [FileNotFoundError("a file"), BrokenPipeError("stdout"), asyncpg.UniqueViolationError("a bug")]
+)
 def test_what_is_not_the_databases_fault_stays_what_it_is(problem: Exception) -> None:
     assert error_of(problem, URL) is None
 
