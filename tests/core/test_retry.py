@@ -44,6 +44,13 @@ def test_a_transient_failure_is_tried_five_times() -> None:
     assert [step.attempt for step in met if isinstance(step, Defer)] == [1, 2, 3, 4]
 
 
+def test_a_downtime_of_the_service_costs_nobody_a_try() -> None:
+    spent = Budget(pair_throttles=1, transient_failures=4, unreachable=2)
+    decision = decide(Transient(131016, "down"), spent, downtime=True)
+    assert decision == Defer(Wait.UNREACHABLE, 3, "131016", None, Budget(1, 4, 3))
+    assert isinstance(decide(Transient(131016, "down"), spent), Fail)
+
+
 @pytest.mark.parametrize(
     ("outcome", "wait"),
     [
