@@ -8,7 +8,7 @@ from engine.backoff import deferral_s
 from engine.campaign_board import SYSTEMATIC_REJECTIONS_MAX
 from engine.clock import monotonic_ns
 from engine.core.governor import Governor
-from engine.core.outcome import Accepted, Outcome, Rejected, Scope, Throttled
+from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
 from engine.core.retry import Defer, Doubt, Fail, Settled, decide
 from engine.flow import Claimed
 from engine.shared import AccountStop, CampaignPause, NumberRest, Shared
@@ -94,6 +94,8 @@ class Reactions:
             self._throttled(outcome, now_ns, written_ns or now_ns)
         elif isinstance(outcome, Rejected):
             self._rejected(message.campaign_id, outcome)
+        elif isinstance(outcome, NotSent) and outcome.exhausted:
+            self._shared.descriptors_short.met(reason=outcome.reason, effect="fewer connections")
 
     def suspend(self, wait_s: float, reason: str) -> None:
         """Rest the number: at once here, and in the database for whoever owns it later."""

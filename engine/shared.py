@@ -95,6 +95,9 @@ class Shared:
     numbers: dict[str, Number] = field(default_factory=dict)
     database_away: Trouble = field(default_factory=lambda: Trouble("database_lost", "database_back"))
     service_away: Trouble = field(default_factory=lambda: Trouble("service_unreachable", "service_back"))
+    descriptors_short: Trouble = field(
+        default_factory=lambda: Trouble("descriptors_short", "descriptors_again")
+    )
 
     def order(self, order: Order) -> None:
         """Have the worker do something in the database; an order that waits already is no news."""

@@ -28,7 +28,8 @@ from engine.api.session import (
     TOTAL_S_MAX,
 )
 from engine.api.transport import Gate
-from engine.core.outcome import NotSent, Outcome
+from engine.core.classify import not_connected
+from engine.core.outcome import Outcome
 
 # How exactly time-outs are met, as a share of the shortest; looked at by one timer for all lanes.
 SWEEP_SHARE = 0.2
@@ -86,7 +87,7 @@ class LaneTransport:
             if (lane := self.free_connection()) is None:
                 lane = await self._connect()
         except Exception as problem:
-            return NotSent(reason_of(problem), unreachable=True)
+            return not_connected(reason_of(problem), getattr(problem, "errno", None))
         lane.deadline_s = self._loop.time() + self._total_s
         return await lane.exchange(phone_number_id, payload, gate)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
+from errno import EMFILE, ENFILE
 
-from engine.core.outcome import Accepted, Outcome, Rejected, Scope, Throttled, Transient, Unknown
+from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
 
 # A number flagged for spam is released by the service after about a day; it gives no time of its own.
 SPAM_SUSPENSION_S = 24 * 3600.0
@@ -61,6 +62,7 @@ RULES: dict[int, Rule] = {
     131050: Rule(Action.REJECT, Scope.RECIPIENT, suppress=True),
 }
 
+_EXHAUSTED = (EMFILE, ENFILE)
 _RULE_OF_STATUS: dict[int, Rule] = {
     401: _STOP_ACCOUNT,
     403: _STOP_ACCOUNT,
@@ -88,6 +90,12 @@ def classify(
     if rule is None:
         return Unknown(f"HTTP {status}, code {code}" if code is not None else f"HTTP {status} without a code")
     return _outcome(rule, status, code, detail, wait_s)
+
+
+def not_connected(reason: str, number: int | None) -> NotSent:
+    """The outcome where no connection came about; `number`: the system's, of the error."""
+    exhausted = number in _EXHAUSTED
+    return NotSent(reason, unreachable=not exhausted, exhausted=exhausted)
 
 
 def retry_wait_s(name: str) -> float:

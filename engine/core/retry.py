@@ -132,7 +132,7 @@ def _after_rejection(outcome: Rejected, spent: Budget) -> Decision:
 
 
 def _after_not_sent(outcome: NotSent, spent: Budget) -> Decision:
-    if not outcome.unreachable:
+    if not (outcome.unreachable or outcome.exhausted):
         return Defer(Wait.NONE, 1, outcome.reason, None, spent)
     return _out_of_reach(outcome.reason, spent)
 

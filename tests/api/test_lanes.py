@@ -69,7 +69,7 @@ class ShortWay:
 
     async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
         unopened = await self._transport.send(phone_number_id, payload, shut_gate)
-        if isinstance(unopened, NotSent) and unopened.unreachable:
+        if isinstance(unopened, NotSent) and (unopened.unreachable or unopened.exhausted):
             return unopened
         if not await gate():
             return NotSent("permit expired")

@@ -76,6 +76,11 @@ def test_an_unreachable_service_backs_off_and_never_fails_anybody() -> None:
     assert [step.attempt for step in met if isinstance(step, Defer)] == list(range(1, 41))
 
 
+def test_who_lacks_a_descriptor_of_ours_waits_as_for_a_service_out_of_reach() -> None:
+    met = follow(NotSent("too many open files", exhausted=True), 40)
+    assert [step.wait for step in met if isinstance(step, Defer)] == [Wait.UNREACHABLE] * 40
+
+
 def test_budgets_are_counted_apart() -> None:
     spent = Budget(pair_throttles=4, transient_failures=3, unreachable=9)
     fifth = decide(Throttled(Scope.PAIR, 131056, None, ""), spent)

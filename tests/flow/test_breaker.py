@@ -87,4 +87,5 @@ def test_after_each_wait_a_failed_probe_waits_longer(breaker: Breaker) -> None:
 
 def test_what_we_did_not_send_ourselves_says_nothing(breaker: Breaker) -> None:
     fail(breaker, 2 * FAILURES_IN_A_ROW, outcome=NotSent("permit expired"))
+    fail(breaker, 2 * FAILURES_IN_A_ROW, outcome=NotSent("too many open files", exhausted=True))
     assert not breaker.suspicious
