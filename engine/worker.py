@@ -225,16 +225,16 @@ class Worker:
 
     def _refresh_numbers(self) -> None:
         """Read the numbers again, beside all else; not more often than the budget of such calls bears."""
-        now_s = time.monotonic()
-        if now_s - self._reread_s >= REREAD_PERIOD_S:
+        now_s, before = time.monotonic(), self._tasks.get("refresh")
+        if now_s - self._reread_s >= REREAD_PERIOD_S and (before is None or before.done()):
             self._reread_s = now_s
             self._tasks["refresh"] = asyncio.create_task(self._read_numbers())
 
     async def _read_numbers(self) -> None:
         try:
             await self._refresh()
-        except (DrumbeatError, *LOST_CONNECTION) as problem:
-            log.warning("numbers_not_read", problem=str(problem)[:200])
+        except Exception as problem:  # whatever the service lists, sending goes on with what is known
+            log.warning("numbers_not_read", problem=f"{type(problem).__name__}: {problem}"[:200])
 
     def _lose(self, flow: NumberFlow) -> None:
         """Another owner has the number: claim nothing more. What is open ends; facts are still stored."""
