@@ -178,6 +178,8 @@ class NumberFlow:
         if self._claims_unanswered:
             await self._give_up_unanswered()
         await self._let_go(now_ns)
+        if self.pacer.bucket.wait_ns(now_ns) > PERMIT_S * SECOND_NS:
+            self.sender.give_back("the number waits")  # a claim would run out in the queue, told to nobody
         if self._must_wait(now_ns):
             return False
         lead = self._claimable()

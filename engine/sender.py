@@ -98,10 +98,10 @@ class Sender:
         """Return when every message has its outcome."""
         await self._idle.wait()
 
-    def give_back(self) -> None:
+    def give_back(self, reason: str = "drained") -> None:
         """Nothing more is written: what waits in the queue was certainly not sent."""
         while self._queue:
-            self._ended(self._take(), NotSent("drained"), None)
+            self._ended(self._take(), NotSent(reason), None)
 
     def abort(self) -> None:
         """After `give_back`, end what is under way: a request without a reply becomes a doubt."""

@@ -123,7 +123,7 @@ def _outcome(rule: Rule, status: int, code: int | None, detail: str, wait_s: flo
         code=code,
         name=str(code) if code is not None else f"http_{status}",
         detail=detail,
-        wait_s=wait_s if wait_s is not None else rule.suspend_s,
+        wait_s=wait_s or rule.suspend_s,
         systematic=rule.systematic,
         suppress=rule.suppress,
         suspend=rule.suspend_s is not None,

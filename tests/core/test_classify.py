@@ -68,6 +68,9 @@ def test_a_number_flagged_for_spam_is_suspended_for_long() -> None:
     hinted = reply(400, 131048, 60.0)
     assert isinstance(hinted, Rejected)
     assert hinted.wait_s == 60
+    at_once = reply(400, 131048, 0.0)
+    assert isinstance(at_once, Rejected)
+    assert at_once.wait_s == 86_400, "a wait of nothing is no word"
 
 
 def test_an_opt_out_suppresses() -> None:
