@@ -35,6 +35,8 @@ from engine.core.outcome import Outcome
 SWEEP_SHARE = 0.2
 SWEEP_S_MIN = 0.01
 SWEEP_S_MAX = 0.5
+# The pool may give a connection that has grown stale in it; a service that speaks first does so each time.
+CONNECT_ROUNDS = 2
 HEADS_MAX = 10_000  # numbers whose request heads are kept; a process owns far fewer
 # Of the request that stands for all in the pool; each message brings its own length.
 _OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
@@ -122,7 +124,7 @@ class LaneTransport:
             raise ConnectionError("the transport is closed")
         self._connecting += 1
         try:
-            while True:
+            for _ in range(CONNECT_ROUNDS):
                 connection = await self._connector.connect(self._request, [], self._timeout)
                 lane = connection.protocol
                 if not isinstance(lane, Lane):  # a new aiohttp: its test says what lanes rely on
@@ -133,6 +135,7 @@ class LaneTransport:
                     self._lanes.add(lane)
                     return lane
                 lane.drop("out of step")
+            raise ConnectionError("the service answered before it was asked")
         finally:
             self._connecting -= 1
 

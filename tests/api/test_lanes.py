@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from engine.api.lane_connection import Lane, plain_body
-from engine.api.lanes import LaneTransport
+from engine.api.lanes import CONNECT_ROUNDS, LaneTransport
 from engine.api.reply import BODY_BYTES_MAX
 from engine.api.transport import Gate, Transport
 from engine.app import transport_of
@@ -178,6 +178,27 @@ class TestConnections:
             for _ in range(2):
                 assert isinstance(await transport.send("1", PAYLOAD, open_gate), Unknown)
         assert server.connections == 2
+
+    async def test_a_service_that_speaks_first_is_not_connected_to_again_and_again(self) -> None:
+        async def script(server: Server, conversation: Conversation) -> None:
+            await conversation.write(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
+            await conversation.closed_by_client()
+
+        async with sending(lane_transport, script) as (server, transport):
+            real = transport._connector.connect
+
+            async def connect(*arguments: Any) -> Any:
+                assert server.connections < 10, "bounded"
+                connection = await real(*arguments)
+                await turns_of_the_loop()  # its word is there before it is asked
+                return connection
+
+            transport._connector.connect = connect
+            outcome = await transport.send("1", PAYLOAD, open_gate)
+            told = "ConnectionError: the service answered before it was asked"
+            assert outcome == NotSent(told, unreachable=True)
+        assert server.connections == CONNECT_ROUNDS
+        assert server.requests == []
 
     async def test_half_an_answer_to_nothing_is_not_the_beginning_of_the_next_reply(self) -> None:
         idle, strayed = asyncio.Event(), asyncio.Event()
