@@ -66,6 +66,7 @@ _EXHAUSTED = (EMFILE, ENFILE)
 _RULE_OF_STATUS: dict[int, Rule] = {
     401: _STOP_ACCOUNT,
     403: _STOP_ACCOUNT,
+    408: _TRY_AGAIN,  # it gave up reading the request, so that nobody was accepted
     429: RULES[130429],
 }
 
@@ -110,7 +111,8 @@ def _rule(status: int, code: int | None) -> Rule | None:
         return RULES[code]
     if status >= 500:
         return None
-    return _FAIL if code is not None else _RULE_OF_STATUS.get(status, _FAIL)
+    # Without a code a gateway may have refused, or a wrong path: what is no recipient's fault comes in a row.
+    return _FAIL if code is not None else _RULE_OF_STATUS.get(status, _FAIL_SYSTEMATIC)
 
 
 def _outcome(rule: Rule, status: int, code: int | None, detail: str, wait_s: float | None) -> Outcome:

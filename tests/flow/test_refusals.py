@@ -8,6 +8,8 @@ from emulator.testing import Emulator
 from engine import backoff, breaker, number
 from engine.core.retry import TRANSIENT_TRIES_MAX, Wait
 from engine.store.database import Pool
+from tests.api import loopback
+from tests.api.transport_contract import answering
 from tests.flow.planted import FAST, SLOW, Planted, campaign_row, plant_campaign, plant_numbers, recount
 from tests.flow.running import (
     HIGH_RATE_PER_S,
@@ -295,6 +297,16 @@ async def test_refusals_in_a_row_of_what_every_recipient_shares_pause_the_campai
         ended = await run_to_end(pool, emulator, campaign)
         assert ended.state == "paused" and "in a row" in ended.reason and "132012" in ended.reason
         assert emulator.service.errors[132012] < 100
+
+
+async def test_a_wrong_path_or_a_firewall_pauses_the_campaign_before_everybody_has_failed(pool: Pool) -> None:
+    """It is not the service that answers there: a 4xx without a code, whoever it is for."""
+    campaign = await planted(pool, 300, rate_per_s=200)
+    async with serving() as emulator, loopback.serving(answering(404, b"<html>nothing here</html>")) as wrong:
+        ended = await run_to_end(pool, emulator, campaign, base_url=wrong.base_url)
+        assert ended.state == "paused" and "in a row" in ended.reason and "http_404" in ended.reason
+    async with pool.acquire() as connection:
+        assert (await recount(connection, campaign.campaign_id))["failed"] < 150
 
 
 async def test_the_work_of_a_number_that_is_stopped_moves_to_the_other(pool: Pool) -> None:
