@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 
 import structlog
 
@@ -27,8 +28,10 @@ from engine.store.recovery import recover_abandoned
 CONTROL_PERIOD_S = 0.4  # a pause, a new limit, a lost number: all within a second
 REGULATE_PERIOD_S = 0.1
 REREAD_PERIOD_S = 60.0  # of the 200 management calls an hour, at most this many a process
+CANCEL_PERIOD_S = 0.1
 LONG_REST_S = 30 * 86_400.0  # beyond every rest that ends by itself
 # Of the five seconds in which a signal ends the process:
+STOP_CONTROL_S = 0.5
 STOP_CLAIMING_S = 0.5
 DRAIN_S = 3.0  # for open requests
 STORE_S = 1.0  # for outcomes and for giving back
@@ -77,11 +80,11 @@ class Worker:
         background = [asyncio.create_task(part()) for part in parts]
         try:
             await self._take_numbers()
-            control = asyncio.create_task(self._control())
+            background.append(control := asyncio.create_task(self._control()))
             try:
-                await self._until_end(stop, [control, *background])
+                await self._until_end(stop, background)
             finally:
-                control.cancel()
+                await _cancel_all([control], STOP_CONTROL_S)  # or it would start flows that nobody drains
                 drained = await self._drain()
         finally:
             await _cancel_all([*background, *self._tasks.values()])
@@ -326,10 +329,10 @@ class Worker:
         return RunEnd(row["state"], row["reason"], drained)
 
 
-async def _cancel_all(tasks: Sequence[asyncio.Task[None]]) -> None:
+async def _cancel_all(tasks: Sequence[asyncio.Task[None]], within_s: float = inf) -> None:
     """Cancel until they end: a connection that breaks under a cancellation hides it from its task."""
-    pending = {task for task in tasks if not task.done()}
-    while pending:
+    pending, begun_s = {task for task in tasks if not task.done()}, time.monotonic()
+    while pending and time.monotonic() - begun_s < within_s:
         for task in pending:
             task.cancel()
-        _, pending = await asyncio.wait(pending, timeout=STOP_CLAIMING_S)
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_PERIOD_S)
