@@ -42,7 +42,13 @@ class Pool(Protocol):
         """The bytes of a whole request, which is written to the lane now."""
         ...
 
-    def free(self, lane: Lane) -> None: ...
+    def free(self, lane: Lane) -> None:
+        """An exchange on the lane has ended."""
+        ...
+
+    def put_back(self, lane: Lane) -> None:
+        """Nothing was written to the lane: its keep-alive goes on where it was."""
+        ...
 
 
 class Lane(ResponseHandler):
@@ -106,17 +112,20 @@ class Lane(ResponseHandler):
 
     def put_back(self) -> None:
         assert self._pool is not None
-        self._pool.free(self)
+        self._pool.put_back(self)
 
-    async def exchange(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
+    async def exchange(
+        self, phone_number_id: str, payload: bytes, gate: Gate, gate_until_s: float
+    ) -> Outcome:
         """Ask the gate, write the request at once, and return what its reply says."""
+        kept_until_s, self.deadline_s = self.deadline_s, gate_until_s
         try:
             refusal = await self._pass(gate)
         except BaseException:
-            self.put_back()
+            self._put_back_until(kept_until_s)
             raise
         if refusal is not None:
-            self.put_back()
+            self._put_back_until(kept_until_s)
             return refusal
         reply: asyncio.Future[Outcome] = self._loop.create_future()
 
@@ -130,6 +139,10 @@ class Lane(ResponseHandler):
         finally:
             if self._answered is answered:  # cancelled: the reply would come when nobody waits
                 self.drop("the request was cancelled")
+
+    def _put_back_until(self, kept_until_s: float) -> None:
+        self.deadline_s = kept_until_s
+        self.put_back()
 
     async def _pass(self, gate: Gate) -> NotSent | None:
         """None when the gate opened and the connection still stands."""
@@ -202,7 +215,8 @@ class Lane(ResponseHandler):
         """The request under way has its outcome: the lane is free, then its writer is told."""
         answered, self._answered = self._answered, None
         if answered is not None:
-            self.put_back()
+            assert self._pool is not None
+            self._pool.free(self)
             answered(outcome)
 
     def _break(self, reason: str) -> None:

@@ -90,8 +90,7 @@ class LaneTransport:
                 lane = await self._connect()
         except Exception as problem:
             return not_connected(reason_of(problem), getattr(problem, "errno", None))
-        lane.deadline_s = self._loop.time() + self._total_s
-        return await lane.exchange(phone_number_id, payload, gate)
+        return await lane.exchange(phone_number_id, payload, gate, self._loop.time() + self._total_s)
 
     def free_connection(self) -> Lane | None:
         """The lane used last, unless it has grown too old to trust the server's keep-alive."""
@@ -132,6 +131,7 @@ class LaneTransport:
                     raise TypeError("aiohttp's pool no longer builds connections as asked: use session")
                 lane.hold(connection, self)
                 if lane.usable:
+                    lane.deadline_s = self._loop.time() + self._keepalive_s
                     self._lanes.add(lane)
                     return lane
                 lane.drop("out of step")
@@ -140,6 +140,11 @@ class LaneTransport:
             self._connecting -= 1
 
     def free(self, lane: Lane) -> None:
+        """An exchange on this lane has ended: the server keeps it alive from now."""
+        lane.deadline_s = self._loop.time() + self._keepalive_s
+        self.put_back(lane)
+
+    def put_back(self, lane: Lane) -> None:
         """Nothing is under way on this lane any more; it is kept, unless it is out of step."""
         if self._closed or (lane.suspect and not lane.usable):
             self._drop(lane, "out of step")
@@ -147,7 +152,6 @@ class LaneTransport:
             self._lanes.discard(lane)
             lane.give_back()  # somebody waits in the pool for a place
         else:
-            lane.deadline_s = self._loop.time() + self._keepalive_s
             self._idle.append(lane)
 
     def _head(self, phone_number_id: str) -> bytes:

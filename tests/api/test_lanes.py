@@ -124,6 +124,20 @@ class TestConnections:
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert server.connections == 2
 
+    async def test_only_an_exchange_keeps_a_lane_alive(self) -> None:
+        """The server counts from the last request that it saw."""
+        async with sending(lane_transport, answering(200, ACCEPTED)) as (server, transport):
+            await transport.send("1", PAYLOAD, open_gate)
+            lane = transport.free_connection()
+            kept_until_s = lane.deadline_s
+            lane.put_back()
+            assert lane.deadline_s == kept_until_s
+            assert await transport.send("1", PAYLOAD, shut_gate) == NotSent("permit expired")
+            assert lane.deadline_s == kept_until_s
+            await transport.send("1", PAYLOAD, open_gate)
+            assert lane.deadline_s > kept_until_s
+        assert server.connections == 1
+
     async def test_who_waits_for_a_place_gets_the_next_free_connection(self) -> None:
         answer = asyncio.Event()
 
