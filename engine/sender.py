@@ -185,7 +185,10 @@ class Sender:
             outcome = passage.broken(f"{type(problem).__name__} while sending")
         finally:
             passage.leave()
-            self._ended(message, outcome or passage.broken("the process was stopped"), passage.written_ns)
+            outcome = outcome or passage.broken("the process was stopped")
+            # The connection may have broken after the permit was taken.
+            written_ns = None if type(outcome) is NotSent else passage.written_ns
+            self._ended(message, outcome, written_ns)
 
     def _ended(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
         self._open -= 1
