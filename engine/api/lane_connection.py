@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from aiohttp.http_parser import RawResponseMessage
     from aiohttp.streams import StreamReader
 
+REASON_CHARACTERS_MAX = 200
 LINE_BYTES_MAX = 8_190
 HEADERS_MAX = 128
 # The head of a plain reply: one length, and no header that changes what the body is or how the reply ends.
@@ -32,6 +33,7 @@ _TELLING = rb"[Cc](?i:ontent-(?:length|encoding)|onnection)|[Tt](?i:ransfer-|rai
 _OTHER = rb"(?:\r\n(?!" + _TELLING + rb")[A-Za-z0-9-]++:[ -~]*+)*+"
 _LENGTH = rb"\r\n[Cc](?i:ontent-length): ?([0-9]{1,6})"
 _PLAIN = re.compile(rb"HTTP/1\.1 200 [ -~]*+" + _OTHER + _LENGTH + _OTHER + rb"\r\n\r\n")
+_END = b"\r\n\r\n"
 NO_HEADERS: Mapping[str, str] = {}  # of an acceptance nothing but its body is read
 
 
@@ -183,9 +185,12 @@ class Lane(ResponseHandler):
             self.abort()
         else:
             self.suspect = True
+            known_bytes = None if self._body is None else self._body.total_bytes
             super().data_received(data)
             self._between = False
-            if self._body is not None:
+            if self._message is not None and self._body is not None:
+                if self._body.is_eof() and not ends_reply(data, self._message, self._body, known_bytes):
+                    self.force_close()  # the parser may stand in the middle of another reply
                 self._look()
 
     def resume_reading(self, resume_parser: bool = True) -> None:
@@ -205,6 +210,11 @@ class Lane(ResponseHandler):
         assert message is not None and body is not None
         if body.total_bytes > BODY_BYTES_MAX or self._reading_paused:
             self._break(f"HTTP {message.code} with more than {BODY_BYTES_MAX} bytes")
+            self.abort()
+        elif (problem := body.exception()) is not None:
+            self._break(
+                f"HTTP {message.code} that cannot be read: {reason_of(problem)}"[:REASON_CHARACTERS_MAX]
+            )
             self.abort()
         elif body.is_eof():
             self._message = self._body = None
@@ -243,6 +253,25 @@ def plain_body(data: bytes) -> bytes | None:
     return data[head:] if length == int(found[1]) and length <= BODY_BYTES_MAX else None
 
 
+def ends_reply(data: bytes, message: RawResponseMessage, body: StreamReader, known_bytes: int | None) -> bool:
+    """Whether nothing follows a reply that this piece has completed. `known_bytes`: what was known of its
+    body before; None where its head ends in this piece too.
+    """
+    if message.chunked:
+        return _ends_lines(data)
+    if message.compression is not None:  # what was sent has another length than what was read
+        length = int(message.headers.get("Content-Length", "0"))
+        return known_bytes is None and _ends_lines(data[: max(0, len(data) - length)])
+    if known_bytes is not None:
+        return len(data) == body.total_bytes - known_bytes
+    return _ends_lines(data[: max(0, len(data) - body.total_bytes)])
+
+
+def _ends_lines(data: bytes) -> bool:
+    """Whether a head, or the last chunk, ends with this piece of it."""
+    return data.endswith(_END) or _END.endswith(data)
+
+
 def reason_of(problem: BaseException) -> str:
     """What is told to people about a break."""
-    return f"{type(problem).__name__}: {problem}".removesuffix(": ")[:200]
+    return f"{type(problem).__name__}: {problem}".removesuffix(": ")[:REASON_CHARACTERS_MAX]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import inspect
 import ssl
 import subprocess
@@ -231,6 +232,49 @@ class TestConnections:
             await strayed.wait()
             await turns_of_the_loop()
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        assert server.connections == 2
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(ACCEPTED), ACCEPTED),
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n"
+            % (len(ACCEPTED), ACCEPTED),
+        ],
+        ids=["length", "chunked"],
+    )
+    @pytest.mark.parametrize("more", [b"", b"HTTP/1.1 200 OK\r\nContent-Len"], ids=["whole", "more"])
+    @pytest.mark.parametrize("cut", [0, 30, -len(ACCEPTED), -20, -1])
+    async def test_half_a_head_behind_a_reply_ends_the_lane(
+        self, reply: bytes, more: bytes, cut: int
+    ) -> None:
+        """What follows would be taken for the rest of it. A reply that is whole ends no lane, however it comes."""
+
+        async def script(server: Server, conversation: Conversation) -> None:
+            while await server.read(conversation):
+                await conversation.write(reply[:cut])
+                await turns_of_the_loop()
+                await conversation.write(reply[cut:] + more)
+
+        async with sending(lane_transport, script) as (server, transport):
+            for _ in range(3):
+                assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        assert server.connections == (3 if more else 1)
+
+    async def test_a_coded_reply_that_nobody_asked_for_keeps_its_lane(self) -> None:
+        script = answering(200, gzip.compress(ACCEPTED), "Content-Encoding: gzip")
+        async with sending(lane_transport, script) as (server, transport):
+            for _ in range(3):
+                assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        assert server.connections == 1
+
+    async def test_a_body_that_cannot_be_decoded_is_noticed_at_once(self) -> None:
+        script = answering(200, b"this is no gzip", "Content-Encoding: gzip")
+        async with sending(lane_transport, script) as (server, transport):
+            for _ in range(2):
+                outcome = await transport.send("1", PAYLOAD, open_gate)
+                assert isinstance(outcome, Unknown)
+                assert outcome.reason.startswith("HTTP 200 that cannot be read: ")
         assert server.connections == 2
 
     async def test_a_cancelled_request_takes_its_connection_with_it(self) -> None:
