@@ -100,6 +100,10 @@ class CampaignBoard:
             campaign.sending = False
             campaign.stopped = True
 
+    def paused(self, campaign_id: int) -> None:
+        """It is paused in the database: where the next look finds that it runs, a person has resumed it."""
+        self._running.discard(campaign_id)
+
     async def refresh(self, connection: Connection) -> None:
         """Read the states anew; starts what is due and expires what is overdue."""
         sql = queries("board")

@@ -116,7 +116,9 @@ class NumberFlow:
         """Let the governor look at what it saw, and pace accordingly; a few times a second."""
         self._lead.measure(self.pacer.bucket.writes, now_ns)
         self.sender.learn()
-        if (rest := self.governor.decide(now_ns)) is not None:
+        rest = self.governor.decide(now_ns)
+        # Whoever rests already is told to when that has ended: a shorter rest must not take its place.
+        if rest is not None and not (self.suspended_reason or self._reactions.blocked):
             self._reactions.suspend((rest.until_ns - now_ns) / SECOND_NS, rest.reason)
         self.pacer.bucket.set_rate(self.governor.rate_per_s(now_ns), now_ns)
         self.pacer.bucket.hold_until(self.governor.hold_until_ns)

@@ -175,22 +175,27 @@ class Worker:
         self._shared.ordered.clear()
 
     async def _carry_out_orders(self, connection: Connection) -> None:
-        for order in list(self._shared.orders):
+        orders = self._shared.orders
+        for order in list(orders.values()):
             await self._carry_out(connection, order)
-            del self._shared.orders[order]
+            if orders.get(order) is order:  # or a longer rest was ordered meanwhile
+                del orders[order]
 
     async def _carry_out(self, connection: Connection, order: Order) -> None:
         match order:
             case CampaignPause(campaign_id, reason):
-                log.warning("campaign_paused", campaign_id=campaign_id, reason=reason)
-                await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
+                await self._pause(connection, campaign_id, reason)
             case AccountStop(reason):
                 for campaign_id in self._shared.board.running:
-                    log.warning("campaign_paused", campaign_id=campaign_id, reason=reason)
-                    await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
+                    await self._pause(connection, campaign_id, reason)
             case NumberRest(phone_number_id, reason, wait_s):
                 log.warning("number_suspended", number=phone_number_id, wait_s=round(wait_s), reason=reason)
                 await suspend(connection, phone_number_id, wait_s, reason)
+
+    async def _pause(self, connection: Connection, campaign_id: int, reason: str) -> None:
+        log.warning("campaign_paused", campaign_id=campaign_id, reason=reason)
+        await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
+        self._shared.board.paused(campaign_id)
 
     async def _renew(self, connection: Connection) -> None:
         flows = list(self._flows.values())
