@@ -15,7 +15,9 @@ from pathlib import Path
 import aiohttp
 
 from engine.api.resources import ManagementClient
+from engine.core.descriptors import CONNECTIONS_MAX, WANTED, connections_within
 from engine.core.room import MIB, is_short
+from engine.descriptors import hard_limit
 from engine.errors import ConfigurationError, DrumbeatError
 from engine.room import free_bytes
 from engine.settings import Settings
@@ -50,14 +52,14 @@ def worst_exit_code(findings: list[Finding]) -> int:
 
 
 def look_at_machine(settings: Settings) -> list[Finding]:
-    """Python and the home directory."""
+    """Python, the home directory and the limit of descriptors."""
     version = ".".join(map(str, sys.version_info[:3]))
     python = (
         _ok("python", version)
         if sys.version_info >= PYTHON_MIN
         else _fail("python", version, "install Python 3.11 or newer", 78)
     )
-    return [python, _home(settings.home)]
+    return [python, _home(settings.home), _descriptors()]
 
 
 def look_at_disk(settings: Settings) -> list[Finding]:
@@ -164,6 +166,15 @@ def _home(home: Path) -> Finding:
     if not os.access(home, os.W_OK | os.X_OK):
         return _fail("home", f"{home} cannot be written", "set DRUMBEAT_HOME to a directory of yours", 78)
     return _ok("home", str(home))
+
+
+def _descriptors() -> Finding:
+    limit = hard_limit()
+    found = f"a process may open {limit:,}"
+    if limit >= WANTED:
+        return _ok("descriptors", found)
+    effect = f"{found}: of {CONNECTIONS_MAX:,} connections {connections_within(limit):,} are left to a sender"
+    return _warn("descriptors", effect, f"raise its hard limit to {WANTED} (LimitNOFILE=, ulimit -Hn)")
 
 
 def _clock(subject: str, skew_s: float) -> Finding:

@@ -11,6 +11,8 @@ from engine.api.session import SessionTransport
 from engine.api.transport import Transport
 from engine.breaker import Breaker
 from engine.campaign_board import CampaignBoard
+from engine.core.descriptors import connections_within
+from engine.descriptors import raise_limit
 from engine.garbage import keep_large_blocks, rare_collections
 from engine.number_sync import sync_numbers
 from engine.raiser import MarkRaiser
@@ -21,9 +23,6 @@ from engine.sink import Sink
 from engine.store.database import Pool
 from engine.store.installation import identify
 from engine.worker import RunEnd, Worker
-
-# Connections follow the lanes, which are bounded number by number; this only bounds a process with many.
-CONNECTIONS_MAX = 10_000
 
 # To the database, of a sending process: the sink's and the raiser's own, and the others'. Each costs Postgres
 # 25 ms of CPU as it begins; sixteen, as the numbers begin, held up an emulator on the same core for a tenth
@@ -78,13 +77,15 @@ async def run_numbers(
 
 
 def transport_of(service: ServiceSettings) -> Transport:
-    """The transport that the settings ask for; needs a running loop."""
+    """The transport that the settings ask for, with as many connections as the system allows; needs a running
+    loop.
+    """
     build = LaneTransport if service.transport == "lanes" else SessionTransport
     return build(
         service.base_url,
         service.access_token.get_secret_value(),
         api_version=service.api_version,
-        connections=CONNECTIONS_MAX,
+        connections=connections_within(raise_limit()),
         proxy=service.proxy,
     )
 

@@ -100,6 +100,10 @@ class CampaignBoard:
             campaign.sending = False
             campaign.stopped = True
 
+    def paused(self, campaign_id: int) -> None:
+        """It is paused in the database: where the next look finds that it runs, a person has resumed it."""
+        self._running.discard(campaign_id)
+
     async def refresh(self, connection: Connection) -> None:
         """Read the states anew; starts what is due and expires what is overdue."""
         sql = queries("board")
@@ -126,6 +130,7 @@ class CampaignBoard:
         if campaign_id not in self._running:  # new, or resumed by a person
             self._running.add(campaign_id)
             campaign.stopped = False
+            campaign.waiting = _waiting(row)
             self.systematic_rejections.pop(campaign_id, None)
         await self._say_whether_it_waits(connection, campaign, hindrance or _closed_window(campaign))
 
@@ -135,12 +140,10 @@ class CampaignBoard:
                 del self._known[campaign_id]
 
     async def _expire(self, connection: Connection, campaign_id: int) -> None:
-        if (
-            await apply_if_allowed(connection, campaign_id, CampaignEvent.EXPIRE, "its time is over")
-            is not None
-        ):
+        expire = CampaignEvent.EXPIRE
+        if await apply_if_allowed(connection, campaign_id, expire, "its time is over") is not None:
             log.warning("campaign_expired", campaign_id=campaign_id)
-        self.to_close[campaign_id] = "expired"
+            self.to_close[campaign_id] = "expired"
 
     async def _close_interrupted(self, connection: Connection) -> None:
         """Finish the end of campaigns whose cancel or expiry was killed half-way; looked for now and then."""
@@ -186,8 +189,14 @@ def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
         row["expires_at"],
         _window(row),
         ZoneInfo(row["time_zone"]),
-        waiting=row["reason"] if row["reason"].startswith(WAITING) else "",
+        waiting=_waiting(row),
     )
+
+
+def _waiting(row: asyncpg.Record) -> str:
+    """What people are told of a running campaign that does not send right now."""
+    reason: str = row["reason"]
+    return reason if reason.startswith(WAITING) else ""
 
 
 def _compiled(template: dict[str, Any], product: str) -> CompiledTemplate:

@@ -21,7 +21,7 @@ from engine.core.bucket import PaceBucket
 from engine.core.governor import Governor
 from engine.core.guard import PairGuard
 from engine.core.lead import Lead
-from engine.core.outcome import Outcome
+from engine.core.outcome import Outcome, Transient
 from engine.feeder import Feed, Feeder
 from engine.flow import Claimed
 from engine.guarding import Guarded, guard_first_tries, guard_retries, refuse_opted_out
@@ -116,7 +116,9 @@ class NumberFlow:
         """Let the governor look at what it saw, and pace accordingly; a few times a second."""
         self._lead.measure(self.pacer.bucket.writes, now_ns)
         self.sender.learn()
-        if (rest := self.governor.decide(now_ns)) is not None:
+        rest = self.governor.decide(now_ns)
+        # Whoever rests already is told to when that has ended: a shorter rest must not take its place.
+        if rest is not None and not (self.suspended_reason or self._reactions.blocked):
             self._reactions.suspend((rest.until_ns - now_ns) / SECOND_NS, rest.reason)
         self.pacer.bucket.set_rate(self.governor.rate_per_s(now_ns), now_ns)
         self.pacer.bucket.hold_until(self.governor.hold_until_ns)
@@ -178,6 +180,8 @@ class NumberFlow:
         if self._claims_unanswered:
             await self._give_up_unanswered()
         await self._let_go(now_ns)
+        if self.pacer.bucket.wait_ns(now_ns) > PERMIT_S * SECOND_NS:
+            self.sender.give_back("the number waits")  # a claim would run out in the queue, told to nobody
         if self._must_wait(now_ns):
             return False
         lead = self._claimable()
@@ -185,9 +189,18 @@ class NumberFlow:
         room = lead - self.sender.queued
         if room <= lead // 2 and self.sender.queued:
             return await self._until_low()
+        raised = await self._raise(now_ns, room)
+        self.idle = not (raised or self.sender.under_way)
+        return raised
+
+    async def _raise(self, now_ns: int, room: int) -> bool:
+        """Claim what waits for another try, then first tries. Who was never tried tells better whether the
+        service is back: those who wait may be the ones whom it always fails.
+        """
+        if self._shared.breaker.suspicious and await self._raise_first_tries(room):
+            return True
         retried = await self._raise_retries(now_ns, room)
         raised = await self._raise_first_tries(room - retried) if room > retried else False
-        self.idle = not (raised or retried or self.sender.under_way)
         return bool(raised or retried)
 
     def _claimable(self) -> int:
@@ -372,7 +385,8 @@ class NumberFlow:
         await self.feeder.release(ranges)
 
     def _on_outcome(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
-        fact = fact_of(message, outcome, self.lease, written_ns)
+        downtime = type(outcome) is Transient and self._shared.breaker.is_downtime(monotonic_ns())
+        fact = fact_of(message, outcome, self.lease, written_ns, downtime=downtime)
         self._shared.sink.put(fact)
         if fact.kind is FactKind.DEFERRED:
             self._retry_period_ns = RETRY_PERIOD_NS

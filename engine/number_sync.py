@@ -16,6 +16,16 @@ LIMIT_PER_S = {  # by throughput level: the interface, "Limits"
     "STANDARD": DEFAULT_LIMIT_PER_S,
     "HIGH": 1000.0,
 }
+# In the order of the statement's arguments.
+_TEXTS = (
+    "phone_number_id",
+    "display_phone_number",
+    "verified_name",
+    "quality_rating",
+    "messaging_limit_tier",
+    "status",
+    "throughput_level",
+)
 
 
 class NumbersSource(Protocol):
@@ -30,15 +40,14 @@ async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> None:
 
 
 async def store_numbers(pool: Pool, records: Sequence[NumberRecord]) -> None:
-    """Store what the service says; a limit set by a person, and everything about the owner, stay."""
-    await pool.execute(
-        queries("numbers")["store"],
-        [record.phone_number_id for record in records],
-        [record.display_phone_number for record in records],
-        [record.verified_name for record in records],
-        [record.quality_rating for record in records],
-        [record.messaging_limit_tier for record in records],
-        [record.status for record in records],
-        [record.throughput_level for record in records],
-        [LIMIT_PER_S.get(record.throughput_level.upper()) for record in records],
-    )
+    """Store what the service says; a limit set by a person, and everything about the owner, stay.
+
+    Of a number that is listed twice the last word counts. Postgres knows no NUL in a text.
+    """
+    rows: dict[str, list[str]] = {}
+    for record in records:
+        texts = [getattr(record, name).replace("\x00", "") for name in _TEXTS]
+        rows[texts[0]] = texts
+    columns = [list(column) for column in zip(*rows.values(), strict=True)] or [[] for _ in _TEXTS]
+    limits_per_s = [LIMIT_PER_S.get(level.upper()) for level in columns[-1]]
+    await pool.execute(queries("numbers")["store"], *columns, limits_per_s)

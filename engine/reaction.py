@@ -8,7 +8,7 @@ from engine.backoff import deferral_s
 from engine.campaign_board import SYSTEMATIC_REJECTIONS_MAX
 from engine.clock import monotonic_ns
 from engine.core.governor import Governor
-from engine.core.outcome import Accepted, Outcome, Rejected, Scope, Throttled
+from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
 from engine.core.retry import Defer, Doubt, Fail, Settled, decide
 from engine.flow import Claimed
 from engine.shared import AccountStop, CampaignPause, NumberRest, Shared
@@ -21,8 +21,10 @@ UNTIL_A_PERSON_S = 10 * 365 * 86_400.0
 log = structlog.get_logger(__name__)
 
 
-def fact_of(message: Claimed, outcome: Outcome, lease: Lease, written_ns: int | None) -> Fact:
-    """The fact to store for one attempt. `written_ns` None: no byte was written."""
+def fact_of(
+    message: Claimed, outcome: Outcome, lease: Lease, written_ns: int | None, *, downtime: bool = False
+) -> Fact:
+    """The fact to store for one attempt. `written_ns` None: no byte was written; `downtime`: see `decide`."""
     attempted_us = None  # since 1970
     if written_ns is not None:
         attempted_us = (time.time_ns() - monotonic_ns() + written_ns) // 1_000
@@ -31,7 +33,7 @@ def fact_of(message: Claimed, outcome: Outcome, lease: Lease, written_ns: int | 
         tried = (campaign_id, range_id, seq, attempt_try, lease.epoch, lease.phone_number_id)
         told = (FactKind.ACCEPTED, outcome.wamid, None, None, attempted_us, 0.0, spent, False, False)
         return tuple.__new__(Fact, tried + told)
-    decision = decide(outcome, spent)
+    decision = decide(outcome, spent, downtime=downtime)
     kind, wamid, reason = FactKind.UNKNOWN, None, None
     wait_s, suppress = 0.0, False
     match decision:
@@ -92,6 +94,8 @@ class Reactions:
             self._throttled(outcome, now_ns, written_ns or now_ns)
         elif isinstance(outcome, Rejected):
             self._rejected(message.campaign_id, outcome)
+        elif isinstance(outcome, NotSent) and outcome.exhausted:
+            self._shared.descriptors_short.met(reason=outcome.reason, effect="fewer connections")
 
     def suspend(self, wait_s: float, reason: str) -> None:
         """Rest the number: at once here, and in the database for whoever owns it later."""

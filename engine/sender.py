@@ -98,10 +98,10 @@ class Sender:
         """Return when every message has its outcome."""
         await self._idle.wait()
 
-    def give_back(self) -> None:
+    def give_back(self, reason: str = "drained") -> None:
         """Nothing more is written: what waits in the queue was certainly not sent."""
         while self._queue:
-            self._ended(self._take(), NotSent("drained"), None)
+            self._ended(self._take(), NotSent(reason), None)
 
     def abort(self) -> None:
         """After `give_back`, end what is under way: a request without a reply becomes a doubt."""
@@ -185,7 +185,10 @@ class Sender:
             outcome = passage.broken(f"{type(problem).__name__} while sending")
         finally:
             passage.leave()
-            self._ended(message, outcome or passage.broken("the process was stopped"), passage.written_ns)
+            outcome = outcome or passage.broken("the process was stopped")
+            # The connection may have broken after the permit was taken.
+            written_ns = None if type(outcome) is NotSent else passage.written_ns
+            self._ended(message, outcome, written_ns)
 
     def _ended(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
         self._open -= 1

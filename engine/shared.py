@@ -31,14 +31,14 @@ class CampaignPause:
     """The service refuses a campaign as a whole."""
 
     campaign_id: int
-    reason: str
+    reason: str = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class AccountStop:
     """The service refuses the token or the account: every campaign stops."""
 
-    reason: str
+    reason: str = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class NumberRest:
     """The service, or the governor, sends a number to rest."""
 
     phone_number_id: str
-    reason: str
+    reason: str = field(compare=False)
     wait_s: float = field(compare=False)
 
 
@@ -90,15 +90,22 @@ class Shared:
     sink: Sink
     raiser: MarkRaiser
     breaker: Breaker
-    orders: dict[Order, None] = field(default_factory=dict)  # in order, each once
+    orders: dict[Order, Order] = field(default_factory=dict)  # each once, whatever its reason; by itself
     ordered: asyncio.Event = field(default_factory=asyncio.Event)
     numbers: dict[str, Number] = field(default_factory=dict)
     database_away: Trouble = field(default_factory=lambda: Trouble("database_lost", "database_back"))
     service_away: Trouble = field(default_factory=lambda: Trouble("service_unreachable", "service_back"))
+    descriptors_short: Trouble = field(
+        default_factory=lambda: Trouble("descriptors_short", "descriptors_again")
+    )
 
     def order(self, order: Order) -> None:
-        """Have the worker do something in the database; an order that waits already is no news."""
-        self.orders.setdefault(order)
+        """Have the worker do something in the database; an order that waits already is no news, but for a
+        longer rest.
+        """
+        waits = self.orders.setdefault(order, order)
+        if isinstance(waits, NumberRest) and isinstance(order, NumberRest) and order.wait_s > waits.wait_s:
+            self.orders[order] = order
         self.ordered.set()
         if isinstance(order, AccountStop):
             for campaign_id in self.board.running:
@@ -106,10 +113,7 @@ class Shared:
 
     def has_order_for(self, phone_number_id: str) -> bool:
         """Whether a rest of the number is ordered and not yet in the database."""
-        return any(
-            isinstance(order, NumberRest) and order.phone_number_id == phone_number_id
-            for order in self.orders
-        )
+        return NumberRest(phone_number_id, "", 0.0) in self.orders
 
     def slow_account(self, now_ns: int, written_ns: int, wait_s: float | None) -> None:
         """The service throttles the account: all its numbers slow down."""

@@ -27,6 +27,8 @@ MANY = 500  # enough for a transaction of its own: waiting longer would only add
 HIGH_MARK = 2_000
 LATE_US_MAX = 60_000_000  # no reply takes as long
 GAP_US_MAX = 1_000_000  # longer pauses between two attempts are not time spent sending
+# Pairs of campaign and number whose last request is kept in mind; a process works on far fewer at a time.
+LAST_MAX = 10_000
 
 # What the driver cannot encode, or the database does not take. No other error is the fault of a fact.
 REFUSED_FACT = (
@@ -180,10 +182,12 @@ class Sink:
     def _count(self, key: tuple[int, str], facts: list[Fact], cpu_s: float) -> Attempts:
         _, _, _, _, _, _, kinds, _, _, _, times_us, _, _, _, throttled = zip(*facts, strict=True)
         first_us, last_us = min(times_us), max(times_us)
-        before_us = self._last_us.get(key, first_us)
+        before_us = self._last_us.pop(key, first_us)
         if before_us - last_us > LATE_US_MAX:
             before_us = first_us  # the wall clock was put back
-        self._last_us[key] = max(before_us, last_us)
+        self._last_us[key] = max(before_us, last_us)  # at the end
+        if len(self._last_us) > LAST_MAX:
+            del self._last_us[next(iter(self._last_us))]
         return Attempts(
             *key,
             self.limits_per_s.get(key[1], 0.0),

@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 
 import structlog
 
@@ -27,8 +28,10 @@ from engine.store.recovery import recover_abandoned
 CONTROL_PERIOD_S = 0.4  # a pause, a new limit, a lost number: all within a second
 REGULATE_PERIOD_S = 0.1
 REREAD_PERIOD_S = 60.0  # of the 200 management calls an hour, at most this many a process
+CANCEL_PERIOD_S = 0.1
 LONG_REST_S = 30 * 86_400.0  # beyond every rest that ends by itself
 # Of the five seconds in which a signal ends the process:
+STOP_CONTROL_S = 0.5
 STOP_CLAIMING_S = 0.5
 DRAIN_S = 3.0  # for open requests
 STORE_S = 1.0  # for outcomes and for giving back
@@ -77,11 +80,11 @@ class Worker:
         background = [asyncio.create_task(part()) for part in parts]
         try:
             await self._take_numbers()
-            control = asyncio.create_task(self._control())
+            background.append(control := asyncio.create_task(self._control()))
             try:
-                await self._until_end(stop, [control, *background])
+                await self._until_end(stop, background)
             finally:
-                control.cancel()
+                await _cancel_all([control], STOP_CONTROL_S)  # or it would start flows that nobody drains
                 drained = await self._drain()
         finally:
             await _cancel_all([*background, *self._tasks.values()])
@@ -172,22 +175,27 @@ class Worker:
         self._shared.ordered.clear()
 
     async def _carry_out_orders(self, connection: Connection) -> None:
-        for order in list(self._shared.orders):
+        orders = self._shared.orders
+        for order in list(orders.values()):
             await self._carry_out(connection, order)
-            del self._shared.orders[order]
+            if orders.get(order) is order:  # or a longer rest was ordered meanwhile
+                del orders[order]
 
     async def _carry_out(self, connection: Connection, order: Order) -> None:
         match order:
             case CampaignPause(campaign_id, reason):
-                log.warning("campaign_paused", campaign_id=campaign_id, reason=reason)
-                await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
+                await self._pause(connection, campaign_id, reason)
             case AccountStop(reason):
                 for campaign_id in self._shared.board.running:
-                    log.warning("campaign_paused", campaign_id=campaign_id, reason=reason)
-                    await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
+                    await self._pause(connection, campaign_id, reason)
             case NumberRest(phone_number_id, reason, wait_s):
                 log.warning("number_suspended", number=phone_number_id, wait_s=round(wait_s), reason=reason)
                 await suspend(connection, phone_number_id, wait_s, reason)
+
+    async def _pause(self, connection: Connection, campaign_id: int, reason: str) -> None:
+        log.warning("campaign_paused", campaign_id=campaign_id, reason=reason)
+        await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
+        self._shared.board.paused(campaign_id)
 
     async def _renew(self, connection: Connection) -> None:
         flows = list(self._flows.values())
@@ -225,16 +233,16 @@ class Worker:
 
     def _refresh_numbers(self) -> None:
         """Read the numbers again, beside all else; not more often than the budget of such calls bears."""
-        now_s = time.monotonic()
-        if now_s - self._reread_s >= REREAD_PERIOD_S:
+        now_s, before = time.monotonic(), self._tasks.get("refresh")
+        if now_s - self._reread_s >= REREAD_PERIOD_S and (before is None or before.done()):
             self._reread_s = now_s
             self._tasks["refresh"] = asyncio.create_task(self._read_numbers())
 
     async def _read_numbers(self) -> None:
         try:
             await self._refresh()
-        except (DrumbeatError, *LOST_CONNECTION) as problem:
-            log.warning("numbers_not_read", problem=str(problem)[:200])
+        except Exception as problem:  # whatever the service lists, sending goes on with what is known
+            log.warning("numbers_not_read", problem=f"{type(problem).__name__}: {problem}"[:200])
 
     def _lose(self, flow: NumberFlow) -> None:
         """Another owner has the number: claim nothing more. What is open ends; facts are still stored."""
@@ -326,10 +334,10 @@ class Worker:
         return RunEnd(row["state"], row["reason"], drained)
 
 
-async def _cancel_all(tasks: Sequence[asyncio.Task[None]]) -> None:
+async def _cancel_all(tasks: Sequence[asyncio.Task[None]], within_s: float = inf) -> None:
     """Cancel until they end: a connection that breaks under a cancellation hides it from its task."""
-    pending = {task for task in tasks if not task.done()}
-    while pending:
+    pending, begun_s = {task for task in tasks if not task.done()}, time.monotonic()
+    while pending and time.monotonic() - begun_s < within_s:
         for task in pending:
             task.cancel()
-        _, pending = await asyncio.wait(pending, timeout=STOP_CLAIMING_S)
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_PERIOD_S)

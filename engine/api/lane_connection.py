@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from aiohttp.http_parser import RawResponseMessage
     from aiohttp.streams import StreamReader
 
+REASON_CHARACTERS_MAX = 200
 LINE_BYTES_MAX = 8_190
 HEADERS_MAX = 128
 # The head of a plain reply: one length, and no header that changes what the body is or how the reply ends.
@@ -32,6 +33,7 @@ _TELLING = rb"[Cc](?i:ontent-(?:length|encoding)|onnection)|[Tt](?i:ransfer-|rai
 _OTHER = rb"(?:\r\n(?!" + _TELLING + rb")[A-Za-z0-9-]++:[ -~]*+)*+"
 _LENGTH = rb"\r\n[Cc](?i:ontent-length): ?([0-9]{1,6})"
 _PLAIN = re.compile(rb"HTTP/1\.1 200 [ -~]*+" + _OTHER + _LENGTH + _OTHER + rb"\r\n\r\n")
+_END = b"\r\n\r\n"
 NO_HEADERS: Mapping[str, str] = {}  # of an acceptance nothing but its body is read
 
 
@@ -42,7 +44,13 @@ class Pool(Protocol):
         """The bytes of a whole request, which is written to the lane now."""
         ...
 
-    def free(self, lane: Lane) -> None: ...
+    def free(self, lane: Lane) -> None:
+        """An exchange on the lane has ended."""
+        ...
+
+    def put_back(self, lane: Lane) -> None:
+        """Nothing was written to the lane: its keep-alive goes on where it was."""
+        ...
 
 
 class Lane(ResponseHandler):
@@ -106,17 +114,20 @@ class Lane(ResponseHandler):
 
     def put_back(self) -> None:
         assert self._pool is not None
-        self._pool.free(self)
+        self._pool.put_back(self)
 
-    async def exchange(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
+    async def exchange(
+        self, phone_number_id: str, payload: bytes, gate: Gate, gate_until_s: float
+    ) -> Outcome:
         """Ask the gate, write the request at once, and return what its reply says."""
+        kept_until_s, self.deadline_s = self.deadline_s, gate_until_s
         try:
             refusal = await self._pass(gate)
         except BaseException:
-            self.put_back()
+            self._put_back_until(kept_until_s)
             raise
         if refusal is not None:
-            self.put_back()
+            self._put_back_until(kept_until_s)
             return refusal
         reply: asyncio.Future[Outcome] = self._loop.create_future()
 
@@ -130,6 +141,10 @@ class Lane(ResponseHandler):
         finally:
             if self._answered is answered:  # cancelled: the reply would come when nobody waits
                 self.drop("the request was cancelled")
+
+    def _put_back_until(self, kept_until_s: float) -> None:
+        self.deadline_s = kept_until_s
+        self.put_back()
 
     async def _pass(self, gate: Gate) -> NotSent | None:
         """None when the gate opened and the connection still stands."""
@@ -170,9 +185,12 @@ class Lane(ResponseHandler):
             self.abort()
         else:
             self.suspect = True
+            known_bytes = None if self._body is None else self._body.total_bytes
             super().data_received(data)
             self._between = False
-            if self._body is not None:
+            if self._message is not None and self._body is not None:
+                if self._body.is_eof() and not ends_reply(data, self._message, self._body, known_bytes):
+                    self.force_close()  # the parser may stand in the middle of another reply
                 self._look()
 
     def resume_reading(self, resume_parser: bool = True) -> None:
@@ -193,6 +211,11 @@ class Lane(ResponseHandler):
         if body.total_bytes > BODY_BYTES_MAX or self._reading_paused:
             self._break(f"HTTP {message.code} with more than {BODY_BYTES_MAX} bytes")
             self.abort()
+        elif (problem := body.exception()) is not None:
+            self._break(
+                f"HTTP {message.code} that cannot be read: {reason_of(problem)}"[:REASON_CHARACTERS_MAX]
+            )
+            self.abort()
         elif body.is_eof():
             self._message = self._body = None
             self._between = True
@@ -202,7 +225,8 @@ class Lane(ResponseHandler):
         """The request under way has its outcome: the lane is free, then its writer is told."""
         answered, self._answered = self._answered, None
         if answered is not None:
-            self.put_back()
+            assert self._pool is not None
+            self._pool.free(self)
             answered(outcome)
 
     def _break(self, reason: str) -> None:
@@ -229,6 +253,25 @@ def plain_body(data: bytes) -> bytes | None:
     return data[head:] if length == int(found[1]) and length <= BODY_BYTES_MAX else None
 
 
+def ends_reply(data: bytes, message: RawResponseMessage, body: StreamReader, known_bytes: int | None) -> bool:
+    """Whether nothing follows a reply that this piece has completed. `known_bytes`: what was known of its
+    body before; None where its head ends in this piece too.
+    """
+    if message.chunked:
+        return _ends_lines(data)
+    if message.compression is not None:  # what was sent has another length than what was read
+        length = int(message.headers.get("Content-Length", "0"))
+        return known_bytes is None and _ends_lines(data[: max(0, len(data) - length)])
+    if known_bytes is not None:
+        return len(data) == body.total_bytes - known_bytes
+    return _ends_lines(data[: max(0, len(data) - body.total_bytes)])
+
+
+def _ends_lines(data: bytes) -> bool:
+    """Whether a head, or the last chunk, ends with this piece of it."""
+    return data.endswith(_END) or _END.endswith(data)
+
+
 def reason_of(problem: BaseException) -> str:
     """What is told to people about a break."""
-    return f"{type(problem).__name__}: {problem}".removesuffix(": ")[:200]
+    return f"{type(problem).__name__}: {problem}".removesuffix(": ")[:REASON_CHARACTERS_MAX]

@@ -28,12 +28,15 @@ from engine.api.session import (
     TOTAL_S_MAX,
 )
 from engine.api.transport import Gate
-from engine.core.outcome import NotSent, Outcome
+from engine.core.classify import not_connected
+from engine.core.outcome import Outcome
 
 # How exactly time-outs are met, as a share of the shortest; looked at by one timer for all lanes.
 SWEEP_SHARE = 0.2
 SWEEP_S_MIN = 0.01
 SWEEP_S_MAX = 0.5
+# The pool may give a connection that has grown stale in it; a service that speaks first does so each time.
+CONNECT_ROUNDS = 2
 HEADS_MAX = 10_000  # numbers whose request heads are kept; a process owns far fewer
 # Of the request that stands for all in the pool; each message brings its own length.
 _OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
@@ -86,9 +89,8 @@ class LaneTransport:
             if (lane := self.free_connection()) is None:
                 lane = await self._connect()
         except Exception as problem:
-            return NotSent(reason_of(problem), unreachable=True)
-        lane.deadline_s = self._loop.time() + self._total_s
-        return await lane.exchange(phone_number_id, payload, gate)
+            return not_connected(reason_of(problem), getattr(problem, "errno", None))
+        return await lane.exchange(phone_number_id, payload, gate, self._loop.time() + self._total_s)
 
     def free_connection(self) -> Lane | None:
         """The lane used last, unless it has grown too old to trust the server's keep-alive."""
@@ -121,7 +123,7 @@ class LaneTransport:
             raise ConnectionError("the transport is closed")
         self._connecting += 1
         try:
-            while True:
+            for _ in range(CONNECT_ROUNDS):
                 connection = await self._connector.connect(self._request, [], self._timeout)
                 lane = connection.protocol
                 if not isinstance(lane, Lane):  # a new aiohttp: its test says what lanes rely on
@@ -129,13 +131,20 @@ class LaneTransport:
                     raise TypeError("aiohttp's pool no longer builds connections as asked: use session")
                 lane.hold(connection, self)
                 if lane.usable:
+                    lane.deadline_s = self._loop.time() + self._keepalive_s
                     self._lanes.add(lane)
                     return lane
                 lane.drop("out of step")
+            raise ConnectionError("the service answered before it was asked")
         finally:
             self._connecting -= 1
 
     def free(self, lane: Lane) -> None:
+        """An exchange on this lane has ended: the server keeps it alive from now."""
+        lane.deadline_s = self._loop.time() + self._keepalive_s
+        self.put_back(lane)
+
+    def put_back(self, lane: Lane) -> None:
         """Nothing is under way on this lane any more; it is kept, unless it is out of step."""
         if self._closed or (lane.suspect and not lane.usable):
             self._drop(lane, "out of step")
@@ -143,7 +152,6 @@ class LaneTransport:
             self._lanes.discard(lane)
             lane.give_back()  # somebody waits in the pool for a place
         else:
-            lane.deadline_s = self._loop.time() + self._keepalive_s
             self._idle.append(lane)
 
     def _head(self, phone_number_id: str) -> bytes:

@@ -16,6 +16,7 @@ from aiohttp.payload import BytesPayload
 
 from engine.api.reply import BODY_BYTES_MAX, outcome_of
 from engine.api.transport import Gate
+from engine.core.classify import not_connected
 from engine.core.outcome import NotSent, Outcome, Unknown
 
 API_VERSION = "v22.0"
@@ -171,4 +172,6 @@ def _outcome_of_break(body: _GatedBody, problem: Exception) -> Outcome:
     if body.refused:
         return NotSent("permit expired")
     reason = f"{type(problem).__name__}: {problem}".removesuffix(": ")[:200]
-    return Unknown(reason) if body.written else NotSent(reason, unreachable=True)
+    if body.written:
+        return Unknown(reason)
+    return not_connected(reason, getattr(problem, "errno", None))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
+from errno import EMFILE, ENFILE
 
-from engine.core.outcome import Accepted, Outcome, Rejected, Scope, Throttled, Transient, Unknown
+from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
 
 # A number flagged for spam is released by the service after about a day; it gives no time of its own.
 SPAM_SUSPENSION_S = 24 * 3600.0
@@ -61,9 +62,11 @@ RULES: dict[int, Rule] = {
     131050: Rule(Action.REJECT, Scope.RECIPIENT, suppress=True),
 }
 
+_EXHAUSTED = (EMFILE, ENFILE)
 _RULE_OF_STATUS: dict[int, Rule] = {
     401: _STOP_ACCOUNT,
     403: _STOP_ACCOUNT,
+    408: _TRY_AGAIN,  # it gave up reading the request, so that nobody was accepted
     429: RULES[130429],
 }
 
@@ -90,6 +93,12 @@ def classify(
     return _outcome(rule, status, code, detail, wait_s)
 
 
+def not_connected(reason: str, number: int | None) -> NotSent:
+    """The outcome where no connection came about; `number`: the system's, of the error."""
+    exhausted = number in _EXHAUSTED
+    return NotSent(reason, unreachable=not exhausted, exhausted=exhausted)
+
+
 def retry_wait_s(name: str) -> float:
     """How long a person's `retry` of a recipient that failed under this name waits."""
     rule = RULES.get(int(name)) if name.isdecimal() else None
@@ -102,7 +111,8 @@ def _rule(status: int, code: int | None) -> Rule | None:
         return RULES[code]
     if status >= 500:
         return None
-    return _FAIL if code is not None else _RULE_OF_STATUS.get(status, _FAIL)
+    # Without a code a gateway may have refused, or a wrong path: what is no recipient's fault comes in a row.
+    return _FAIL if code is not None else _RULE_OF_STATUS.get(status, _FAIL_SYSTEMATIC)
 
 
 def _outcome(rule: Rule, status: int, code: int | None, detail: str, wait_s: float | None) -> Outcome:
@@ -115,7 +125,7 @@ def _outcome(rule: Rule, status: int, code: int | None, detail: str, wait_s: flo
         code=code,
         name=str(code) if code is not None else f"http_{status}",
         detail=detail,
-        wait_s=wait_s if wait_s is not None else rule.suspend_s,
+        wait_s=wait_s or rule.suspend_s,
         systematic=rule.systematic,
         suppress=rule.suppress,
         suspend=rule.suspend_s is not None,

@@ -35,12 +35,15 @@ FLOOR_SHARE = 0.01
 FLOOR_PER_S = 0.2  # below it five minutes would hold too few throttles to tell a quota by
 QUOTA_AFTER_S = 300.0  # protocol: five minutes at the floor
 QUOTA_SUSPENSION_S = 3600.0  # a moving day frees its first places within hours; one probe an hour is cheap
+# A longer wait that the service asks for is a rest: others send meanwhile, and people are told. So much it
+# may grow, too, before that is told again: each throttled reply moves it by a little.
+HOLD_S_MAX = 10.0
 HINT_S_MAX = 24 * 3600.0  # no word of the service stops a number for longer than its longest window
 
 
 @dataclass(frozen=True, slots=True)
 class Suspend:
-    """The number is to rest: the service throttled it at the floor rate for five minutes."""
+    """The number is to rest: the service asked for it, or throttled it at the floor rate for five minutes."""
 
     until_ns: int
     reason: str
@@ -61,6 +64,7 @@ class Governor:
         self._window_throttles = 0
         self._throttled_ns: int | None = None
         self._starving_ns: int | None = None
+        self._rests_until_ns: int | None = None  # by the service's word, as far as it was told
 
     @property
     def floor_per_s(self) -> float:
@@ -76,8 +80,10 @@ class Governor:
         self._restart(1.0, now_ns)
 
     def resume(self, now_ns: int) -> None:
-        """Back from a suspension: start at the floor and climb."""
-        self._restart(self.floor_per_s / self._full_per_s, now_ns)
+        """Back from a suspension: start at the floor and climb; as before where the service named its end."""
+        if self._rests_until_ns is None:
+            self._restart(self.floor_per_s / self._full_per_s, now_ns)
+        self._rests_until_ns = None
 
     def throttled(self, now_ns: int, written_ns: int, wait_s: float | None = None) -> None:
         """A throttled reply to a request written at `written_ns`; `wait_s` is the service's own hint.
@@ -97,6 +103,10 @@ class Governor:
 
     def decide(self, now_ns: int) -> Suspend | None:
         """Close the window if its second has passed, and cut the rate by what it saw."""
+        if self.hold_until_ns - max(now_ns, self._rests_until_ns or now_ns) > HOLD_S_MAX * SECOND_NS:
+            self._rests_until_ns = self.hold_until_ns
+            wait_s = (self.hold_until_ns - now_ns) / SECOND_NS
+            return Suspend(self.hold_until_ns, f"the service asked to wait for {wait_s:.0f} s")
         if self._window_over(now_ns):
             self._cut(now_ns)
         elif self._window_ns is None and self._calm(now_ns):

@@ -82,10 +82,13 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class NotSent:
-    """No byte was written. `unreachable`: the service could not be reached, so waiting makes sense."""
+    """No byte was written. `unreachable`: the service could not be reached, so waiting makes sense.
+    `exhausted`: this machine had no descriptor left for a connection, which tells nothing about the service.
+    """
 
     reason: str
     unreachable: bool = False
+    exhausted: bool = False
 
 
 Outcome = Accepted | Throttled | Transient | Rejected | Unknown | NotSent

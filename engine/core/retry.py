@@ -1,8 +1,9 @@
 """What an outcome does to its recipient: done, in doubt, failed, or another try after a wait.
 
 Law: throttles by number or account and requests never written spend no budget; transient failures have
-five tries; pair throttles wait five times and fail at the sixth (protocol: 1, 4, 16, 64, 256 s). The lengths
-of the waits belong to `engine.backoff`; here stands only which wait, and how often it was asked for.
+five tries, but those of a downtime are nobody's; pair throttles wait five times and fail at the sixth
+(protocol: 1, 4, 16, 64, 256 s). The lengths of the waits belong to `engine.backoff`; here stands only which
+wait, and how often it was asked for.
 """
 
 from __future__ import annotations
@@ -77,8 +78,11 @@ class Defer:
 Decision = Settled | Doubt | Fail | Defer
 
 
-def decide(outcome: Outcome, spent: Budget) -> Decision:
-    """The decision on one outcome, from what the earlier tries spent."""
+def decide(outcome: Outcome, spent: Budget, *, downtime: bool = False) -> Decision:
+    """The decision on one outcome, from what the earlier tries spent.
+
+    `downtime`: the service fails everybody at this moment, so that its failures are not the recipient's.
+    """
     match outcome:
         case Accepted(wamid=wamid):
             return Settled(wamid)
@@ -86,6 +90,8 @@ def decide(outcome: Outcome, spent: Budget) -> Decision:
             return Doubt(reason)
         case Throttled():
             return _after_throttle(outcome, spent)
+        case Transient() if downtime:
+            return _out_of_reach(_name(outcome.code, "transient"), spent)
         case Transient():
             return _after_transient(outcome, spent)
         case Rejected():
@@ -126,11 +132,15 @@ def _after_rejection(outcome: Rejected, spent: Budget) -> Decision:
 
 
 def _after_not_sent(outcome: NotSent, spent: Budget) -> Decision:
-    if not outcome.unreachable:
+    if not (outcome.unreachable or outcome.exhausted):
         return Defer(Wait.NONE, 1, outcome.reason, None, spent)
+    return _out_of_reach(outcome.reason, spent)
+
+
+def _out_of_reach(reason: str, spent: Budget) -> Defer:
     times = spent.unreachable + 1
     counted = Budget(spent.pair_throttles, spent.transient_failures, times)
-    return Defer(Wait.UNREACHABLE, times, outcome.reason, None, counted)
+    return Defer(Wait.UNREACHABLE, times, reason, None, counted)
 
 
 def _name(code: int | None, otherwise: str) -> str:

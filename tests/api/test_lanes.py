@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import inspect
 import ssl
 import subprocess
@@ -23,7 +24,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from engine.api.lane_connection import Lane, plain_body
-from engine.api.lanes import LaneTransport
+from engine.api.lanes import CONNECT_ROUNDS, LaneTransport
 from engine.api.reply import BODY_BYTES_MAX
 from engine.api.transport import Gate, Transport
 from engine.app import transport_of
@@ -69,7 +70,7 @@ class ShortWay:
 
     async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
         unopened = await self._transport.send(phone_number_id, payload, shut_gate)
-        if isinstance(unopened, NotSent) and unopened.unreachable:
+        if isinstance(unopened, NotSent) and (unopened.unreachable or unopened.exhausted):
             return unopened
         if not await gate():
             return NotSent("permit expired")
@@ -123,6 +124,20 @@ class TestConnections:
             await asyncio.wait_for(closed.wait(), 10)  # by the sweep: nobody asked for a lane meanwhile
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert server.connections == 2
+
+    async def test_only_an_exchange_keeps_a_lane_alive(self) -> None:
+        """The server counts from the last request that it saw."""
+        async with sending(lane_transport, answering(200, ACCEPTED)) as (server, transport):
+            await transport.send("1", PAYLOAD, open_gate)
+            lane = transport.free_connection()
+            kept_until_s = lane.deadline_s
+            lane.put_back()
+            assert lane.deadline_s == kept_until_s
+            assert await transport.send("1", PAYLOAD, shut_gate) == NotSent("permit expired")
+            assert lane.deadline_s == kept_until_s
+            await transport.send("1", PAYLOAD, open_gate)
+            assert lane.deadline_s > kept_until_s
+        assert server.connections == 1
 
     async def test_who_waits_for_a_place_gets_the_next_free_connection(self) -> None:
         answer = asyncio.Event()
@@ -179,6 +194,27 @@ class TestConnections:
                 assert isinstance(await transport.send("1", PAYLOAD, open_gate), Unknown)
         assert server.connections == 2
 
+    async def test_a_service_that_speaks_first_is_not_connected_to_again_and_again(self) -> None:
+        async def script(server: Server, conversation: Conversation) -> None:
+            await conversation.write(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
+            await conversation.closed_by_client()
+
+        async with sending(lane_transport, script) as (server, transport):
+            real = transport._connector.connect
+
+            async def connect(*arguments: Any) -> Any:
+                assert server.connections < 10, "bounded"
+                connection = await real(*arguments)
+                await turns_of_the_loop()  # its word is there before it is asked
+                return connection
+
+            transport._connector.connect = connect
+            outcome = await transport.send("1", PAYLOAD, open_gate)
+            told = "ConnectionError: the service answered before it was asked"
+            assert outcome == NotSent(told, unreachable=True)
+        assert server.connections == CONNECT_ROUNDS
+        assert server.requests == []
+
     async def test_half_an_answer_to_nothing_is_not_the_beginning_of_the_next_reply(self) -> None:
         idle, strayed = asyncio.Event(), asyncio.Event()
         stray = b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n" + ACCEPTED.replace(b".A", b".STRAY")
@@ -196,6 +232,49 @@ class TestConnections:
             await strayed.wait()
             await turns_of_the_loop()
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        assert server.connections == 2
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(ACCEPTED), ACCEPTED),
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n"
+            % (len(ACCEPTED), ACCEPTED),
+        ],
+        ids=["length", "chunked"],
+    )
+    @pytest.mark.parametrize("more", [b"", b"HTTP/1.1 200 OK\r\nContent-Len"], ids=["whole", "more"])
+    @pytest.mark.parametrize("cut", [0, 30, -len(ACCEPTED), -20, -1])
+    async def test_half_a_head_behind_a_reply_ends_the_lane(
+        self, reply: bytes, more: bytes, cut: int
+    ) -> None:
+        """What follows would be taken for the rest of it. A reply that is whole ends no lane, however it comes."""
+
+        async def script(server: Server, conversation: Conversation) -> None:
+            while await server.read(conversation):
+                await conversation.write(reply[:cut])
+                await turns_of_the_loop()
+                await conversation.write(reply[cut:] + more)
+
+        async with sending(lane_transport, script) as (server, transport):
+            for _ in range(3):
+                assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        assert server.connections == (3 if more else 1)
+
+    async def test_a_coded_reply_that_nobody_asked_for_keeps_its_lane(self) -> None:
+        script = answering(200, gzip.compress(ACCEPTED), "Content-Encoding: gzip")
+        async with sending(lane_transport, script) as (server, transport):
+            for _ in range(3):
+                assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        assert server.connections == 1
+
+    async def test_a_body_that_cannot_be_decoded_is_noticed_at_once(self) -> None:
+        script = answering(200, b"this is no gzip", "Content-Encoding: gzip")
+        async with sending(lane_transport, script) as (server, transport):
+            for _ in range(2):
+                outcome = await transport.send("1", PAYLOAD, open_gate)
+                assert isinstance(outcome, Unknown)
+                assert outcome.reason.startswith("HTTP 200 that cannot be read: ")
         assert server.connections == 2
 
     async def test_a_cancelled_request_takes_its_connection_with_it(self) -> None:

@@ -7,7 +7,10 @@ read means never NotSent, and no payload is ever read twice.
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Protocol
 
 import pytest
@@ -48,6 +51,22 @@ async def turns_of_the_loop() -> None:
     """Time enough for whatever is ready on loopback to be read and handled."""
     for _ in range(20):
         await asyncio.sleep(0)
+
+
+@contextmanager
+def no_descriptors() -> Iterator[None]:
+    """Nothing more can be opened by this process."""
+    limits, taken = resource.getrlimit(resource.RLIMIT_NOFILE), []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, limits[0]), limits[1]))
+    try:
+        with suppress(OSError):
+            while True:
+                taken.append(os.dup(0))
+        yield
+    finally:
+        for one in taken:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def answering(status: int, body: bytes, *headers: str) -> Script:
@@ -110,6 +129,15 @@ class TransportContract:
             for _ in range(5):
                 assert isinstance(await transport.send("1", PAYLOAD, open_gate), Accepted)
         assert (server.connections, len(server.requests)) == (1, 5)
+
+    async def test_a_lack_of_descriptors_is_not_the_services(self, factory: Factory) -> None:
+        async with sending(factory, answering(200, ACCEPTED)) as (server, transport):
+            with no_descriptors():
+                outcome = await transport.send("1", PAYLOAD, open_gate)
+            assert isinstance(outcome, NotSent)
+            assert (outcome.unreachable, outcome.exhausted) == (False, True)
+            assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        assert len(server.requests) == 1
 
     @pytest.mark.parametrize(
         ("status", "body", "headers", "expected"),

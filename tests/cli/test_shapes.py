@@ -165,6 +165,7 @@ def test_the_doctor_names_the_worst_and_what_to_do(drumbeat: Drumbeat, synced: S
     assert well.exit_code == 0
     levels = {finding["subject"]: finding["level"] for finding in well.json["findings"]}
     assert levels.pop("durability of the database") == "warn"  # the tests' server has no fsync
+    assert levels.pop("descriptors") in ("ok", "warn"), "of the machine that runs this"
     assert set(levels.values()) == {"ok"}
     assert levels.keys() >= {
         "python",

@@ -68,6 +68,9 @@ def test_a_number_flagged_for_spam_is_suspended_for_long() -> None:
     hinted = reply(400, 131048, 60.0)
     assert isinstance(hinted, Rejected)
     assert hinted.wait_s == 60
+    at_once = reply(400, 131048, 0.0)
+    assert isinstance(at_once, Rejected)
+    assert at_once.wait_s == 86_400, "a wait of nothing is no word"
 
 
 def test_an_opt_out_suppresses() -> None:
@@ -84,8 +87,11 @@ def test_a_retry_of_held_back_marketing_waits_a_day() -> None:
         (401, Rejected(Scope.ACCOUNT, None, "http_401", "why")),
         (403, Rejected(Scope.ACCOUNT, None, "http_403", "why")),
         (429, Throttled(Scope.NUMBER, None, None, "why")),
-        (400, Rejected(Scope.RECIPIENT, None, "http_400", "why")),
-        (418, Rejected(Scope.RECIPIENT, None, "http_418", "why")),
+        (408, Transient(None, "why")),
+        *(
+            (status, Rejected(Scope.RECIPIENT, None, f"http_{status}", "why", systematic=True))
+            for status in (400, 404, 407, 413, 418)
+        ),
     ],
 )
 def test_without_a_code_the_status_decides(status: int, expected: Outcome) -> None:

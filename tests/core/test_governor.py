@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core.bucket import HEADROOM, SECOND_NS
-from engine.core.governor import FLOOR_SHARE, QUOTA_SUSPENSION_S, Governor
+from engine.core.governor import FLOOR_SHARE, HOLD_S_MAX, QUOTA_SUSPENSION_S, Governor, Suspend
 
 from .service_window import Simulation
 
@@ -115,6 +115,32 @@ def test_the_services_own_word_holds_the_number() -> None:
     governor.throttled(SECOND_NS, 0, wait_s=7.5)
     governor.throttled(SECOND_NS, 0, wait_s=2)
     assert governor.hold_until_ns == SECOND_NS + 7_500 * MS
+
+
+def test_a_long_wait_that_the_service_asks_for_is_a_rest_and_told_once() -> None:
+    governor = Governor(80, 0)
+    governor.throttled(0, 0, wait_s=HOLD_S_MAX)
+    assert governor.decide(0) is None, "a short one is only a hold"
+    for reply_ns in range(0, 500 * MS, 10 * MS):
+        governor.throttled(reply_ns, 0, wait_s=60)
+        rest = governor.decide(reply_ns)
+        assert rest == (
+            Suspend(60 * SECOND_NS, "the service asked to wait for 60 s") if not reply_ns else None
+        )
+    governor.throttled(SECOND_NS, 0, wait_s=600)
+    longer = governor.decide(SECOND_NS)
+    assert longer is not None
+    assert longer.until_ns == 601 * SECOND_NS
+
+
+def test_after_a_rest_that_the_service_named_the_number_goes_on_and_may_rest_again() -> None:
+    governor = Governor(1_000, 0)
+    governor.throttled(0, 0, wait_s=60)
+    assert governor.decide(0) is not None
+    governor.resume(60 * SECOND_NS)
+    assert governor.rate_per_s(60 * SECOND_NS) == pytest.approx(1_000 * HEADROOM)
+    governor.throttled(70 * SECOND_NS, 70 * SECOND_NS, wait_s=60)
+    assert governor.decide(70 * SECOND_NS) is not None
 
 
 def test_after_a_suspension_the_number_climbs_from_the_floor_within_a_minute() -> None:

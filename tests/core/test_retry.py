@@ -44,6 +44,13 @@ def test_a_transient_failure_is_tried_five_times() -> None:
     assert [step.attempt for step in met if isinstance(step, Defer)] == [1, 2, 3, 4]
 
 
+def test_a_downtime_of_the_service_costs_nobody_a_try() -> None:
+    spent = Budget(pair_throttles=1, transient_failures=4, unreachable=2)
+    decision = decide(Transient(131016, "down"), spent, downtime=True)
+    assert decision == Defer(Wait.UNREACHABLE, 3, "131016", None, Budget(1, 4, 3))
+    assert isinstance(decide(Transient(131016, "down"), spent), Fail)
+
+
 @pytest.mark.parametrize(
     ("outcome", "wait"),
     [
@@ -67,6 +74,11 @@ def test_what_is_nobodys_fault_spends_nothing(outcome: Outcome, wait: Wait) -> N
 def test_an_unreachable_service_backs_off_and_never_fails_anybody() -> None:
     met = follow(NotSent("refused", unreachable=True), 40)
     assert [step.attempt for step in met if isinstance(step, Defer)] == list(range(1, 41))
+
+
+def test_who_lacks_a_descriptor_of_ours_waits_as_for_a_service_out_of_reach() -> None:
+    met = follow(NotSent("too many open files", exhausted=True), 40)
+    assert [step.wait for step in met if isinstance(step, Defer)] == [Wait.UNREACHABLE] * 40
 
 
 def test_budgets_are_counted_apart() -> None:

@@ -3,15 +3,14 @@
 import pytest
 
 from engine import breaker as module
-from engine.breaker import FAILURES_IN_A_ROW, Breaker
+from engine.breaker import BREAKS_IN_A_ROW, DOWNTIME_S_MAX, FAILURES_IN_A_ROW, Breaker
 from engine.clock import SECOND_NS
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
 
 UNREACHABLE = NotSent("connection refused", unreachable=True)
-ANSWERS = (
-    Accepted("w"), Throttled(Scope.NUMBER, 130429, None, ""), Transient(131016, ""),
-    Rejected(Scope.RECIPIENT, 131026, "131026", ""),
-)  # fmt: skip
+DOWN = Transient(131016, "down")
+THROTTLED = Throttled(Scope.NUMBER, 130429, None, "")
+DECISIONS = (Accepted("w"), Rejected(Scope.RECIPIENT, 131026, "131026", ""))
 
 
 @pytest.fixture
@@ -26,25 +25,60 @@ def fail(breaker: Breaker, times: int, now_ns: int = 0, outcome: Outcome = UNREA
 
 @pytest.mark.parametrize("failure", [UNREACHABLE, Unknown("reset")])
 def test_failures_in_a_row_open_it_once(breaker: Breaker, failure: Outcome) -> None:
-    opened = fail(breaker, FAILURES_IN_A_ROW + 3, outcome=failure)
-    assert opened == [False] * (FAILURES_IN_A_ROW - 1) + [True] + [False] * 3
+    opened = fail(breaker, BREAKS_IN_A_ROW + 3, outcome=failure)
+    assert opened == [False] * (BREAKS_IN_A_ROW - 1) + [True] + [False] * 3
     assert breaker.is_open(0) and breaker.suspicious
     assert breaker.reason == failure.reason  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("answer", [*DECISIONS, THROTTLED])
 def test_any_answer_of_the_service_closes_it(breaker: Breaker, answer: Outcome) -> None:
-    fail(breaker, FAILURES_IN_A_ROW - 1)
+    fail(breaker, BREAKS_IN_A_ROW - 1)
     breaker.record(answer, 0)
-    fail(breaker, FAILURES_IN_A_ROW - 1)
+    fail(breaker, BREAKS_IN_A_ROW - 1)
     assert not breaker.suspicious, "not in a row"
     fail(breaker, 1)
     breaker.record(answer, 0)
     assert not breaker.suspicious
 
 
+def test_failures_that_the_service_names_open_it_later_and_once(breaker: Breaker) -> None:
+    opened = fail(breaker, FAILURES_IN_A_ROW + 3, outcome=DOWN)
+    assert opened == [False] * (FAILURES_IN_A_ROW - 1) + [True] + [False] * 3
+    assert breaker.reason == "down (131016)"
+
+
+@pytest.mark.parametrize("answer", DECISIONS)
+def test_whatever_the_service_decides_on_a_message_ends_a_downtime(breaker: Breaker, answer: Outcome) -> None:
+    fail(breaker, FAILURES_IN_A_ROW - 1, outcome=DOWN)
+    breaker.record(answer, 0)
+    fail(breaker, FAILURES_IN_A_ROW - 1, outcome=DOWN)
+    assert not breaker.suspicious, "not in a row"
+    fail(breaker, 1, outcome=DOWN)
+    breaker.record(answer, 0)
+    assert not breaker.suspicious and not breaker.is_downtime(0)
+
+
+def test_throttles_and_breaks_between_the_failures_hide_no_downtime(breaker: Breaker) -> None:
+    for _ in range(FAILURES_IN_A_ROW // 2):
+        fail(breaker, 1, outcome=DOWN)
+        fail(breaker, 1)
+        fail(breaker, 1, outcome=THROTTLED)
+    assert breaker.suspicious
+    assert fail(breaker, 1, outcome=THROTTLED) == [False] and breaker.suspicious
+
+
+def test_failures_are_the_services_for_a_while_and_then_the_recipients_own_again(breaker: Breaker) -> None:
+    begun_ns = 7 * SECOND_NS
+    fail(breaker, FAILURES_IN_A_ROW - 1, begun_ns, DOWN)
+    assert not breaker.is_downtime(begun_ns)
+    fail(breaker, 1, begun_ns, DOWN)
+    over_ns = begun_ns + int(DOWNTIME_S_MAX * SECOND_NS)
+    assert breaker.is_downtime(over_ns - 1) and not breaker.is_downtime(over_ns)
+
+
 def test_after_each_wait_a_failed_probe_waits_longer(breaker: Breaker) -> None:
-    fail(breaker, FAILURES_IN_A_ROW)
+    fail(breaker, BREAKS_IN_A_ROW)
     assert breaker.is_open(SECOND_NS - 1) and not breaker.is_open(SECOND_NS)
     assert breaker.suspicious, "a single message finds out"
     assert fail(breaker, 1, SECOND_NS) == [True]
@@ -53,4 +87,5 @@ def test_after_each_wait_a_failed_probe_waits_longer(breaker: Breaker) -> None:
 
 def test_what_we_did_not_send_ourselves_says_nothing(breaker: Breaker) -> None:
     fail(breaker, 2 * FAILURES_IN_A_ROW, outcome=NotSent("permit expired"))
+    fail(breaker, 2 * FAILURES_IN_A_ROW, outcome=NotSent("too many open files", exhausted=True))
     assert not breaker.suspicious

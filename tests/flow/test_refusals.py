@@ -5,9 +5,11 @@ from pydantic import SecretStr
 
 from emulator.identity import Token
 from emulator.testing import Emulator
-from engine import backoff
+from engine import backoff, breaker, number
 from engine.core.retry import TRANSIENT_TRIES_MAX, Wait
 from engine.store.database import Pool
+from tests.api import loopback
+from tests.api.transport_contract import answering
 from tests.flow.planted import FAST, SLOW, Planted, campaign_row, plant_campaign, plant_numbers, recount
 from tests.flow.running import (
     HIGH_RATE_PER_S,
@@ -137,6 +139,42 @@ async def test_a_failure_that_passed_ends_in_acceptance(pool: Pool, waits: list[
     await assert_counts(pool, campaign, accepted=50)
 
 
+@pytest.mark.parametrize(("recipients", "requests"), [(300, 100), (40, 190)], ids=["many", "each often"])
+async def test_a_downtime_that_the_service_names_fails_nobody(
+    pool: Pool, recipients: int, requests: int, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]]
+) -> None:
+    """It answers, and refuses everybody: few find that out, and none of them runs out of tries by it."""
+    monkeypatch.setattr(breaker, "wait_s", lambda kind, opening: 0.0)
+    monkeypatch.setattr(breaker, "OPEN_S_MIN", 0.01)
+    monkeypatch.setattr(number, "POLL_S", 0.01)
+    campaign = await planted(pool, recipients, rate_per_s=80)
+    async with serving(fault("refusal", code=131016, count=requests)) as emulator:
+        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert_each_once(emulator, campaign)
+    await assert_counts(pool, campaign, accepted=recipients)
+
+
+async def test_who_was_never_tried_finds_out_first_whether_a_downtime_is_over(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]]
+) -> None:
+    """Those who wait may be the ones whom the service always fails: they must not keep others from it."""
+    monkeypatch.setattr(breaker, "FAILURES_IN_A_ROW", 4)
+    monkeypatch.setattr(breaker, "wait_s", lambda kind, opening: 0.0)
+    await planted(pool, 4)
+    async with serving(fault("refusal", code=131016, count=60)) as emulator, started(pool, emulator):
+        await until(lambda: emulator.service.errors[131016] >= 8)
+        async with pool.acquire() as connection:
+            other = await plant_campaign(connection, recipients=1)
+
+        async def other_was_tried() -> bool:
+            return bool(
+                await pool.fetchval("SELECT try FROM open_tries WHERE range_id = $1", other.range_ids[0])
+            )
+
+        await until(other_was_tried)
+        assert emulator.service.errors[131016] < 60
+
+
 @pytest.mark.parametrize(
     "way",
     [
@@ -259,6 +297,16 @@ async def test_refusals_in_a_row_of_what_every_recipient_shares_pause_the_campai
         ended = await run_to_end(pool, emulator, campaign)
         assert ended.state == "paused" and "in a row" in ended.reason and "132012" in ended.reason
         assert emulator.service.errors[132012] < 100
+
+
+async def test_a_wrong_path_or_a_firewall_pauses_the_campaign_before_everybody_has_failed(pool: Pool) -> None:
+    """It is not the service that answers there: a 4xx without a code, whoever it is for."""
+    campaign = await planted(pool, 300, rate_per_s=200)
+    async with serving() as emulator, loopback.serving(answering(404, b"<html>nothing here</html>")) as wrong:
+        ended = await run_to_end(pool, emulator, campaign, base_url=wrong.base_url)
+        assert ended.state == "paused" and "in a row" in ended.reason and "http_404" in ended.reason
+    async with pool.acquire() as connection:
+        assert (await recount(connection, campaign.campaign_id))["failed"] < 150
 
 
 async def test_the_work_of_a_number_that_is_stopped_moves_to_the_other(pool: Pool) -> None:

@@ -10,6 +10,7 @@ from itertools import count
 
 import pytest
 
+from engine.api.transport import Gate
 from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.bucket import SECOND_NS, SLACK_NS, PaceBucket
 from engine.core.concurrency import OPEN_MIN
@@ -215,6 +216,22 @@ async def test_a_transport_that_raises_before_it_writes_leaves_nobody_in_doubt(o
         await sender.idle()
         assert sender.queued == sender.under_way == 0
     assert all(isinstance(outcome, NotSent) for outcome in outcomes.by_seq.values())
+
+
+async def test_what_was_not_sent_after_its_permit_has_no_time_of_writing(outcomes: Outcomes) -> None:
+    """Its connection broke between the two: it is no request, and no reply tells of a latency."""
+    lost = NotSent("the connection was lost before the request", unreachable=True)
+
+    class Losing(FakeTransport):
+        async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> NotSent:
+            assert await gate()
+            return lost
+
+    async with sending(Losing(), outcomes) as sender:
+        sender.send([claimed(seq) for seq in range(5)])
+        await sender.idle()
+    assert outcomes.by_seq == dict.fromkeys(range(5), lost)
+    assert set(outcomes.written_ns.values()) == {None}
 
 
 async def test_it_tells_when_it_runs_low(transport: FakeTransport, outcomes: Outcomes) -> None:

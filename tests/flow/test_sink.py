@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -231,3 +231,21 @@ async def test_a_pause_between_attempts_is_not_time_spent_sending(pool: Pool, ap
         await flush(sink)
     async with pool.acquire() as connection:
         assert await connection.fetchval("SELECT active_s FROM campaign_numbers") == 2.0
+
+
+def test_only_the_last_requests_of_a_bounded_number_of_campaigns_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "LAST_MAX", 2)
+    sink = Sink(cast("Pool", None))
+
+    def attempted(campaign_id: int, at_us: int) -> float:
+        told = Fact(campaign_id, 1, 1, 1, 1, SLOW, FactKind.ACCEPTED, wamid="w", attempted_us=at_us)
+        [counted] = sink._counts([told])
+        return counted.active_s
+
+    for place, campaign_id in enumerate((1, 2, 1, 3)):
+        attempted(campaign_id, AT_US + place * 100_000)
+    assert len(sink._last_us) == 2
+    assert attempted(1, AT_US + 500_000) == pytest.approx(0.3), "used since: still known"
+    assert attempted(2, AT_US + 500_000) == 0, "forgotten: it begins anew"

@@ -1,5 +1,6 @@
 """People steer a run from elsewhere: pause, resume, cancel, limits, hours, expiry, stops, and a second runner."""
 
+import asyncio
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -7,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from emulator.testing import Emulator
+from engine import worker
 from engine.core.states import CampaignEvent, Status
 from engine.core.tag import Tag
 from engine.errors import ConfigurationError
@@ -316,6 +318,38 @@ async def test_a_stop_drains_and_a_rerun_finishes(pool: Pool, elsewhere: Connect
         assert (held, await elsewhere.fetchval("SELECT released FROM numbers")) == (0, True)
         assert (await run_to_end(pool, emulator, campaign)).state == "finished"
         assert_each_once(emulator, campaign)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_a_drain_begins_when_nothing_else_is_done_in_the_database(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that breaks under a cancellation hides it: what goes on could take numbers anew."""
+    busy = asyncio.Event()
+    going_on: list[asyncio.Task[object]] = []
+
+    async def recover_abandoned(*_: object) -> None:
+        busy.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            monkeypatch.undo()
+            raise ConnectionResetError("cut by the test") from None
+
+    async def drain(self: worker.Worker) -> bool:
+        going_on.extend(task for task in asyncio.all_tasks() if "_control" in repr(task.get_coro()))
+        return await real_drain(self)
+
+    real_drain = worker.Worker._drain
+    await planted(pool, 400, 300)
+    async with serving() as emulator:
+        with pytest.MonkeyPatch.context() as drained:
+            drained.setattr(worker.Worker, "_drain", drain)
+            monkeypatch.setattr(worker, "recover_abandoned", recover_abandoned)
+            async with started(pool, emulator) as runner:
+                await busy.wait()
+                await runner.drained()
+    assert going_on == []
 
 
 async def test_a_drain_waits_for_no_reply_longer_than_it_may(pool: Pool, elsewhere: Connection) -> None:

@@ -1,0 +1,22 @@
+"""What the doctor says of the limit of descriptors."""
+
+from pathlib import Path
+
+import pytest
+
+from campaigns import doctor
+from engine.core.descriptors import WANTED
+from engine.settings import load_settings
+
+
+@pytest.mark.parametrize(("limit", "level"), [(WANTED, "ok"), (WANTED - 1, "warn"), (4_096, "warn")])
+def test_a_hard_limit_below_what_all_connections_need_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, level: str
+) -> None:
+    monkeypatch.setattr(doctor, "hard_limit", lambda: limit)
+    [finding] = [
+        one for one in doctor.look_at_machine(load_settings(home=tmp_path)) if one.subject == "descriptors"
+    ]
+    assert finding.level == level
+    assert f"{limit:,}" in finding.found
+    assert ("LimitNOFILE" in finding.remedy) is (level == "warn")
