@@ -180,3 +180,18 @@ async def test_a_renewal_locks_its_numbers_in_their_order(connection: Connection
                 await asyncio.sleep(0.01)
         await other.execute("SELECT FROM numbers WHERE phone_number_id = $1 FOR UPDATE NOWAIT", last)
     assert {renewal.phone_number_id for renewal in await renewing} == {first, last}
+
+
+async def test_a_longer_rest_is_not_cut_short(connection: Connection) -> None:
+    await suspend(connection, SLOW, 3_600, "quality")
+    await suspend(connection, SLOW, 60, "asked to wait")
+    row = await connection.fetchrow(
+        "SELECT suspended_until > now() + interval '59 minutes' AS long, suspended_reason AS reason FROM numbers"
+    )
+    assert (row["long"], row["reason"]) == (True, "quality")
+    await connection.execute("UPDATE numbers SET suspended_until = now() - interval '1 minute'")
+    await suspend(connection, SLOW, 60, "asked to wait")
+    row = await connection.fetchrow(
+        "SELECT suspended_until > now() AS rests, suspended_reason AS reason FROM numbers"
+    )
+    assert (row["rests"], row["reason"]) == (True, "asked to wait")

@@ -47,5 +47,6 @@ UPDATE numbers SET released = true, leased_until = clock_timestamp(), rate_per_s
 WHERE phone_number_id = $1 AND epoch = $2;
 
 -- name: suspend
+-- A longer rest that stands already is not cut short.
 UPDATE numbers SET suspended_until = now() + make_interval(secs => $2), suspended_reason = $3
-WHERE phone_number_id = $1;
+WHERE phone_number_id = $1 AND coalesce(suspended_until < now() + make_interval(secs => $2), true);
