@@ -16,6 +16,7 @@ SCHEMA = 1
 FINAL_STATES = frozenset({CampaignState.FINISHED, CampaignState.CANCELLED, CampaignState.EXPIRED})
 
 
+NOBODY_SENDS = "nobody sends it now"  # of a campaign that runs
 SETTLE_HINT = "in doubt: see `campaign settle`"  # as the worker ends the reason of a run that left doubts
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 import structlog
 
+from campaigns.hint import command
 from campaigns.progress import FINAL_STATES, CampaignStatus, campaign_status
 from campaigns.service import Campaign, find_campaign, start
 from engine.app import run_numbers
@@ -84,9 +84,7 @@ def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
             f"{failed:,} of {status.recipients:,} failed ({share}), more than --max-failed {max_failed}"
         )
     if unknown:
-        lacks.append(
-            f"{unknown:,} in doubt: see `{shlex.join(('drumbeat', 'campaign', 'settle', status.name))}`"
-        )
+        lacks.append(f"{unknown:,} in doubt: see `{command('campaign', 'settle', status.name)}`")
     return "; ".join(lacks)
 
 

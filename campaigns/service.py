@@ -8,7 +8,7 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from campaigns.place import place
-from campaigns.progress import SETTLE_HINT, present_reason
+from campaigns.progress import NOBODY_SENDS, SETTLE_HINT, present_reason
 from engine.core.states import CampaignEvent, CampaignState
 from engine.errors import ConfigurationError, TryLater
 from engine.process import this_process
@@ -19,7 +19,6 @@ from engine.store.queries import queries
 from engine.store.recovery import recover_abandoned
 
 LISTED_MAX = 1_000
-NOBODY_SENDS = "nobody sends it now"
 PAUSED_BY_HAND = "paused by hand"
 CANCELLED_BY_HAND = "cancelled by hand"
 

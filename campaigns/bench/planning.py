@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import resource
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,16 +45,14 @@ def measure(url: str, server_pid: int, rows: int, directory: str = ".") -> Plann
 
     Raises ConfigurationError for a database that no bench made.
     """
-    path = Path(directory) / "audience.csv"
     asyncio.run(_prepare(url))
-    write_audience(path, rows)
-    try:
+    with tempfile.TemporaryDirectory(dir=directory) as place:
+        path = Path(place) / "audience.csv"
+        write_audience(path, rows)
         bare_s = asyncio.run(_copy_bare(url, path))
         before = (time.process_time(), _workers_cpu_s(), family_cpu_s(server_pid))
         elapsed_s, ended_s = asyncio.run(_plan(url, path, rows))
         after = (time.process_time(), _workers_cpu_s(), family_cpu_s(server_pid))
-    finally:
-        path.unlink()
     own_s, workers_s, database_s = (end - begin for begin, end in zip(before, after, strict=True))
     return Planned(rows, elapsed_s, own_s, workers_s, database_s, rows / bare_s, ended_s)
 
@@ -124,7 +123,6 @@ async def _plan(url: str, path: Path, rows: int) -> tuple[float, dict[str, float
 
     created = await create_campaign(url, spec, watch)
     elapsed_s = time.perf_counter() - began_s
-    spec.rejects.unlink(missing_ok=True) if spec.rejects else None
     counts = created.counts
     assert counts.audience_rows == rows == counts.recipients + counts.rejected + counts.duplicates
     return elapsed_s, ended_s

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from campaigns.bench.folding import Folded, Stream
 from campaigns.bench.machine import CORES, on_every_core, sender_cores
 from campaigns.bench.planning import Planned
 from campaigns.bench.receiving import Received
-from campaigns.bench.rounds import Look, Place, run_call
+from campaigns.bench.rounds import Place, run_call
 from campaigns.bench.worker import Call
 
 STAGE_S_MAX = 900.0
@@ -110,15 +108,10 @@ def run_fold(place: Place, recipients: int, stream: Stream) -> StageRun:
 
 
 def _called(place: Place, function: str, arguments: dict[str, Any], cores: list[int]) -> dict[str, Any]:
-    return run_call(Call(function, arguments), cores, STAGE_S_MAX, _looking(place))
+    began_s = time.monotonic()
 
+    def look() -> None:
+        if place.look is not None:
+            place.look(time.monotonic() - began_s, None)  # how fast it goes is known in the end only
 
-def _looking(place: Place) -> Callable[[], None]:
-    """How fast it goes is known in the end only."""
-    if place.look is None:
-        return lambda: None
-    return partial(_look, place.look, time.monotonic())
-
-
-def _look(look: Look, began_s: float) -> None:
-    look(time.monotonic() - began_s, None)
+    return run_call(Call(function, arguments), cores, STAGE_S_MAX, look)

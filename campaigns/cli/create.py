@@ -11,8 +11,8 @@ import uvloop
 from campaigns.campaign import CampaignSpec
 from campaigns.cli.edge import JSON_HELP, MAX_FAILED_HELP, QUIET_HELP, print_json
 from campaigns.cli.planning import planning_shown
-from campaigns.cli.words import command
 from campaigns.create import Created, create_campaign
+from campaigns.hint import command
 from engine.core.message import Media
 from engine.errors import UsageError
 from engine.settings import database_url, load_settings

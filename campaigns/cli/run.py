@@ -9,7 +9,8 @@ import typer
 from campaigns.cli.edge import JSON_HELP, MAX_FAILED_HELP, QUIET_HELP, print_json, with_settings
 from campaigns.cli.live import view_for, watched
 from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.words import command, duration, status_lines
+from campaigns.cli.words import duration, status_lines
+from campaigns.hint import command
 from campaigns.progress import CampaignStatus, campaign_status
 from campaigns.run import paused, run_campaign, shortfall
 from campaigns.schedule import check_max_failed

@@ -12,7 +12,7 @@ import typer
 from campaigns.cli.edge import JSON_HELP, QUIET_HELP, note, print_json, with_settings
 from campaigns.cli.live import view_for, watched
 from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.words import command
+from campaigns.hint import command
 from campaigns.progress import CampaignStatus, campaign_status
 from campaigns.run import paused, run_campaign, shortfall
 from campaigns.service import Campaign, find_campaign

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from campaigns.progress import CampaignStatus
+from campaigns.hint import command
+from campaigns.progress import NOBODY_SENDS, CampaignStatus
 from engine.core.states import RecipientState
 
 if TYPE_CHECKING:  # a run has no report to show, and should begin at once
     from campaigns.report import NumberReport, Reason, Report
 
 STEADY_S = 5.0  # in a shorter run the first and the last second are most of it: a share of the limit misleads
-
-
-def command(*words: str) -> str:
-    """A command of ours as a shell takes it, whatever the names in it hold."""
-    return shlex.join(("drumbeat", *words))
 
 
 def duration(seconds: float) -> str:
@@ -61,7 +56,7 @@ def status_lines(status: CampaignStatus) -> Iterator[str]:
     """A status for people."""
     yield f"{status.name}: {status.state}" + (f" ({status.reason})" if status.reason else "")
     if status.nobody_sends:
-        yield f"nobody sends it now; {how_to_go_on(status.name)}"
+        yield f"{NOBODY_SENDS}; {how_to_go_on(status.name)}"
     yield f"recipients {status.recipients:,}: {counts_line(status)}"
     if status.eta_s is not None and status.rate_per_s is not None:
         yield f"rate {status.rate_per_s:,.1f}/s, {duration(status.eta_s)} left"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from aiohttp.client_proto import ResponseHandler
 
+from engine.api.breaks import REASON_CHARACTERS_MAX, reason_of
 from engine.api.reply import BODY_BYTES_MAX, outcome_of
 from engine.api.transport import Answered, Gate
 from engine.core.outcome import NotSent, Outcome, Unknown
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from aiohttp.http_parser import RawResponseMessage
     from aiohttp.streams import StreamReader
 
-REASON_CHARACTERS_MAX = 200
 LINE_BYTES_MAX = 8_190
 HEADERS_MAX = 128
 # The head of a plain reply: one length, and no header that changes what the body is or how the reply ends.
@@ -270,8 +270,3 @@ def ends_reply(data: bytes, message: RawResponseMessage, body: StreamReader, kno
 def _ends_lines(data: bytes) -> bool:
     """Whether a head, or the last chunk, ends with this piece of it."""
     return data.endswith(_END) or _END.endswith(data)
-
-
-def reason_of(problem: BaseException) -> str:
-    """What is told to people about a break."""
-    return f"{type(problem).__name__}: {problem}".removesuffix(": ")[:REASON_CHARACTERS_MAX]

@@ -17,7 +17,8 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ClientRequest
 from yarl import URL
 
-from engine.api.lane_connection import Lane, reason_of
+from engine.api.breaks import not_sent
+from engine.api.lane_connection import Lane
 from engine.api.session import (
     API_VERSION,
     CONNECT_S_MAX,
@@ -28,7 +29,6 @@ from engine.api.session import (
     TOTAL_S_MAX,
 )
 from engine.api.transport import Gate
-from engine.core.classify import not_connected
 from engine.core.outcome import Outcome
 
 # How exactly time-outs are met, as a share of the shortest; looked at by one timer for all lanes.
@@ -89,7 +89,7 @@ class LaneTransport:
             if (lane := self.free_connection()) is None:
                 lane = await self._connect()
         except Exception as problem:
-            return not_connected(reason_of(problem), getattr(problem, "errno", None))
+            return not_sent(problem)
         return await lane.exchange(phone_number_id, payload, gate, self._loop.time() + self._total_s)
 
     def free_connection(self) -> Lane | None:

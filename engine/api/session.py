@@ -14,9 +14,9 @@ import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import BytesPayload
 
+from engine.api.breaks import not_sent, reason_of
 from engine.api.reply import BODY_BYTES_MAX, outcome_of
 from engine.api.transport import Gate
-from engine.core.classify import not_connected
 from engine.core.outcome import NotSent, Outcome, Unknown
 
 API_VERSION = "v22.0"
@@ -171,7 +171,4 @@ async def _read_bounded(response: aiohttp.ClientResponse) -> bytes | None:
 def _outcome_of_break(body: _GatedBody, problem: Exception) -> Outcome:
     if body.refused:
         return NotSent("permit expired")
-    reason = f"{type(problem).__name__}: {problem}".removesuffix(": ")[:200]
-    if body.written:
-        return Unknown(reason)
-    return not_connected(reason, getattr(problem, "errno", None))
+    return Unknown(reason_of(problem)) if body.written else not_sent(problem)

@@ -35,6 +35,8 @@ async def _pause_all(connection: Connection) -> None:
     async with connection.transaction():
         for row in await connection.fetch(queries("board")["may_have_sent"]):
             campaign_id = row["campaign_id"]
-            await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, TIME_TRAVEL)
-            await connection.execute(queries("campaigns")["set_reason_of_pause"], campaign_id, TIME_TRAVEL)
+            if await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, TIME_TRAVEL) is None:
+                await connection.execute(
+                    queries("campaigns")["set_reason_of_pause"], campaign_id, TIME_TRAVEL
+                )
         await connection.execute(queries("board")["accept_time_travel"])
