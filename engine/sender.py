@@ -79,12 +79,14 @@ class Sender:
             self._lacked = 0
             return self.approaching > 0
         self._load = load
+        now_ns = monotonic_ns()
         if self._answers != self._answers_seen:
+            self._concurrency.flows(now_ns, self._answers - self._answers_seen)
             self._answers_seen = self._answers
-            self._concurrency.flows(monotonic_ns())
+        due = min(due, self._concurrency.writable(now_ns, self._open, self.pacer.bucket.limit_per_s))
         lacking = min(self._write_due(due) - self.approaching, len(self._queue))
         if lacking > 0 and self._lacked > 0:
-            for _ in range(min(lacking, self._lacked, self._openable(load))):
+            for _ in range(min(lacking, self._lacked, self._openable(load, now_ns))):
                 self._attempt_next()
         self._lacked = lacking
         self.tell_if_low()
@@ -114,15 +116,16 @@ class Sender:
         if self.queued < self.low_below:
             self.low.set()
 
-    def _openable(self, load: Load) -> int:
+    def _openable(self, load: Load, now_ns: int) -> int:
         return self._concurrency.openable(
-            monotonic_ns(),
+            now_ns,
             waiting=self._open - self.approaching,
             approaching=self.approaching,
             rate_per_s=self.pacer.bucket.rate_per_s,
             limit_per_s=self.pacer.bucket.limit_per_s,
             load=load,
             kept=self._keeps,
+            missed=self._concurrency.missed(now_ns, self.pacer.bucket.written_between),
         )
 
     def _take(self) -> Claimed:
@@ -201,6 +204,7 @@ class Sender:
             self._failed(problem)
         if not self._open and not self._queue:
             self._idle.set()
+            self._concurrency.rests()
 
     def _replied(self, written_ns: int, now_ns: int) -> None:
         self._answers += 1

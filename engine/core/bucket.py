@@ -96,6 +96,12 @@ class PaceBucket:
         """When the last permit was taken, of those that were."""
         return self._last_ns
 
+    def written_between(self, begin_ns: int, end_ns: int) -> int:
+        """How many permits were taken from `begin_ns` until before `end_ns`, as far as the ring remembers: a
+        second, at least.
+        """
+        return max(0, bisect_left(self._ring, end_ns) - bisect_left(self._ring, begin_ns))
+
     def wait_ns(self, now_ns: int) -> int:
         """Nanoseconds until the next write is permitted; 0 means now."""
         guarded_ns = self._ring[-self._places] + self._guard_ns - now_ns

@@ -7,6 +7,9 @@ are integers, nanoseconds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from engine.core.carried import Carried
 from engine.core.strain import Load
 
 SECOND_NS = 1_000_000_000
@@ -20,7 +23,7 @@ OPEN_MIN = 8
 SPARE = 2.0
 # Where that is too little one more is allowed now and then, while the loop has time for it.
 EXTRA_PERIOD_NS = 50_000_000
-# Replies that a gap must have swallowed, by the rate: by chance one of 3,000 such gaps has none.
+# Replies that a gap must have swallowed: by chance one of 3,000 such gaps has none.
 REPLIES_MISSED_MIN = 8
 # A longer gap is a pause, or a service that is down.
 STANDSTILL_NS_MAX = 500_000_000
@@ -34,17 +37,38 @@ _RUN = 8
 class Concurrency:
     """Of one number. `answered` for each reply that tells of the service, `openable` for a connection."""
 
-    __slots__ = ("_answered_ns", "_extra_ns", "_run", "latency_ns")
+    __slots__ = ("_answered_ns", "_carried", "_extra_ns", "_run", "latency_ns")
 
     def __init__(self) -> None:
         self.latency_ns = 0  # the median; 0 while unknown
         self._run = 0  # replies in a row: slower above zero, faster below
         self._extra_ns = 0
         self._answered_ns = 0  # the last reply
+        self._carried = Carried()
 
-    def flows(self, now_ns: int) -> None:
-        """Replies came since the last look, whatever they say of the latency."""
+    def flows(self, now_ns: int, replies: int) -> None:
+        """So many replies came since the last look, whatever they say of the latency."""
         self._answered_ns = now_ns
+        self._carried.replied(now_ns, replies)
+
+    def rests(self) -> None:
+        """Nothing is under way any more."""
+        self._answered_ns = 0
+        self._carried.rests()
+
+    def writable(self, now_ns: int, waiting: int, limit_per_s: float) -> int:
+        """How many more requests the service carries beside those `waiting` for a reply."""
+        return max(0, max(OPEN_MIN, self._carried.most(now_ns, limit_per_s)) - waiting)
+
+    def missed(self, now_ns: int, written_between: Callable[[int, int], int]) -> int:
+        """How many replies should have come since the last: those to what was written a latency earlier.
+
+        `written_between(begin_ns, end_ns)` counts writes. By the rate alone a service that has grown slow would
+        seem to stand still whenever the few requests that are open wait for their replies together.
+        """
+        if not (self._answered_ns and self.latency_ns):
+            return 0
+        return written_between(self._answered_ns - self.latency_ns, now_ns - self.latency_ns)
 
     def answered(self, latency_ns: int) -> None:
         """A reply came `latency_ns` after its request was written."""
@@ -68,19 +92,19 @@ class Concurrency:
         limit_per_s: float,
         load: Load,
         kept: bool = True,
+        missed: int = 0,
     ) -> int:
         """How many more requests may look for a connection, beside those `approaching` and those `waiting`
         for a reply. As many again as wait: a slow service gets what it needs in a few round trips, a fast one
         not many at once only since all begin. `load`: of the loop. With a full core more requests would only
         wait for us: none beyond a few are opened, and if they are too few the core is soon full no more.
         `kept`: connections serve further messages; else every message asks here, and only what a busy loop
-        carries is a bound.
+        carries is a bound. `missed`: see there.
         """
         again = max(OPEN_MIN, waiting) - approaching
-        missed = (now_ns - self._answered_ns) * rate_per_s / SECOND_NS
         # Replies came all the time and stop: more connections would only stand still with the service.
         still = missed > REPLIES_MISSED_MIN and now_ns - self._answered_ns < STANDSTILL_NS_MAX
-        if kept and waiting and self.latency_ns and still:
+        if kept and still:
             return 0
         openable = min(again, self._open_max(rate_per_s, limit_per_s, load, kept) - waiting - approaching)
         if openable <= 0 and not load and not approaching and now_ns - self._extra_ns >= EXTRA_PERIOD_NS:

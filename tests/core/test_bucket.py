@@ -307,3 +307,17 @@ def test_the_word_of_a_write_that_is_long_past_or_unknown_changes_nothing() -> N
     bucket.arrived(START_NS - SECOND_NS, writes[-1])
     bucket.arrived(writes[-1] + 1, writes[-1] + 500 * MS)
     assert run(bucket, writes[-1], 2, lambda: 0) == run(other, writes[-1], 2, lambda: 0)
+
+
+def test_it_knows_how_much_was_written_when() -> None:
+    bucket = PaceBucket(100, START_NS)
+    writes = run(bucket, START_NS, 1.5, lambda: 0)
+    for begin_ns, end_ns in [
+        (writes[60], writes[90]),
+        (writes[60] + 1, writes[90] + 1),
+        (writes[-1], START_NS + 10**12),
+    ]:
+        expected = sum(begin_ns <= write_ns < end_ns for write_ns in writes)
+        assert bucket.written_between(begin_ns, end_ns) == expected > 0
+    assert bucket.written_between(writes[90], writes[60]) == 0
+    assert bucket.written_between(writes[-1] + 1, START_NS + 10**12) == 0

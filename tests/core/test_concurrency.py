@@ -25,11 +25,12 @@ def openable(
     rate_per_s: float = 1_000,
     load: Load = Load.CALM,
     kept: bool = True,
+    missed: int = 0,
     now_ns: int = 0,
 ) -> int:
     return concurrency.openable(
         now_ns, waiting=waiting, approaching=approaching, rate_per_s=rate_per_s, limit_per_s=rate_per_s, load=load,
-        kept=kept,
+        kept=kept, missed=missed,
     )  # fmt: skip
 
 
@@ -94,19 +95,34 @@ def test_where_that_is_too_little_one_more_now_and_then_but_not_in_a_busy_loop()
 
 def test_a_service_that_stands_still_gets_no_more_connections_and_one_that_is_slow_does() -> None:
     concurrency, now_ns = after(*[100 * MS] * 50), 5 * SECOND_NS
-    concurrency.flows(now_ns)
-    assert openable(concurrency, 20, now_ns=now_ns + REPLIES_MISSED_MIN * MS) == 20
-    assert openable(concurrency, 20, now_ns=now_ns + REPLIES_MISSED_MIN * MS + MS) == 0
-    assert openable(concurrency, 10, rate_per_s=80, now_ns=now_ns + REPLIES_MISSED_MIN * MS + MS) == 6
-    assert openable(concurrency, 20, now_ns=now_ns + STANDSTILL_NS_MAX) == 20
+    concurrency.flows(now_ns, 1)
+    assert openable(concurrency, 20, missed=REPLIES_MISSED_MIN, now_ns=now_ns + 50 * MS) == 20
+    assert openable(concurrency, 20, missed=REPLIES_MISSED_MIN + 1, now_ns=now_ns + 50 * MS) == 0
+    assert openable(concurrency, 20, missed=REPLIES_MISSED_MIN + 1, now_ns=now_ns + STANDSTILL_NS_MAX) == 20
+
+
+def test_replies_are_missed_that_a_latency_after_their_writes_have_not_come() -> None:
+    writes = [5 * SECOND_NS + 10 * MS * turn for turn in range(100)]
+
+    def written_between(begin_ns: int, end_ns: int) -> int:
+        return sum(begin_ns <= write_ns < end_ns for write_ns in writes)
+
+    concurrency = Concurrency()
+    assert concurrency.missed(6 * SECOND_NS, written_between) == 0, "nothing has been answered yet"
+    concurrency = after(*[300 * MS] * 50)
+    concurrency.flows(5 * SECOND_NS + 400 * MS, 10)  # to what was written until 100 ms after the first
+    assert concurrency.missed(5 * SECOND_NS + 400 * MS, written_between) == 0
+    assert concurrency.missed(5 * SECOND_NS + 450 * MS, written_between) == 5
+    assert concurrency.missed(9 * SECOND_NS, written_between) == 90
+    concurrency.rests()
+    assert concurrency.missed(9 * SECOND_NS, written_between) == 0, "a pause of ours"
 
 
 def test_where_no_connection_is_kept_neither_a_pause_nor_uneven_latencies_hold_messages_up() -> None:
     uneven, now_ns = after(*[MS] * 50), 5 * SECOND_NS
-    uneven.flows(now_ns - 100 * MS)
-    assert openable(uneven, 20, now_ns=now_ns) == 0, "a service that stands still"
-    assert openable(uneven, 0, now_ns=now_ns) == OPEN_MIN, "a pause of ours: nothing waits for a reply"
-    assert openable(uneven, 100, now_ns=now_ns, kept=False) == 100
+    uneven.flows(now_ns - 100 * MS, 1)
+    assert openable(uneven, 20, missed=99, now_ns=now_ns) == 0, "a service that stands still"
+    assert openable(uneven, 100, missed=99, now_ns=now_ns, kept=False) == 100
     slow = after(*[500 * MS] * 50)
     assert most(slow, load=Load.FULL, kept=False) >= 1_000 * 0.5 * SPARE
 

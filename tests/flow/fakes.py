@@ -1,6 +1,8 @@
 """A service that answers as a test says, and claims out of thin air."""
 
 import asyncio
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +23,8 @@ def claimed(seq: int, expires_ns: int | None = None) -> Claimed:
 class FakeTransport:
     """Keeps the order of the port: connection, gate, write, reply. Latency is `hold` or `latency_s`.
 
-    `keeps`: what has been opened once is free for the short way afterwards, as with lanes.
+    `keeps`: what has been opened once is free for the short way afterwards, as with lanes. `carries_per_s`: what
+    it answers a second; the others wait for their turn.
     """
 
     def __init__(self, latency_s: float = 0.0, *, keeps: bool = False) -> None:
@@ -30,6 +33,8 @@ class FakeTransport:
         self.short = 0
         self.latency_s = latency_s
         self.hold: asyncio.Event | None = None
+        self.carries_per_s = math.inf
+        self._turn_s = 0.0
         self.reply: Callable[[int], Outcome] = lambda seq: Accepted(f"wamid.{seq}")
         self.connecting: asyncio.Event | None = None
         self.written: list[int] = []
@@ -52,12 +57,17 @@ class FakeTransport:
         self.open += 1
         self.most_open = max(self.most_open, self.open)
         try:
-            await asyncio.sleep(self.latency_s)
+            await asyncio.sleep(self.latency_s + self._until_its_turn_s())
             if self.hold is not None:
                 await self.hold.wait()
             return self.reply(int(payload))
         finally:
             self.open -= 1
+
+    def _until_its_turn_s(self) -> float:
+        now_s = time.monotonic()
+        self._turn_s = max(now_s, self._turn_s + 1 / self.carries_per_s)
+        return self._turn_s - now_s
 
     def free_connection(self) -> "FakeConnection | None":
         return self.free.pop() if self.free else None

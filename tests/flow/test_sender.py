@@ -85,6 +85,18 @@ async def test_open_requests_follow_rate_times_latency(transport: FakeTransport,
         await sender.idle()
 
 
+async def test_a_service_that_queues_what_it_cannot_answer_is_not_given_ever_more(
+    transport: FakeTransport, outcomes: Outcomes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.core.carried.CARRIED_S", 0.5)
+    transport.carries_per_s = 400
+    async with sending(transport, outcomes) as sender:
+        sender.send([claimed(seq) for seq in range(20_000)])
+        await until(lambda: transport.open > 240)  # nothing is known yet of what it answers
+        await until(lambda: transport.open < 220)  # half a second of its replies, some more by chance
+        assert sender.queued > 10_000, "not for want of messages"
+
+
 async def test_open_requests_are_bounded_when_nobody_answers(
     transport: FakeTransport, outcomes: Outcomes
 ) -> None:
