@@ -63,7 +63,7 @@ class Concurrency:
     def missed(self, now_ns: int, written_between: Callable[[int, int], int]) -> int:
         """How many replies should have come since the last: those to what was written a latency earlier.
 
-        `written_between(begin_ns, end_ns)` counts writes. By the rate alone a service that has grown slow would
+        `written_between(begin_ns, end_ns)` counts writes. By the rate a service that has grown slow would
         seem to stand still whenever the few requests that are open wait for their replies together.
         """
         if not (self._answered_ns and self.latency_ns):
