@@ -29,7 +29,7 @@ class MarkRaiser:
     async def raise_mark(self, wanted: Raise) -> int | None:
         """Claim; returns when the claiming statement was issued, in ns on the suspend-aware clock.
 
-        None: nothing is claimed, and `opted_out_phones`, `reached_above` and `raise_mark` of the store tell
+        None: nothing is claimed, and `opted_out_phones`, `known_above` and `raise_mark` of the store tell
         why. Raises what a lost database raises: then `read_mark` tells whether it is claimed.
         """
         told: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
