@@ -209,5 +209,4 @@ def _compiled(template: dict[str, Any], product: str) -> CompiledTemplate:
 def _window(row: asyncpg.Record) -> DailyWindow | None:
     if row["window_opens"] is None:
         return None
-    closes = f"{row['window_closes']:%H:%M}"
-    return DailyWindow.parse(f"{row['window_opens']:%H:%M}-{'24:00' if closes == '00:00' else closes}")
+    return DailyWindow.between(row["window_opens"], row["window_closes"])
