@@ -46,7 +46,7 @@ def export(
     """Write every recipient with state, reason and times as CSV. It holds phone numbers: keep it safe."""
 
     async def write(pool: Pool) -> int:
-        campaign_id = await _campaign_id(pool, name)
+        campaign_id = (await find_campaign(pool, name)).campaign_id
         with _opened(output) as file:
             return await _write(pool, campaign_id, state, file)
 
@@ -57,12 +57,7 @@ def export(
 
 async def read_report(pool: Pool, name: str) -> Report:
     """The report of a campaign by name; ConfigurationError where there is none."""
-    return await campaign_report(pool, await _campaign_id(pool, name))
-
-
-async def _campaign_id(pool: Pool, name: str) -> int:
-    async with pool.acquire() as connection:
-        return (await find_campaign(connection, name)).campaign_id
+    return await campaign_report(pool, (await find_campaign(pool, name)).campaign_id)
 
 
 async def _write(pool: Pool, campaign_id: int, state: RecipientState | None, file: TextIO) -> int:

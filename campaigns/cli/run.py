@@ -14,7 +14,7 @@ from campaigns.hint import command
 from campaigns.progress import CampaignStatus, campaign_status
 from campaigns.run import paused, run_campaign, shortfall
 from campaigns.schedule import check_max_failed
-from campaigns.service import Campaign, find_campaign
+from campaigns.service import find_campaign
 from engine.app import POOL_CONNECTIONS
 from engine.core.states import CampaignState
 from engine.errors import Incomplete
@@ -41,18 +41,18 @@ def run(
         quieten()
 
     async def main(pool: Pool, settings: Settings) -> int:
-        campaign = await _find(pool, name)
+        campaign = await find_campaign(pool, name)
         if dry_run:
             return _tell_plan(await campaign_status(pool, campaign.campaign_id), json)
         service = settings.service()
         with stop_on_signals() as stop:
             async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
-                ran = await run_campaign(
+                status = await run_campaign(
                     pool, service, name, stop=stop.event, wait=wait, disk=settings.disk()
                 )
-            lacks = "" if stop.asked else shortfall(ran.status, max_failed or campaign.max_failed)
-            _tell(ran.status, lacks, json)
-            return stop.exit_code if stop.asked else _end(ran.status, lacks)
+            lacks = "" if stop.asked else shortfall(status, max_failed or campaign.max_failed)
+            _tell(status, lacks, json)
+            return stop.exit_code if stop.asked else _end(status, lacks)
 
     raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
 
@@ -63,11 +63,6 @@ def _end(status: CampaignStatus, lacks: str) -> int:
     if lacks:
         raise Incomplete(lacks)
     return 0
-
-
-async def _find(pool: Pool, name: str) -> Campaign:
-    async with pool.acquire() as connection:
-        return await find_campaign(connection, name)
 
 
 def _tell(status: CampaignStatus, lacks: str, json: bool) -> None:

@@ -113,7 +113,7 @@ async def _send(
     with stop_on_signals() as stop:
         try:
             async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
-                ran = await run_campaign(
+                status = await run_campaign(
                     pool, settings.service(), campaign.name, stop=stop.event, disk=settings.disk()
                 )
         except TryLater as error:
@@ -122,12 +122,12 @@ async def _send(
             return 0
     async with pool.acquire() as connection:
         left = await doubts(connection, campaign.campaign_id, quiet_s=settings.silence_s)
-    _tell(replace(settled, left=left, status=ran.status), json)
+    _tell(replace(settled, left=left, status=status), json)
     if stop.asked:
         return stop.exit_code
-    if ran.status.state is CampaignState.PAUSED:
-        raise paused(ran.status)
-    if lacks := shortfall(ran.status, campaign.max_failed):
+    if status.state is CampaignState.PAUSED:
+        raise paused(status)
+    if lacks := shortfall(status, campaign.max_failed):
         raise Incomplete(lacks)
     return 0
 

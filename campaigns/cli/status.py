@@ -60,8 +60,7 @@ async def read_status(pool: Pool, name: str) -> CampaignStatus:
 
     Where it is sent it takes MEASURED_S, to see how fast: the pace that is allowed says nothing of that.
     """
-    async with pool.acquire() as connection:
-        campaign_id = (await find_campaign(connection, name)).campaign_id
+    campaign_id = (await find_campaign(pool, name)).campaign_id
     before, began_s = await campaign_status(pool, campaign_id), time.monotonic()
     if before.rate_per_s is not None:
         return before
