@@ -11,6 +11,7 @@ import uvloop
 
 from campaigns.cli.edge import note
 from campaigns.cli.live import view_for, watched
+from campaigns.cli.options import Seed
 from campaigns.cli.stage import Server, Stage, demo_stage
 from campaigns.demo_audience import PARAMS, PHONE_COLUMN, DemoAudience, write_audience
 from campaigns.demo_check import Verdict, judge, statuses_arrived
@@ -32,7 +33,7 @@ EXIT_DISPROVED = 1
 @app.command()
 def demo(
     rows: Annotated[int, typer.Option(help="Rows of the audience.", min=100, max=30_000)] = ROWS,
-    seed: Annotated[int, typer.Option(help="Decides every chance.")] = SEED,
+    seed: Seed = SEED,
 ) -> None:
     """Send a made-up campaign to an emulated service, and check its ledger. Leaves nothing behind."""
     started_s = time.monotonic()

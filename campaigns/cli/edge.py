@@ -23,10 +23,6 @@ if TYPE_CHECKING:  # most commands only ask the database
 
 Result = TypeVar("Result")
 
-JSON_HELP = "Print JSON on stdout."
-MAX_FAILED_HELP = "Exit 3 when more recipients fail than this."
-QUIET_HELP = "Print results only: no progress, no log below a warning."
-
 
 def prepare(**options: Any) -> None:
     """Check the settings of the command line and hand them to this process and the processes it starts."""

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import JSON_HELP, MAX_FAILED_HELP, QUIET_HELP, print_json, with_settings
+from campaigns.cli.edge import print_json, with_settings
 from campaigns.cli.live import view_for, watched
+from campaigns.cli.options import CampaignName, DryRun, Json, MaxFailed, Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.words import duration, status_lines
 from campaigns.hint import command
@@ -27,14 +28,14 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def run(
-    name: Annotated[str, typer.Argument(help="The campaign.")],
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for its time, or for another runner.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be sent; send nothing.")] = False,
-    max_failed: Annotated[str | None, typer.Option(help=MAX_FAILED_HELP, metavar="N|N%")] = None,
+    name: CampaignName,
+    json: Json = False,
+    quiet: Quiet = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until its time, or for another sender.")] = False,
+    dry_run: DryRun = False,
+    max_failed: MaxFailed = None,
 ) -> None:
-    """Send a campaign until nobody is left to send to. Ctrl-C stops it in order; run again, it goes on."""
+    """Send a campaign until nobody is left to send to. Ctrl-C stops it in order; run it again to continue."""
     if max_failed is not None:
         check_max_failed(max_failed)
     if quiet:

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.cli.edge import JSON_HELP, QUIET_HELP, note, print_json, with_settings
+from campaigns.cli.edge import note, print_json, with_settings
 from campaigns.cli.live import view_for, watched
+from campaigns.cli.options import CampaignName, Json, Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.hint import command
 from campaigns.progress import CampaignStatus, campaign_status
@@ -62,16 +63,16 @@ class Settled:
 
 @app.command()
 def settle(
-    name: Annotated[str, typer.Argument(help="The campaign.")],
+    name: CampaignName,
     resend_all: Annotated[bool, typer.Option("--resend", help="Send to all in doubt again.")] = False,
     assume: Annotated[bool, typer.Option("--assume-sent", help="Take all in doubt as sent.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what is in doubt.")] = False,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show who is in doubt.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Show what is in doubt; or send it again; or close it. Both are noted in the audit.
+    """Show who is in doubt; or send to them again, or take them as sent. Decisions are kept in the audit.
 
-    --resend sends in this process where nobody else is left to send to; else it only queues.
+    --resend sends at once if nobody else waits in the campaign; otherwise it only queues them.
     """
     if resend_all and assume:
         raise UsageError("--resend and --assume-sent say the opposite", remedy="give one of them")
