@@ -32,7 +32,7 @@ def while_there_is_room(disk: Disk | None, progress: ProgressCallback) -> Progre
                 raise TryLater(
                     f"nothing is planned with less than {least_mib:,} MiB free for the database",
                     where=str(disk.directory),
-                    remedy="make room, then give the same command again; it removes what stands half planned",
+                    remedy="make room, then give the same command again; it removes the unfinished plan",
                 )
         progress(seen)
 

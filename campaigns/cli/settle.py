@@ -118,7 +118,7 @@ async def _send(
                     pool, settings.service(), campaign.name, stop=stop.event, disk=settings.disk()
                 )
         except TryLater as error:
-            note(f"queued, and left to who has the numbers: {error}")
+            note(f"queued: another process has the numbers and sends them ({error})")
             _tell(settled, json)
             return 0
     async with pool.acquire() as connection:

@@ -95,9 +95,9 @@ def import_file(
     _tell("added", counts, json)
     if counts.rejected:
         raise Incomplete(
-            f"{counts.rejected:,} rows could not be read, and who stands there may be written to",
+            f"{counts.rejected:,} rows could not be read: these people may still be sent to",
             where=str(counts.rejects_path),
-            remedy="mend these rows and import them",
+            remedy="correct these rows and import them",
         )
 
 

@@ -173,5 +173,5 @@ def _cannot_listen(host: str, port: int, error: OSError) -> ConfigurationError:
             f"port {port} needs a privilege", where=where, remedy="choose one above 1023"
         )
     if isinstance(error, socket.gaierror):
-        return ConfigurationError(f"{host} is no address of this machine", where=where)
+        return ConfigurationError(f"{host} is not an address of this machine", where=where)
     return ConfigurationError(f"cannot listen: {error.strerror or error}", where=where)
