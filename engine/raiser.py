@@ -1,7 +1,7 @@
 """Raises the marks of a process' numbers together: one statement, and one commit, for all that ask at once.
 
-Law: nobody is told of a claim before its commit, and a number whose claim is refused, or whose range somebody
-holds locked at this moment, holds up no other.
+Law: no number hears of a claim before its commit. A number whose claim is refused, or whose range is locked
+at this moment, holds up no other.
 """
 
 import asyncio

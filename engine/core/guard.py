@@ -60,8 +60,8 @@ def check_recipient(*, opted_out: bool, expires_at: datetime | None, now: dateti
 class PairGuard:
     """The pace of each recipient of one number: `every_s` apart, `burst` at once borrowed from the future.
 
-    Keeps one integer a recipient, the time at which its debt is paid; who owes nothing is forgotten. At
-    PAIRS_MAX an old one is forgotten too: the service still throttles that pair (131056).
+    Keeps one integer for each recipient, the time at which its debt is paid; one without debt is forgotten.
+    At PAIRS_MAX an old one is forgotten too: the service still throttles that pair (131056).
     """
 
     def __init__(
@@ -95,9 +95,9 @@ class PairGuard:
         return PASS
 
     def _purge(self, now_ns: int) -> None:
-        """Forget who owes nothing, from the oldest on; who still owes goes back, behind the others.
+        """Forget recipients without debt, the oldest first; one with debt goes back behind the others.
 
-        Among many who owe, a few looks tell that there is nothing to forget yet.
+        It gives up when it has met a few with debt: there is little to forget yet.
         """
         self._until_purge = _PURGE_PERIOD
         owing = 0
