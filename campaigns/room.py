@@ -12,7 +12,7 @@ from engine.room import Disk, DiskLook
 
 # Half a million rows a second, in table and log, are 40 MiB in this time.
 LOOK_PERIOD_NS = SECOND_NS // 4
-# Times what must be free for sending: whoever plans too much stops nobody else.
+# Factor on what must be free for sending: a plan that is too large stops nobody else.
 RESERVE = 2
 
 

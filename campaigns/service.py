@@ -107,7 +107,7 @@ async def start(connection: Connection, name: str) -> Moved:
 async def resume(connection: Connection, name: str) -> Moved:
     """Lift a pause; before its time a campaign only goes back to waiting for it.
 
-    It is also the word of the person for whom its stopped numbers wait: they are tried again.
+    Its numbers that were stopped until a person decides are tried again.
     """
     campaign = await find_campaign(connection, name)
     _require_planned(campaign)
@@ -137,7 +137,7 @@ async def pause_all(connection: Connection, reason: str = PAUSED_BY_HAND) -> lis
 
 
 async def cancel(connection: Connection, name: str, reason: str = CANCELLED_BY_HAND) -> Moved:
-    """End a campaign for good: whoever is not claimed is skipped.
+    """End a campaign for good: recipients that are not claimed are skipped.
 
     A second call finishes what a killed first one left. TryLater for a campaign that is not planned.
     """

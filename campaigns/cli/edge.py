@@ -41,7 +41,7 @@ def with_database(task: Callable[[Pool], Awaitable[Result]], *, size: int = 4) -
 def with_settings(
     task: Callable[[Pool, Settings], Awaitable[Result]], *, size: int = 4, by_key: bool = False
 ) -> Result:
-    """As `with_database`, for tasks that also talk to the service. `by_key`: of whoever sends or receives."""
+    """As `with_database`, for tasks that also talk to the service. `by_key`: it sends or receives."""
     settings = load_settings()
     url = database_url(settings)
 

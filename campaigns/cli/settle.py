@@ -33,7 +33,7 @@ POOL_SIZE = 16
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """`action` None: only looked. `recipients`: whom the action concerned. `left`: what is in doubt after it.
+    """`action` None: only looked. `recipients`: whom the action concerned. `left`: what is still in doubt.
 
     `may_resend`: whether its campaign still sends. `status`: the campaign's, where sending went on in this
     process.
@@ -134,7 +134,7 @@ async def _send(
 
 
 async def _only_doubts_are_left(pool: Pool, campaign: Campaign, settled: Settled) -> bool:
-    """Whether sending would reach those in doubt and nobody else: who asks for a resend asks for no more."""
+    """Whether sending would reach those in doubt and nobody else: a resend is for no more than that."""
     if not settled.recipients:
         return False
     status = await campaign_status(pool, campaign.campaign_id)

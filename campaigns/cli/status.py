@@ -56,7 +56,7 @@ def status(name: CampaignName, json: Json = False) -> None:
 async def read_status(pool: Pool, name: str) -> CampaignStatus:
     """The status of a campaign by name; ConfigurationError where there is none.
 
-    Where it is sent it takes MEASURED_S, to see how fast: the pace that is allowed says nothing of that.
+    While the campaign is sent this takes MEASURED_S, to measure the rate: the permitted pace is not it.
     """
     campaign_id = (await find_campaign(pool, name)).campaign_id
     before, began_s = await campaign_status(pool, campaign_id), time.monotonic()
