@@ -44,7 +44,7 @@ from engine.store.queries import queries
 class Created:
     """A campaign that now exists. `unchanged`: it did before, and nothing was done.
 
-    `rejects_path`: the list of rejected and repeated rows, if there are any; `reject_codes` counts them.
+    `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
     """
 
     campaign_id: int

@@ -163,6 +163,6 @@ def _print(created: Created) -> None:
         typer.echo(f"{counts.suppressed:,} of the recipients are suppressed and will be skipped")
     if created.rejects_path is not None:
         codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
-        typer.echo(f"rejected and repeated rows: {created.rejects_path} ({codes})")
+        typer.echo(f"rejected and duplicate rows: {created.rejects_path} ({codes})")
     if not created.unchanged:
         typer.echo(f"send it with: {command('campaign', 'run', created.name)}")
