@@ -1,7 +1,7 @@
 """The states of the protocol model: the store's rows, the owners, the service's ledger, and the protections.
 
-What the facts do to a recipient is `tests.model.tries`, to which the database is held as well. Time is counted in
-permits: a tick passes one permit, so a claim made before a tick is worthless after it.
+What the facts do to a recipient is `tests.model.tries`, to which the database is held as well. Time is counted
+in permits: a tick passes one permit, so a claim made before a tick is worthless after it.
 """
 
 from dataclasses import dataclass, field, fields, replace
