@@ -46,7 +46,10 @@ def check(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check every row as `campaign create` does: count the good ones, list the bad ones in a file."""
+    """Check every row as `campaign create` does: count the good ones, list the bad ones in a file.
+
+    Only `campaign create` finds duplicates.
+    """
     with planning_shown(quiet=quiet) as progress:
         found = inspect_audience(
             file,
