@@ -67,7 +67,7 @@ EPILOG = (
     "Settings come from these options, else from variables (DRUMBEAT_HOME, DRUMBEAT_BASE_URL and so on), else"
     " from drumbeat.toml in the working directory.\n\n"
     "Exit codes: 0 done, 1 unexpected, 2 usage, 3 done, but not for everybody, 69 service or database do not"
-    " answer, 75 try later, 77 token refused, 78 configuration, 130 and 143 stopped, 141 not read."
+    " answer, 75 try later, 77 token refused, 78 configuration, 130 and 143 stopped, 141 output not read."
 )
 app = typer.Typer(
     name="drumbeat",
