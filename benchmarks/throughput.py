@@ -12,9 +12,7 @@ service's core, are stored and folded, and the yardsticks are measured without.
 What the profile says (perf for the whole, py-spy for its parts): three tenths of a message's CPU are the
 kernel's, two system calls; six tenths the interpreter's, for 76 calls of which 30 are functions of Python: a
 sixth pages, guards, payloads and the mark, a tenth storing outcomes, a tenth reading the reply and making a
-fact of it, a tenth opening connections. What cost more than any of it was waiting: outcomes that stood behind
-claims for a connection, and locks for ranges that were not done yet.
-`benchmarks/README.md` has the figures, before and after.
+fact of it, a tenth opening connections. `benchmarks/README.md` has the figures.
 """
 
 from __future__ import annotations

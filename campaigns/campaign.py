@@ -70,7 +70,9 @@ class CampaignSpec:
         if not self.numbers:
             raise UsageError("no number to send with", remedy="name at least one with --number")
         if self.on_unknown not in ON_UNKNOWN:
-            raise UsageError(f"--on-unknown {self.on_unknown!r}", remedy=f"choose {', '.join(ON_UNKNOWN)}")
+            raise UsageError(
+                f"--on-unknown {self.on_unknown!r} is not a policy", remedy=f"choose {', '.join(ON_UNKNOWN)}"
+            )
         if self.max_failed is not None:
             check_max_failed(self.max_failed)
         self._check_link()

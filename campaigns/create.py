@@ -44,7 +44,7 @@ from engine.store.queries import queries
 class Created:
     """A campaign that now exists. `unchanged`: it did before, and nothing was done.
 
-    `rejects_path`: the list of rejected and repeated rows, if there are any; `reject_codes` counts them.
+    `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
     """
 
     campaign_id: int
@@ -102,7 +102,7 @@ async def _known(connection: Connection, spec: CampaignSpec, identity: Identity)
     if planned[0]["content_hash"] != identity.content_hash:
         differences = "; ".join(identity.differences(planned[0]["options"]))
         raise ConfigurationError(
-            f'the campaign "{planned[0]["name"]}" exists and is another one: {differences}',
+            f'the campaign "{planned[0]["name"]}" exists with another file or other options: {differences}',
             where=await place(connection),
             remedy="choose another name or external id, or give what was given before",
         )
@@ -164,7 +164,9 @@ class _Planning:
 
     def _check_expiry(self) -> None:
         if self.schedule.expires_at is not None and self.schedule.expires_at <= datetime.now(UTC):
-            raise UsageError("--expires-at has passed already", remedy="nothing would be sent; move it")
+            raise UsageError(
+                "--expires-at has passed already", remedy="nothing would be sent; choose a later time"
+            )
 
     async def _stage(self, file: BinaryIO, rejects: RejectFile) -> tuple[Staged, int]:
         before = os.fstat(file.fileno())

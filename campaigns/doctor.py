@@ -124,7 +124,7 @@ async def look_at_service(settings: Settings) -> list[Finding]:
 def _durable(durable: bool) -> Finding:
     if durable:
         return _ok("durability of the database", "fsync and full_page_writes are on")
-    remedy = "set fsync and full_page_writes to on: who was sent to may be forgotten, and sent to again"
+    remedy = "set fsync and full_page_writes to on, or a crash may send messages twice"
     return _warn("durability of the database", "a crash of its machine may undo commits", remedy)
 
 

@@ -1,8 +1,8 @@
 """Staged rows become ranges, tallies and recipients: one session holds them, others write them, by COPY.
 
 Law: a chunk is one transaction, and its ranges and tallies are counted from the recipients that stand in it.
-It holds the campaign's row: who removes the leftovers of a create that was killed cannot pass a chunk that is
-still being written, and a chunk of a campaign that was removed is not written.
+It holds the campaign's row: while it is written, nobody can remove the campaign as the leftover of a create
+that was killed; and a chunk of a campaign that was removed is not written.
 """
 
 from __future__ import annotations

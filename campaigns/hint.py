@@ -1,4 +1,4 @@
-"""Commands of ours in what people are told, to be copied as they stand."""
+"""Our commands in messages, written so that they can be copied."""
 
 from __future__ import annotations
 

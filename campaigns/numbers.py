@@ -15,7 +15,7 @@ from engine.store.queries import queries
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A business number. `owner`: who sends with it now; `limit_is_manual`: a person's limit outranks."""
+    """A business number. `owner`: who sends with it now; `limit_is_manual`: set by a person."""
 
     phone_number_id: str
     display_phone_number: str | None

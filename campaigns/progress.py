@@ -42,7 +42,7 @@ class NumberProgress:
 class CampaignStatus:
     """A campaign at one moment. `counts`: recipients by present state; they add up to `recipients`.
 
-    `measured_per_s`: messages per second between two looks, by whoever took two.
+    `measured_per_s`: messages per second between two looks, where two were taken.
     """
 
     name: str

@@ -16,8 +16,8 @@ from engine.errors import TryLater
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
-# Dropping keeps everybody from the tables, and senders lock them in another order: whoever prunes gives way,
-# long before Postgres calls it a deadlock (1 s) and ends one of the two, perhaps the sender.
+# A drop locks everybody out of the tables, and senders lock them in another order. So a prune gives way, long
+# before Postgres calls it a deadlock (1 s) and ends one of the two, perhaps the sender.
 ATTEMPTS_MAX = 50
 PAUSE_S = 0.2
 

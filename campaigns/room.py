@@ -12,7 +12,7 @@ from engine.room import Disk, DiskLook
 
 # Half a million rows a second, in table and log, are 40 MiB in this time.
 LOOK_PERIOD_NS = SECOND_NS // 4
-# Times what must be free for sending: whoever plans too much stops nobody else.
+# Factor on what must be free for sending: a plan that is too large stops nobody else.
 RESERVE = 2
 
 
@@ -32,7 +32,7 @@ def while_there_is_room(disk: Disk | None, progress: ProgressCallback) -> Progre
                 raise TryLater(
                     f"nothing is planned with less than {least_mib:,} MiB free for the database",
                     where=str(disk.directory),
-                    remedy="make room, then give the same command again; it removes what stands half planned",
+                    remedy="make room, then give the same command again; it removes the unfinished plan",
                 )
         progress(seen)
 

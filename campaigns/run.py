@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
@@ -28,13 +27,6 @@ TOKEN_CODES = frozenset({"0", "3", "10", "104", "190", "http_401", "http_403", *
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """How a run ended: in order, with everything stored and given back."""
-
-    status: CampaignStatus
-
-
 async def run_campaign(
     pool: Pool,
     service: ServiceSettings,
@@ -43,16 +35,16 @@ async def run_campaign(
     stop: asyncio.Event,
     wait: bool = False,
     disk: Disk | None = None,
-) -> Ran:
-    """Send a campaign until it is finished, paused or cancelled, or until `stop` is set.
+) -> CampaignStatus:
+    """Send a campaign until it is finished, paused or cancelled, or until `stop` is set; its status then.
 
-    Starts a draft or a due campaign; never lifts a pause. Raises TryLater for a pause, for a start that lies
-    ahead and for a number that is sending elsewhere (with `wait` it waits for the last two), Unreachable when
-    the service does not answer at all, AuthenticationError when it refuses the token.
+    Starts a draft or a due campaign; never lifts a pause, and raises what `paused` makes of one. Raises
+    TryLater for a start that lies ahead and for a number that is sending elsewhere (with `wait` it waits for
+    both), Unreachable when the service does not answer at all.
     """
     told = ""
     while not stop.is_set():
-        campaign = await _find(pool, name)
+        campaign = await find_campaign(pool, name)
         if campaign.state in FINAL_STATES:
             break
         try:
@@ -67,8 +59,8 @@ async def run_campaign(
             if str(error) != told:
                 told = str(error)
                 log.info("waiting", reason=told)
-            await _pause(stop)
-    return Ran(await _status(pool, name))
+            await _wait(stop)
+    return await campaign_status(pool, (await find_campaign(pool, name)).campaign_id)
 
 
 def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
@@ -141,17 +133,8 @@ async def _send(
     return end.drained
 
 
-async def _pause(stop: asyncio.Event) -> None:
+async def _wait(stop: asyncio.Event) -> None:
     try:
         await asyncio.wait_for(stop.wait(), WAIT_PERIOD_S)
     except TimeoutError:
         return
-
-
-async def _find(pool: Pool, name: str) -> Campaign:
-    async with pool.acquire() as connection:
-        return await find_campaign(connection, name)
-
-
-async def _status(pool: Pool, name: str) -> CampaignStatus:
-    return await campaign_status(pool, (await _find(pool, name)).campaign_id)

@@ -32,7 +32,9 @@ def read_schedule(
     start = None if start_at is None else read_moment("--start-at", start_at)
     end = None if expires_at is None else read_moment("--expires-at", expires_at)
     if start is not None and end is not None and end <= start:
-        raise UsageError("--expires-at lies before --start-at", remedy="nothing would be sent; move one")
+        raise UsageError(
+            "--expires-at lies before --start-at", remedy="nothing would be sent; change one of them"
+        )
     return Schedule(start, end, opens, closes, read_time_zone(time_zone))
 
 
@@ -44,7 +46,7 @@ def read_moment(option: str, text: str) -> datetime:
         moment = None
     if moment is None or moment.tzinfo is None:
         raise UsageError(
-            f"{option} {text!r} is no time with an offset", remedy="write it as 2026-03-01T09:00:00-03:00"
+            f"{option} {text!r} is not a time with an offset", remedy="write it as 2026-03-01T09:00:00-03:00"
         )
     return moment
 
@@ -76,4 +78,4 @@ def check_max_failed(text: str) -> None:
     """`N` or `N%`, to 100 %."""
     found = _MAX_FAILED.fullmatch(text)
     if found is None or (found[2] is not None and float(found[2]) > 100):
-        raise UsageError(f"--max-failed {text!r} is no number or share", remedy="write 100 or 2.5%")
+        raise UsageError(f"--max-failed {text!r} is not a number or a share", remedy="write 100 or 2.5%")

@@ -14,7 +14,7 @@ from engine.errors import ConfigurationError, TryLater
 from engine.process import this_process
 from engine.store.campaign_states import apply_event, apply_if_allowed
 from engine.store.closing import close_ranges
-from engine.store.database import Connection
+from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 from engine.store.recovery import recover_abandoned
 
@@ -59,16 +59,16 @@ class Moved:
     skipped: int = 0
 
 
-async def find_campaign(connection: Connection, name: str) -> Campaign:
+async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
     """The campaign of that name; ConfigurationError names the database and near names."""
-    row = await connection.fetchrow(queries("service")["find"], name)
+    row = await database.fetchrow(queries("service")["find"], name)
     if row is not None:
         return Campaign(**{**dict(row), "state": CampaignState(row["state"])})
-    names = [row["name"] for row in await connection.fetch(queries("service")["names_like"])]
+    names = [row["name"] for row in await database.fetch(queries("service")["names_like"])]
     near = get_close_matches(name, names, 3)
     raise ConfigurationError(
         f'there is no campaign "{name}"',
-        where=await place(connection),
+        where=await place(database),
         remedy=f"did you mean {' or '.join(near)}?" if near else "see: drumbeat campaign list",
     )
 
@@ -107,7 +107,7 @@ async def start(connection: Connection, name: str) -> Moved:
 async def resume(connection: Connection, name: str) -> Moved:
     """Lift a pause; before its time a campaign only goes back to waiting for it.
 
-    It is also the word of the person for whom its stopped numbers wait: they are tried again.
+    Its numbers that were stopped until a person decides are tried again.
     """
     campaign = await find_campaign(connection, name)
     _require_planned(campaign)
@@ -137,7 +137,7 @@ async def pause_all(connection: Connection, reason: str = PAUSED_BY_HAND) -> lis
 
 
 async def cancel(connection: Connection, name: str, reason: str = CANCELLED_BY_HAND) -> Moved:
-    """End a campaign for good: whoever is not claimed is skipped.
+    """End a campaign for good: recipients that are not claimed are skipped.
 
     A second call finishes what a killed first one left. TryLater for a campaign that is not planned.
     """

@@ -66,12 +66,6 @@ async def list_suppressions(connection: Connection) -> AsyncIterator[Suppression
         after = rows[-1]["phone"]
 
 
-async def count_suppressions(connection: Connection) -> int:
-    """How many phones are on the list."""
-    count: int = await connection.fetchval(queries("suppression")["count"])
-    return count
-
-
 async def import_suppressions(
     connection: Connection,
     path: Path,

@@ -67,7 +67,7 @@ async def load_template(
         raise ConfigurationError(
             f"the template {name} ({language}) is {found['status']}; only {SENDABLE_STATUS} ones are sent",
             where=database,
-            remedy="wait for its review, then run: drumbeat templates sync",
+            remedy="once it is approved, run: drumbeat templates sync",
         )
     definition = {**found["definition"], "name": name, "language": language}
     return CampaignTemplate(name, language, definition, header_media)
@@ -79,7 +79,7 @@ async def _unknown(
     sync = "if it is new, run: drumbeat templates sync"
     if languages:
         return ConfigurationError(
-            f'the template {name} is not there in the language "{language}", only in {", ".join(languages)}',
+            f'the template {name} does not exist in "{language}", only in {", ".join(languages)}',
             where=database,
             remedy=sync,
         )

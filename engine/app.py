@@ -24,8 +24,8 @@ from engine.store.database import Pool
 from engine.store.installation import identify
 from engine.worker import RunEnd, Worker
 
-# To the database, of a sending process: the sink's and the raiser's own, and the others'. Each costs Postgres
-# 25 ms of CPU as it begins; sixteen, as the numbers begin, held up an emulator on the same core for a tenth
+# Connections to the database of a sending process: one for the sink, one for the raiser, the others shared.
+# Each costs Postgres 25 ms of CPU to begin; sixteen at once held up an emulator on the same core for a tenth
 # of a second.
 POOL_CONNECTIONS = 6
 
@@ -42,13 +42,13 @@ async def run_numbers(
     disk: Disk | None = None,
     transport: Transport | None = None,
 ) -> RunEnd:
-    """Send through these numbers until `stop` is set, or until the one campaign runs no more.
+    """Send through these numbers until `stop` is set, or until the one campaign no longer runs.
 
     `pool`: greets each connection with `identify`, since what answers after a break may be another server.
 
-    `campaign_id` None: every running campaign of these numbers. `disk`: where the database lies, if that is
-    on this machine; while it has no room, nothing is claimed. `transport`: another than the settings ask for;
-    it is closed in the end. Raises TryLater (NumberHeld) where a number of the one campaign is owned by
+    `campaign_id` None: every running campaign of these numbers. `disk`: where the database is, if that is on
+    this machine; while it has no room, nothing is claimed. `transport`: in place of the one in the settings;
+    it is closed at the end. Raises TryLater (NumberHeld) where a number of the one campaign is owned by
     another living process, and ConfigurationError for an unknown number.
     """
     async with pool.acquire() as connection:

@@ -83,14 +83,14 @@ class CampaignBoard:
         ]
 
     def none_free(self, campaign_id: int) -> None:
-        """A number looked for a free range of the campaign and got none. Where it got none because it is lost
-        to us, the others miss a look.
+        """A number looked for a free range of the campaign and got none. If the number itself is lost to us,
+        the others miss one look.
         """
         if campaign := self._known.get(campaign_id):
             campaign.none_free_until_ns = monotonic_ns() + NONE_FREE_NS
 
     def some_free(self, campaign_id: int) -> None:
-        """A range of the campaign was given back: whoever has nothing to do looks."""
+        """A range of the campaign was given back: numbers with nothing to do look again."""
         if campaign := self._known.get(campaign_id):
             campaign.none_free_until_ns = 0
 
@@ -101,7 +101,7 @@ class CampaignBoard:
             campaign.stopped = True
 
     def paused(self, campaign_id: int) -> None:
-        """It is paused in the database: where the next look finds that it runs, a person has resumed it."""
+        """It is paused in the database: if the next look finds it running, a person has resumed it."""
         self._running.discard(campaign_id)
 
     async def refresh(self, connection: Connection) -> None:
@@ -165,7 +165,7 @@ class CampaignBoard:
     async def _say_whether_it_waits(
         self, connection: Connection, campaign: RunningCampaign, waits_for: str
     ) -> None:
-        """It waits at once; that it does is stored when the database takes it."""
+        """It waits at once; the reason is stored as soon as the database takes it."""
         campaign.sending = not waits_for and not campaign.stopped
         reason = f"{WAITING}{waits_for}" if waits_for else ""
         if reason != campaign.waiting:
@@ -209,5 +209,4 @@ def _compiled(template: dict[str, Any], product: str) -> CompiledTemplate:
 def _window(row: asyncpg.Record) -> DailyWindow | None:
     if row["window_opens"] is None:
         return None
-    closes = f"{row['window_closes']:%H:%M}"
-    return DailyWindow.parse(f"{row['window_opens']:%H:%M}-{'24:00' if closes == '00:00' else closes}")
+    return DailyWindow.between(row["window_opens"], row["window_closes"])

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 
 class DrumbeatError(Exception):
-    """The base: something a person is told in one line. `exit_code` 1 means nobody foresaw it."""
+    """The base: a problem reported in one line. `exit_code` 1 means that nobody foresaw it."""
 
     exit_code: ClassVar[int] = 1
 

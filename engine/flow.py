@@ -27,8 +27,8 @@ class Claimed(NamedTuple):
 class RunningCampaign:
     """A campaign as the flow sees it.
 
-    `sending` is False outside its window, and from the moment in which this process stopped it (`stopped`).
-    `none_free_until_ns`, on the monotonic clock: nobody looks for a free range of it before.
+    `sending` is False outside its window, and after this process stopped it (`stopped`).
+    `none_free_until_ns`, on the monotonic clock: until then nobody looks for a free range of it.
     """
 
     campaign_id: int

@@ -11,7 +11,7 @@ READ_BYTES = 256 * 1024  # what uvloop asks for, and cuts to size, with each rea
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """In the block, look once in COLLECTION_OBJECTS, and not among what stands from the start.
+    """In the block, look for cycles once in COLLECTION_OBJECTS, and not among the objects of before.
 
     At the default, a look for each 700 new objects, the looks took an eighth of a sender's CPU and a seventh
     of the time of a body of a hundred statuses, and paused for longer.

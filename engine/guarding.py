@@ -39,7 +39,7 @@ def guard_first_tries(
 
 
 def refuse_opted_out(guarded: Guarded, phones: set[int], campaign: RunningCampaign, lease: Lease) -> None:
-    """Look again: of those who passed, who asked for silence meanwhile is skipped."""
+    """Look again: skip those who passed and have asked for silence meanwhile."""
     now = datetime.now(UTC)
     passed, guarded.passed = guarded.passed, []
     for candidate in passed:

@@ -117,7 +117,7 @@ class NumberFlow:
         self._lead.measure(self.pacer.bucket.writes, now_ns)
         self.sender.learn()
         rest = self.governor.decide(now_ns)
-        # Whoever rests already is told to when that has ended: a shorter rest must not take its place.
+        # A number that rests is told to rest again only afterwards: a shorter rest must not replace this one.
         if rest is not None and not (self.suspended_reason or self._reactions.blocked):
             self._reactions.suspend((rest.until_ns - now_ns) / SECOND_NS, rest.reason)
         self.pacer.bucket.set_rate(self.governor.rate_per_s(now_ns), now_ns)
@@ -181,7 +181,7 @@ class NumberFlow:
             await self._give_up_unanswered()
         await self._let_go(now_ns)
         if self.pacer.bucket.wait_ns(now_ns) > PERMIT_S * SECOND_NS:
-            self.sender.give_back("the number waits")  # a claim would run out in the queue, told to nobody
+            self.sender.give_back("the number waits")  # a claim would run out in the queue, unnoticed
         if self._must_wait(now_ns):
             return False
         lead = self._claimable()
@@ -194,8 +194,8 @@ class NumberFlow:
         return raised
 
     async def _raise(self, now_ns: int, room: int) -> bool:
-        """Claim what waits for another try, then first tries. Who was never tried tells better whether the
-        service is back: those who wait may be the ones whom it always fails.
+        """Claim recipients that wait for another try, then first tries. To find out whether the service is
+        back, first tries come first: those that wait may be the ones that it always fails.
         """
         if self._shared.breaker.suspicious and await self._raise_first_tries(room):
             return True
@@ -248,7 +248,7 @@ class NumberFlow:
     async def _claim(self, feed: Feed, mark: int, guarded: Guarded) -> int:
         """Raise the mark; returns when the claiming statement was issued, on the suspend-aware clock.
 
-        Who asked for silence since the page was read is no longer in `guarded.passed` then.
+        Recipients who asked for silence since the page was read are then no longer in `guarded.passed`.
         """
         claimed_ns = suspend_aware_ns()
         try:
@@ -291,7 +291,7 @@ class NumberFlow:
                 await asyncio.sleep(DOWN_S)
 
     async def _look_at_refused(self, feed: Feed) -> None:
-        """Lost: the range has a new owner. Closed: its outcomes are still ours to wait for.
+        """Lost: the range has a new owner. Closed: we still wait for its outcomes.
 
         A mark beyond ours is a raise whose answer was lost and which came late: nobody sent what it covers.
         """

@@ -1,7 +1,7 @@
 """Hands out permits to write, number by number, from one ticker for the whole process.
 
-The arithmetic is `engine.core.bucket`; here is only waiting. A waiter takes its permit itself, in the moment
-in which it goes on to write: a permit that was taken before a stall would be judged by the wrong time.
+The arithmetic is `engine.core.bucket`; here is only waiting. A waiter takes its permit itself, just before it
+writes: a permit that was taken before a stall would count for the wrong moment.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class Pacer:
         return False
 
     def tick(self, now_ns: int, load: Load = Load.CALM) -> int:
-        """Wake whom a permit is due to; returns the nanoseconds until the next look is worth it."""
+        """Wake those whose permit is due; returns the nanoseconds until the next look is worth it."""
         if self._waiters:
             self._wake_expired()
         due = self.bucket.available(now_ns)
@@ -108,7 +108,7 @@ class Ticker:
             await asyncio.sleep(wait_s)
 
     def _tick(self, now_ns: int, load: Load) -> float:
-        """Ask whoever has a permit due, the longest waiting first; returns seconds until the next look."""
+        """Serve the numbers with a permit due, longest waiting first; returns seconds until the next look."""
         for pacer in [pacer for pacer, look_ns in self._looks_ns.items() if look_ns <= now_ns]:
             if monotonic_ns() - now_ns > TURN_NS_MAX:
                 return 0.0

@@ -1,7 +1,7 @@
 """Raises the marks of a process' numbers together: one statement, and one commit, for all that ask at once.
 
-Law: nobody is told of a claim before its commit, and a number whose claim is refused, or whose range somebody
-holds locked at this moment, holds up no other.
+Law: no number hears of a claim before its commit. A number whose claim is refused, or whose range is locked
+at this moment, holds up no other.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ class MarkRaiser:
     async def raise_mark(self, wanted: Raise) -> int | None:
         """Claim; returns when the claiming statement was issued, in ns on the suspend-aware clock.
 
-        None: nothing is claimed, and `opted_out_phones`, `reached_above` and `raise_mark` of the store tell
+        None: nothing is claimed, and `opted_out_phones`, `known_above` and `raise_mark` of the store tell
         why. Raises what a lost database raises: then `read_mark` tells whether it is claimed.
         """
         told: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()

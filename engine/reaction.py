@@ -98,7 +98,7 @@ class Reactions:
             self._shared.descriptors_short.met(reason=outcome.reason, effect="fewer connections")
 
     def suspend(self, wait_s: float, reason: str) -> None:
-        """Rest the number: at once here, and in the database for whoever owns it later."""
+        """Rest the number: here at once, and in the database for its next owner."""
         self.blocked = True
         self._shared.order(NumberRest(self._phone_number_id, reason, wait_s))
 

@@ -25,6 +25,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from engine.core.guard import PAIR_BURST, PAIR_EVERY_S
 from engine.core.room import LEAST_FREE_MIB
 from engine.errors import ConfigurationError
 from engine.room import Disk
@@ -37,6 +38,8 @@ SECRETS = ("database_url", "access_token", "app_secret", "verify_token")
 SECRET_BYTES_MAX = 16 * 1024  # a path that names the wrong file must not be read into memory
 # A recipient in doubt without an event for so long, while its number has others, was probably not sent to.
 SILENCE_S = 900.0  # rule of doubt: the service tells nearly everything within a quarter of an hour
+API_VERSION = "v22.0"
+PRODUCT = "chat"  # the word that the service's identifiers carry
 ROOT_HOME = Path("/var/lib/drumbeat")  # the embedded Postgres runs as another user, who cannot enter /root
 
 # lanes: the fast one. session: the fallback, should a new aiohttp not have what lanes rely on.
@@ -109,12 +112,12 @@ class ServiceSettings:
 
     base_url: str
     access_token: SecretStr
-    api_version: str = "v22.0"
-    product: str = "chat"
+    api_version: str = API_VERSION
+    product: str = PRODUCT
     waba_id: str | None = None
     transport: Transport = "lanes"
-    pair_rate_per_s: float = 1 / 6
-    pair_burst: int = 45
+    pair_rate_per_s: float = 1 / PAIR_EVERY_S
+    pair_burst: int = PAIR_BURST
     tag: bool = True
     silence_s: float = SILENCE_S
     proxy_url: SecretStr | None = None
@@ -134,16 +137,16 @@ class Settings(BaseSettings):
     home: Home = Field(default_factory=default_home)
     database_url: SecretStr | None = None
     base_url: BaseUrl | None = None
-    api_version: Version = "v22.0"
+    api_version: Version = API_VERSION
     access_token: SecretStr | None = None
     app_secret: SecretStr | None = None
     verify_token: SecretStr | None = None
     waba_id: Identifier | None = None
-    product: Product = "chat"
+    product: Product = PRODUCT
     transport: Transport = "lanes"
     proxy_url: ProxyUrl | None = None
-    pair_rate_per_s: float = Field(default=1 / 6, gt=0)  # open point: one message per 6 s
-    pair_burst: int = Field(default=45, ge=1)  # open point: borrowed from the future
+    pair_rate_per_s: float = Field(default=1 / PAIR_EVERY_S, gt=0)
+    pair_burst: int = Field(default=PAIR_BURST, ge=1)
     tag: bool = True
     silence_s: float = Field(default=SILENCE_S, gt=0)
     # below it nothing is sent; 0: never looked at

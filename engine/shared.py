@@ -90,7 +90,9 @@ class Shared:
     sink: Sink
     raiser: MarkRaiser
     breaker: Breaker
-    orders: dict[Order, Order] = field(default_factory=dict)  # each once, whatever its reason; by itself
+    orders: dict[Order, Order] = field(
+        default_factory=dict
+    )  # each once, whatever its reason; the key is the order
     ordered: asyncio.Event = field(default_factory=asyncio.Event)
     numbers: dict[str, Number] = field(default_factory=dict)
     database_away: Trouble = field(default_factory=lambda: Trouble("database_lost", "database_back"))
@@ -100,8 +102,8 @@ class Shared:
     )
 
     def order(self, order: Order) -> None:
-        """Have the worker do something in the database; an order that waits already is no news, but for a
-        longer rest.
+        """Have the worker do something in the database. An order that waits already is not given twice, but a
+        longer rest replaces a shorter one.
         """
         waits = self.orders.setdefault(order, order)
         if isinstance(waits, NumberRest) and isinstance(order, NumberRest) and order.wait_s > waits.wait_s:

@@ -46,7 +46,7 @@ class Sink:
     """One for a process. `put` never waits, `run` stores, `flushed` returns when what was put is stored."""
 
     def __init__(self, pool: Pool) -> None:
-        self._own = OwnConnection(pool)  # behind claims that wait, outcomes would pile up
+        self._own = OwnConnection(pool)  # outcomes must not pile up behind claims that wait
         self._facts: list[Fact] = []
         # Of the batches of counts: one that is replayed counts once.
         self._name, self._batch = secrets.token_hex(8), 0
@@ -107,8 +107,8 @@ class Sink:
             await self._progress.wait_for(lambda: self._stored >= target)
 
     async def _store_next(self) -> None:
-        """Store one batch. The few that arrive meanwhile wait for others, as those before them did: a batch
-        costs Postgres a millisecond before its first row.
+        """Store one batch. Facts that arrive meanwhile wait for more of them: a batch costs Postgres a
+        millisecond before its first row.
         """
         self._arrived.clear()
         self._many.clear()

@@ -11,7 +11,7 @@ log = structlog.get_logger(__name__)
 
 
 class Trouble:
-    """One kind of trouble of one process; whoever meets it tells it here."""
+    """One kind of trouble of one process, reported here wherever it is met."""
 
     def __init__(self, event: str, end: str) -> None:
         """`event` is logged as a warning with `times`, how often it was met; `end` when it is over."""

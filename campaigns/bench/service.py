@@ -1,4 +1,4 @@
-"""The service of a bench: an emulator of its own, or one that stands already and has shown what it is."""
+"""The service of a bench: an emulator of its own, or a running one that has shown what it is."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ Measured = Run | StageRun
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a bench is to measure. `service`: an emulator that stands already; None starts one."""
+    """What a bench is to measure. `service`: a running emulator; None starts one."""
 
     load: Load
     repeats: int

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from campaigns.audience.rejects import default_rejects_path
-from campaigns.cli.edge import JSON_HELP, QUIET_HELP, print_json
+from campaigns.cli.edge import print_json
+from campaigns.cli.options import Json, PhoneColumn, Quiet, Region
 from campaigns.cli.planning import planning_shown
 from campaigns.inspection import Inspection, inspect_audience
 from engine.errors import ConfigurationError
@@ -31,10 +32,10 @@ def check(
     file: Annotated[Path, typer.Argument(help="A CSV file.")],
     param: Annotated[
         list[str] | None,
-        typer.Option(help="Column of a placeholder, which no row may leave empty.", metavar="COLUMN"),
+        typer.Option(help="Column of a placeholder: a row without a value there is bad.", metavar="COLUMN"),
     ] = None,
-    phone_column: Annotated[str, typer.Option(help="Column of the phone number.")] = "phone",
-    region: Annotated[str | None, typer.Option(help="Country of national numbers, such as BR.")] = None,
+    phone_column: PhoneColumn = "phone",
+    region: Region = None,
     rejects: Annotated[
         Path | None,
         typer.Option(
@@ -42,10 +43,13 @@ def check(
         ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 78 when a row is bad.")] = False,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Read every row as `campaign create` does, say which could be sent to, and list the others in a file."""
+    """Check every row as `campaign create` does: count the good ones, list the bad ones in a file.
+
+    Only `campaign create` finds duplicates.
+    """
     with planning_shown(quiet=quiet) as progress:
         found = inspect_audience(
             file,

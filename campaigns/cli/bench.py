@@ -30,7 +30,8 @@ from campaigns.bench.words import (
     stages_table,
 )
 from campaigns.cli.bench_progress import progress_of
-from campaigns.cli.edge import JSON_HELP, QUIET_HELP, note, print_json, print_rows
+from campaigns.cli.edge import note, print_json, print_rows
+from campaigns.cli.options import Json, Quiet
 from campaigns.cli.words import duration as in_words
 from engine.errors import ConfigurationError, UsageError
 from engine.telemetry import configure_logging
@@ -44,60 +45,72 @@ DURATION_S_MIN, DURATION_S_MAX = 2.0, 120.0
 LATENCY_MS_MAX = 5_000.0
 
 
+Duration = Annotated[
+    float,
+    typer.Option(
+        help="Seconds of each measurement; a yardstick takes 5 at most.",
+        min=DURATION_S_MIN,
+        max=DURATION_S_MAX,
+    ),
+]
+Numbers = Annotated[int, typer.Option(help="Business numbers.", min=1, max=NUMBERS_MAX)]
+Rate = Annotated[
+    float, typer.Option(help="Limit of each number, messages per second.", min=1, max=RATE_PER_S_MAX)
+]
+Latency = Annotated[
+    float, typer.Option(help="How long the emulator takes to answer.", min=0, max=LATENCY_MS_MAX)
+]
+Processes = Annotated[
+    int, typer.Option(help="Engine processes that share the numbers.", min=1, max=PROCESSES_MAX)
+]
+Repeats = Annotated[
+    int, typer.Option(help="How often everything is measured; medians are shown.", min=1, max=REPEATS_MAX)
+]
+Events = Annotated[
+    bool, typer.Option("--events", help="Have three status events come back for each message.")
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        help=f"Part to measure; repeat for more: {', '.join(PARTS)}; default: all but scaling, the longest.",
+        metavar="PART",
+    ),
+]
+Service = Annotated[
+    str | None, typer.Option(help="Use this running emulator; anything else is refused.", metavar="URL")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(help="Where the report goes; default: one named by the time.", metavar="DIRECTORY"),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be measured.")]
+
+
 @app.callback()
 def bench(
     ctx: typer.Context,
-    duration: Annotated[
-        float,
-        typer.Option(
-            help="Seconds of each measurement; a yardstick takes 5 at most.",
-            min=DURATION_S_MIN,
-            max=DURATION_S_MAX,
-        ),
-    ] = 10.0,
-    numbers: Annotated[int, typer.Option(help="Business numbers.", min=1, max=NUMBERS_MAX)] = 32,
-    rate: Annotated[
-        float, typer.Option(help="Limit of each number, messages per second.", min=1, max=RATE_PER_S_MAX)
-    ] = 1_000.0,
-    latency_ms: Annotated[
-        float, typer.Option(help="What the emulator takes to answer.", min=0, max=LATENCY_MS_MAX)
-    ] = 0.0,
-    processes: Annotated[
-        int, typer.Option(help="Engine processes that share the numbers.", min=1, max=PROCESSES_MAX)
-    ] = 1,
-    repeats: Annotated[
-        int, typer.Option(help="Measure everything so many times; medians are shown.", min=1, max=REPEATS_MAX)
-    ] = 3,
-    events: Annotated[
-        bool, typer.Option("--events", help="Three status events a message come back meanwhile.")
-    ] = False,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"A part, again for more: {', '.join(PARTS)}; default: all but scaling, the longest.",
-            metavar="PART",
-        ),
-    ] = None,
-    service: Annotated[
-        str | None,
-        typer.Option(help="An emulator that stands already; anything else is refused.", metavar="URL"),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Where the report goes; default: one named by the time.", metavar="DIRECTORY"),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be measured.")] = False,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
+    duration: Duration = 10.0,
+    numbers: Numbers = 32,
+    rate: Rate = 1_000.0,
+    latency_ms: Latency = 0.0,
+    processes: Processes = 1,
+    repeats: Repeats = 3,
+    events: Events = False,
+    only: Only = None,
+    service: Service = None,
+    output: Output = None,
+    dry_run: DryRun = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Measure Drumbeat on this machine: sending, to an emulator, and what comes before and after it.
+    """Measure how fast this machine plans, sends and receives. Sends only to an emulator.
 
-    throughput: the engine beside yardsticks. pacing: how near it comes to its limit. planning: an audience
-    beside a bare COPY. receiving: statuses beside a bare Protocol. folding: statuses beside a bare UPDATE.
-    scaling: the cost of a message over recipients, numbers and processes, with loads of its own.
+    throughput: the engine beside yardsticks. pacing: how near a number comes to its limit. planning: an
+    audience beside a bare COPY. receiving: statuses beside a bare Protocol. folding: statuses beside a bare
+    UPDATE. scaling: the cost of a message over recipients, numbers and processes, with loads of its own.
 
-    It starts an emulator and a Postgres of its own and removes them; no setting of yours is used and nobody
-    real is messaged. The report (report.json, report.html) stays in the output directory.
+    It starts an emulator and a Postgres of its own and removes them; none of your settings is used and nobody
+    real gets a message. The report (report.json, report.html) stays in the output directory.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -121,10 +134,10 @@ def bench(
 @app.command()
 def compare(
     a: Annotated[Path, typer.Argument(help="A report: its directory, or its report.json.")],
-    b: Annotated[Path, typer.Argument(help="The report that is set beside it.")],
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    b: Annotated[Path, typer.Argument(help="The report to compare it with.")],
+    json: Json = False,
 ) -> None:
-    """Set two reports side by side: what changed by how much, and whether the repeats scatter less."""
+    """Compare two reports: what changed, by how much, and whether it is more than the repeats vary."""
     reports = {"A": read_report(a), "B": read_report(b)}
     found = compare_reports(*reports.values())
     if json:
@@ -140,7 +153,9 @@ def compare(
 def _parts(only: list[str] | None) -> tuple[Part, ...]:
     unknown = [word for word in only or () if word not in PARTS]
     if unknown:
-        raise UsageError(f"--only {unknown[0]!r} is no part of a bench", remedy=f"choose {', '.join(PARTS)}")
+        raise UsageError(
+            f"--only {unknown[0]!r} is not a part of the bench", remedy=f"choose {', '.join(PARTS)}"
+        )
     return tuple(part for part in PARTS if part in only) if only else USUAL
 
 
@@ -148,12 +163,12 @@ def _check(asked: Asked) -> None:
     load = asked.load
     if load.processes > load.numbers:
         raise UsageError(
-            "a number is sent through by one process: give at least as many --numbers as --processes"
+            "each process needs a number of its own: give at least as many --numbers as --processes"
         )
     if asked.service is not None and load.events:
-        raise UsageError("--events needs an emulator of the bench's own: leave out --service")
+        raise UsageError("--events needs the bench's own emulator: leave out --service")
     if asked.service is not None and load.latency_ms:
-        raise UsageError("an emulator that stands has its own latency: leave out --latency-ms, or --service")
+        raise UsageError("a running emulator has its own latency: leave out --latency-ms, or --service")
 
 
 def _tell_plan(asked: Asked) -> None:
@@ -174,7 +189,7 @@ def _measure(asked: Asked, output: Path | None, *, quiet: bool) -> dict[str, Any
             orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
         )
     if not quiet:
-        note(f"the report stands in {place / PAGE_NAME} and {place / FILE_NAME}")
+        note(f"the report is in {place / PAGE_NAME} and {place / FILE_NAME}")
     return report
 
 

@@ -9,7 +9,8 @@ import typer
 import uvloop
 
 from campaigns.campaign import CampaignSpec
-from campaigns.cli.edge import JSON_HELP, MAX_FAILED_HELP, QUIET_HELP, print_json
+from campaigns.cli.edge import print_json
+from campaigns.cli.options import CampaignName, Json, MaxFailed, PhoneColumn, Quiet, Region, Rejects
 from campaigns.cli.planning import planning_shown
 from campaigns.create import Created, create_campaign
 from campaigns.hint import command
@@ -19,66 +20,70 @@ from engine.settings import database_url, load_settings
 
 app = typer.Typer(add_completion=False)
 
-ON_UNKNOWN_HELP = (
-    "Who may have been sent to and nobody knows: hold waits for events or a person, resend-silent sends again"
-    " after a silence, resend at once, perhaps twice."
-)
+Template = Annotated[str, typer.Option(help="Name of an approved template.")]
+Language = Annotated[str, typer.Option(help="Its language, such as pt_BR.")]
+Audience = Annotated[Path, typer.Option(help="The recipients, a CSV file.", metavar="FILE")]
+Numbers = Annotated[
+    list[str], typer.Option(help="Phone number ID to send with; repeat for more.", metavar="PNID")
+]
+Params = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column of a placeholder; repeat for each, in order. =text is a fixed text.", metavar="COLUMN"
+    ),
+]
+ExternalId = Annotated[
+    str | None, typer.Option(help="A key of yours; like the name, it belongs to one campaign.", metavar="K")
+]
+StartAt = Annotated[str | None, typer.Option(help="Send nothing before this time: ISO 8601 with an offset.")]
+ExpiresAt = Annotated[
+    str | None, typer.Option(help="Skip everybody who is left at this time: ISO 8601 with an offset.")
+]
+Window = Annotated[
+    str | None, typer.Option(help="Hours of the day to send in; may pass midnight.", metavar="09:00-20:00")
+]
+TimeZone = Annotated[str, typer.Option(help="Time zone of the window.")]
+OnUnknown = Annotated[
+    str,
+    typer.Option(
+        help="What becomes of recipients in doubt: hold waits for events or a person; resend-silent sends"
+        " again after a silence; resend sends again at once, perhaps a second message."
+    ),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse a file that has a bad row.")]
+HeaderMediaId = Annotated[str | None, typer.Option(help="Media of the header, by the id of its upload.")]
+HeaderLink = Annotated[str | None, typer.Option(help="Media of the header, by its URL.")]
+HeaderFilename = Annotated[str | None, typer.Option(help="File name to show for a document in the header.")]
 
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="The campaign's name.")],
-    template: Annotated[str, typer.Option(help="Name of an approved template.")],
-    language: Annotated[str, typer.Option(help="Its language, such as pt_BR.")],
-    audience: Annotated[Path, typer.Option(help="The recipients, a CSV file.", metavar="FILE")],
-    number: Annotated[
-        list[str], typer.Option(help="Phone number ID to send with; again for more.", metavar="PNID")
-    ],
-    param: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column of a placeholder, one for each, in order; =text is a literal.", metavar="COLUMN"
-        ),
-    ] = None,
-    phone_column: Annotated[str, typer.Option(help="Column of the phone number.")] = "phone",
-    region: Annotated[str | None, typer.Option(help="Country of national numbers, such as BR.")] = None,
-    external_id: Annotated[
-        str | None,
-        typer.Option(help="A key of yours; like the name, it belongs to one campaign.", metavar="K"),
-    ] = None,
-    start_at: Annotated[
-        str | None, typer.Option(help="Not before this time, ISO 8601 with an offset.")
-    ] = None,
-    expires_at: Annotated[
-        str | None, typer.Option(help="Whoever is left at this time is skipped; as --start-at.")
-    ] = None,
-    window: Annotated[
-        str | None,
-        typer.Option(help="Hours of the day in which it sends; may pass midnight.", metavar="09:00-20:00"),
-    ] = None,
-    time_zone: Annotated[str, typer.Option(help="Time zone of the window.")] = "UTC",
-    on_unknown: Annotated[str, typer.Option(help=ON_UNKNOWN_HELP)] = "hold",
-    max_failed: Annotated[str | None, typer.Option(help=MAX_FAILED_HELP, metavar="N|N%")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse a file that has a bad row.")] = False,
-    rejects: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where bad rows are listed; default: people.rejects.csv for people.csv.", metavar="FILE"
-        ),
-    ] = None,
-    header_media_id: Annotated[
-        str | None, typer.Option(help="Media of the header, by the id of its upload.")
-    ] = None,
-    header_link: Annotated[str | None, typer.Option(help="Media of the header, by its URL.")] = None,
-    header_filename: Annotated[
-        str | None, typer.Option(help="File name that is shown for a document in the header.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
+    name: CampaignName,
+    template: Template,
+    language: Language,
+    audience: Audience,
+    number: Numbers,
+    param: Params = None,
+    phone_column: PhoneColumn = "phone",
+    region: Region = None,
+    external_id: ExternalId = None,
+    start_at: StartAt = None,
+    expires_at: ExpiresAt = None,
+    window: Window = None,
+    time_zone: TimeZone = "UTC",
+    on_unknown: OnUnknown = "hold",
+    max_failed: MaxFailed = None,
+    strict: Strict = False,
+    rejects: Rejects = None,
+    header_media_id: HeaderMediaId = None,
+    header_link: HeaderLink = None,
+    header_filename: HeaderFilename = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Check the audience against the template and freeze its recipients. Sends nothing.
 
-    The same command again changes nothing; the same name with another file or other options is refused.
+    The same command again changes nothing. The same name with another file or other options is refused.
     """
     spec = CampaignSpec(
         name=name,
@@ -158,6 +163,6 @@ def _print(created: Created) -> None:
         typer.echo(f"{counts.suppressed:,} of the recipients are suppressed and will be skipped")
     if created.rejects_path is not None:
         codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
-        typer.echo(f"rejected and repeated rows: {created.rejects_path} ({codes})")
+        typer.echo(f"rejected and duplicate rows: {created.rejects_path} ({codes})")
     if not created.unchanged:
         typer.echo(f"send it with: {command('campaign', 'run', created.name)}")

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import JSON_HELP, note, print_json, with_database
+from campaigns.cli.edge import note, print_json, with_database
+from campaigns.cli.options import DryRun, Json
 from campaigns.prune import PrunedMonth, prune
 from engine.errors import ConfigurationError, UsageError
 from engine.settings import load_settings
@@ -16,7 +17,7 @@ from engine.store.migrate import migrate as apply_migrations
 
 app = typer.Typer(
     name="db",
-    help="The database: its URL, its version, its end, its old campaigns.",
+    help="The database: show its URL, migrate it, stop it, drop old campaigns.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -29,7 +30,7 @@ def url() -> None:
 
 
 @app.command()
-def migrate(json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False) -> None:
+def migrate(json: Json = False) -> None:
     """Bring the database to this version. Every command does so by itself when it has to."""
     applied = [
         f"{migration.number:04} {migration.name}" for migration in asyncio.run(apply_migrations(_url()))
@@ -57,8 +58,8 @@ def stop() -> None:
 def prune_months(
     older_than: Annotated[int, typer.Option(help="Days since a campaign ended.", min=9, metavar="DAYS")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    dry_run: DryRun = False,
+    json: Json = False,
 ) -> None:
     """Drop whole months of recipients and outcomes whose campaigns ended long ago. Their counts stay."""
     found = with_database(lambda pool: prune(pool, older_than_days=older_than, dry_run=True))

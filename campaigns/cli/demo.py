@@ -11,11 +11,12 @@ import uvloop
 
 from campaigns.cli.edge import note
 from campaigns.cli.live import view_for, watched
+from campaigns.cli.options import Seed
 from campaigns.cli.stage import Server, Stage, demo_stage
 from campaigns.demo_audience import PARAMS, PHONE_COLUMN, DemoAudience, write_audience
 from campaigns.demo_check import Verdict, judge, statuses_arrived
 from campaigns.service import find_campaign
-from engine.store.database import Pool, open_pool
+from engine.store.database import open_pool
 from engine.store.embedded import running_url
 
 app = typer.Typer(add_completion=False)
@@ -32,7 +33,7 @@ EXIT_DISPROVED = 1
 @app.command()
 def demo(
     rows: Annotated[int, typer.Option(help="Rows of the audience.", min=100, max=30_000)] = ROWS,
-    seed: Annotated[int, typer.Option(help="Decides every chance.")] = SEED,
+    seed: Seed = SEED,
 ) -> None:
     """Send a made-up campaign to an emulated service, and check its ledger. Leaves nothing behind."""
     started_s = time.monotonic()
@@ -82,17 +83,12 @@ def _wait_and_judge(stage: Stage, emulator: Server) -> Verdict:
 
     async def main() -> Verdict:
         async with open_pool(url, size=3) as pool:
-            campaign_id = await _campaign_id(pool)
+            campaign_id = (await find_campaign(pool, CAMPAIGN)).campaign_id
             async with watched(pool, campaign_id, view_for(json=False, quiet=False)):
                 await statuses_arrived(pool, emulator.url)
             return await judge(pool, emulator.url, campaign_id)
 
     return uvloop.run(main())
-
-
-async def _campaign_id(pool: Pool) -> int:
-    async with pool.acquire() as connection:
-        return (await find_campaign(connection, CAMPAIGN)).campaign_id
 
 
 def _tell(verdict: Verdict, audience: DemoAudience, took_s: float) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 import uvloop
 
-from campaigns.cli.edge import JSON_HELP, print_json, with_database
+from campaigns.cli.edge import print_json, with_database
+from campaigns.cli.options import Json
 from campaigns.doctor import (
     Finding,
     failed,
@@ -26,10 +26,10 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
-def doctor(json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False) -> None:
-    """Look at settings, database and service; say what is wrong and what to do. Sends nothing.
+def doctor(json: Json = False) -> None:
+    """Check settings, database and service; say what is wrong and what to do. Sends nothing.
 
-    It starts the embedded Postgres and brings the database to this version, if need be.
+    It starts the embedded Postgres and migrates the database if necessary.
     """
     findings = _look(load_settings())
     if json:

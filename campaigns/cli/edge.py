@@ -23,10 +23,6 @@ if TYPE_CHECKING:  # most commands only ask the database
 
 Result = TypeVar("Result")
 
-JSON_HELP = "Print JSON on stdout."
-MAX_FAILED_HELP = "Exit 3 when more recipients fail than this."
-QUIET_HELP = "Print results only: no progress, no log below a warning."
-
 
 def prepare(**options: Any) -> None:
     """Check the settings of the command line and hand them to this process and the processes it starts."""
@@ -45,7 +41,7 @@ def with_database(task: Callable[[Pool], Awaitable[Result]], *, size: int = 4) -
 def with_settings(
     task: Callable[[Pool, Settings], Awaitable[Result]], *, size: int = 4, by_key: bool = False
 ) -> Result:
-    """As `with_database`, for tasks that also talk to the service. `by_key`: of whoever sends or receives."""
+    """As `with_database`, for tasks that also talk to the service. `by_key`: it sends or receives."""
     settings = load_settings()
     url = database_url(settings)
 

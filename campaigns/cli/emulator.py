@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from campaigns.cli.options import Host, Port, Seed
 from emulator.config import ConfigError, EmulatorConfig, parse_fault, parse_number
 from emulator.faults.table import EXCHANGE_KINDS, STATUS_KINDS
 from emulator.scenario import read_scenario
@@ -14,7 +15,35 @@ from emulator.server import serve as serve_emulator
 app = typer.Typer(name="emulator", help="The messaging service, emulated.", no_args_is_help=True)
 
 _DEFAULTS = EmulatorConfig()
-FAULT_HELP = f"What goes wrong, again for more. KIND: {', '.join([*EXCHANGE_KINDS, *STATUS_KINDS])}."
+
+Numbers = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PNID:RATE", help="A number and its messages per second; repeat for more."),
+]
+Token = Annotated[str, typer.Option(help="The access token.")]
+AppSecret = Annotated[str, typer.Option(help="Signs the events.")]
+Waba = Annotated[str, typer.Option(help="Id of the business account.")]
+Product = Annotated[str, typer.Option(help="The product's word in identifiers.")]
+Callback = Annotated[str | None, typer.Option(help="URL to post events to; default: no events.")]
+Latency = Annotated[float, typer.Option(help="Added to each reply to a send.", min=0)]
+Faults = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KIND:PROBABILITY[,key=value]",
+        help=f"A fault; repeat for more. KIND: {', '.join([*EXCHANGE_KINDS, *STATUS_KINDS])}.",
+    ),
+]
+Scenario = Annotated[
+    Path | None, typer.Option(help="TOML file of faults and the seed.", exists=True, dir_okay=False)
+]
+StatusDelay = Annotated[float, typer.Option(help="Factor on the delays of statuses; 0: at once.", min=0)]
+Statuses = Annotated[bool, typer.Option("--statuses/--no-statuses", help="Send statuses.")]
+EventsPerPost = Annotated[int, typer.Option(help="Most updates in one POST.", min=1, max=1000)]
+Undeliverable = Annotated[
+    float, typer.Option(help="Share of recipients who are not on the network (131026).")
+]
+Failed = Annotated[float, typer.Option(help="Share of messages that fail after they were accepted.")]
+Read = Annotated[float, typer.Option(help="Share of messages that are read.")]
 
 
 @app.callback()
@@ -24,42 +53,24 @@ def group() -> None:
 
 @app.command()
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = _DEFAULTS.host,
-    port: Annotated[int, typer.Option(help="Port; 0 takes any free one.", min=0, max=65535)] = _DEFAULTS.port,
-    number: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PNID:RATE", help="A number and its messages per second; again for more."),
-    ] = None,
-    token: Annotated[str, typer.Option(help="The access token.")] = _DEFAULTS.token,
-    app_secret: Annotated[str, typer.Option(help="Signs the events.")] = _DEFAULTS.app_secret,
-    waba: Annotated[str, typer.Option(help="Id of the business account.")] = _DEFAULTS.waba,
-    product: Annotated[str, typer.Option(help="The product's word in identifiers.")] = _DEFAULTS.product,
-    callback: Annotated[
-        str | None, typer.Option(help="URL that events are posted to; without one none are.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Decides every chance.")] = _DEFAULTS.seed,
-    latency_ms: Annotated[float, typer.Option(help="Added to each reply to a send.", min=0)] = 0.0,
-    fault: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KIND:PROBABILITY[,key=value]", help=FAULT_HELP),
-    ] = None,
-    scenario: Annotated[
-        Path | None, typer.Option(help="TOML file of faults and the seed.", exists=True, dir_okay=False)
-    ] = None,
-    status_delay: Annotated[
-        float, typer.Option(help="Factor on the delays of statuses; 0: at once.", min=0)
-    ] = 1.0,
-    statuses: Annotated[bool, typer.Option("--statuses/--no-statuses", help="Send statuses.")] = True,
-    events_per_post: Annotated[int, typer.Option(help="Most updates in one POST.", min=1, max=1000)] = 1000,
-    undeliverable_ratio: Annotated[
-        float, typer.Option(help="Share of recipients who are not on the network (131026).")
-    ] = 0.0,
-    failed_ratio: Annotated[
-        float, typer.Option(help="Share of messages that fail after they were accepted.")
-    ] = 0.0,
-    read_ratio: Annotated[
-        float, typer.Option(help="Share of messages that are read.")
-    ] = _DEFAULTS.read_ratio,
+    host: Host = _DEFAULTS.host,
+    port: Port = _DEFAULTS.port,
+    number: Numbers = None,
+    token: Token = _DEFAULTS.token,
+    app_secret: AppSecret = _DEFAULTS.app_secret,
+    waba: Waba = _DEFAULTS.waba,
+    product: Product = _DEFAULTS.product,
+    callback: Callback = None,
+    seed: Seed = _DEFAULTS.seed,
+    latency_ms: Latency = 0.0,
+    fault: Faults = None,
+    scenario: Scenario = None,
+    status_delay: StatusDelay = 1.0,
+    statuses: Statuses = True,
+    events_per_post: EventsPerPost = 1000,
+    undeliverable_ratio: Undeliverable = 0.0,
+    failed_ratio: Failed = 0.0,
+    read_ratio: Read = _DEFAULTS.read_ratio,
 ) -> None:
     """Serve until stopped. One JSON line on stdout tells when and where it listens."""
     try:

@@ -46,9 +46,9 @@ def lazy_group(table: Mapping[str, str | Group]) -> type[TyperGroup]:
 
 
 def import_without(extra: str, module: str) -> None:
-    """Import `module` as where `extra`, which it takes along where it finds it, is not installed.
+    """Import `module` as if `extra`, which it would import as well, were not installed.
 
-    No effect where either is imported already. For one thread: the table of modules is everybody's.
+    No effect if either is imported already. Not for threads: the table of modules is everybody's.
     """
     if extra in sys.modules:
         return

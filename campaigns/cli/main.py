@@ -28,7 +28,7 @@ EXIT_UNEXPECTED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_TERMINATED = 128 + signal.SIGTERM
-EXIT_NOT_READ = 128 + signal.SIGPIPE  # as a shell tells of other tools whose reader has gone
+EXIT_NOT_READ = 128 + signal.SIGPIPE  # as a shell reports a tool whose reader has gone
 STDOUT = 1
 HELP = "--help"
 NO_TEXT = "surrogates not allowed"  # what Python, orjson and the database's driver say of such bytes
@@ -67,7 +67,7 @@ EPILOG = (
     "Settings come from these options, else from variables (DRUMBEAT_HOME, DRUMBEAT_BASE_URL and so on), else"
     " from drumbeat.toml in the working directory.\n\n"
     "Exit codes: 0 done, 1 unexpected, 2 usage, 3 done, but not for everybody, 69 service or database do not"
-    " answer, 75 try later, 77 token refused, 78 configuration, 130 and 143 stopped, 141 not read."
+    " answer, 75 try later, 77 token refused, 78 configuration, 130 and 143 stopped, 141 output not read."
 )
 app = typer.Typer(
     name="drumbeat",
@@ -97,7 +97,7 @@ def settings(
         str | None, typer.Option(help="The product's word in the service's identifiers.")
     ] = None,
 ) -> None:
-    """Read the settings once, so that a wrong one is told before anything starts."""
+    """Read the settings once, so that a wrong one is reported before anything starts."""
     import_log()
     os.environ.setdefault(
         "PYDANTIC_DISABLE_PLUGINS", "__all__"
@@ -107,12 +107,12 @@ def settings(
     try:
         prepare(home=home, base_url=base_url, api_version=api_version, waba_id=waba_id, product=product)
     except ConfigurationError:
-        if HELP not in context.obj:  # who asks how to set something has not set it yet
+        if HELP not in context.obj:  # a person who asks how to set something has not set it yet
             raise
 
 
 def import_log() -> None:
-    """What every module of ours logs with, before any of them; its tracebacks in colour nobody here draws."""
+    """Import structlog before our modules do, without rich: nobody here draws tracebacks in colour."""
     import_without("rich", "structlog")  # a tenth of the time in which a run starts
 
 

@@ -7,14 +7,13 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import JSON_HELP, note, print_json, print_rows, with_database, with_service
+from campaigns.cli.edge import note, print_json, print_rows, with_database, with_service
+from campaigns.cli.options import Json
 from campaigns.numbers import Number, list_numbers, set_limit, sync_numbers
 
 app = typer.Typer(
     name="numbers", help="The business numbers and their limits.", no_args_is_help=True, add_completion=False
 )
-
-Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
 
 
 @app.command()

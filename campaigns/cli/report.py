@@ -12,7 +12,8 @@ from typing import Annotated, TextIO
 
 import typer
 
-from campaigns.cli.edge import JSON_HELP, note, print_json, with_database
+from campaigns.cli.edge import note, print_json, with_database
+from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.words import report_lines
 from campaigns.export import count_variables, export_rows, headings
 from campaigns.report import Report, campaign_report
@@ -24,11 +25,9 @@ from engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 
-Name = Annotated[str, typer.Argument(help="The campaign.")]
-
 
 @app.command()
-def report(name: Name, json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False) -> None:
+def report(name: CampaignName, json: Json = False) -> None:
     """Show who got it, who did not and why, the rates reached, and whether everything adds up."""
     found = with_database(lambda pool: read_report(pool, name))
     if json:
@@ -39,14 +38,14 @@ def report(name: Name, json: Annotated[bool, typer.Option("--json", help=JSON_HE
 
 @app.command()
 def export(
-    name: Name,
+    name: CampaignName,
     state: Annotated[RecipientState | None, typer.Option(help="Only recipients in this state.")] = None,
     output: Annotated[Path | None, typer.Option(help="Default: stdout.", metavar="FILE")] = None,
 ) -> None:
     """Write every recipient with state, reason and times as CSV. It holds phone numbers: keep it safe."""
 
     async def write(pool: Pool) -> int:
-        campaign_id = await _campaign_id(pool, name)
+        campaign_id = (await find_campaign(pool, name)).campaign_id
         with _opened(output) as file:
             return await _write(pool, campaign_id, state, file)
 
@@ -57,12 +56,7 @@ def export(
 
 async def read_report(pool: Pool, name: str) -> Report:
     """The report of a campaign by name; ConfigurationError where there is none."""
-    return await campaign_report(pool, await _campaign_id(pool, name))
-
-
-async def _campaign_id(pool: Pool, name: str) -> int:
-    async with pool.acquire() as connection:
-        return (await find_campaign(connection, name)).campaign_id
+    return await campaign_report(pool, (await find_campaign(pool, name)).campaign_id)
 
 
 async def _write(pool: Pool, campaign_id: int, state: RecipientState | None, file: TextIO) -> int:

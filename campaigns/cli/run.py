@@ -6,15 +6,16 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import JSON_HELP, MAX_FAILED_HELP, QUIET_HELP, print_json, with_settings
+from campaigns.cli.edge import print_json, with_settings
 from campaigns.cli.live import view_for, watched
+from campaigns.cli.options import CampaignName, DryRun, Json, MaxFailed, Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.words import duration, status_lines
 from campaigns.hint import command
 from campaigns.progress import CampaignStatus, campaign_status
 from campaigns.run import paused, run_campaign, shortfall
 from campaigns.schedule import check_max_failed
-from campaigns.service import Campaign, find_campaign
+from campaigns.service import find_campaign
 from engine.app import POOL_CONNECTIONS
 from engine.core.states import CampaignState
 from engine.errors import Incomplete
@@ -27,32 +28,32 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def run(
-    name: Annotated[str, typer.Argument(help="The campaign.")],
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for its time, or for another runner.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be sent; send nothing.")] = False,
-    max_failed: Annotated[str | None, typer.Option(help=MAX_FAILED_HELP, metavar="N|N%")] = None,
+    name: CampaignName,
+    json: Json = False,
+    quiet: Quiet = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until its time, or for another sender.")] = False,
+    dry_run: DryRun = False,
+    max_failed: MaxFailed = None,
 ) -> None:
-    """Send a campaign until nobody is left to send to. Ctrl-C stops it in order; run again, it goes on."""
+    """Send a campaign until nobody is left to send to. Ctrl-C stops it in order; run it again to continue."""
     if max_failed is not None:
         check_max_failed(max_failed)
     if quiet:
         quieten()
 
     async def main(pool: Pool, settings: Settings) -> int:
-        campaign = await _find(pool, name)
+        campaign = await find_campaign(pool, name)
         if dry_run:
             return _tell_plan(await campaign_status(pool, campaign.campaign_id), json)
         service = settings.service()
         with stop_on_signals() as stop:
             async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
-                ran = await run_campaign(
+                status = await run_campaign(
                     pool, service, name, stop=stop.event, wait=wait, disk=settings.disk()
                 )
-            lacks = "" if stop.asked else shortfall(ran.status, max_failed or campaign.max_failed)
-            _tell(ran.status, lacks, json)
-            return stop.exit_code if stop.asked else _end(ran.status, lacks)
+            lacks = "" if stop.asked else shortfall(status, max_failed or campaign.max_failed)
+            _tell(status, lacks, json)
+            return stop.exit_code if stop.asked else _end(status, lacks)
 
     raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
 
@@ -63,11 +64,6 @@ def _end(status: CampaignStatus, lacks: str) -> int:
     if lacks:
         raise Incomplete(lacks)
     return 0
-
-
-async def _find(pool: Pool, name: str) -> Campaign:
-    async with pool.acquire() as connection:
-        return await find_campaign(connection, name)
 
 
 def _tell(status: CampaignStatus, lacks: str, json: bool) -> None:

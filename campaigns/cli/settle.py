@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.cli.edge import JSON_HELP, QUIET_HELP, note, print_json, with_settings
+from campaigns.cli.edge import note, print_json, with_settings
 from campaigns.cli.live import view_for, watched
+from campaigns.cli.options import CampaignName, Json, Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.hint import command
 from campaigns.progress import CampaignStatus, campaign_status
@@ -32,7 +33,7 @@ POOL_SIZE = 16
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """`action` None: only looked. `recipients`: whom the action concerned. `left`: what is in doubt after it.
+    """`action` None: only looked. `recipients`: whom the action concerned. `left`: what is still in doubt.
 
     `may_resend`: whether its campaign still sends. `status`: the campaign's, where sending went on in this
     process.
@@ -62,16 +63,16 @@ class Settled:
 
 @app.command()
 def settle(
-    name: Annotated[str, typer.Argument(help="The campaign.")],
+    name: CampaignName,
     resend_all: Annotated[bool, typer.Option("--resend", help="Send to all in doubt again.")] = False,
     assume: Annotated[bool, typer.Option("--assume-sent", help="Take all in doubt as sent.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what is in doubt.")] = False,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show who is in doubt.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Show what is in doubt; or send it again; or close it. Both are noted in the audit.
+    """Show who is in doubt; or send to them again, or take them as sent. Decisions are kept in the audit.
 
-    --resend sends in this process where nobody else is left to send to; else it only queues.
+    --resend sends at once if nobody else waits in the campaign; otherwise it only queues them.
     """
     if resend_all and assume:
         raise UsageError("--resend and --assume-sent say the opposite", remedy="give one of them")
@@ -113,27 +114,27 @@ async def _send(
     with stop_on_signals() as stop:
         try:
             async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
-                ran = await run_campaign(
+                status = await run_campaign(
                     pool, settings.service(), campaign.name, stop=stop.event, disk=settings.disk()
                 )
         except TryLater as error:
-            note(f"queued, and left to who has the numbers: {error}")
+            note(f"queued: another process has the numbers and sends them ({error})")
             _tell(settled, json)
             return 0
     async with pool.acquire() as connection:
         left = await doubts(connection, campaign.campaign_id, quiet_s=settings.silence_s)
-    _tell(replace(settled, left=left, status=ran.status), json)
+    _tell(replace(settled, left=left, status=status), json)
     if stop.asked:
         return stop.exit_code
-    if ran.status.state is CampaignState.PAUSED:
-        raise paused(ran.status)
-    if lacks := shortfall(ran.status, campaign.max_failed):
+    if status.state is CampaignState.PAUSED:
+        raise paused(status)
+    if lacks := shortfall(status, campaign.max_failed):
         raise Incomplete(lacks)
     return 0
 
 
 async def _only_doubts_are_left(pool: Pool, campaign: Campaign, settled: Settled) -> bool:
-    """Whether sending would reach those in doubt and nobody else: who asks for a resend asks for no more."""
+    """Whether sending would reach those in doubt and nobody else: a resend is for no more than that."""
     if not settled.recipients:
         return False
     status = await campaign_status(pool, campaign.campaign_id)

@@ -7,44 +7,42 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import JSON_HELP, note, print_json, with_connection
+from campaigns.cli.edge import note, print_json, with_connection
+from campaigns.cli.options import CampaignName, Json
 from campaigns.service import Moved, cancel, pause, pause_all, resume, start
 from engine.errors import UsageError
 from engine.store.database import Connection
 
 app = typer.Typer(add_completion=False)
 
-Name = Annotated[str, typer.Argument(help="The campaign.")]
-Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
-
 
 @app.command("start")
-def start_campaign(name: Name, json: Json = False) -> None:
+def start_campaign(name: CampaignName, json: Json = False) -> None:
     """Release a campaign to the workers, at once or at its time."""
     _tell([_move(start, name)], json)
 
 
 @app.command("pause")
 def pause_campaign(
-    name: Annotated[str | None, typer.Argument(help="The campaign.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The campaign's name.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every campaign: the emergency stop.")] = False,
     json: Json = False,
 ) -> None:
-    """Stop sending a campaign; `resume` goes on where it stopped."""
+    """Stop sending a campaign; `resume` continues where it stopped."""
     if every == (name is not None):
         raise UsageError("name one campaign, or give --all")
     _tell(with_connection(pause_all) if name is None else [_move(pause, name)], json)
 
 
 @app.command("resume")
-def resume_campaign(name: Name, json: Json = False) -> None:
+def resume_campaign(name: CampaignName, json: Json = False) -> None:
     """Lift a pause."""
     _tell([_move(resume, name)], json)
 
 
 @app.command("cancel")
-def cancel_campaign(name: Name, json: Json = False) -> None:
-    """End a campaign for good; whoever is not sent to yet is skipped."""
+def cancel_campaign(name: CampaignName, json: Json = False) -> None:
+    """End a campaign for good; recipients who have not been sent to are skipped."""
     _tell([_move(cancel, name)], json)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import asdict, replace
-from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import JSON_HELP, print_json, print_rows, with_connection, with_database
+from campaigns.cli.edge import print_json, print_rows, with_connection, with_database
+from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.words import status_lines
 from campaigns.progress import CampaignStatus, campaign_status, measured_per_s
 from campaigns.service import find_campaign, list_campaigns
@@ -18,8 +18,6 @@ from engine.store.database import Pool
 app = typer.Typer(add_completion=False)
 
 MEASURED_S = 1.0  # twenty batches of outcomes: a shorter look would see steps
-
-Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
 
 
 @app.command("list")
@@ -46,7 +44,7 @@ def list_all(json: Json = False) -> None:
 
 
 @app.command()
-def status(name: Annotated[str, typer.Argument(help="The campaign.")], json: Json = False) -> None:
+def status(name: CampaignName, json: Json = False) -> None:
     """Show a campaign's recipients by state, its rate and what is left."""
     found = with_database(lambda pool: read_status(pool, name))
     if json:
@@ -58,10 +56,9 @@ def status(name: Annotated[str, typer.Argument(help="The campaign.")], json: Jso
 async def read_status(pool: Pool, name: str) -> CampaignStatus:
     """The status of a campaign by name; ConfigurationError where there is none.
 
-    Where it is sent it takes MEASURED_S, to see how fast: the pace that is allowed says nothing of that.
+    While the campaign is sent this takes MEASURED_S, to measure the rate: the permitted pace is not it.
     """
-    async with pool.acquire() as connection:
-        campaign_id = (await find_campaign(connection, name)).campaign_id
+    campaign_id = (await find_campaign(pool, name)).campaign_id
     before, began_s = await campaign_status(pool, campaign_id), time.monotonic()
     if before.rate_per_s is not None:
         return before

@@ -18,7 +18,7 @@ from campaigns.ending import end_all
 
 LOOK_PERIOD_S = 0.2
 RESTART_S_MIN, RESTART_S_MAX = 0.5, 30.0  # before a restart; doubles while the process keeps ending
-STEADY_S = 60.0  # who ran this long ends by accident: the waits begin again
+STEADY_S = 60.0  # a process that ran this long ended by accident: the waits begin again
 LASTING_CODES = frozenset({2, 77, 78})  # usage, token, configuration: the same again would end the same
 PARENT_PERIOD_S = 0.5
 

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import JSON_HELP, print_json, with_connection
+from campaigns.cli.edge import print_json, with_connection
+from campaigns.cli.options import Json, PhoneColumn, Region, Rejects
 from campaigns.cli.planning import planning_shown
 from campaigns.export import safe_cell
 from campaigns.suppression import (
@@ -24,17 +25,17 @@ from campaigns.suppression import (
 from engine.errors import Incomplete
 from engine.store.database import Connection
 
-app = typer.Typer(name="suppress", help="People never sent to.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    name="suppress", help="The people to whom nothing is sent.", no_args_is_help=True, add_completion=False
+)
 
 Phones = Annotated[list[str], typer.Argument(help="Phone numbers, with + or --region.", metavar="PHONE...")]
 Reason = Annotated[str, typer.Option(help="Why, for whoever reads the list.")]
-Region = Annotated[str | None, typer.Option(help="Country of national numbers, such as BR.")]
-Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
 
 
 @app.command()
 def add(phones: Phones, reason: Reason = ADDED_BY_HAND, region: Region = None, json: Json = False) -> None:
-    """Put phone numbers on the list: from now on nothing is sent to them, by running campaigns neither."""
+    """Add phone numbers: from now on nothing is sent to them, in running campaigns too."""
     _tell(
         "added",
         with_connection(lambda connection: add_suppressions(connection, phones, reason, region)),
@@ -44,7 +45,7 @@ def add(phones: Phones, reason: Reason = ADDED_BY_HAND, region: Region = None, j
 
 @app.command()
 def remove(phones: Phones, region: Region = None, json: Json = False) -> None:
-    """Take phone numbers off the list. Campaigns that have skipped them do not come back to them."""
+    """Remove phone numbers. A campaign that has skipped them does not send to them later."""
     _tell(
         "removed", with_connection(lambda connection: remove_suppressions(connection, phones, region)), json
     )
@@ -52,7 +53,7 @@ def remove(phones: Phones, region: Region = None, json: Json = False) -> None:
 
 @app.command("list")
 def list_all(json: Json = False) -> None:
-    """Write the list as CSV, or as a JSON line for each. It holds phone numbers: keep it safe."""
+    """Write the list as CSV, or as one JSON line for each entry. It holds phone numbers: keep it safe."""
 
     async def write(connection: Connection) -> None:
         writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -73,17 +74,12 @@ def list_all(json: Json = False) -> None:
 def import_file(
     file: Annotated[Path, typer.Argument(help="A CSV file.")],
     reason: Reason = "imported",
-    phone_column: Annotated[str, typer.Option(help="Column of the phone number.")] = "phone",
+    phone_column: PhoneColumn = "phone",
     region: Region = None,
-    rejects: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where bad rows are listed; default: people.rejects.csv for people.csv.", metavar="FILE"
-        ),
-    ] = None,
+    rejects: Rejects = None,
     json: Json = False,
 ) -> None:
-    """Put the phone numbers of a file on the list, as `add` does. Exit 3 when a row could not be read."""
+    """Add the phone numbers of a file, as `add` does. Exit 3 when a row could not be read."""
     with planning_shown(quiet=json) as progress:
         counts = with_connection(
             lambda connection: import_suppressions(
@@ -99,9 +95,9 @@ def import_file(
     _tell("added", counts, json)
     if counts.rejected:
         raise Incomplete(
-            f"{counts.rejected:,} rows could not be read, and who stands there may be written to",
+            f"{counts.rejected:,} rows could not be read: these people may still be sent to",
             where=str(counts.rejects_path),
-            remedy="mend these rows and import them",
+            remedy="correct these rows and import them",
         )
 
 

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.cli.edge import JSON_HELP, print_json, print_rows, with_database, with_service
+from campaigns.cli.edge import print_json, print_rows, with_database, with_service
+from campaigns.cli.options import Json
 from campaigns.templates import StoredTemplate, list_templates, sync_templates, templates_named
 
 app = typer.Typer(name="templates", help="The message templates.", no_args_is_help=True, add_completion=False)
-
-Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
 
 
 @app.command()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from campaigns.cli.edge import print_json, with_settings
+from campaigns.cli.options import Host, Port
 from campaigns.cli.signals import stop_on_signals
 from engine.settings import Settings, load_settings
 from engine.store.database import Pool
@@ -27,8 +26,8 @@ def group() -> None:
 
 @app.command()
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0 takes any free one.", min=0, max=65535)] = 8080,
+    host: Host = "127.0.0.1",
+    port: Port = 8080,
 ) -> None:
     """Receive events on /webhook until stopped; /livez, /readyz and /metrics beside it.
 

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import QUIET_HELP, with_database, with_settings
+from campaigns.cli.edge import with_database, with_settings
+from campaigns.cli.options import Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.supervisor import stop_with_parent, supervise
 from campaigns.numbers import Number, list_numbers
@@ -30,13 +31,15 @@ def worker(
     number: Annotated[
         list[str] | None, typer.Option(help="Phone number ID; default: all.", metavar="PNID")
     ] = None,
-    processes: Annotated[int, typer.Option(help="Share the numbers out among so many.", min=1, max=64)] = 1,
-    quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
+    processes: Annotated[
+        int, typer.Option(help="Divide the numbers among so many processes.", min=1, max=64)
+    ] = 1,
+    quiet: Quiet = False,
     parent: Annotated[int | None, typer.Option(help="End with this process.", hidden=True)] = None,
 ) -> None:
     """Send every running campaign through these numbers. Ctrl-C or SIGTERM stops it in order.
 
-    With --processes, one that ends is started again, later and later while it keeps ending.
+    With --processes, a process that ends is restarted, after longer waits while it keeps ending.
     """
     if quiet:
         quieten()

@@ -1,4 +1,4 @@
-"""What an error of a connection is told as, the same of both transports."""
+"""How an error of a connection is reported, the same for both transports."""
 
 from engine.core.classify import not_connected
 from engine.core.outcome import NotSent
@@ -7,7 +7,7 @@ REASON_CHARACTERS_MAX = 200
 
 
 def reason_of(problem: BaseException) -> str:
-    """What is told to people about a break."""
+    """A break in words for people."""
     return f"{type(problem).__name__}: {problem}".removesuffix(": ")[:REASON_CHARACTERS_MAX]
 
 

@@ -192,11 +192,15 @@ class ManagementClient:
             )
         if isinstance(outcome, Throttled | Transient) or status >= 500:
             return TryLater(
-                detail or "the service asks to come back", where=where, remedy="try again in some minutes"
+                detail or "the service asks to come back later",
+                where=where,
+                remedy="try again in some minutes",
             )
         if status == 404 or code in NO_SUCH_OBJECT:
             return ConfigurationError(
-                detail or "no such thing", where=where, remedy="check DRUMBEAT_WABA_ID, the account's id"
+                detail or "the service knows no such object",
+                where=where,
+                remedy="check DRUMBEAT_WABA_ID, the account's id",
             )
         return ServiceError(detail or "the service refused the call", code=code, where=where)
 

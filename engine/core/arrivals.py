@@ -1,10 +1,10 @@
 """When a request reached the service, as far as its reply tells: it arrived between the write and the reply.
 
-A reply that comes later than replies commonly do bounds its request's arrival from above, a long time before
-the write one limit later is due. Where the delay arose, it does not tell: on the way there, in the service or
-in our own loop. To count from the bound, less what replies commonly take, costs pace where it is not true.
-So it is rationed: of a service that is uneven by nature only the latest replies are believed to have been
-held up. Times are integers, nanoseconds.
+A reply later than usual may mean that its request arrived late, and it comes long before the write one limit
+later is due. It does not tell where the delay arose: on the way, in the service or in our own loop. To count
+such a request from its reply, less the usual time, costs pace where the delay was not on the way. So this is
+rationed: of a service that is uneven by nature only the latest replies are believed to have been held up.
+Times are integers, nanoseconds.
 """
 
 from __future__ import annotations

@@ -18,21 +18,20 @@ SECOND_NS = 1_000_000_000
 # the limit, `limit` requests span 1.005 s: what the guard keeps apart, and 3 ms by which lateness falls each
 # second. Costs 0.5 %.
 HEADROOM = 0.995
-# The guard's second. The spare is for what replies do not tell of the way; what takes longer they do
+# The guard's second. The spare is for short delays on the way; longer ones show in late replies
 # (`engine.core.arrivals`).
 GUARD_SPARE_NS = 2_000_000
 GUARD_SECOND_NS = SECOND_NS + GUARD_SPARE_NS
-# Lateness that the schedule forgives. A process that shares its core is set aside for 10-80 ms at a time, and
-# what a stall leaves is repeated each second, less what it falls by, while the next one comes: with 5 ms that
-# cost half of 1,000/s, with 60 some 0.06 % more than with 80. The ring bounds every second all the same; a
-# longer stall is lost.
+# Lateness that the schedule forgives. A process that shares its core is set aside for 10-80 ms at a time. The
+# ring repeats each stall in every later second, a little shorter, and the next stall adds to it: with 5 ms of
+# slack that costs half of 1,000/s, with 60 some 0.06 % more than with 80. The ring bounds every second all
+# the same; a longer stall is lost.
 SLACK_NS = 80_000_000
-# What may be written at once of what is late: a loop that is full turns in some milliseconds. The rest
-# follows at twice the pace. All of it at once came back every second, since the ring repeats it.
+# How much of what is late may be written at once: a full loop turns only every few milliseconds. The rest
+# follows at twice the pace. All of it at once would come back every second, because the ring repeats it.
 BURST_NS = 10_000_000
-# The first second after a pause goes at this much of the pace, and the pause is not made up for. Connections
-# open, sessions begin, and what was written apart arrives together, by up to 50 ms; costs 0.05 s of each
-# beginning.
+# The first second after a pause goes at this much of the pace, and the pause is not made up for: connections
+# open, sessions begin, and requests written up to 50 ms apart arrive together. Each beginning costs 0.05 s.
 FIRST_SECOND = 0.95
 PAUSE_NS = SECOND_NS
 # Bounds the ring (one integer a place); no service of this family comes near it.
@@ -153,8 +152,8 @@ class PaceBucket:
         self._spaced_ns = min(self._spaced_ns, now_ns + (self._interval_ns >> 1))
 
     def arrived(self, written_ns: int, counted_ns: int) -> None:
-        """What was written at `written_ns` reached the service later: it counts from `counted_ns`, which has
-        passed. None of the ring's places comes earlier by that; unknown or long past, it changes nothing.
+        """The request written at `written_ns` reached the service later: it counts from `counted_ns`, which
+        has passed. No place of the ring moves earlier. A write that is unknown or long past changes nothing.
         """
         ring = self._ring
         place = bisect_left(ring, written_ns)

@@ -14,8 +14,6 @@ from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Thr
 
 # A number flagged for spam is released by the service after about a day; it gives no time of its own.
 SPAM_SUSPENSION_S = 24 * 3600.0
-# The service holds marketing back from a person who got much of it lately; the same day changes nothing.
-MARKETING_RETRY_WAIT_S = 24 * 3600.0
 
 
 class Action(Enum):
@@ -26,14 +24,13 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a code asks for. `retry_wait_s`: a person's `retry` of such a failure waits so long."""
+    """What a code asks for."""
 
     action: Action
     scope: Scope
     systematic: bool = False
     suppress: bool = False
     suspend_s: float | None = None
-    retry_wait_s: float = 0.0
 
 
 _STOP_ACCOUNT = Rule(Action.REJECT, Scope.ACCOUNT)
@@ -57,8 +54,7 @@ RULES: dict[int, Rule] = {
     **dict.fromkeys((132001, 132015, 132016), _STOP_CAMPAIGN),
     **dict.fromkeys((132000, 132012), _FAIL_SYSTEMATIC),
     **dict.fromkeys((100, 131008, 131009, 131051, 131052, 131053), _FAIL_SYSTEMATIC),
-    **dict.fromkeys((131026, 131030, 131047, 131021, 130472, 130497), _FAIL),
-    131049: Rule(Action.REJECT, Scope.RECIPIENT, retry_wait_s=MARKETING_RETRY_WAIT_S),
+    **dict.fromkeys((131026, 131030, 131047, 131021, 130472, 130497, 131049), _FAIL),
     131050: Rule(Action.REJECT, Scope.RECIPIENT, suppress=True),
 }
 
@@ -97,12 +93,6 @@ def not_connected(reason: str, number: int | None) -> NotSent:
     """The outcome where no connection came about; `number`: the system's, of the error."""
     exhausted = number in _EXHAUSTED
     return NotSent(reason, unreachable=not exhausted, exhausted=exhausted)
-
-
-def retry_wait_s(name: str) -> float:
-    """How long a person's `retry` of a recipient that failed under this name waits."""
-    rule = RULES.get(int(name)) if name.isdecimal() else None
-    return rule.retry_wait_s if rule is not None else 0.0
 
 
 def _rule(status: int, code: int | None) -> Rule | None:

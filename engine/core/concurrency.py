@@ -1,8 +1,8 @@
 """How many requests of one number may be open: rate times latency, so that a slow service needs no setting.
 
-The latency is the median of the replies. A mean would count stalls, ours or the service's: a tenth of a
-second in which nothing is answered asked for hundreds of connections that nobody needed afterwards. Times
-are integers, nanoseconds.
+The latency is the median of the replies. A mean would count stalls, ours or the service's: after a tenth of a
+second without an answer it would ask for hundreds of connections that nobody needs afterwards. Times are
+integers, nanoseconds.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from engine.core.strain import Load
 
 SECOND_NS = 1_000_000_000
 
-# Rate times latency at 4 s, and never more than this for one number: a service slower than that is down.
+# At most rate times 4 s, and never more than OPEN_MAX for one number: a service slower than that is down.
 LATENCY_S_MAX = 4.0
 OPEN_MAX = 4_000
 # Fewer are always allowed.
 OPEN_MIN = 8
-# Times the median: means lie above it, a half more where latencies are as uneven as they commonly are.
+# Factor on the median: the mean lies above it, by a half where latencies are as uneven as usual.
 SPARE = 2.0
-# Where that is too little one more is allowed now and then, while the loop has time for it.
+# If that is too little, one more is allowed now and then, while the loop has time for it.
 EXTRA_PERIOD_NS = 50_000_000
 # Replies that a gap must have swallowed: by chance one of 3,000 such gaps has none.
 REPLIES_MISSED_MIN = 8
@@ -95,11 +95,13 @@ class Concurrency:
         missed: int = 0,
     ) -> int:
         """How many more requests may look for a connection, beside those `approaching` and those `waiting`
-        for a reply. As many again as wait: a slow service gets what it needs in a few round trips, a fast one
-        not many at once only since all begin. `load`: of the loop. With a full core more requests would only
-        wait for us: none beyond a few are opened, and if they are too few the core is soon full no more.
-        `kept`: connections serve further messages; else every message asks here, and only what a busy loop
-        carries is a bound. `missed`: see there.
+        for a reply.
+
+        As many again as wait: a slow service gets what it needs in a few round trips, and a fast one does not
+        get many just because everything begins. `load`: of the loop. With a full core more requests would
+        only wait for us, so only a few are opened; if those are too few, the core is soon not full any more.
+        `kept`: connections serve further messages. Else every message asks here, and only a busy loop is a
+        bound. `missed`: see there.
         """
         again = max(OPEN_MIN, waiting) - approaching
         # Replies came all the time and stop: more connections would only stand still with the service.

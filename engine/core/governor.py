@@ -1,10 +1,10 @@
 """Raises and lowers the rate of one number between a floor and its limit, by the throttles that come back.
 
-Law: one decision a second, not one an error. A few throttles in a long calm are the work of a stall and cost
-nothing; when they go on, or are many, the service takes less than we believe, and the rate falls to what it
-took. It climbs back on a cubic: fast
-while far below the last rate that failed, slow near it, faster again beyond. Five minutes of throttles at the
-floor are a quota, not a pace. Times are integers, nanoseconds of one monotonic clock.
+Law: one decision a second, not one an error. A few throttles after a long calm come from a stall and cost
+nothing. When they go on, or are many, the service takes less than we believe, and the rate falls to what it
+took. It climbs back on a cubic: fast while far below the last rate that failed, slow near it, faster again
+beyond. Five minutes of throttles at the floor are a quota, not a pace. Times are integers, nanoseconds of one
+monotonic clock.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ FLOOR_SHARE = 0.01
 FLOOR_PER_S = 0.2  # below it five minutes would hold too few throttles to tell a quota by
 QUOTA_AFTER_S = 300.0  # protocol: five minutes at the floor
 QUOTA_SUSPENSION_S = 3600.0  # a moving day frees its first places within hours; one probe an hour is cheap
-# A longer wait that the service asks for is a rest: others send meanwhile, and people are told. So much it
-# may grow, too, before that is told again: each throttled reply moves it by a little.
+# If the service asks for a longer wait, the number rests: others send meanwhile, and people are told. They
+# are told again only when it has grown by so much: each throttled reply moves it a little.
 HOLD_S_MAX = 10.0
 HINT_S_MAX = 24 * 3600.0  # no word of the service stops a number for longer than its longest window
 

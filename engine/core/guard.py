@@ -6,7 +6,6 @@ works on clocks that differ from the database's, and only lengths mean the same 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
@@ -22,7 +21,6 @@ PAIRS_MAX = 250_000
 _PURGE_PERIOD = 256
 _OWING_MAX = 32  # that a purge meets before it gives up
 
-_WINDOW = re.compile(r"(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})", re.ASCII)
 _DAY_MINUTES = 24 * 60
 
 
@@ -62,8 +60,8 @@ def check_recipient(*, opted_out: bool, expires_at: datetime | None, now: dateti
 class PairGuard:
     """The pace of each recipient of one number: `every_s` apart, `burst` at once borrowed from the future.
 
-    Keeps one integer a recipient, the time at which its debt is paid; who owes nothing is forgotten. At
-    PAIRS_MAX an old one is forgotten too: the service still throttles that pair (131056).
+    Keeps one integer for each recipient, the time at which its debt is paid; one without debt is forgotten.
+    At PAIRS_MAX an old one is forgotten too: the service still throttles that pair (131056).
     """
 
     def __init__(
@@ -97,9 +95,9 @@ class PairGuard:
         return PASS
 
     def _purge(self, now_ns: int) -> None:
-        """Forget who owes nothing, from the oldest on; who still owes goes back, behind the others.
+        """Forget recipients without debt, the oldest first; one with debt goes back behind the others.
 
-        Among many who owe, a few looks tell that there is nothing to forget yet.
+        It gives up when it has met a few with debt: there is little to forget yet.
         """
         self._until_purge = _PURGE_PERIOD
         owing = 0
@@ -129,24 +127,19 @@ class DailyWindow:
             raise ValueError("a window opens and closes at different times")
 
     @classmethod
-    def parse(cls, text: str) -> DailyWindow:
-        """Read `09:00-20:00`; ValueError says what is wrong with any other text."""
-        found = _WINDOW.fullmatch(text.strip())
-        if found is None:
-            raise ValueError(f"a window is written 09:00-20:00, not {text!r}")
-        hours = [int(part) for part in found.groups()]
-        if hours[1] > 59 or hours[3] > 59:
-            raise ValueError(f"an hour has 60 minutes: {text!r}")
-        return cls(hours[0] * 60 + hours[1], hours[2] * 60 + hours[3])
+    def between(cls, opens: time, closes: time) -> DailyWindow:
+        """The window between two local times, to the minute; one that closes at 00:00 ends with the day."""
+        return cls(_minute(opens), _minute(closes) or _DAY_MINUTES)
 
     def holds(self, local: time) -> bool:
-        minute = local.hour * 60 + local.minute
+        minute = _minute(local)
         if self.opens < self.closes:
             return self.opens <= minute < self.closes
         return minute >= self.opens or minute < self.closes
 
-    def __str__(self) -> str:
-        return "-".join(f"{minute // 60:02d}:{minute % 60:02d}" for minute in (self.opens, self.closes))
+
+def _minute(local: time) -> int:
+    return local.hour * 60 + local.minute
 
 
 def window_opens_at(now: datetime, window: DailyWindow, zone: ZoneInfo) -> datetime:

@@ -9,13 +9,13 @@ from math import ceil
 
 SECOND_NS = 1_000_000_000
 LEAD_S = 0.25  # of the rate
-# Of the rate, however slowly the process or the service lets messages be written.
+# At least so much of the rate, however slowly messages get written.
 LEAD_S_MIN = 0.05
-# What gets written, in seconds of it: a quarter of the permit, since it comes in bursts.
+# Seconds of what really gets written: a quarter of the permit, because writes come in bursts.
 WRITTEN_S = 0.5
 MEASURE_NS = SECOND_NS // 4
-# A second of measures: where the service or the database work in bursts, a single one says too much, and 6
-# to 11 of 100 claims ran out before they were written; over a second 4 to 8 do.
+# Measures of a whole second: the service and the database work in bursts. With a single measure 6 to 11 of
+# 100 claims run out before they are written; over a second 4 to 8 do.
 MEASURES = 4
 
 

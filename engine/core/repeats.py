@@ -1,4 +1,4 @@
-"""What is told of an event that comes again and again: the first, then one a minute, and that it is over."""
+"""What is logged of an event that comes again and again: the first one, one a minute, and its end."""
 
 from engine.core.bucket import SECOND_NS
 
@@ -6,16 +6,16 @@ TELL_PERIOD_NS = 60 * SECOND_NS
 
 
 class Repeats:
-    """Counts one kind of event. Whoever flickers is told of no more often than whoever stays away."""
+    """Counts one kind of event. One that flickers is logged no more often than one that stays."""
 
     def __init__(self, period_ns: int = TELL_PERIOD_NS) -> None:
         self._period_ns = period_ns
         self._told_ns: int | None = None
         self._untold = 0
-        self.goes_on = False  # told of, and not told to be over
+        self.goes_on = False  # logged, and its end is not
 
     def happened(self, now_ns: int) -> int | None:
-        """One more. None: say nothing; else how many came since the last telling, this one included."""
+        """One more. None: log nothing; else how many came since the last line, this one included."""
         self._untold += 1
         if self._told_ns is not None and now_ns - self._told_ns < self._period_ns:
             return None
@@ -25,6 +25,6 @@ class Repeats:
         return times
 
     def is_over(self) -> bool:
-        """The opposite happened. True where that is worth a line: once for each telling."""
+        """The opposite happened. True where that is worth a line: once after each line of the trouble."""
         told, self.goes_on = self.goes_on, False
         return told

@@ -96,7 +96,7 @@ async def _stamp(connection: Connection, lease: Lease) -> list[HeldRange]:
 
 
 async def own_ranges(connection: Connection, lease: Lease) -> list[HeldRange]:
-    """The ranges that this owner holds, whether or not it was told so when it took them."""
+    """The ranges that this owner holds, also those that it took without getting the answer."""
     async with connection.transaction():
         # Waits for a taking of the lost connection that may still be under way: its COMMIT may yet arrive.
         await connection.execute(queries("claims")["lock_number"], lease.phone_number_id)
@@ -121,11 +121,11 @@ async def page(connection: Connection, held: HeldRange) -> list[Candidate]:
 
 async def raise_marks(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
     """Claim the first tries of several numbers in one round trip, one range each; returns (range_id, epoch)
-    of each that is claimed: of one range two owners may ask, one of whom is the owner no more.
+    of each that is claimed. The epoch, because a former owner may ask for a range beside its owner.
 
-    For whoever is not among them nothing is claimed: somebody asked for silence or was reached, the claim is
-    refused, or the range is locked just now; `opted_out_phones`, `known_above`, `raise_mark` tell which.
-    Given up after RAISE_TIMEOUT_S.
+    For a range that is not among them nothing is claimed: a recipient asked for silence or was reached, the
+    claim is refused, or the range is locked just now; `opted_out_phones`, `known_above`, `raise_mark` tell
+    which. Gives up after RAISE_TIMEOUT_S.
     """
     rows = await connection.fetch(
         queries("claims")["raise_marks"],
@@ -147,7 +147,7 @@ async def opted_out_phones(connection: Connection, candidates: Sequence[Candidat
 
 
 async def known_above(connection: Connection, held: HeldRange, mark: int) -> set[int]:
-    """Those between the range's mark and `mark` of whom anything is recorded: no first tries."""
+    """Recipients between the range's mark and `mark` with any record: theirs are no first tries."""
     rows = await connection.fetch(queries("claims")["known_above"], held.range_id, held.mark, mark)
     return {row["seq"] for row in rows}
 
@@ -257,7 +257,7 @@ async def unsent_claims(connection: Connection, lease: Lease, ranges: Sequence[H
 
 
 def unsent_first_try(candidate: Candidate, lease: Lease) -> Fact:
-    """The fact that defers a recipient whom a late raise of the mark covered and nobody sent to."""
+    """The fact that defers a recipient that a late raise of the mark covered and that was not sent to."""
     return Fact(
         candidate.campaign_id,
         candidate.range_id,

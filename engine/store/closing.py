@@ -1,6 +1,6 @@
 """The end of a campaign: finished when nothing is left to send; closed when it is cancelled or expires.
 
-Source: rule on cancel and expiry; who was not sent to is skipped. One transaction a batch closes ranges,
+Source: rule on cancel and expiry; recipients not sent to are skipped. One transaction a batch closes ranges,
 which fixes their marks, and skips what lies above and what is deferred; the tallies change by exactly that.
 What is under way keeps its course: its outcome counts, and a later deferral of it is skipped where it is
 recorded.
@@ -21,7 +21,7 @@ RANGES_A_BATCH = 20
 async def finish_campaign(connection: Connection, campaign_id: int) -> int | None:
     """End a running campaign that has no open range; how many are in doubt, or None where it goes on.
 
-    Looked at under the campaign's lock, which whoever opens a range again takes before it commits.
+    Decided under the campaign's lock, which is also taken by all that open a range again.
     """
     async with connection.transaction():
         await connection.execute(queries("campaigns")["lock_state"], campaign_id)

@@ -1,8 +1,8 @@
 """Recording what became of tries: one transaction for a batch of facts and the tallies that they change.
 
 Law: facts of any epoch are stored, twice the same changes nothing, and the tallies change by exactly the
-difference of the recipients' states before and after. Recipients of whom nothing was recorded were pending,
-which makes the common batch one round trip; the others are looked up on both sides of the writing.
+difference of the recipients' states before and after. A recipient without a record was pending, so the common
+batch is one round trip; the others are looked up before and after the writing.
 """
 
 from collections import Counter
@@ -96,8 +96,8 @@ class Attempts:
 async def record(connection: Connection, facts: Sequence[Fact], attempts: Sequence[Attempts] = ()) -> None:
     """Store a batch. Safe to repeat, in whole or in part, after a lost COMMIT.
 
-    Facts do not depend on each other: outcomes of recipients of whom nothing is recorded go first, in a
-    transaction of their own, the others in a second one.
+    Facts do not depend on each other: outcomes of recipients without a record go first, in a transaction of
+    their own, the others in a second one.
     """
     outcomes = {
         fact[1:3]: fact for fact in facts if fact.kind is _ACCEPTED or (fact.settles and not fact.suppress)
@@ -118,7 +118,7 @@ async def record(connection: Connection, facts: Sequence[Fact], attempts: Sequen
 async def _record_outcomes(
     connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[Attempts]
 ) -> list[Fact]:
-    """Returns the facts of recipients of whom something is recorded already: nothing was stored of them."""
+    """Store outcomes of recipients without a record; returns the other facts, which were not stored."""
     facts = [outcomes[key] for key in sorted(outcomes)]
     _, range_ids, seqs, tries, epochs, numbers, kinds, wamids, codes, reasons, attempted_us, *_ = zip(
         *facts, strict=True

@@ -8,15 +8,15 @@ from engine.store.database import Connection
 from engine.store.queries import queries
 
 TIME_TRAVEL = (
-    "the database was restored, copied or failed over: whom it shows as not yet sent may have been sent to; "
-    "check before you resume"
+    "the database was restored, copied or failed over: recipients shown as not yet sent may have got "
+    "the message; check before you resume"
 )
 
 log = structlog.get_logger(__name__)
 
 
 async def identify(connection: Connection) -> str:
-    """The installation's name. To be asked on every new connection of whoever sends, before it is used.
+    """The installation's name. Ask on every new connection of a process that sends, before it is used.
 
     Another server, timeline, database or table than the name was written in means a restored backup or a
     fail-over: what lies above the marks may have been sent, and a campaign that never started here may have

@@ -114,5 +114,5 @@ async def release(connection: Connection, lease: Lease) -> None:
 
 
 async def suspend(connection: Connection, phone_number_id: str, wait_s: float, reason: str) -> None:
-    """Rest a number for `wait_s` seconds, for whoever owns it."""
+    """Rest a number for `wait_s` seconds, whoever owns it."""
     await connection.execute(queries("leases")["suspend"], phone_number_id, wait_s, reason)

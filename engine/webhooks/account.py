@@ -19,7 +19,7 @@ EVENTS_PER_TRANSACTION = 100
 NUMBER_FIELD = "phone_number_quality_update"
 # Fields after which what we know of the numbers may be wrong.
 ACCOUNT_FIELDS = frozenset({"account_update", "account_alerts", "business_capability_update"})
-# How a person is told; the service's own word for every other status.
+# In words for people; for every other status the service's own word.
 _STOPPED = {"PAUSED": "paused", "DISABLED": "disabled", "REJECTED": "rejected"}
 
 _log = structlog.get_logger()

@@ -21,7 +21,7 @@ from engine.webhooks.events import (
 from engine.webhooks.packing import GroupRow, pack
 from engine.webhooks.parse import Reader, parse
 
-FLOW_S = 1.0  # what is told late by so much only makes a doubt wait longer
+FLOW_S = 1.0  # a delay of this length only makes a doubt wait longer
 
 
 class Group:
@@ -48,14 +48,14 @@ class Group:
 
 
 class Flow:
-    """Of which numbers the store knows that events flow: it is told once in FLOW_S, not with every commit."""
+    """The numbers whose events flow, as the store knows: it is told once in FLOW_S, not at every commit."""
 
     def __init__(self) -> None:
         self._told: set[str] = set()
         self._until = 0.0
 
     def untold(self, numbers: set[str]) -> set[str]:
-        """Those of `numbers` that the store has to hear of."""
+        """Those of `numbers` that the store has to be told."""
         if time.monotonic() >= self._until:
             self._told.clear()
             self._until = time.monotonic() + FLOW_S

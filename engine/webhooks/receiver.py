@@ -1,7 +1,7 @@
 """The callback that the service pushes to, and what operators ask of it.
 
 `/webhook`: the verification handshake (GET) and the events (POST), 200 only after the commit; `/livez`,
-`/readyz`, `/metrics` beside it. Law: who cannot sign learns nothing, only 403; what is signed is kept.
+`/readyz`, `/metrics` beside it. Law: an unsigned request learns nothing but 403; what is signed is kept.
 """
 
 import asyncio
@@ -103,7 +103,7 @@ class Receiver:
             slot.fill(_AWAY)
 
     def _shake_hands(self, query: bytes) -> Answer:
-        """Interface, "Callback endpoints": the challenge for who knows the token, 403 for everyone else."""
+        """Interface, "Callback endpoints": the challenge for a caller that knows the token, else 403."""
         try:
             given = parse_qs(query.decode("ascii"), max_num_fields=16)
         except ValueError:
@@ -173,5 +173,5 @@ def _cannot_listen(host: str, port: int, error: OSError) -> ConfigurationError:
             f"port {port} needs a privilege", where=where, remedy="choose one above 1023"
         )
     if isinstance(error, socket.gaierror):
-        return ConfigurationError(f"{host} is no address of this machine", where=where)
+        return ConfigurationError(f"{host} is not an address of this machine", where=where)
     return ConfigurationError(f"cannot listen: {error.strerror or error}", where=where)

@@ -39,7 +39,7 @@ class Intervals:
 
 
 class Reconciler:
-    """`committed` is set by whoever stores events in this process: it saves the wait for the next look."""
+    """`committed` is set when this process stores events: it saves the wait for the next look."""
 
     def __init__(
         self,

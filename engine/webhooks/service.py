@@ -28,7 +28,7 @@ async def serve(
     """Receive and reconcile until `stop` is set, then drain; `on_listening` gets the callback's URL once.
 
     Raises ConfigurationError where host and port cannot be listened on. After a stop it returns within
-    seconds, and whoever was answered 200 is committed.
+    seconds, and everything that was answered with 200 is committed.
     """
     metrics = Metrics()
     committed = asyncio.Event()

@@ -1,13 +1,15 @@
 """Rows against columns, placeholders and the rules of variables; and the dry run over a whole file."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.audience.check import row_check, surely_sendable
 from campaigns.audience.columns import MissingColumn, column_index
-from campaigns.audience.preview import check_audience
 from campaigns.audience.reader import RowBatch
+from campaigns.inspection import inspect_audience
 from engine.core.message import check_variable
 from engine.errors import UsageError
 from tests.campaigns.conftest import WriteAudience
@@ -105,15 +107,15 @@ def test_a_literal_that_cannot_be_sent_is_refused() -> None:
         checked([], "=")
 
 
-def test_the_dry_run_counts_and_shows_the_first_rejects(write_audience: WriteAudience) -> None:
+def test_a_check_of_a_whole_file_counts_its_rows_and_lists_the_bad_ones(
+    write_audience: WriteAudience, tmp_path: Path
+) -> None:
     rows = [f"{GOOD},Ana", GOOD, f"{GOOD},Bob", "551199,Eve"] + ["x,y"] * 20
-    report = check_audience(write_audience("phone,name\n" + "\n".join(rows), encoding="utf-16"))
+    audience = write_audience("phone,name\n" + "\n".join(rows), encoding="utf-16")
+    found = inspect_audience(audience, rejects_path=tmp_path / "bad.csv")
 
-    assert (report.rows, report.good, report.duplicates, report.rejected) == (24, 2, 1, 22)
-    assert (report.encoding, report.delimiter, report.columns) == ("UTF-16 LE", ",", ["phone", "name"])
-    assert report.reject_codes == {"row_shape": 1, "phone_too_short": 1, "phone_malformed": 20}
-    assert [(reject.line, reject.code) for reject in report.first_rejects[:2]] == [
-        (3, "row_shape"),
-        (5, "phone_too_short"),
-    ]
-    assert len(report.first_rejects) == 10
+    assert (found.rows, found.good, found.rejected) == (24, 2, 22)
+    assert (found.encoding, found.delimiter, found.columns) == ("UTF-16 LE", ",", ("phone", "name"))
+    assert found.reject_codes == {"row_shape": 1, "phone_too_short": 1, "phone_malformed": 20}
+    listed = (tmp_path / "bad.csv").read_text("utf-8").splitlines()
+    assert len(listed) == 1 + 22, "a heading, and a line for each"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.classify import classify, retry_wait_s
+from engine.core.classify import classify
 from engine.core.outcome import Accepted, Outcome, Rejected, Scope, Throttled, Transient, Unknown
 
 ACCOUNT_STOPS = [0, 190, 104, 3, 10, 200, 250, 299, 368, 131031, 131042]
@@ -75,10 +75,6 @@ def test_a_number_flagged_for_spam_is_suspended_for_long() -> None:
 
 def test_an_opt_out_suppresses() -> None:
     assert reply(400, 131050) == Rejected(Scope.RECIPIENT, 131050, "131050", "why", suppress=True)
-
-
-def test_a_retry_of_held_back_marketing_waits_a_day() -> None:
-    assert [retry_wait_s(name) for name in ("131049", "131026", "http_418", "")] == [86_400, 0, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 from collections import deque
 from collections.abc import Callable
 
-from engine.core.states import RecipientState, Status, evidence, may_claim
+from engine.core.states import RecipientState, Status
 from tests.model.protocol import steps
+from tests.model.tries import evidence, may_claim
 from tests.model.world import DOUBT_MAX, REACHED, Limits, Recipient, Rules, World, start
 
 Look = Callable[[World], str | None]

@@ -8,17 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from engine.core.states import (
-    RecipientState,
-    Status,
-    Tries,
-    claimed,
-    closed,
-    evidence,
-    lost,
-    may_claim,
-    not_accepted,
-)
+from engine.core.states import RecipientState, Status
+from tests.model.tries import Tries, claimed, closed, evidence, lost, may_claim, not_accepted
 from tests.model.world import (
     DOUBT_MAX,
     LEASE_TICKS,

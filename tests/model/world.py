@@ -1,12 +1,13 @@
 """The states of the protocol model: the store's rows, the owners, the service's ledger, and the protections.
 
-What the facts do to a recipient is the product's own table (`engine.core.states.Tries`). Time is counted in
-permits: a tick passes one permit, so a claim made before a tick is worthless after it.
+What the facts do to a recipient is `tests.model.tries`, to which the database is held as well. Time is counted
+in permits: a tick passes one permit, so a claim made before a tick is worthless after it.
 """
 
 from dataclasses import dataclass, field, fields, replace
 
-from engine.core.states import RecipientState, Tries, state_of
+from engine.core.states import RecipientState
+from tests.model.tries import Tries, state_of
 
 REACHED = frozenset(
     (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVERED, RecipientState.READ)

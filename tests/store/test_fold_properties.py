@@ -8,14 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.core import states
-from engine.core.states import RecipientState, Status, Tries
+from engine.core.states import RecipientState, Status
 from engine.core.tag import Tag
 from engine.settle import assume_sent, resend
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind, record
 from engine.store.queries import queries
 from engine.webhooks.folder import fold_batch
+from tests.model import tries as model
+from tests.model.tries import Tries
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
@@ -52,22 +53,22 @@ class Believed:
 
     @property
     def state(self) -> RecipientState:
-        return states.state_of(self.tries, owned=not self.doubtful)
+        return model.state_of(self.tries, owned=not self.doubtful)
 
     @property
     def is_in_doubt(self) -> bool:
         return self.state is RecipientState.UNKNOWN
 
     def learn(self, attempt_try: int, rank: Status) -> None:
-        self.tries = states.evidence(self.tries, attempt_try, rank, doubted=self.doubtful)
+        self.tries = model.evidence(self.tries, attempt_try, rank, doubted=self.doubtful)
 
     def refuse(self, attempt_try: int) -> None:
-        self.tries = states.not_accepted(self.tries, attempt_try)
+        self.tries = model.not_accepted(self.tries, attempt_try)
 
     def lose(self) -> None:
         if not self.tries.refused:
             self.doubtful = True
-            self.tries = states.lost(self.tries)
+            self.tries = model.lost(self.tries)
 
 
 @dataclass
@@ -99,7 +100,7 @@ class World:
         if kind is FactKind.ACCEPTED:
             believed.learn(attempt_try, Status.ACCEPTED)
         elif kind is FactKind.FAILED:
-            believed.tries = states.rejected(believed.tries, attempt_try)
+            believed.tries = model.rejected(believed.tries, attempt_try)
         elif kind is FactKind.DEFERRED:
             believed.refuse(attempt_try)
         elif attempt_try == believed.tries.current:
@@ -135,7 +136,7 @@ class World:
             )
             await self.connection.execute(sql["count_claimed"], [self.range_id], [len(rows)])
         if rows:
-            self.believed[seq].tries = states.claimed(self.believed[seq].tries)
+            self.believed[seq].tries = model.claimed(self.believed[seq].tries)
             self.believed[seq].doubtful = False
 
     async def owner_gone(self) -> None:

@@ -86,9 +86,8 @@ INSERT INTO claims (range_id, from_seq, epoch, phone_number_id) VALUES ($1, $2, 
 
 -- name: page
 -- A range's recipients that are still to be claimed for the first time, in one page.
--- Above the mark stand only those whom nobody sent to, unless the database went back in time: then replies and events may
--- tell of messages that it does not know. Of whom anything is recorded is left out: who waits or is in doubt has ways of
--- its own.
+-- Nobody above the mark was sent to, unless the database went back in time: then replies and events may tell of messages
+-- that it does not know. So recipients with any record are left out; those that wait or are in doubt are claimed apart.
 SELECT seq, phone, variables FROM recipients
 WHERE range_id = $1 AND seq > $2 AND skip_reason IS NULL
   AND seq <> ALL (ARRAY(SELECT seq FROM outcomes WHERE range_id = $1 AND seq > $2
@@ -96,8 +95,8 @@ WHERE range_id = $1 AND seq > $2 AND skip_reason IS NULL
 ORDER BY seq;
 
 -- name: raise_marks
--- As raise_mark, for one range each of several numbers, and only while none of its phones asked for silence since its page
--- was read, and no event told of a message to one of them: it may have waited through a pause. A range that is locked is
+-- As raise_mark, for several numbers with one range each. Only for ranges in which, since their page was read, no phone
+-- asked for silence and no event told of a message: a page may have waited through a pause. A range that is locked is
 -- passed over: it would hold up the others. The fence stands on the row that is locked, and again on the one that changes;
 -- IS NOT DISTINCT FROM, so that no row is looked up by its number, of which an index keeps the dead ones.
 -- Lists of phones come as text, which costs the driver less; OFFSET 0 keeps the looks by key. (SELECT ...) hides from the
@@ -193,8 +192,8 @@ SELECT range_id FROM ranges
 WHERE range_id = ANY((SELECT $1::bigint[])::bigint[]) AND phone_number_id = $2 AND epoch = $3 ORDER BY range_id FOR UPDATE;
 
 -- name: perhaps_done
--- Of these ranges, those worth the locks: nobody in them waits for a first try or its reply, or they are ours no more. A
--- look without a lock: what it misses, the next one finds. Its locks, taken for every look, would hold up all outcomes.
+-- Of these ranges, those worth the locks: nobody in them waits for a first try or its reply, or they are no longer ours.
+-- A look without locks: what it misses, the next one finds. Locks for every look would hold up all outcomes.
 SELECT ranges.range_id FROM ranges JOIN tallies USING (range_id)
 WHERE ranges.range_id = ANY((SELECT $1::bigint[])::bigint[]) AND tallies.range_id = ANY((SELECT $1::bigint[])::bigint[])
   AND ((ranges.phone_number_id, ranges.epoch) IS DISTINCT FROM ($2, $3::bigint)
@@ -204,7 +203,7 @@ WHERE ranges.range_id = ANY((SELECT $1::bigint[])::bigint[]) AND tallies.range_i
 -- name: finish_ranges
 -- Every recipient has an outcome or is in doubt: nothing is left to send. Closed ranges only let go of the number.
 -- The tallies must be locked: a deferral that is being recorded would otherwise end in a range that is done. A later try
--- under way hides behind an earlier one that was reached: should that one fail, nobody would wait for the later any more.
+-- under way hides behind an earlier one that was reached: should that one fail, nobody would wait for the later one.
 UPDATE ranges
 SET state = CASE WHEN ranges.state = 'open' THEN 'done' ELSE ranges.state END, phone_number_id = NULL
 FROM tallies
@@ -217,7 +216,7 @@ WHERE ranges.range_id = ANY((SELECT $1::bigint[])::bigint[]) AND tallies.range_i
 RETURNING ranges.range_id;
 
 -- name: park_ranges
--- Only deferred recipients are left, and none is due soon: whoever is free then takes the range.
+-- Only deferred recipients are left, and none is due soon: a number that is free then takes the range.
 UPDATE ranges SET phone_number_id = NULL, due_at = waiting.due_at
 FROM (SELECT range_id, min(due_at) AS due_at FROM open_tries
       WHERE range_id = ANY((SELECT $1::bigint[])::bigint[]) AND state = 'deferred' GROUP BY range_id) AS waiting,

@@ -10,7 +10,7 @@ SELECT left_range_id, left_seq FROM record_stretches(
 SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
 
 -- name: touched
--- Recipients of whom something is recorded already: their states before and after must be looked up.
+-- Recipients with a record: their states before and after must be looked up.
 -- OFFSET 0, here and below, keeps a look one by key for each fact, and ranges that are named twice bound what a join
 -- reads: a plan that was made while outcomes were few would read all of them later.
 SELECT fact.range_id, fact.seq FROM unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)
@@ -73,7 +73,7 @@ WHERE open_tries.try = EXCLUDED.try AND open_tries.epoch = EXCLUDED.epoch
   AND (open_tries.state = 'claimed' OR (open_tries.state = 'unknown' AND EXCLUDED.state = 'deferred'));
 
 -- name: drop_reached
--- A later try that was refused for now, of a recipient whom an earlier try reached: nothing waits any more.
+-- A later try was refused for now, but an earlier one reached the recipient: nothing waits any more.
 DELETE FROM open_tries
 USING unnest($1::bigint[], $2::integer[], $3::integer[]) AS fact (range_id, seq, try)
 WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.try = fact.try
@@ -83,8 +83,8 @@ WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open
                 AND outcomes.kind = 1 AND outcomes.status <> 3 OFFSET 0);
 
 -- name: skip_deferred_of_closed
--- The campaign was cancelled or expired meanwhile: what would wait is skipped with that reason. But for a doubt that was
--- to be sent again: it may have been sent, and is a doubt again.
+-- The campaign was cancelled or expired meanwhile: what would wait is skipped with that reason. A doubt that was to be
+-- sent again is not: it may have been sent, and is a doubt again.
 WITH doubted AS (
     UPDATE open_tries SET state = 'unknown', since = now(), reason = ranges.closed_reason || ' before it was sent again'
     FROM ranges, unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)

@@ -148,7 +148,7 @@ SELECT min(range_id) AS first_range_id, max(range_id) AS last_range_id, array_ag
     ORDER BY range_id FOR UPDATE) AS locked;
 
 -- name: drop_settled_pairs
--- A doubt that somebody settled or reopened before the lock was ours is no candidate any more.
+-- A doubt that was settled or reopened before we had the lock is no longer a candidate.
 UPDATE fold_events SET range_id = NULL, by_pair = false
 WHERE by_pair AND NOT EXISTS (
     SELECT 1 FROM open_tries
@@ -371,8 +371,8 @@ FROM (SELECT range_id,
 WHERE tallies.range_id = sums.range_id;
 
 -- name: return_unmatched
--- Nobody's yet: the reply may be on its way, or the message is not ours. Tried again later and later, then dropped; what
--- carries data that is not ours only $3 times: whoever shares our number may send as much as we.
+-- Events that match nothing yet: the reply may be on its way, or the message is not ours. Tried again with growing waits,
+-- then dropped; events with data that is not ours only $3 times, because a program that shares our number may send as much.
 WITH nobody AS (
     SELECT range_id, seq FROM fold_slow
     EXCEPT SELECT range_id, seq FROM fold_before),

@@ -58,7 +58,7 @@ WHERE range_id IS NULL AND installation IS NULL AND recipient IS NOT NULL
 -- name: defer_doubts
 -- Sent again as a later try, which is a claim of its own. $2 NULL: all; else as "probably not sent" above.
 -- $3: what a resend takes from the budget of failures, $4 its end: a policy must not go round for ever.
--- $5, $6: whom events without a tag are about that wait, as `waiting_untagged` and every spelling say.
+-- $5, $6: number and phone of the waiting events without a tag, from `waiting_untagged`, in every spelling.
 -- unfolded: what waits and is about these ranges, read only where a doubt's silence counts, and then once. What costs
 -- little is asked before it: an OR keeps the order in which it is written.
 WITH unfolded AS MATERIALIZED (

@@ -13,5 +13,3 @@ DELETE FROM suppressions WHERE phone = ANY($1::bigint[]) RETURNING phone;
 -- name: page
 SELECT phone, reason, added_at FROM suppressions WHERE phone > $1 ORDER BY phone LIMIT $2;
 
--- name: count
-SELECT count(*) FROM suppressions;
