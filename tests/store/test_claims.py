@@ -26,6 +26,7 @@ from engine.store.claims import (
     read_mark,
     release_ranges,
     take_range,
+    unsent_claims,
 )
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
@@ -230,6 +231,76 @@ async def test_a_retry_that_the_guard_refuses_is_stored_with_the_claim_of_the_ot
     assert granted == {(held.range_id, due[0].seq): 2}
     assert await counts(connection, planted.campaign_id) == {"pending": 9, "skipped": 1}
     await assert_tallies_hold(connection)
+
+
+async def test_a_retry_is_claimed_once_and_only_while_it_waits(connection: Connection) -> None:
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 10, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    due = await due_retries(connection, [held], 10)
+    assert await claim_retries(connection, lease, due, []) == {(held.range_id, 1): 2}
+    assert await claim_retries(connection, lease, due, []) == {}
+    await record(connection, [fact(held, 1, FactKind.DEFERRED, 2)])
+    assert await claim_retries(connection, lease, due, []) == {}, "that was the try before"
+    again = await due_retries(connection, [held], 10)
+    await connection.execute("UPDATE open_tries SET state = 'unknown'")
+    assert await claim_retries(connection, lease, again, []) == {}, (
+        "who is in doubt waits for somebody's word"
+    )
+
+
+async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, other: Connection) -> None:
+    """Its claim waits for the stamp, and then looks at the range again."""
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 1, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    due = await due_retries(connection, [held], 10)
+    successor = await take(other, SLOW, this_process())
+    async with other.transaction():
+        await adopt_ranges(other, successor)
+        claiming = asyncio.create_task(claim_retries(connection, lease, due, []))
+        pid = connection.get_server_pid()
+        async with asyncio.timeout(15):
+            while not await other.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid):
+                await asyncio.sleep(0)
+    assert await claiming == {}
+    assert await claim_retries(connection, successor, due, []) == {(held.range_id, 1): 2}
+
+
+async def test_unsent_is_what_this_owner_claimed_and_nobody_wrote(connection: Connection) -> None:
+    """A doubt among it would be sent again without anybody's word."""
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 4, [])
+    await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2, 3)])
+    await record(connection, [fact(held, 4, FactKind.UNKNOWN)])
+    due = {one.seq: one for one in await due_retries(connection, [held], 10)}
+    await claim_retries(connection, lease, [due[1], due[2]], [])
+    await record(connection, [fact(held, 2, FactKind.UNKNOWN, 2)])
+    [unsent] = await unsent_claims(connection, lease, [held])
+    assert (unsent.seq, unsent.attempt_try, unsent.epoch, unsent.kind) == (
+        1,
+        2,
+        lease.epoch,
+        FactKind.DEFERRED,
+    )
+    successor = await take(connection, SLOW, this_process())
+    await adopt_ranges(connection, successor)
+    await claim_retries(connection, successor, [due[3]], [])
+    assert await unsent_claims(connection, lease, [held]) == [], "what is claimed now is its successor's"
+    assert [one.seq for one in await unsent_claims(connection, successor, [held])] == [3]
+
+
+async def test_a_retry_tells_who_asked_for_silence_meanwhile(connection: Connection) -> None:
+    planted, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 10, [])
+    await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2)])
+    await connection.execute(
+        "INSERT INTO suppressions (phone, reason) VALUES ($1, 'test')", planted.phones[1]
+    )
+    assert {one.seq: one.opted_out for one in await due_retries(connection, [held], 10)} == {
+        1: False,
+        2: True,
+    }
 
 
 async def test_only_a_range_with_nothing_left_is_finished(connection: Connection) -> None:
