@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.core.bucket import LIMIT_PER_S_MAX
 from engine.errors import ConfigurationError
 from engine.process import ProcessIdentity, is_proven_dead, this_process
 from engine.store.database import Connection, Pool
@@ -217,9 +218,9 @@ async def test_a_renewal_tells_what_the_service_has_not_said_of_the_number(conne
     await connection.execute("UPDATE numbers SET service_limit_per_s = NULL, synced_at = NULL")
     [renewal] = await renew(connection, [lease], [5.0])
     assert (renewal.limit_per_s, renewal.outdated) == (80, True)
-    await connection.execute("UPDATE numbers SET synced_at = now()")
+    await connection.execute("UPDATE numbers SET synced_at = now(), manual_limit_per_s = 1e9")
     [renewal] = await renew(connection, [lease], [5.0])
-    assert not renewal.outdated
+    assert (renewal.limit_per_s, renewal.outdated) == (LIMIT_PER_S_MAX, False), "as much as can be paced"
 
 
 async def test_a_lost_lease_is_missing_from_the_renewal_and_its_release_changes_nothing(
