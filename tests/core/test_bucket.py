@@ -149,6 +149,15 @@ def test_a_hold_survives_new_limits_and_rates() -> None:
     assert len(run(bucket, START_NS, 3.1, lambda: 0)) <= 60
 
 
+def test_in_a_hold_nothing_is_written_though_a_permit_was_due() -> None:
+    bucket = PaceBucket(80, START_NS)
+    due_ns = START_NS + bucket.wait_ns(START_NS)
+    bucket.hold_until(START_NS + 3 * SECOND_NS)
+    assert not bucket.take(due_ns) and not bucket.take(START_NS + 3 * SECOND_NS - 1)
+    assert bucket.available(START_NS + 3 * SECOND_NS - 1) == 0
+    assert bucket.take(START_NS + 3 * SECOND_NS)
+
+
 def test_a_rate_is_cut_to_the_headroom_of_its_limit() -> None:
     bucket = PaceBucket(80, START_NS)
     bucket.set_rate(1_000, START_NS)

@@ -58,6 +58,7 @@ SECOND = claimed(not_accepted(FIRST, 1))
         (evidence(rejected(SECOND, 2), 1, Status.SENT), True, "sent"),
         (evidence(evidence(rejected(SECOND, 2), 1, Status.SENT), 1, Status.FAILED), True, "failed"),
         (evidence(rejected(FIRST, 1), 1, Status.SENT), True, "failed"),
+        (evidence(rejected(evidence(FIRST, 1, Status.SENT), 1), 1, Status.FAILED), True, "failed"),
         (evidence(rejected(FIRST, 1), 1, Status.READ), True, "read"),
         (evidence(SECOND, 1, Status.FAILED), True, "pending"),
         (evidence(SECOND, 1, Status.FAILED), False, "unknown"),
@@ -109,7 +110,19 @@ def test_a_settled_try_is_not_deferred() -> None:
         assert not may_claim(settled)
 
 
+def test_a_rejection_ends_the_deferral_of_its_own_try_and_of_no_later_one() -> None:
+    assert not may_claim(rejected(not_accepted(FIRST, 1), 1))
+    assert may_claim(rejected(not_accepted(SECOND, 2), 1))
+
+
+def test_a_rejection_after_a_sign_of_acceptance_says_nothing() -> None:
+    sent = evidence(FIRST, 1, Status.SENT)
+    assert rejected(sent, 1) == sent
+
+
 def test_facts_about_tries_that_never_were_change_nothing() -> None:
+    assert rejected(FIRST, 2) == FIRST
+    assert rejected(Tries(), 0) == Tries()
     assert evidence(FIRST, 2, Status.READ) == FIRST
     assert evidence(Tries(), 0, Status.READ) == Tries()
     assert not_accepted(Tries(), 0) == Tries()

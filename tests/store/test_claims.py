@@ -26,6 +26,7 @@ from engine.store.claims import (
     read_mark,
     release_ranges,
     take_range,
+    unsent_claims,
 )
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
@@ -230,6 +231,76 @@ async def test_a_retry_that_the_guard_refuses_is_stored_with_the_claim_of_the_ot
     assert granted == {(held.range_id, due[0].seq): 2}
     assert await counts(connection, planted.campaign_id) == {"pending": 9, "skipped": 1}
     await assert_tallies_hold(connection)
+
+
+async def test_a_retry_is_claimed_once_and_only_while_it_waits(connection: Connection) -> None:
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 10, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    due = await due_retries(connection, [held], 10)
+    assert await claim_retries(connection, lease, due, []) == {(held.range_id, 1): 2}
+    assert await claim_retries(connection, lease, due, []) == {}
+    await record(connection, [fact(held, 1, FactKind.DEFERRED, 2)])
+    assert await claim_retries(connection, lease, due, []) == {}, "that was the try before"
+    again = await due_retries(connection, [held], 10)
+    await connection.execute("UPDATE open_tries SET state = 'unknown'")
+    assert await claim_retries(connection, lease, again, []) == {}, (
+        "who is in doubt waits for somebody's word"
+    )
+
+
+async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, other: Connection) -> None:
+    """Its claim waits for the stamp, and then looks at the range again."""
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 1, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    due = await due_retries(connection, [held], 10)
+    successor = await take(other, SLOW, this_process())
+    async with other.transaction():
+        await adopt_ranges(other, successor)
+        claiming = asyncio.create_task(claim_retries(connection, lease, due, []))
+        pid = connection.get_server_pid()
+        async with asyncio.timeout(15):
+            while not await other.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid):
+                await asyncio.sleep(0)
+    assert await claiming == {}
+    assert await claim_retries(connection, successor, due, []) == {(held.range_id, 1): 2}
+
+
+async def test_unsent_is_what_this_owner_claimed_and_nobody_wrote(connection: Connection) -> None:
+    """A doubt among it would be sent again without anybody's word."""
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 4, [])
+    await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2, 3)])
+    await record(connection, [fact(held, 4, FactKind.UNKNOWN)])
+    due = {one.seq: one for one in await due_retries(connection, [held], 10)}
+    await claim_retries(connection, lease, [due[1], due[2]], [])
+    await record(connection, [fact(held, 2, FactKind.UNKNOWN, 2)])
+    [unsent] = await unsent_claims(connection, lease, [held])
+    assert (unsent.seq, unsent.attempt_try, unsent.epoch, unsent.kind) == (
+        1,
+        2,
+        lease.epoch,
+        FactKind.DEFERRED,
+    )
+    successor = await take(connection, SLOW, this_process())
+    await adopt_ranges(connection, successor)
+    await claim_retries(connection, successor, [due[3]], [])
+    assert await unsent_claims(connection, lease, [held]) == [], "what is claimed now is its successor's"
+    assert [one.seq for one in await unsent_claims(connection, successor, [held])] == [3]
+
+
+async def test_a_retry_tells_who_asked_for_silence_meanwhile(connection: Connection) -> None:
+    planted, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 10, [])
+    await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2)])
+    await connection.execute(
+        "INSERT INTO suppressions (phone, reason) VALUES ($1, 'test')", planted.phones[1]
+    )
+    assert {one.seq: one.opted_out for one in await due_retries(connection, [held], 10)} == {
+        1: False,
+        2: True,
+    }
 
 
 async def test_only_a_range_with_nothing_left_is_finished(connection: Connection) -> None:
@@ -438,3 +509,69 @@ async def test_a_range_and_a_retry_are_claimed_only_of_a_campaign_that_runs(conn
     assert len(await claim_retries(connection, lease, due, [])) == 1
     assert await take_range(connection, lease, planted.campaign_id) is not None
     await assert_tallies_hold(connection)
+
+
+# ---- recipients of two ranges have the same places in them
+
+
+async def two_ranges(connection: Connection, size: int = 2) -> tuple[Planted, Lease, HeldRange, HeldRange]:
+    planted, lease, first = await owned(connection, recipients=2 * size, range_size=size)
+    second = await take_range(connection, lease, planted.campaign_id)
+    assert second is not None
+    for held in (first, second):
+        await raise_mark(connection, lease, held, 2, [])
+    return planted, lease, first, second
+
+
+async def test_a_takeover_doubts_each_range_by_what_is_known_in_it(connection: Connection) -> None:
+    planted, _, first, _ = await two_ranges(connection)
+    await record(connection, [fact(first, 1, FactKind.ACCEPTED), fact(first, 2, FactKind.DEFERRED)])
+    await adopt_ranges(connection, await take(connection, SLOW, this_process()))
+    assert await counts(connection, planted.campaign_id) == {"accepted": 1, "deferred": 1, "unknown": 2}
+    await assert_tallies_hold(connection)
+
+
+async def test_who_is_known_in_one_range_is_a_first_try_in_another(connection: Connection) -> None:
+    planted, lease, first, second = await two_ranges(connection, size=4)
+    await record(connection, [fact(first, 3, FactKind.ACCEPTED), fact(first, 4, FactKind.DEFERRED)])
+    candidates = await page(connection, second)
+    assert [(one.seq, one.phone) for one in candidates] == [(3, planted.phones[6]), (4, planted.phones[7])]
+    assert await known_above(connection, second, 4) == set()
+    claimed = await raise_marks(connection, [Raise(lease, second, 4, candidates)])
+    assert claimed == {(second.range_id, lease.epoch)}
+
+
+async def test_a_range_is_given_back_finished_or_parked_by_its_own_recipients(connection: Connection) -> None:
+    """Of whom a range that nobody holds says nothing, nobody would ever ask again."""
+    _, lease, first, second = await two_ranges(connection)
+    await record(connection, [fact(first, seq, FactKind.DEFERRED, wait_s=60) for seq in (1, 2)])
+    await record(connection, [fact(second, 1, FactKind.DEFERRED, wait_s=90)])
+    assert await let_go_ranges(connection, lease, [first, second], 10) == {first.range_id}, "parked"
+    await connection.execute("UPDATE ranges SET due_at = now()")
+    assert await take_range(connection, lease, first.campaign_id) is not None
+    await release_ranges(connection, lease, [first, second])
+    assert await holders(connection) == {first.range_id: None, second.range_id: SLOW}
+    assert await take_range(connection, lease, first.campaign_id) is None, "due when its own are"
+    await connection.execute("UPDATE ranges SET due_at = now()")
+    assert await take_range(connection, lease, first.campaign_id) is not None
+    await record(connection, [fact(first, seq, FactKind.ACCEPTED) for seq in (1, 2)])
+    await release_ranges(connection, lease, [second])
+    assert await let_go_ranges(connection, lease, [first, second], 10) == {first.range_id}, "finished"
+    assert await holders(connection) == {first.range_id: None, second.range_id: SLOW}
+
+
+async def test_a_retry_is_claimed_in_its_own_range(connection: Connection) -> None:
+    planted, lease, first, second = await two_ranges(connection)
+    await record(
+        connection, [fact(held, seq, FactKind.DEFERRED) for held in (first, second) for seq in (1, 2)]
+    )
+    due = {(one.range_id, one.seq): one for one in await due_retries(connection, [first, second], 10)}
+    phones = [due[held.range_id, seq].phone for held in (first, second) for seq in (1, 2)]
+    assert phones == planted.phones
+    wanted = [due[first.range_id, 1], due[second.range_id, 2]]
+    granted = await claim_retries(connection, lease, wanted, [])
+    assert granted == {(first.range_id, 1): 2, (second.range_id, 2): 2}
+    await assert_tallies_hold(connection)
+    await postpone_retries(connection, [(due[first.range_id, 2], 60.0, "pair rate")])
+    left = await due_retries(connection, [first, second], 10)
+    assert [(one.range_id, one.seq) for one in left] == [(second.range_id, 1)]

@@ -285,3 +285,33 @@ async def test_only_its_own_claim_defers_a_later_try(sending: Sending) -> None:
         assert await sending.open_tries() == [(1, 2, "claimed")]
     await sending.record(sending.fact(1, FactKind.DEFERRED, 2))
     assert await sending.open_tries() == [(1, 2, "deferred")]
+
+
+async def test_a_fact_says_nothing_of_the_same_place_in_another_range(sending: Sending) -> None:
+    planted = await plant_campaign(sending.connection)
+    held = await take_range(sending.connection, sending.lease, planted.campaign_id)
+    assert held is not None
+    await raise_mark(sending.connection, sending.lease, held, 8, [])
+    other = Sending(sending.connection, sending.lease, held)
+    for one in (sending, other):
+        await one.record(
+            *(one.fact(seq, FactKind.DEFERRED) for seq in (1, 2, 3)), one.fact(4, FactKind.UNKNOWN)
+        )
+    await other.retry(3)
+    await other.record(
+        other.fact(1, FactKind.ACCEPTED), other.fact(2, FactKind.FAILED), other.fact(3, FactKind.DEFERRED, 2),
+        other.fact(4, FactKind.DEFERRED), other.fact(5, FactKind.ACCEPTED), other.fact(6, FactKind.ACCEPTED),
+    )  # fmt: skip
+    await sending.record(sending.fact(5, FactKind.DEFERRED), sending.fact(6, FactKind.UNKNOWN))
+    rows = await sending.connection.fetch(
+        "SELECT range_id, state FROM recipient_states ORDER BY range_id, seq"
+    )
+    told = {
+        one: [row["state"] for row in rows if row["range_id"] == one.held.range_id]
+        for one in (sending, other)
+    }
+    assert told[sending] == ["deferred"] * 3 + ["unknown", "deferred", "unknown"] + ["pending"] * 4
+    assert (
+        told[other]
+        == ["accepted", "failed", "deferred", "deferred", "accepted", "accepted"] + ["pending"] * 4
+    )

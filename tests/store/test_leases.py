@@ -8,10 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from engine.core.bucket import LIMIT_PER_S_MAX
 from engine.errors import ConfigurationError
 from engine.process import ProcessIdentity, is_proven_dead, this_process
 from engine.store.database import Connection, Pool
-from engine.store.leases import LEASE_S, NumberHeld, release, renew, suspend, take
+from engine.store.leases import (
+    LEASE_S,
+    Lease,
+    NumberHeld,
+    begin_wait,
+    release,
+    renew,
+    suspend,
+    take,
+    takeable,
+)
 from tests.flow.planted import FAST, SLOW, another_process, plant_numbers
 
 ELSEWHERE = ProcessIdentity("far.example", "another boot", 1, 77, 1)
@@ -69,6 +80,51 @@ async def test_a_second_after_a_clean_release_nothing_is_waited_for(connection: 
     await release(connection, await take(connection, SLOW, ELSEWHERE))
     await connection.execute("UPDATE numbers SET leased_until = leased_until - interval '2 s'")
     assert (await take(connection, SLOW, this_process())).wait_s == 0.0
+
+
+async def taken_without_proof(connection: Connection, number: str) -> Lease:
+    """By a process that is dead by now, from an owner whose lease ran out: nobody knows whether it lives."""
+    await take(connection, number, ELSEWHERE)
+    await run_out(connection)
+    return await take(connection, number, another_process())
+
+
+async def test_the_wait_for_permits_begins_once_and_is_the_next_owners_too(connection: Connection) -> None:
+    lease = await taken_without_proof(connection, SLOW)
+    for wait_s in (3_600.0, 0.0):
+        await begin_wait(connection, Lease(SLOW, lease.epoch, wait_s))
+    assert (await take(connection, SLOW, this_process())).wait_s > 3_000
+
+
+async def test_an_end_that_is_proven_leaves_no_wait_for_permits(connection: Connection) -> None:
+    await release(connection, await take(connection, SLOW, ELSEWHERE))
+    for _ in range(2):
+        await take(connection, SLOW, another_process())
+    assert (await take(connection, SLOW, this_process())).wait_s == 1.0
+
+
+async def test_no_other_owner_begins_the_wait_for_permits(connection: Connection) -> None:
+    """Neither one of another number nor a former one: until the ranges are stamped, all of it is ahead."""
+    await plant_numbers(connection, **{FAST: 1_000})
+    of_slow, of_fast = [await taken_without_proof(connection, number) for number in (SLOW, FAST)]
+    await begin_wait(connection, Lease(SLOW, of_slow.epoch, 0.0))
+    await begin_wait(connection, Lease(FAST, of_fast.epoch - 1, 0.0))
+    assert [(await take(connection, number, this_process())).wait_s for number in (SLOW, FAST)] == [1.0, 3.0]
+
+
+async def test_what_may_be_taken_is_found_without_taking_it(connection: Connection) -> None:
+    await plant_numbers(connection, **{FAST: 1_000})
+    assert await takeable(connection, [FAST, SLOW]) == [SLOW, FAST], "nobody ever owned them"
+    lease = await take(connection, SLOW, ELSEWHERE)
+    await take(connection, FAST, another_process())
+    assert await takeable(connection, [SLOW, FAST]) == [FAST], "its owner is dead"
+    await take(connection, FAST, this_process())
+    assert await takeable(connection, [SLOW, FAST]) == []
+    await release(connection, lease)
+    assert await takeable(connection, [SLOW, FAST]) == [SLOW], "it was given back"
+    await take(connection, SLOW, ELSEWHERE)
+    await run_out(connection)
+    assert await takeable(connection, [SLOW]) == [SLOW]
 
 
 async def test_after_a_proven_death_the_lease_need_not_run_out(connection: Connection) -> None:
@@ -148,6 +204,25 @@ async def test_a_renewal_tells_the_limit_and_the_rest_and_moves_the_lease(connec
     assert LEASE_S - 1 < runs_s <= LEASE_S + 1
 
 
+async def test_a_renewal_moves_no_lease_of_another(connection: Connection) -> None:
+    await plant_numbers(connection, **{FAST: 1_000})
+    ours, other = await take(connection, SLOW, this_process()), await take(connection, FAST, ELSEWHERE)
+    await run_out(connection)
+    assert ours.epoch == other.epoch
+    assert [one.phone_number_id for one in await renew(connection, [ours], [5.0])] == [SLOW]
+    assert await takeable(connection, [SLOW, FAST]) == [FAST]
+
+
+async def test_a_renewal_tells_what_the_service_has_not_said_of_the_number(connection: Connection) -> None:
+    lease = await take(connection, SLOW, this_process())
+    await connection.execute("UPDATE numbers SET service_limit_per_s = NULL, synced_at = NULL")
+    [renewal] = await renew(connection, [lease], [5.0])
+    assert (renewal.limit_per_s, renewal.outdated) == (80, True)
+    await connection.execute("UPDATE numbers SET synced_at = now(), manual_limit_per_s = 1e9")
+    [renewal] = await renew(connection, [lease], [5.0])
+    assert (renewal.limit_per_s, renewal.outdated) == (LIMIT_PER_S_MAX, False), "as much as can be paced"
+
+
 async def test_a_lost_lease_is_missing_from_the_renewal_and_its_release_changes_nothing(
     connection: Connection,
 ) -> None:
@@ -195,3 +270,7 @@ async def test_a_longer_rest_is_not_cut_short(connection: Connection) -> None:
         "SELECT suspended_until > now() AS rests, suspended_reason AS reason FROM numbers"
     )
     assert (row["rests"], row["reason"]) == (True, "asked to wait")
+    await suspend(connection, SLOW, 3_600, "quality")
+    assert await connection.fetchval("SELECT suspended_reason FROM numbers") == "quality", (
+        "the longer one counts"
+    )
