@@ -81,7 +81,7 @@ class Service:
         self.people = People(config.seed, ratios)
         self.ledger = Ledger()
         self.media = MediaStore(self.clock)
-        self.faults = Faults(config.seed, self.clock)
+        self.faults = Faults(config.seed, self.clock, self.numbers)
         self.reviewer = Reviewer(self)
         self.inbox = Inbox(self)
         self.schedule = StatusSchedule(self.people, config.status_delay)

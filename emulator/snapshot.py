@@ -53,10 +53,7 @@ def dump(service: Service) -> dict[str, Any]:
             {**asdict(item), "content": base64.b64encode(item.content).decode()}
             for item in service.media.items()
         ],
-        "faults": [
-            {**asdict(fault.config), "count": fault.left, "options": dict(fault.config.options)}
-            for fault in service.faults
-        ],
+        "faults": [fault.remaining(service.clock.now_ns()) for fault in service.faults],
         "schedule": service.schedule.dump(),
         "ledger": service.ledger.dump(),
     }

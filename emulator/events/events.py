@@ -51,13 +51,16 @@ class Events:
             for status in service.schedule.due(now_ns, PUMP_LIMIT)
             if (judged := self._judge(status)) is not None
         ]
-        for status in service.faults.bend(due, service.schedule, now_ns):
-            number_id, _ = service.ledger.route(status.place)
+        for status in service.faults.bend(due, service.schedule, now_ns, self._number_at):
+            number_id = self._number_at(status.place)
             if status.status == DELIVERED:
                 self._delivered[number_id, service.clock.unix_s(status.due_ns) // HALF_HOUR_S] += 1
             for subscriber in self.subscribers:
                 if subscriber.wants(service.numbers[number_id].account_id, MESSAGES):
                     subscriber.queue(status)
+
+    def _number_at(self, place: int) -> str:
+        return self._service.ledger.route(place)[0]
 
     def _judge(self, status: Status) -> Status | None:
         """A message whose template was paused before it went out fails, and nothing follows."""

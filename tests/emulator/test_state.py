@@ -57,8 +57,10 @@ async def test_a_scenario_has_its_seconds(client: Client) -> None:
     ["x", "speed = 1", "seed = 'a'", "fault = 1", "[[fault]]\ncount = 1", "[[fault]]\nkind = 'gremlin'"],
 )
 async def test_a_scenario_that_cannot_be_is_error_100(client: Client, text: str) -> None:
+    await client.send(template())
     answer = await client.call("POST", "/_emulator/scenario", data=text.encode())
     assert (answer.status, answer.code) == (400, 100)
+    assert (await client.ask("ledger/summary"))["accepted"] == 1  # it has not even begun
     if "gremlin" not in text:
         with pytest.raises(ConfigError):
             read_scenario(text)
@@ -245,6 +247,8 @@ async def test_the_overview_shows_messages_as_on_a_phone(client: Client) -> None
         ("faults", {"kind": "latency", "median_ms": "slow"}),
         ("faults", {"kind": "server-error", "status": 200}),
         ("faults", {"kind": "lost-reply", "probability": 0}),
+        ("callback", {"url": "http://"}),
+        ("callback", {"url": "http://127.0.0.1:99999/webhook"}),
         ("accounts", {"id": ACCOUNT, "locked": 5}),
         ("apps", {"id": "1"}),
     ],
