@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 # Of milliseconds, seconds and a factor alike: beyond it nobody waits.
 DELAY_LIMIT = 1e8
+# What every reader of JSON takes for the same number.
+SEED_LIMIT = 2**53
 _FAULT_MEMBERS = ("kind", "probability", "count")
 
 
@@ -86,19 +88,24 @@ class EmulatorConfig:
             raise ConfigError("each phone number id may be given once")
         if not self.product.isidentifier() or not self.product.isascii():
             raise ConfigError(f"the product's word is letters, digits and underscores, not {self.product!r}")
-        for name in ("undeliverable_ratio", "failed_ratio", "read_ratio"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name} is a share from 0 to 1")
+        self._check_numbers()
         if not 1 <= self.events_per_post <= 1_000:
             raise ConfigError("events_per_post is from 1 to 1000")
-        for name in ("status_delay", "latency_ms", "event_retry_wait_s", "review_delay_s"):
-            # What is no number would only be found out once a message is accepted, and deny it to its sender.
-            if not 0 <= getattr(self, name) <= DELAY_LIMIT:
-                raise ConfigError(f"{name} is a number from 0 to {DELAY_LIMIT:g}")
         if self.callback is not None:
             check_callback(self.callback)
         if not self.token or "\n" in self.token or not self.token.isascii():
             raise ConfigError("the token is a text of ASCII characters")
+
+    def _check_numbers(self) -> None:
+        if abs(self.seed) > SEED_LIMIT:
+            raise ConfigError(f"the seed is a number of at most {SEED_LIMIT}")
+        for name in ("undeliverable_ratio", "failed_ratio", "read_ratio"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"{name} is a share from 0 to 1")
+        for name in ("status_delay", "latency_ms", "event_retry_wait_s", "review_delay_s"):
+            # What is no number would only be found out once a message is accepted, and deny it to its sender.
+            if not 0 <= getattr(self, name) <= DELAY_LIMIT:
+                raise ConfigError(f"{name} is a number from 0 to {DELAY_LIMIT:g}")
 
 
 def check_callback(url: str) -> None:

@@ -49,7 +49,7 @@ class SettingsControl:
         content = parse_object(request.body) if request.body else {}
         seed = optional(content, "seed", int)
         if seed is not None:
-            self._service.config = replace(self._service.config, seed=seed)
+            self._service.config = _try(lambda: replace(self._service.config, seed=seed))
         self._service.reset()
         return json_reply({"success": True})
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from emulator.clock import Clock
 from emulator.events.envelope import MESSAGES, Update, envelope
@@ -92,7 +92,7 @@ class Events:
         """What to POST next to a subscriber: a retry that is due, else what waits in its outbox."""
         now_ns = self._service.clock.now_ns()
         retry = subscriber.due_retry(now_ns)
-        if retry is not None or not subscriber.outbox:
+        if retry is not None or not subscriber.may_pack:
             return retry
         updates = subscriber.take(self._service.config.events_per_post)
         self._made += 1
@@ -104,6 +104,16 @@ class Events:
 
     def _packed(self, updates: Iterable[Status | Update]) -> Iterable[Update]:
         return (self._pack(update) if isinstance(update, Status) else update for update in updates)
+
+    def dump(self) -> dict[str, Any]:
+        """What was told so far, for a snapshot."""
+        delivered = [[*key, count] for key, count in self._delivered.items()]
+        return {"stopped": sorted(self._stopped), "delivered": delivered}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """The reverse of `dump`."""
+        self._stopped = set(state["stopped"])
+        self._delivered = Counter({(number, half_hour): n for number, half_hour, n in state["delivered"]})
 
     def summary(self) -> dict[str, object]:
         """Counts over all subscribers, and each of them."""

@@ -76,7 +76,13 @@ class StatusSchedule:
     def load(self, state: list[list[int]]) -> None:
         """The reverse of `dump`."""
         self._waiting = [Status(each[0], each[1], each[2], each[3], bool(each[4])) for each in state]
+        if any(not 0 <= status.status < len(STATUS_WORDS) or status.place < 0 for status in self._waiting):
+            raise ValueError("a status that waits is none of the service's")
         heapq.heapify(self._waiting)
+
+    def last_place(self) -> int:
+        """The last message in the ledger that a status waits for; -1 without any."""
+        return max((status.place for status in self._waiting), default=-1)
 
     def _after(self, base_ns: int, status: int, bits: int) -> int:
         return base_ns + int(self._delay_ns[status] * math.exp(_SIGMA * normal(bits)))
