@@ -139,20 +139,26 @@ class Ledger:
             return None
         return index if 0 <= index < self._accepted and self.wamid(index) == wamid else None
 
-    def route(self, index: int) -> tuple[str, int]:
-        """(phone number id, recipient) of a message."""
+    def recipient(self, index: int) -> int:
+        """To whom a message went, the digits as a number."""
         segment, place = self._at(index)
-        return self._calls[segment.calls[place]].number_id, segment.recipients[place]
+        return segment.recipients[place]
 
-    def template(self, index: int) -> tuple[str, str] | None:
-        """(name, language) of a template message."""
+    def call(self, index: int) -> Call:
+        """Through which number the message at `index` went, and as what."""
         segment, place = self._at(index)
-        return _template(self._calls[segment.calls[place]])
+        return self._calls[segment.calls[place]]
 
     def tag(self, index: int) -> str | None:
         """The opaque data that came with a message."""
         segment, place = self._at(index)
-        tag: str | None = orjson.loads(segment.note(place))[0]
+        note = segment.note(place)
+        if note.startswith(b'["'):
+            # Without a backslash it ends at the first quote: a status need not read the content.
+            written = note[2 : note.index(b'"', 2)]
+            if b"\\" not in written:
+                return written.decode()
+        tag: str | None = orjson.loads(note)[0]
         return tag
 
     def row(self, index: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from emulator.clock import Clock
 from emulator.events.envelope import MESSAGES, Update, envelope
 from emulator.events.schedule import DELIVERED, FAILED, READ, SENT, Status
 from emulator.events.subscriber import Batch, Subscriber
+from emulator.ledger import Call
 
 if TYPE_CHECKING:
     from emulator.service import Service
@@ -55,18 +56,18 @@ class Events:
             number_id = self._number_at(status.place)
             if status.status == DELIVERED:
                 self._delivered[number_id, service.clock.unix_s(status.due_ns) // HALF_HOUR_S] += 1
+            account_id = service.numbers[number_id].account_id
             for subscriber in self.subscribers:
-                if subscriber.wants(service.numbers[number_id].account_id, MESSAGES):
+                if subscriber.wants(account_id, MESSAGES):
                     subscriber.queue(status)
 
     def _number_at(self, place: int) -> str:
-        return self._service.ledger.route(place)[0]
+        return self._service.ledger.call(place).number_id
 
     def _judge(self, status: Status) -> Status | None:
         """A message whose template was paused before it went out fails, and nothing follows."""
         if status.status == SENT:
-            template = self._service.ledger.template(status.place)
-            if template is not None and self._paused(status.place, template):
+            if self._paused(self._service.ledger.call(status.place)):
                 self._stopped.add(status.place)
                 return status._replace(status=FAILED, error_code=132015)
         elif status.place in self._stopped:
@@ -75,9 +76,11 @@ class Events:
             return None
         return status
 
-    def _paused(self, place: int, template: tuple[str, str]) -> bool:
-        number = self._service.numbers[self._service.ledger.route(place)[0]]
-        found = self._service.accounts[number.account_id].book.get(*template)
+    def _paused(self, call: Call) -> bool:
+        if call.template is None:
+            return False
+        account = self._service.accounts[self._service.numbers[call.number_id].account_id]
+        found = account.book.get(call.template, call.language or "")
         return found is not None and found.status in ("PAUSED", "DISABLED")
 
     def delivered_between(self, number_id: str, begin_s: int, end_s: int) -> int:
