@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any
 
 from emulator.errors import Refused
 from emulator.templates.book import TemplateBook
@@ -24,6 +25,17 @@ class CallBudget:
         if len(self._calls_ns) >= self.calls_per_hour:
             raise Refused(80007, f"{self.calls_per_hour} management calls per hour are used up")
         self._calls_ns.append(now_ns)
+
+    def dump(self) -> list[Any]:
+        """For a snapshot."""
+        return [self.calls_per_hour, list(self._calls_ns)]
+
+    @classmethod
+    def load(cls, state: list[Any]) -> "CallBudget":
+        """The reverse of `dump`."""
+        budget = cls(state[0])
+        budget._calls_ns.extend(state[1])
+        return budget
 
     def wait_minutes(self, now_ns: int) -> int:
         """Minutes until another call is free; 0 when one is."""

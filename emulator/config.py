@@ -4,7 +4,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
+# Of milliseconds, seconds and a factor alike: beyond it nobody waits.
+DELAY_LIMIT = 1e8
+# What every reader of JSON takes for the same number.
+SEED_LIMIT = 2**53
 _FAULT_MEMBERS = ("kind", "probability", "count")
 
 
@@ -39,6 +44,8 @@ class FaultConfig:
     def __post_init__(self) -> None:
         if not 0 < self.probability <= 1:
             raise ConfigError(f"the probability of {self.kind} is above 0 and at most 1")
+        if self.count is not None and self.count < 0:
+            raise ConfigError(f"the count of {self.kind} is a number from 0 up, not {self.count}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +88,35 @@ class EmulatorConfig:
             raise ConfigError("each phone number id may be given once")
         if not self.product.isidentifier() or not self.product.isascii():
             raise ConfigError(f"the product's word is letters, digits and underscores, not {self.product!r}")
+        self._check_numbers()
+        if not 1 <= self.events_per_post <= 1_000:
+            raise ConfigError("events_per_post is from 1 to 1000")
+        if self.callback is not None:
+            check_callback(self.callback)
+        if not self.token or "\n" in self.token or not self.token.isascii():
+            raise ConfigError("the token is a text of ASCII characters")
+
+    def _check_numbers(self) -> None:
+        if abs(self.seed) > SEED_LIMIT:
+            raise ConfigError(f"the seed is a number of at most {SEED_LIMIT}")
         for name in ("undeliverable_ratio", "failed_ratio", "read_ratio"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name} is a share from 0 to 1")
-        if not 1 <= self.events_per_post <= 1_000:
-            raise ConfigError("events_per_post is from 1 to 1000")
-        if self.status_delay < 0 or self.latency_ms < 0:
-            raise ConfigError("delays are not negative")
-        if not self.token or "\n" in self.token or not self.token.isascii():
-            raise ConfigError("the token is a text of ASCII characters")
+        for name in ("status_delay", "latency_ms", "event_retry_wait_s", "review_delay_s"):
+            # What is no number would only be found out once a message is accepted, and deny it to its sender.
+            if not 0 <= getattr(self, name) <= DELAY_LIMIT:
+                raise ConfigError(f"{name} is a number from 0 to {DELAY_LIMIT:g}")
+
+
+def check_callback(url: str) -> None:
+    """ConfigError for what nothing can be posted to."""
+    try:
+        address = urlsplit(url)
+        usable = address.scheme in ("http", "https") and address.hostname and address.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not url.isprintable() or " " in url:
+        raise ConfigError(f"a callback is an address such as http://127.0.0.1:8080/webhook, not {url!r}")
 
 
 def parse_number(text: str) -> NumberConfig:
@@ -107,7 +134,12 @@ def fault_config(content: Any) -> FaultConfig:
         raise ConfigError("a fault is a table with a kind")
     options = {name: value for name, value in content.items() if name not in _FAULT_MEMBERS}
     probability, count = content.get("probability", 1.0), content.get("count")
-    if not isinstance(probability, int | float) or not isinstance(count, int | None):
+    if (
+        not isinstance(probability, int | float)
+        or not isinstance(count, int | None)
+        or isinstance(probability, bool)
+        or isinstance(count, bool)
+    ):
         raise ConfigError(f"fault {content['kind']}: probability is a number, count a whole one")
     return FaultConfig(content["kind"], float(probability), count, options)
 

@@ -17,14 +17,19 @@ class ErrorKind(NamedTuple):
 
 
 KINDS: dict[int, ErrorKind] = {
+    0: ErrorKind(401, "The access token could not be checked"),
     1: ErrorKind(500, "An unknown error occurred"),
     2: ErrorKind(500, "Service temporarily unavailable"),
+    3: ErrorKind(403, "Capability or permission missing"),
     4: ErrorKind(400, "Application request limit reached"),
     10: ErrorKind(403, "Application does not have permission for this action"),
+    17: ErrorKind(400, "Account request limit reached"),
     # The interface promises 4xx for what the caller got wrong, so an unknown object is never a 5xx.
     33: ErrorKind(400, "Object does not exist or cannot be loaded due to missing permissions"),
     100: ErrorKind(400, "Invalid parameter"),
+    104: ErrorKind(401, "The access token needs a proof"),
     190: ErrorKind(401, "Access token expired or invalid"),
+    **dict.fromkeys(range(200, 300), ErrorKind(403, "Permission denied")),
     368: ErrorKind(403, "Temporarily blocked for policies violations"),
     2635: ErrorKind(400, "This API version is not served"),
     80007: ErrorKind(400, "Rate limit issues"),
@@ -55,6 +60,7 @@ KINDS: dict[int, ErrorKind] = {
     132012: ErrorKind(400, "Parameter format does not match format in the created template"),
     132015: ErrorKind(400, "Template is paused"),
     132016: ErrorKind(400, "Template is disabled"),
+    133000: ErrorKind(500, "A deregistration is not complete"),
     133004: ErrorKind(500, "Server temporarily unavailable"),
     133005: ErrorKind(400, "Two step verification PIN mismatch"),
     133010: ErrorKind(500, "Phone number not registered"),
@@ -78,7 +84,7 @@ class Refused(Exception):
 def error_object(code: int, details: str, product: str, trace: str) -> dict[str, object]:
     """The `error` member of a refused request's body (open point)."""
     return {
-        "message": f"(#{code}) {KINDS[code].title}",
+        "message": f"(#{code}) {KINDS[code].title if code in KINDS else 'An error of its own'}",
         "type": "OAuthException",
         "code": code,
         "error_data": {"messaging_product": product, "details": details},

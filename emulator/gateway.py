@@ -102,13 +102,14 @@ class Gateway:
         faults.meet(Stage.ACCEPT, exchange)
         if exchange.quality is not None:
             self.service.set_quality(line.number, exchange.quality)
-        if exchange.refuse_code:
-            line.number.errors[exchange.refuse_code] += 1
-            exchange.reply = self.service.refused(Refused(exchange.refuse_code, "a fault that was asked for"))
+        if exchange.refused is not None:
+            line.number.errors[exchange.refused.code] += 1
+            exchange.reply = self.service.refused(exchange.refused)
         if exchange.reply is None:
             exchange.reply = line.answer(headers.get(b"authorization"), body)
             if exchange.reply.startswith(b"HTTP/1.1 200"):
                 faults.meet(Stage.REPLY, exchange)
+        faults.meet(Stage.ANSWER, exchange)
         if exchange.delay_s:
             asyncio.get_running_loop().call_later(exchange.delay_s, _answer, outcome, exchange)
         else:

@@ -16,6 +16,7 @@ MANAGEMENT = "business_management"
 # From this rate on a number says that it was upgraded; below, a client may rely on the standard rate only.
 HIGH_THROUGHPUT_PER_S = 1000.0
 STANDARD_THROUGHPUT_PER_S = 80.0
+QUALITY_RATINGS = ("GREEN", "YELLOW", "RED", "UNKNOWN")
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,12 +49,17 @@ class _Segment:
 
     @classmethod
     def load(cls, state: dict[str, str]) -> "_Segment":
-        """The reverse of `dump`."""
+        """The reverse of `dump`; ValueError for columns that do not fit together."""
         segment = cls()
         for name in cls.__slots__:
             column = getattr(segment, name)
             content = base64.b64decode(state[name])
             column.extend(content) if isinstance(column, bytearray) else column.frombytes(content)
+        rows = {len(getattr(segment, name)) for name in cls.__slots__ if name != "notes"}
+        if len(rows) != 1 or not 0 < len(segment.calls) <= SEGMENT_MESSAGES:
+            raise ValueError("columns of the ledger differ in length")
+        if segment.note_ends[-1] != len(segment.notes):
+            raise ValueError("notes of the ledger are cut")
         return segment
 
     def note(self, place: int) -> bytes:
@@ -73,8 +78,12 @@ class Ledger:
         self._note_bytes = 0
         self._limit_messages = limit_messages
         self.full = False
-        # A new ledger issues ids that no other ledger ever issued, also not one of the same seed.
-        self.issue = WAMID_PREFIX + os.urandom(8).hex().upper()
+        # A new ledger issues ids that no other ledger ever issued, also not one of the same seed, nor the one
+        # that it was restored from: what that one issued after its snapshot are other messages.
+        self.issue = _new_issue()
+        self._issued_from = 0
+        # (first index, beginning) of the ids that came with a snapshot, in order
+        self._older_issues: list[tuple[int, str]] = []
 
     def __len__(self) -> int:
         return self._accepted
@@ -106,37 +115,50 @@ class Ledger:
         if self._segments:
             self._note_bytes += len(self._segments[-1].notes)
         self._segments.append(_Segment())
-        several = self._accepted + SEGMENT_MESSAGES > self._limit_messages
+        self._look_if_full()
+
+    def _look_if_full(self) -> None:
+        """Whether the present segment is the last: a further one might go beyond the limit."""
+        begins = max(0, len(self._segments) - 1) * SEGMENT_MESSAGES
+        several = begins + SEGMENT_MESSAGES > self._limit_messages
         self.full = several or self._note_bytes >= LEDGER_LIMIT_NOTE_BYTES
 
     def wamid(self, index: int) -> str:
         """The id under which the message at `index` was accepted."""
-        return "%s%012X" % (self.issue, index)  # noqa: UP031  # twice as fast as an f-string's format
+        issue = self.issue if index >= self._issued_from else self._older_issue(index)
+        return "%s%012X" % (issue, index)  # noqa: UP031  # twice as fast as an f-string's format
+
+    def _older_issue(self, index: int) -> str:
+        return next(issue for first, issue in reversed(self._older_issues) if first <= index)
 
     def index_of(self, wamid: str) -> int | None:
         """The place of a message by its id; None for an id this ledger did not issue."""
-        if not wamid.startswith(self.issue):
-            return None
         try:
-            index = int(wamid[len(self.issue) :], 16)
+            index = int(wamid[-12:], 16)
         except ValueError:
             return None
         return index if 0 <= index < self._accepted and self.wamid(index) == wamid else None
 
-    def route(self, index: int) -> tuple[str, int]:
-        """(phone number id, recipient) of a message."""
+    def recipient(self, index: int) -> int:
+        """To whom a message went, the digits as a number."""
         segment, place = self._at(index)
-        return self._calls[segment.calls[place]].number_id, segment.recipients[place]
+        return segment.recipients[place]
 
-    def template(self, index: int) -> tuple[str, str] | None:
-        """(name, language) of a template message."""
+    def call(self, index: int) -> Call:
+        """Through which number the message at `index` went, and as what."""
         segment, place = self._at(index)
-        return _template(self._calls[segment.calls[place]])
+        return self._calls[segment.calls[place]]
 
     def tag(self, index: int) -> str | None:
         """The opaque data that came with a message."""
         segment, place = self._at(index)
-        tag: str | None = orjson.loads(segment.note(place))[0]
+        note = segment.note(place)
+        if note.startswith(b'["'):
+            # Without a backslash it ends at the first quote: a status need not read the content.
+            written = note[2 : note.index(b'"', 2)]
+            if b"\\" not in written:
+                return written.decode()
+        tag: str | None = orjson.loads(note)[0]
         return tag
 
     def row(self, index: int) -> dict[str, Any]:
@@ -192,23 +214,47 @@ class Ledger:
 
     def dump(self) -> dict[str, Any]:
         """The whole ledger, for a snapshot."""
+        issues = [*self._older_issues, (self._issued_from, self.issue)]
         return {
-            "issue": self.issue,
+            "issues": [list(issue) for issue in issues if issue[0] < self._accepted],
             "calls": [list(call) for call in self._calls],
             "segments": [segment.dump() for segment in self._segments],
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take a dumped ledger's place."""
-        self.issue = state["issue"]
+        """Take a dumped ledger's place; ValueError for one that does not fit together.
+
+        What comes after it gets ids of its own.
+        """
         self._calls = [Call(*call) for call in state["calls"]]
         self._places = {call: place for place, call in enumerate(self._calls)}
         self._segments = [_Segment.load(each) for each in state["segments"]]
         self._accepted = sum(len(segment.calls) for segment in self._segments)
         self._note_bytes = sum(len(segment.notes) for segment in self._segments[:-1])
+        if any(len(segment.calls) < SEGMENT_MESSAGES for segment in self._segments[:-1]):
+            raise ValueError("a segment of the ledger has a gap")
+        if any(max(segment.calls) >= len(self._calls) for segment in self._segments):
+            raise ValueError("a message of the ledger went through no number")
+        self._older_issues = [(int(first), str(issue)) for first, issue in state["issues"]]
+        if self._accepted and (not self._older_issues or self._older_issues[0][0] != 0):
+            raise ValueError("messages of the ledger have no ids")
+        self.issue, self._issued_from = _new_issue(), self._accepted
+        self._look_if_full()
+
+    def last_received_ns(self) -> int:
+        """When the last message was accepted; 0 without any."""
+        return int(self._segments[-1].received_ns[-1]) if self._accepted else 0
+
+    def numbers(self) -> set[str]:
+        """The ids of the numbers that anything went through."""
+        return {call.number_id for call in self._calls}
 
     def _at(self, index: int) -> tuple[_Segment, int]:
         return self._segments[index // SEGMENT_MESSAGES], index % SEGMENT_MESSAGES
+
+
+def _new_issue() -> str:
+    return WAMID_PREFIX + os.urandom(8).hex().upper()
 
 
 def _template(call: Call) -> tuple[str, str] | None:

@@ -75,17 +75,19 @@ class People:
 
     def failure(self, recipient: int) -> int | None:
         """The error code with which an accepted message fails later, if it does."""
-        person = self._known.get(recipient)
+        person = self._known.get(recipient) if self._known else None
         if person is not None and person.fails_with is not None:
             return person.fails_with or None
-        return 131026 if self._share(_FAILS, recipient) < self._ratios.failed else None
+        ratio = self._ratios.failed
+        return 131026 if ratio and self._share(_FAILS, recipient) < ratio else None
 
     def reads(self, recipient: int) -> bool:
         """Whether they open what they get."""
-        person = self._known.get(recipient)
+        person = self._known.get(recipient) if self._known else None
         if person is not None and person.reads is not None:
             return person.reads
-        return self._share(_READS, recipient) < self._ratios.read
+        ratio = self._ratios.read
+        return bool(ratio) and self._share(_READS, recipient) < ratio
 
     def wa_id(self, recipient: int) -> str:
         """The number as the network spells it."""

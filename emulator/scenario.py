@@ -31,6 +31,6 @@ def read_scenario(text: str) -> Scenario:
     if unknown := set(content) - _MEMBERS:
         raise ConfigError(f"a scenario has {', '.join(sorted(_MEMBERS))}, not {', '.join(sorted(unknown))}")
     seed, faults = content.get("seed"), content.get("fault", [])
-    if not isinstance(seed, int | None) or not isinstance(faults, list):
+    if not isinstance(seed, int | None) or isinstance(seed, bool) or not isinstance(faults, list):
         raise ConfigError("seed is a whole number, and each fault is a table [[fault]]")
     return Scenario(str(content.get("name", "")), seed, tuple(map(fault_config, faults)))

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from emulator.account import Account
-from emulator.content.envelope import parse_message, read_envelope
+from emulator.content.envelope import check_context, parse_message, read_envelope
+from emulator.content.rules import check_depth
 from emulator.content.table import check_content
 from emulator.errors import Refused
 from emulator.identity import MESSAGING, Number, Token
@@ -70,8 +71,10 @@ class Line:
             return self._service.inbox.mark_read(number, message)
         to, recipient, tag = read_envelope(message)
         call, content = self._content(message, recipient, now_ns)
+        note = orjson.dumps((tag, content))
+        # The last that may refuse: it counts the pair and the messaging limit, so nothing below may fail.
         self._check_recipient(recipient, now_ns)
-        index = self._ledger.append(call, recipient, now_ns, orjson.dumps((tag, content)))
+        index = self._ledger.append(call, recipient, now_ns, note)
         number.window.count(now_ns)
         number.accepted += 1
         if self._service.statuses_wanted:
@@ -87,6 +90,8 @@ class Line:
         if kind is None:
             raise Refused(131008, "type is required")
         content = check_content(kind, message, self._media)
+        check_depth(content)
+        check_context(message.get("context"))
         self._check_window(recipient, now_ns)
         return self._ledger.place_of(Call(self.number.id, kind)), content
 

@@ -81,7 +81,7 @@ class Service:
         self.people = People(config.seed, ratios)
         self.ledger = Ledger()
         self.media = MediaStore(self.clock)
-        self.faults = Faults(config.seed, self.clock)
+        self.faults = Faults(config.seed, self.clock, self.numbers)
         self.reviewer = Reviewer(self)
         self.inbox = Inbox(self)
         self.schedule = StatusSchedule(self.people, config.status_delay)
@@ -210,8 +210,10 @@ class Service:
 
     def category(self, account: Account, template: tuple[str, str] | None) -> str:
         """What a message is charged as."""
-        found = account.book.named(*template) if template else []
-        return found[0].category.lower() if found else "utility" if template else "service"
+        if template is None:
+            return "service"
+        found = account.book.get(*template)
+        return found.category.lower() if found is not None else "utility"
 
     def refused(self, refused: Refused) -> bytes:
         """The reply to a broken rule, as bytes on the wire."""

@@ -1,15 +1,18 @@
-"""The whole state as one JSON document, and back: to try from the same point twice, or on another day.
+"""The whole state as one JSON document, and back: to try from one point twice, or on another day.
 
-Kept: accounts, apps and their subscriptions, numbers with their windows, pairs and limits, tokens, templates
-and reviews, customers, messages in both directions, files, faults, the ledger, statuses that are due later,
-and the clock. Updates on their way to a subscriber are not kept: they are delivered or lost with the process.
+Kept: accounts with the calls of their last hour, apps and their subscriptions, numbers with their windows,
+pairs and limits, tokens, templates and reviews, customers, messages in both directions, files, what is left
+of faults (their chance begins anew), the ledger, statuses that are due later, counts, and the clock. Updates
+on their way to a subscriber are not kept: they are delivered or lost with the process. Ids of messages are
+never issued twice: what is sent after a restore gets ids of its own.
 """
 
 import base64
 from dataclasses import asdict, replace
 from typing import Any
 
-from emulator.account import Account
+from emulator.account import Account, CallBudget
+from emulator.clock import Clock
 from emulator.config import FaultConfig
 from emulator.errors import Refused
 from emulator.events.subscriber import Subscriber
@@ -21,7 +24,7 @@ from emulator.service import App, Service
 from emulator.templates.template import Template
 from emulator.tiers import Tiers
 
-FORMAT = 1
+FORMAT = 2
 _NUMBER_FIELDS = (
     "id",
     "account_id",
@@ -53,11 +56,10 @@ def dump(service: Service) -> dict[str, Any]:
             {**asdict(item), "content": base64.b64encode(item.content).decode()}
             for item in service.media.items()
         ],
-        "faults": [
-            {**asdict(fault.config), "count": fault.left, "options": dict(fault.config.options)}
-            for fault in service.faults
-        ],
+        "faults": [fault.remaining(service.clock.now_ns()) for fault in service.faults],
         "schedule": service.schedule.dump(),
+        "errors": list(service.errors.items()),
+        "told": service.events.dump(),
         "ledger": service.ledger.dump(),
     }
 
@@ -66,18 +68,20 @@ def restore(service: Service, state: dict[str, Any]) -> None:
     """Put a dumped state in place of the present one; `Refused` (100) if it is none, and nothing changes."""
     if state.get("format") != FORMAT:
         raise Refused(100, f"this is not a snapshot of format {FORMAT}")
-    before = dump(service)
+    before = dict(vars(service))
     try:
         _load(service, state)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        _load(service, before)
+    except Exception as error:
+        # A reset makes everything anew and changes nothing that was there, so that it can be put back.
+        vars(service).update(before)
         raise Refused(100, f"the snapshot cannot be read: {type(error).__name__} {error}") from None
 
 
 def _load(service: Service, state: dict[str, Any]) -> None:
     service.config = replace(service.config, seed=state["seed"])
-    service.reset()
+    service.clock = Clock()
     service.clock.continue_from(state["now_ns"], state["unix_s"])
+    service.reset()
     service.statuses_on = state["statuses_on"]
     service.count_ids_from(int(state["next_id"]))
     service.ledger.load(state["ledger"])
@@ -99,7 +103,23 @@ def _load(service: Service, state: dict[str, Any]) -> None:
     for each in state["faults"]:
         service.faults.add(FaultConfig(**each))
     service.schedule.load(state["schedule"])
+    service.errors.update({int(code): int(count) for code, count in state["errors"]})
+    service.events.load(state["told"])
+    _check_places(service)
     service.refresh_subscribers()
+
+
+def _check_places(service: Service) -> None:
+    """ValueError for what points at a number or a message that is not there."""
+    strangers = service.ledger.numbers() - service.numbers.keys()
+    if strangers:
+        raise ValueError(f"messages went through {', '.join(sorted(strangers))}, which does not exist")
+    if any(number.account_id not in service.accounts for number in service.numbers.values()):
+        raise ValueError("a number is of no account")
+    if service.schedule.last_place() >= len(service.ledger):
+        raise ValueError("a status is of no message")
+    if service.ledger.last_received_ns() > service.clock.now_ns():
+        raise ValueError("a message was accepted after the moment of the snapshot")
 
 
 def _dump_account(account: Account) -> dict[str, Any]:
@@ -111,6 +131,7 @@ def _dump_account(account: Account) -> dict[str, Any]:
         "locked": account.locked,
         "subscribed_apps": sorted(account.subscribed_apps),
         "templates": templates,
+        "budgets": {app_id: budget.dump() for app_id, budget in account.budgets.items()},
     }
 
 
@@ -122,6 +143,8 @@ def _load_account(state: dict[str, Any]) -> Account:
         state["locked"],
         subscribed_apps=set(state["subscribed_apps"]),
     )
+    for app_id, budget in state["budgets"].items():
+        account.budgets[app_id] = CallBudget.load(budget)
     for template in state["templates"]:
         account.book.add(Template(**template))
     return account

@@ -22,7 +22,7 @@ class Tiers:
 
     def __init__(self, word: str = "TIER_UNLIMITED", now_ns: int = 0) -> None:
         self.set(word, now_ns)
-        # recipient -> when they were first written to, oldest first
+        # recipient -> when they were last written to, oldest first
         self._people: OrderedDict[int, int] = OrderedDict()
 
     def set(self, word: str, now_ns: int) -> None:
@@ -47,7 +47,8 @@ class Tiers:
 
     def count(self, recipient: int, now_ns: int) -> None:
         """Record an accepted message that the business began."""
-        self._people.setdefault(recipient, now_ns)
+        self._people[recipient] = now_ns
+        self._people.move_to_end(recipient)
         self._most_people = max(self._most_people, len(self._people))
 
     def ripe(self, now_ns: int, *, verified: bool) -> str | None:

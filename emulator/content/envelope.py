@@ -38,3 +38,9 @@ def read_envelope(message: dict[str, Any]) -> tuple[str, int, str | None]:
     if tag is not None and not (isinstance(tag, str) and len(tag) <= TAG_LIMIT_CHARACTERS):
         raise Refused(100, f"biz_opaque_callback_data is a string of up to {TAG_LIMIT_CHARACTERS} characters")
     return to, int(to), tag
+
+
+def check_context(context: Any) -> None:
+    """What a message replies to, `{"message_id"}` (open point); `Refused` 131009 for anything else."""
+    if context is not None and not (isinstance(context, dict) and isinstance(context.get("message_id"), str)):
+        raise Refused(131009, "context has the message_id that is replied to")

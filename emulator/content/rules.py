@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import orjson
+
 from emulator.errors import Refused
 
 
@@ -50,3 +52,11 @@ def objects_of(content: Mapping[str, Any], name: str, place: str, limit: int) ->
     if not all(isinstance(each, dict) for each in value):
         raise Refused(131009, f"{place}.{name} is an array of objects")
     return value
+
+
+def check_depth(content: Any) -> None:
+    """`Refused` (100) for what can be read but not be written again, so that nothing kept is unshowable."""
+    try:
+        orjson.dumps(content)
+    except orjson.JSONEncodeError:
+        raise Refused(100, "the body is nested too deeply") from None

@@ -1,9 +1,11 @@
 """Faults and scenarios, set and cleared while the service runs."""
 
+from collections.abc import Container, Iterable
 from dataclasses import replace
 
-from emulator.config import ConfigError, fault_config
+from emulator.config import ConfigError, FaultConfig, fault_config
 from emulator.errors import Refused
+from emulator.faults.table import Faults
 from emulator.scenario import read_scenario
 from emulator.service import Service, parse_object
 from emulator.wire.message import Reply, Request, json_reply
@@ -26,7 +28,9 @@ class FaultControl:
         if not isinstance(each, list):
             raise Refused(100, "faults is an array")
         try:
-            for config in [fault_config(one) for one in each]:
+            wanted = [fault_config(one) for one in each]
+            self._try_out(wanted, self._service.numbers)
+            for config in wanted:
                 self._service.faults.add(config)
         except ConfigError as error:
             raise Refused(100, str(error)) from None
@@ -41,6 +45,7 @@ class FaultControl:
         """A scenario as TOML in the body: the service is reset to its seed, and its faults begin."""
         try:
             scenario = read_scenario(request.body.decode())
+            self._try_out(scenario.faults, {number.id for number in self._service.config.numbers})
             if scenario.seed is not None:
                 self._service.config = replace(self._service.config, seed=scenario.seed)
             self._service.reset()
@@ -50,3 +55,9 @@ class FaultControl:
         except (ConfigError, UnicodeDecodeError) as error:
             raise Refused(100, str(error)) from None
         return json_reply({"success": True, "name": scenario.name, "seed": self._service.config.seed})
+
+    def _try_out(self, wanted: Iterable[FaultConfig], numbers: Container[str]) -> None:
+        """`ConfigError` for a fault that cannot be, before anything has changed."""
+        trial = Faults(0, self._service.clock, numbers)
+        for config in wanted:
+            trial.add(config)

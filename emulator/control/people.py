@@ -4,6 +4,7 @@ import base64
 import binascii
 from typing import Any
 
+from emulator.content.rules import check_depth
 from emulator.content.table import MEDIA_TYPES
 from emulator.control.fields import digits, field, optional
 from emulator.errors import Refused
@@ -58,6 +59,7 @@ class PeopleControl:
             message[kind] = self._attach(number, kind, content)
         elif kind not in message and kind != "unsupported":
             raise Refused(100, f"{kind} is required for type {kind}")
+        check_depth(message)
         return json_reply({"success": True, "id": self._service.inbox.receive(number, sender, message, name)})
 
     def _attach(self, number: Number, kind: str, content: dict[str, Any]) -> dict[str, Any]:

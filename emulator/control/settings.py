@@ -4,17 +4,16 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from emulator.config import NumberConfig
+from emulator.config import NumberConfig, check_callback
 from emulator.control.fields import field, optional
 from emulator.errors import Refused
-from emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, Number, Token
+from emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, QUALITY_RATINGS, Number, Token
 from emulator.service import APP_LIMIT, App, Service, parse_object
 from emulator.templates.template import STATUSES
 from emulator.wire.message import Reply, Request, json_reply
 
 TEST_RECIPIENTS_LIMIT = 5
 CLOCK_STEP_LIMIT_S = 10 * 366 * 86_400
-QUALITY_RATINGS = ("GREEN", "YELLOW", "RED", "UNKNOWN")
 # Codes with which an account may be locked: the service's own for accounts.
 LOCKS = (0, 368, 131031, 131042)
 
@@ -50,7 +49,7 @@ class SettingsControl:
         content = parse_object(request.body) if request.body else {}
         seed = optional(content, "seed", int)
         if seed is not None:
-            self._service.config = replace(self._service.config, seed=seed)
+            self._service.config = _try(lambda: replace(self._service.config, seed=seed))
         self._service.reset()
         return json_reply({"success": True})
 
@@ -168,8 +167,8 @@ class SettingsControl:
     def set_callback(self, request: Request) -> Reply:
         """`{"url"}`: the first app's subscriber from now on; null for none."""
         url = optional(parse_object(request.body), "url", str)
-        if url is not None and not url.startswith(("http://", "https://")):
-            raise Refused(100, "url is an address")
+        if url is not None:
+            _try(check_callback, url)
         self._service.subscribe(url)
         return json_reply({"success": True})
 

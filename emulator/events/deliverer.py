@@ -4,11 +4,14 @@ import asyncio
 from collections.abc import Callable
 
 import aiohttp
+import structlog
 
 from emulator.clock import Clock
 from emulator.events.envelope import signature
 from emulator.events.events import Events
 from emulator.events.subscriber import CONCURRENCY, Batch, Subscriber
+
+log = structlog.get_logger("emulator")
 
 # How often due events are looked for; it is also what lets a batch gather.
 PUMP_INTERVAL_S = 0.02
@@ -30,7 +33,11 @@ class Deliverer:
         async with aiohttp.ClientSession(timeout=timeout, connector=connector) as session:
             try:
                 while True:
-                    self._pump(session)
+                    try:
+                        self._pump(session)
+                    except Exception:
+                        # One event that nobody foresaw must not silence all the others.
+                        log.exception("emulator.events")
                     await asyncio.sleep(PUMP_INTERVAL_S)
             finally:
                 for task in self._posts:

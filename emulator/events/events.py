@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from emulator.clock import Clock
 from emulator.events.envelope import MESSAGES, Update, envelope
 from emulator.events.schedule import DELIVERED, FAILED, READ, SENT, Status
 from emulator.events.subscriber import Batch, Subscriber
+from emulator.ledger import Call
 
 if TYPE_CHECKING:
     from emulator.service import Service
@@ -51,19 +52,22 @@ class Events:
             for status in service.schedule.due(now_ns, PUMP_LIMIT)
             if (judged := self._judge(status)) is not None
         ]
-        for status in service.faults.bend(due, service.schedule, now_ns):
-            number_id, _ = service.ledger.route(status.place)
+        for status in service.faults.bend(due, service.schedule, now_ns, self._number_at):
+            number_id = self._number_at(status.place)
             if status.status == DELIVERED:
                 self._delivered[number_id, service.clock.unix_s(status.due_ns) // HALF_HOUR_S] += 1
+            account_id = service.numbers[number_id].account_id
             for subscriber in self.subscribers:
-                if subscriber.wants(service.numbers[number_id].account_id, MESSAGES):
+                if subscriber.wants(account_id, MESSAGES):
                     subscriber.queue(status)
+
+    def _number_at(self, place: int) -> str:
+        return self._service.ledger.call(place).number_id
 
     def _judge(self, status: Status) -> Status | None:
         """A message whose template was paused before it went out fails, and nothing follows."""
         if status.status == SENT:
-            template = self._service.ledger.template(status.place)
-            if template is not None and self._paused(status.place, template):
+            if self._paused(self._service.ledger.call(status.place)):
                 self._stopped.add(status.place)
                 return status._replace(status=FAILED, error_code=132015)
         elif status.place in self._stopped:
@@ -72,9 +76,11 @@ class Events:
             return None
         return status
 
-    def _paused(self, place: int, template: tuple[str, str]) -> bool:
-        number = self._service.numbers[self._service.ledger.route(place)[0]]
-        found = self._service.accounts[number.account_id].book.get(*template)
+    def _paused(self, call: Call) -> bool:
+        if call.template is None:
+            return False
+        account = self._service.accounts[self._service.numbers[call.number_id].account_id]
+        found = account.book.get(call.template, call.language or "")
         return found is not None and found.status in ("PAUSED", "DISABLED")
 
     def delivered_between(self, number_id: str, begin_s: int, end_s: int) -> int:
@@ -89,7 +95,7 @@ class Events:
         """What to POST next to a subscriber: a retry that is due, else what waits in its outbox."""
         now_ns = self._service.clock.now_ns()
         retry = subscriber.due_retry(now_ns)
-        if retry is not None or not subscriber.outbox:
+        if retry is not None or not subscriber.may_pack:
             return retry
         updates = subscriber.take(self._service.config.events_per_post)
         self._made += 1
@@ -101,6 +107,16 @@ class Events:
 
     def _packed(self, updates: Iterable[Status | Update]) -> Iterable[Update]:
         return (self._pack(update) if isinstance(update, Status) else update for update in updates)
+
+    def dump(self) -> dict[str, Any]:
+        """What was told so far, for a snapshot."""
+        delivered = [[*key, count] for key, count in self._delivered.items()]
+        return {"stopped": sorted(self._stopped), "delivered": delivered}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """The reverse of `dump`."""
+        self._stopped = set(state["stopped"])
+        self._delivered = Counter({(number, half_hour): n for number, half_hour, n in state["delivered"]})
 
     def summary(self) -> dict[str, object]:
         """Counts over all subscribers, and each of them."""

@@ -13,6 +13,8 @@ SECOND_NS = 1_000_000_000
 CONCURRENCY = 8
 # Updates kept for a subscriber that does not answer; past it the oldest are dropped, and counted.
 OUTBOX_LIMIT = 3_000_000
+# Bodies that wait for another try; past it nothing new is packed, and the outbox says what is dropped.
+RETRIES_LIMIT_BYTES = 256 * 1024 * 1024
 # A batch is tried again at once, then after growing waits, and given up after seven days (open point).
 RETRY_WAIT_LIMIT_S = 900.0
 GIVE_UP_AFTER_S = 7 * 24 * 3600
@@ -60,6 +62,7 @@ class Subscriber:
     accounts: frozenset[str] = frozenset()
     outbox: deque[Status | Update] = field(default_factory=deque)
     retries: list[Batch] = field(default_factory=list)
+    retry_bytes: int = 0
     in_flight: int = 0
     in_flight_updates: int = 0
     tally: Tally = field(default_factory=Tally)
@@ -83,8 +86,15 @@ class Subscriber:
     def due_retry(self, now_ns: int) -> Batch | None:
         """A batch whose wait is over."""
         if self.retries and self.retries[0].due_ns <= now_ns:
-            return heapq.heappop(self.retries)
+            batch = heapq.heappop(self.retries)
+            self.retry_bytes -= len(batch.body)
+            return batch
         return None
+
+    @property
+    def may_pack(self) -> bool:
+        """Whether there is something to pack, and room for it should it be refused."""
+        return bool(self.outbox) and self.retry_bytes < RETRIES_LIMIT_BYTES
 
     def settle(self, batch: Batch, *, delivered: bool, now_ns: int) -> None:
         """Record how a POST went; a refused batch waits for its next try or is given up."""
@@ -97,6 +107,7 @@ class Subscriber:
             self.tally.given_up += batch.updates
             return
         due_ns = now_ns + round(self._wait_s(batch.tries) * SECOND_NS)
+        self.retry_bytes += len(batch.body)
         heapq.heappush(self.retries, batch._replace(due_ns=due_ns, tries=batch.tries + 1))
 
     def _wait_s(self, tries: int) -> float:

@@ -1,17 +1,21 @@
 """Faults of a request to send: what they do to the exchange between a client and the service.
 
 A fault has a stage. READ strikes when the head of a request has come and before its body is looked at; ACCEPT
-before the message is accepted; REPLY once it is in the ledger.
+before the message is accepted; REPLY once it is in the ledger; ANSWER whatever the reply is.
 """
 
 import math
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Protocol
 
-from emulator.wire.message import JSON_TYPE, Reply, render
+import orjson
+
+from emulator.errors import KINDS, Refused
+from emulator.faults.options import Options, flag_of, number_of, one_of, whole_of
+from emulator.identity import QUALITY_RATINGS
+from emulator.wire.message import JSON_TYPE, Reply, json_reply, render
 from emulator.wire.outcome import Ending
 
 
@@ -21,6 +25,7 @@ class Stage(Enum):
     READ = "read"
     ACCEPT = "accept"
     REPLY = "reply"
+    ANSWER = "answer"
     EVENTS = "events"
 
 
@@ -28,13 +33,13 @@ class Stage(Enum):
 class Exchange:
     """One request under way. A fault changes what the client gets: the bytes, when, and how it ends.
 
-    `reply` set before acceptance means the message is not accepted, as does `refuse_code`, the error to
-    answer with. `chunk_bytes` has the reply go out in pieces with `pause_s` between them.
+    `reply` set before acceptance means the message is not accepted, as does `refused`, the error to answer
+    with. `chunk_bytes` has the reply go out in pieces with `pause_s` between them.
     """
 
     number_id: str
     reply: bytes | None = None
-    refuse_code: int = 0
+    refused: Refused | None = None
     delay_s: float = 0.0
     chunk_bytes: int = 0
     pause_s: float = 0.0
@@ -79,7 +84,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class ServerError:
-    """A 5xx that names no error of the service: no body, or a page. REPLY: accepted all the same."""
+    """A reply of a gateway that names no error: no body, or a page. REPLY: accepted all the same."""
 
     status: int
     stage: Stage
@@ -97,7 +102,7 @@ class Latency:
 
     median_s: float
     sigma: float
-    stage: Stage = Stage.REPLY
+    stage: Stage = Stage.ANSWER
 
     def strike(self, exchange: Exchange, chance: random.Random, /) -> None:
         """A later reply."""
@@ -111,7 +116,7 @@ class SlowBytes:
 
     chunk_bytes: int
     pause_s: float
-    stage: Stage = Stage.REPLY
+    stage: Stage = Stage.ANSWER
 
     def strike(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """A reply in pieces."""
@@ -123,11 +128,33 @@ class Refusal:
     """The service refuses with an error of its own: a throttle storm, or any other code."""
 
     code: int
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
     stage: Stage = Stage.ACCEPT
 
     def strike(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """The error instead of acceptance."""
-        exchange.refuse_code = self.code
+        exchange.refused = Refused(self.code, "a fault that was asked for", self.status)
+        exchange.refused.headers = self.headers
+
+
+@dataclass(frozen=True, slots=True)
+class MessageStatus:
+    """The reply calls the accepted message otherwise, such as held; or not at all, without a word."""
+
+    word: str
+    stage: Stage = Stage.REPLY
+
+    def strike(self, exchange: Exchange, _chance: random.Random, /) -> None:
+        """Another `message_status`."""
+        _, _, body = (exchange.reply or b"").partition(b"\r\n\r\n")
+        if b'"message_status"' not in body:
+            return
+        content = orjson.loads(body)
+        content["messages"][0]["message_status"] = self.word
+        if not self.word:
+            del content["messages"][0]["message_status"]
+        exchange.reply = render(json_reply(content))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,24 +169,58 @@ class QualityLoss:
         exchange.quality = self.rating
 
 
-def server_error(options: Mapping[str, Any]) -> ServerError:
+def server_error(options: Options) -> ServerError:
     """`status` (503), `body` (no), `accepted` (no)."""
-    status = int(options.get("status", 503))
-    if not 500 <= status <= 599:
-        raise ValueError("status is from 500 to 599")
-    stage = Stage.REPLY if _flag(options.get("accepted")) else Stage.ACCEPT
-    return ServerError(status, stage, _flag(options.get("body")))
+    status = whole_of(options, "status", 503, 300, 599)
+    stage = Stage.REPLY if flag_of(options, "accepted") else Stage.ACCEPT
+    return ServerError(status, stage, flag_of(options, "body"))
 
 
-def latency(options: Mapping[str, Any]) -> Latency:
+def latency(options: Options) -> Latency:
     """`median_ms` (100), `sigma` (0: fixed)."""
-    return Latency(float(options.get("median_ms", 100)) / 1000, float(options.get("sigma", 0)))
+    median_ms = number_of(options, "median_ms", 100, 0, 86_400_000)
+    # Five is far beyond any service: one reply in a thousand takes five million times the median.
+    return Latency(median_ms / 1000, number_of(options, "sigma", 0, 0, 5))
 
 
-def slow_bytes(options: Mapping[str, Any]) -> SlowBytes:
+def slow_bytes(options: Options) -> SlowBytes:
     """`chunk_bytes` (16), `pause_ms` (50)."""
-    return SlowBytes(max(1, int(options.get("chunk_bytes", 16))), float(options.get("pause_ms", 50)) / 1000)
+    pause_ms = number_of(options, "pause_ms", 50, 0, 3_600_000)
+    return SlowBytes(whole_of(options, "chunk_bytes", 16, 1, 1_000_000), pause_ms / 1000)
 
 
-def _flag(value: Any) -> bool:
-    return value is True or str(value).lower() in ("1", "true", "yes")
+def refusal(options: Options) -> Refusal:
+    """`code` (131016), `status` (the code's own), `retry_after_s` and `regain_minutes` (none)."""
+    code = whole_of(options, "code", 131016, 0, 2**31 - 1)
+    usual = KINDS[code].status if code in KINDS else 400
+    return Refusal(code, whole_of(options, "status", usual, 400, 599), _waits(options))
+
+
+def throttle_storm(options: Options) -> Refusal:
+    """130429; `status` (400), `retry_after_s` and `regain_minutes` (none)."""
+    return refusal({**options, "code": 130429})
+
+
+def message_status(options: Options) -> MessageStatus:
+    """`word` (held_for_quality_assessment); an empty one leaves the field out."""
+    return MessageStatus(str(options.get("word", "held_for_quality_assessment")))
+
+
+def quality_loss(options: Options) -> QualityLoss:
+    """`rating` (RED)."""
+    return QualityLoss(one_of(options, "rating", "RED", QUALITY_RATINGS))
+
+
+def _waits(options: Options) -> tuple[tuple[str, str], ...]:
+    """The headers by which the service says when to come back (open point)."""
+    headers = []
+    if "retry_after_s" in options:
+        headers.append(("Retry-After", str(whole_of(options, "retry_after_s", 0, 0, 86_400))))
+    if "regain_minutes" in options:
+        usage = {
+            "type": "messaging",
+            "call_count": 100,
+            "estimated_time_to_regain_access": whole_of(options, "regain_minutes", 0, 0, 1_440),
+        }
+        headers.append(("X-Business-Use-Case-Usage", orjson.dumps({"0": [usage]}).decode()))
+    return tuple(headers)

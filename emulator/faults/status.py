@@ -6,6 +6,7 @@ from typing import Protocol
 
 from emulator.events.schedule import Status, StatusSchedule
 from emulator.faults.exchange import Stage
+from emulator.faults.options import Options, number_of
 
 SECOND_NS = 1_000_000_000
 
@@ -80,3 +81,8 @@ class Reordered:
         other = chance.randrange(place, len(batch))
         batch[place], batch[other] = batch[other], batch[place]
         return [batch[place]]
+
+
+def late(options: Options) -> Late:
+    """`delay_s` (5)."""
+    return Late(number_of(options, "delay_s", 5, 0, 31 * 86_400))

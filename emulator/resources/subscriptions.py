@@ -61,6 +61,7 @@ class SubscriptionEndpoints:
         """The token's app hears of the account."""
         account, app_id = self._pair(request)
         account.subscribed_apps.add(app_id)
+        self._service.refresh_subscribers()
         return json_reply({"success": True})
 
     def list_apps(self, request: Request) -> Reply:
@@ -74,6 +75,7 @@ class SubscriptionEndpoints:
         """The token's app hears of the account no more."""
         account, app_id = self._pair(request)
         account.subscribed_apps.discard(app_id)
+        self._service.refresh_subscribers()
         return json_reply({"success": True})
 
     def _app(self, request: Request) -> App:

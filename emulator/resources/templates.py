@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from emulator.content.rules import check_depth
 from emulator.errors import Refused
 from emulator.resources.access import account_of
 from emulator.resources.paging import page
@@ -75,6 +76,7 @@ def read_template(content: Mapping[str, Any], template_id: str) -> Template:
     if parameter_format not in ("POSITIONAL", "NAMED"):
         raise Refused(100, "parameter_format is POSITIONAL or NAMED")
     components = _read_components(content.get("components"))
+    check_depth(components)
     return Template(template_id, name, language, category, components, parameter_format=parameter_format)
 
 

@@ -15,13 +15,13 @@ from typing import Any
 import orjson
 
 from engine.core.classify import classify
+from engine.core.integer import integer
 from engine.core.outcome import Accepted, Outcome
 
 BODY_BYTES_MAX = 64 * 1024  # a reply to one send is under 1 KiB
 DETAIL_CHARACTERS_MAX = 500  # enough for every documented detail; it is stored once a failure
 WAMID_CHARACTERS_MAX = 512  # the service's are about 60; it is a key of ours
 WAIT_S_MAX = 24 * 3600.0
-_INT4_MAX = 2**31 - 1
 _USAGE_HEADER = "x-business-use-case-usage"
 _HELD = "held_for_quality_assessment"  # open point
 
@@ -82,18 +82,7 @@ def _error(content: Any) -> tuple[int | None, str]:
     details = data.get("details") if isinstance(data, dict) else data
     texts = (details, error.get("error_user_msg"), error.get("message"), error.get("error_user_title"))
     detail = next((text for text in texts if isinstance(text, str) and text.strip()), "")
-    return _integer(error.get("code")), _clean(detail)
-
-
-def _integer(value: Any) -> int | None:
-    """A number of the interface, also where it comes as text or as 190.0; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return int(number) if number.is_integer() and abs(number) <= _INT4_MAX else None
+    return integer(error.get("code")), _clean(detail)
 
 
 def _clean(text: str) -> str:
@@ -139,7 +128,7 @@ def _regain_s(text: str) -> Iterable[float]:
     for entries in usage.values() if isinstance(usage, dict) else ():
         for entry in entries if isinstance(entries, list) else ():
             minutes = (
-                _integer(entry.get("estimated_time_to_regain_access")) if isinstance(entry, dict) else None
+                integer(entry.get("estimated_time_to_regain_access")) if isinstance(entry, dict) else None
             )
             if minutes is not None and minutes > 0:
                 yield minutes * 60.0

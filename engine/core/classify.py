@@ -95,14 +95,21 @@ def not_connected(reason: str, number: int | None) -> NotSent:
     return NotSent(reason, unreachable=not exhausted, exhausted=exhausted)
 
 
+def silences(code: int | None) -> bool:
+    """Whether a person asked for silence and gets nothing more, in a reply as in a status."""
+    rule = None if code is None else RULES.get(code)
+    return rule is not None and rule.suppress
+
+
 def _rule(status: int, code: int | None) -> Rule | None:
     """The rule of a refusal, or None where the service may have failed after it accepted."""
     if code is not None and code in RULES:
         return RULES[code]
     if status >= 500:
         return None
-    # Without a code a gateway may have refused, or a wrong path: what is no recipient's fault comes in a row.
-    return _FAIL if code is not None else _RULE_OF_STATUS.get(status, _FAIL_SYSTEMATIC)
+    # Without a code a gateway may have refused, or a wrong path; a code that nobody knows may be about the
+    # template, the version or the account. What is no recipient's fault comes in a row.
+    return _FAIL_SYSTEMATIC if code is not None else _RULE_OF_STATUS.get(status, _FAIL_SYSTEMATIC)
 
 
 def _outcome(rule: Rule, status: int, code: int | None, detail: str, wait_s: float | None) -> Outcome:

@@ -28,7 +28,10 @@ StatusRow: TypeAlias = tuple[
     str | None,
 ]
 PHONE_NUMBER_ID: Final = 3  # their places in a row
+RECIPIENT: Final = 4
 INSTALLATION: Final = 5
+RANGE_ID: Final = 6
+SEQ: Final = 7
 
 
 class StatusEvent(NamedTuple):
@@ -95,12 +98,16 @@ class Unreadable(NamedTuple):
 
 @dataclass(slots=True)
 class Parsed:
-    """All that bodies held. Nothing of it is lost: what fits nowhere is in `unreadable`."""
+    """All that bodies held. Nothing of it is lost: what fits nowhere is in `unreadable`.
+
+    `silenced`: those of the statuses that say that their recipient asked for silence.
+    """
 
     statuses: list[StatusRow] = field(default_factory=list)
     messages: list[IncomingMessage] = field(default_factory=list)
     account: list[AccountEvent] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
+    silenced: list[StatusRow] = field(default_factory=list)
 
     @property
     def events(self) -> int:

@@ -9,13 +9,19 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from engine.core.spelling import spellings
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.queries import queries
 from engine.webhooks.events import (
+    INSTALLATION,
     PHONE_NUMBER_ID,
+    RANGE_ID,
+    RECIPIENT,
+    SEQ,
     AccountEvent,
     IncomingMessage,
     Parsed,
+    StatusRow,
     Unreadable,
 )
 from engine.webhooks.packing import GroupRow, pack
@@ -98,7 +104,8 @@ async def write_together(connection: Connection, parsed: Parsed, flow: Flow) -> 
     statuses = parsed.statuses
     groups = pack(statuses)
     numbers = flow.untold({number for status in statuses if (number := status[PHONE_NUMBER_ID])})
-    if len(groups) == 1 and not (numbers or parsed.messages or parsed.account or parsed.unreadable):
+    others = parsed.messages or parsed.account or parsed.unreadable or parsed.silenced
+    if len(groups) == 1 and not (numbers or others):
         await _write_group(connection, groups[0])  # a transaction by itself: one round trip instead of three
         return
     async with connection.transaction():
@@ -112,6 +119,8 @@ async def write_together(connection: Connection, parsed: Parsed, flow: Flow) -> 
             await _write_account(connection, parsed.account)
         if parsed.unreadable:
             await _write_unreadable(connection, parsed.unreadable)
+        if parsed.silenced:
+            await _suppress(connection, parsed.silenced)
     flow.tell(numbers)
 
 
@@ -131,6 +140,16 @@ async def _write_account(connection: Connection, events: Sequence[AccountEvent])
 async def _write_unreadable(connection: Connection, parts: Sequence[Unreadable]) -> None:
     rows = [(hashlib.sha256(part.part).hexdigest(), part.part, part.problem) for part in parts]
     await connection.execute(queries("inbox")["keep_unreadable"], *map(list, zip(*rows, strict=True)))
+
+
+async def _suppress(connection: Connection, statuses: Sequence[StatusRow]) -> None:
+    """Silence for the phone that our tag names, and for every spelling of the one that the service names."""
+    rows = [
+        (status[INSTALLATION], status[RANGE_ID], status[SEQ], phone)
+        for status in statuses
+        for phone in spellings(status[RECIPIENT] or "") or (None,)
+    ]
+    await connection.execute(queries("inbox")["suppress"], *map(list, zip(*rows, strict=True)))
 
 
 def account_key(field: str, value: str, occurred_at: datetime | None) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 
 import orjson
 
+from engine.core.classify import silences
+from engine.core.integer import integer
 from engine.core.states import Status
 from engine.core.tag import decode
 from engine.webhooks.events import (
@@ -37,7 +39,6 @@ _NO_FAILURE = (None, None)
 _SECONDS_MAX = 253_402_300_799  # the last second of the year 9999
 _EPOCH, _MICROSECOND = datetime.fromtimestamp(0, UTC), timedelta(microseconds=1)
 SUBJECT_CHARACTERS_MAX = 500  # an entry of an index holds 2,704 bytes; a name is far shorter
-_INT4_MAX = 2**31 - 1
 _NUL = b"\\u0000"  # how JSON writes a NUL; raw ones are no JSON
 
 
@@ -132,7 +133,10 @@ class Reader:
             opaque = status.get("biz_opaque_callback_data")
             tag = (decode(opaque) or FOREIGN) if opaque else NO_TAG
             why = _failure(status) if rank == _FAILED else _NO_FAILURE
-            rows.append((wamid, rank, at_us, number, recipient, *tag, *why))
+            row = (wamid, rank, at_us, number, recipient, *tag, *why)
+            rows.append(row)
+            if rank == _FAILED and silences(why[0]):
+                self._parsed.silenced.append(row)
 
     def _now(self) -> datetime:
         return self._received_at or datetime.now(UTC)
@@ -206,9 +210,7 @@ def _failure(status: dict[str, Any]) -> tuple[int | None, str | None]:
     """Code and detail of the first error; the most informative text wins (open point)."""
     for error in _list(status.get("errors")):
         if isinstance(error, dict):
-            code = error.get("code")
-            known = isinstance(code, int) and not isinstance(code, bool) and abs(code) <= _INT4_MAX
-            return (code if known else None), next(_details(error), None)
+            return integer(error.get("code")), next(_details(error), None)
     return None, None
 
 

@@ -101,8 +101,8 @@ def test_what_cannot_be_trusted_is_in_doubt(status: int, code: int | None) -> No
     assert isinstance(reply(status, code), Unknown)
 
 
-def test_an_unknown_code_fails_the_recipient_and_is_kept() -> None:
-    assert reply(400, 987654) == Rejected(Scope.RECIPIENT, 987654, "987654", "why")
+def test_an_unknown_code_fails_the_recipient_and_is_kept_and_in_a_row_points_at_the_campaign() -> None:
+    assert reply(400, 987654) == Rejected(Scope.RECIPIENT, 987654, "987654", "why", systematic=True)
 
 
 def test_a_named_message_is_accepted() -> None:

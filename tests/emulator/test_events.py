@@ -1,5 +1,9 @@
 """Events reach the callback: signed over their bytes, in batches, again until they are taken."""
 
+import pytest
+
+from emulator.events.envelope import Update
+from emulator.events.subscriber import Batch, Subscriber
 from tests.emulator.conftest import ACCOUNT, ANA, NUMBER, Receiver, Start, template
 
 
@@ -80,6 +84,18 @@ async def test_what_waited_for_one_callback_goes_to_the_next(start: Start, recei
         pass
     await client.control("callback", url=receiver.url)
     await receiver.until(lambda _: len(receiver.statuses(wamid)) == 2)
+
+
+def test_what_waits_for_another_try_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emulator.events.subscriber.RETRIES_LIMIT_BYTES", 100)
+    subscriber = Subscriber("http://127.0.0.1:1/nobody", "secret")
+    subscriber.queue(Update(ACCOUNT, None, "account_update", {}))
+    for order in range(4):
+        assert subscriber.may_pack
+        subscriber.settle(Batch(0, order, b"x" * 25, 1, 1, 0), delivered=False, now_ns=0)
+    assert not subscriber.may_pack
+    assert subscriber.due_retry(0) is not None
+    assert subscriber.may_pack
 
 
 async def test_many_statuses_go_in_batches_of_up_to_a_thousand(start: Start, receiver: Receiver) -> None:

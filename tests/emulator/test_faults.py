@@ -7,7 +7,7 @@ from emulator.clock import Clock
 from emulator.config import ConfigError, FaultConfig, parse_fault
 from emulator.faults.exchange import Exchange, Stage
 from emulator.faults.table import Faults
-from tests.emulator.conftest import NUMBER, OTHER_NUMBER, Client, template
+from tests.emulator.conftest import NUMBER, OTHER_NUMBER, Client, Receiver, Start, template
 
 
 async def accepted(client: Client) -> int:
@@ -60,6 +60,87 @@ async def test_a_fault_may_keep_to_one_number(client: Client) -> None:
     assert (await client.send(template(), number=OTHER_NUMBER)).status == 503
 
 
+async def test_latency_is_added_to_refusals_too(client: Client) -> None:
+    await client.control("faults", kind="latency", median_ms=60_000)
+    with pytest.raises(TimeoutError):
+        await client.send(template(name="no_such"), timeout=aiohttp.ClientTimeout(total=0.1))
+    assert await accepted(client) == 0
+
+
+async def test_a_fault_of_events_may_keep_to_one_number(start: Start, receiver: Receiver) -> None:
+    client = await start(callback=receiver.url, read_ratio=0.0)
+    await client.control("faults", kind="events-missing", number=int(OTHER_NUMBER))
+    silent = (await client.send(template(), number=OTHER_NUMBER)).wamid
+    heard = (await client.send(template(), number=NUMBER)).wamid
+    await receiver.until(lambda _: len(receiver.statuses(heard)) == 2)
+    assert receiver.statuses(silent) == []
+    assert (await client.ask("faults"))["faults"][0]["struck"] == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "http"),
+    [(0, 401), (104, 401), (3, 403), (200, 403), (299, 403), (17, 400), (133000, 500), (131055, 400)],
+)
+async def test_every_code_can_be_asked_for(client: Client, code: int, http: int) -> None:
+    await client.control("faults", kind="refusal", code=code)
+    answer = await client.send(template())
+    assert (answer.status, answer.code) == (http, code)
+
+
+async def test_a_refusal_may_say_when_to_come_back_and_by_which_status(client: Client) -> None:
+    await client.control("faults", kind="throttle-storm", status=429, retry_after_s=7, regain_minutes=2)
+    answer = await client.send(template())
+    assert (answer.status, answer.code, answer.headers["Retry-After"]) == (429, 130429, "7")
+    assert '"estimated_time_to_regain_access":2' in answer.headers["X-Business-Use-Case-Usage"]
+
+
+@pytest.mark.parametrize(("options", "word"), [({}, "held_for_quality_assessment"), ({"word": ""}, None)])
+async def test_an_accepted_message_may_be_held_or_have_no_word(
+    client: Client, options: dict[str, str], word: str | None
+) -> None:
+    await client.control("faults", kind="message-status", **options)
+    answer = await client.send(template())
+    assert answer.status == 200
+    assert answer.body["messages"][0].get("message_status") == word
+    assert await accepted(client) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "latency", "median": 500},
+        {"kind": "latency", "probabilty": 0.1},
+        {"kind": "latency", "sigma": 1e6},
+        {"kind": "latency", "median_ms": -1},
+        {"kind": "latency", "median_ms": "nan"},
+        {"kind": "latency", "median_ms": True},
+        {"kind": "slow-bytes", "chunk_bytes": 1.5},
+        {"kind": "slow-bytes", "pause_ms": "inf"},
+        {"kind": "lost-reply", "until_s": "inf"},
+        {"kind": "lost-reply", "from_s": -1},
+        {"kind": "lost-reply", "count": -3},
+        {"kind": "lost-reply", "count": True},
+        {"kind": "lost-reply", "probability": True},
+        {"kind": "lost-reply", "number": "4711"},
+        {"kind": "server-error", "accepted": "perhaps"},
+        {"kind": "refusal", "code": "x"},
+        {"kind": "refusal", "status": 200},
+        {"kind": "throttle-storm", "code": 4},
+        {"kind": "quality-loss", "rating": "BLUE"},
+        {"kind": "events-late", "delay_s": "nan"},
+    ],
+)
+async def test_what_a_fault_cannot_be_is_named_and_changes_nothing(
+    client: Client, wrong: dict[str, object]
+) -> None:
+    answer = await client.call(
+        "POST", "/_emulator/faults", json={"faults": [{"kind": "throttle-storm"}, wrong]}
+    )
+    assert (answer.status, answer.code) == (400, 100)
+    assert (await client.ask("faults"))["faults"] == []
+    assert (await client.send(template())).status == 200
+
+
 async def test_an_unknown_kind_is_refused(client: Client) -> None:
     answer = await client.call("POST", "/_emulator/faults", json={"kind": "gremlin"})
     assert (answer.status, answer.code) == (400, 100)
@@ -67,7 +148,7 @@ async def test_an_unknown_kind_is_refused(client: Client) -> None:
 
 def test_faults_are_reproducible_by_their_seed() -> None:
     def strikes(seed: int) -> list[bool]:
-        faults = Faults(seed, Clock())
+        faults = Faults(seed, Clock(), ())
         faults.add(FaultConfig("lost-reply", 0.3))
         exchanges = [Exchange("1") for _ in range(200)]
         for exchange in exchanges:

@@ -87,6 +87,15 @@ def test_it_is_full_before_it_grows_past_its_limit() -> None:
     assert SEGMENT_MESSAGES < len(ledger) <= 2 * SEGMENT_MESSAGES + 1
 
 
+def test_a_full_ledger_is_full_after_a_restore() -> None:
+    ledger, restored = (Ledger(limit_messages=2 * SEGMENT_MESSAGES) for _ in range(2))
+    call = ledger.place_of(Call("n", "text"))
+    while not ledger.full:
+        ledger.append(call, 1, 1, b"")
+    restored.load(ledger.dump())
+    assert restored.full
+
+
 def test_ids_lead_back_to_their_messages_across_segments() -> None:
     ledger = Ledger()
     call = ledger.place_of(Call("n", "text"))

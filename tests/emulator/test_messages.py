@@ -115,3 +115,24 @@ async def test_each_type_has_its_rules(client: Client, kind: str, content: Any, 
     answer = await client.send(free_form(kind, content))
     assert (answer.status, answer.code) == (400, code)
     assert (await client.ask("ledger"))["messages"] == []
+
+
+async def test_a_reply_names_the_message_it_is_to(client: Client) -> None:
+    await client.control("incoming", phone_number_id=NUMBER, **{"from": ANA})
+    text = free_form("text", {"body": "Yes"})
+    assert (await client.send({**text, "context": {"message_id": "wamid.x"}})).status == 200
+    for wrong in ("wamid.x", {}, {"message_id": 5}):
+        answer = await client.send({**text, "context": wrong})
+        assert (answer.status, answer.code) == (400, 131009)
+
+
+async def test_content_too_deep_to_be_kept_is_refused_and_counts_nothing(client: Client) -> None:
+    await client.control("incoming", phone_number_id=NUMBER, **{"from": ANA})
+    nested: dict[str, Any] = {}
+    for _ in range(300):
+        nested = {"deeper": nested}
+    for _ in range(46):
+        answer = await client.send(free_form("text", {"body": "Hello", "more": nested}))
+        assert (answer.status, answer.code) == (400, 100)
+    assert (await client.send(free_form("text", {"body": "Hello"}))).status == 200
+    assert (await client.ask("ledger/summary"))["accepted"] == 1

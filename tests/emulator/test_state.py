@@ -1,11 +1,13 @@
 """The control plane: reset, seed, snapshot and restore, scenarios, faults of events, the clock."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from emulator.config import ConfigError
+from emulator.events.envelope import Update
 from emulator.scenario import read_scenario
 from tests.emulator.conftest import ACCOUNT, ANA, NUMBER, OTHER_NUMBER, Client, Receiver, Start, template
 
@@ -57,8 +59,10 @@ async def test_a_scenario_has_its_seconds(client: Client) -> None:
     ["x", "speed = 1", "seed = 'a'", "fault = 1", "[[fault]]\ncount = 1", "[[fault]]\nkind = 'gremlin'"],
 )
 async def test_a_scenario_that_cannot_be_is_error_100(client: Client, text: str) -> None:
+    await client.send(template())
     answer = await client.call("POST", "/_emulator/scenario", data=text.encode())
     assert (answer.status, answer.code) == (400, 100)
+    assert (await client.ask("ledger/summary"))["accepted"] == 1  # it has not even begun
     if "gremlin" not in text:
         with pytest.raises(ConfigError):
             read_scenario(text)
@@ -184,17 +188,107 @@ async def test_a_snapshot_restores_the_whole_state_in_another_emulator(start: St
     assert (await other.send(template(), number="7701")).code == 190
 
 
+def spoilt(good: dict[str, Any]) -> list[dict[str, Any]]:
+    """Snapshots that each have one thing wrong."""
+    account, ledger = good["accounts"][0], good["ledger"]
+    twice = {**account, "templates": [*account["templates"], account["templates"][0]]}
+    (segment,) = ledger["segments"]
+    return [
+        {},
+        {"format": 99},
+        {**good, "numbers": [{}]},
+        {**good, "numbers": []},
+        {**good, "accounts": []},
+        {**good, "accounts": [twice]},
+        {**good, "schedule": [[1]]},
+        {**good, "schedule": [[1, 45, 0, 0, False]]},
+        {**good, "schedule": [[1, 0, 9, 0, False]]},
+        {**good, "now_ns": 1},
+        {**good, "ledger": None},
+        {**good, "ledger": {**ledger, "calls": []}},
+        {**good, "ledger": {**ledger, "issues": []}},
+        {**good, "ledger": {**ledger, "segments": [{**segment, "recipients": ""}]}},
+        {**good, "ledger": {**ledger, "segments": [{**segment, "notes": ""}]}},
+        {**good, "ledger": {**ledger, "segments": [segment, segment]}},
+    ]
+
+
 async def test_a_snapshot_that_cannot_be_read_changes_nothing(client: Client, tmp_path: Path) -> None:
     await furnish(client)
     good = await client.ask("snapshot")
-    for wrong in ({}, {"format": 99}, {**good, "numbers": [{}]}, {**good, "ledger": None}):
+    for wrong in spoilt(good):
         answer = await client.call("POST", "/_emulator/restore", json=wrong)
         assert (answer.status, answer.code) == (400, 100)
-    assert (await client.ask("ledger/summary"))["accepted"] == 45
+    after = await client.ask("snapshot")
+    for state in (good, after):
+        del state["now_ns"], state["unix_s"], state["next_id"]
+    assert after["errors"].pop() == [100, len(spoilt({**good, "now_ns": 0}))]
+    assert after == good
+    assert (await client.send(template())).code == 131056  # the burst is still to be paid for
     for path in (str(tmp_path / "none" / "x"), "", 5):
         for command in ("snapshot", "restore"):
             answer = await client.call("POST", f"/_emulator/{command}", json={"path": path})
             assert (answer.status, answer.code) == (400, 100)
+
+
+async def test_what_is_sent_after_a_restore_gets_ids_of_its_own(client: Client) -> None:
+    before = (await client.send(template())).wamid
+    state = await client.ask("snapshot")
+    wamids = {before}
+    for place in range(3):
+        wamids.add((await client.send(template(f"551190000000{place}"))).wamid)
+        answer = await client.call("POST", "/_emulator/restore", json=state)
+        assert answer.status == 200
+    last = (await client.send(template("5511900000009"))).wamid
+    assert len(wamids | {last}) == 5
+    assert [row["wamid"] for row in (await client.ask("ledger"))["messages"]] == [before, last]
+    ledger = client.emulator.service.ledger
+    assert [ledger.index_of(wamid) for wamid in (before, last)] == [0, 1]
+    assert sum(ledger.index_of(wamid) is not None for wamid in wamids) == 1
+    again = await client.call("POST", "/_emulator/restore", json=await client.ask("snapshot"))
+    assert again.status == 200
+    assert [row["wamid"] for row in (await client.ask("ledger"))["messages"]] == [before, last]
+
+
+async def test_a_snapshot_keeps_counts_and_what_is_left_of_faults_and_budgets(start: Start) -> None:
+    client = await start(management_calls_per_hour=1)
+    assert (await client.call("GET", f"/{ACCOUNT}/phone_numbers")).status == 200
+    await client.send(template(name="no_such"))
+    await client.control("faults", kind="server-error", until_s=60)
+    await client.control("clock", seconds=50)
+    answer = await client.call("POST", "/_emulator/restore", json=await client.ask("snapshot"))
+    assert answer.status == 200
+    assert (await client.send(template())).status == 503
+    assert (await client.ask("ledger/summary"))["errors"] == {"132001": 1}
+    await client.control("clock", seconds=10)
+    assert (await client.send(template())).status == 200
+    assert (await client.call("GET", f"/{ACCOUNT}/phone_numbers")).code == 80007
+
+
+async def test_one_event_that_cannot_be_told_does_not_silence_the_others(
+    start: Start, receiver: Receiver
+) -> None:
+    client = await start(callback=receiver.url)
+    nested: dict[str, Any] = {}
+    for _ in range(300):
+        nested = {"deeper": nested}
+    incoming = {"from": ANA, "type": "location", "location": nested}
+    answer = await client.call("POST", "/_emulator/incoming", json=incoming)
+    assert (answer.status, answer.code) == (400, 100)
+    (subscriber,) = client.emulator.service.events.subscribers
+    subscriber.queue(Update(ACCOUNT, NUMBER, "account_update", nested))
+    while subscriber.outbox:
+        await asyncio.sleep(0.01)
+    wamid = (await client.send(template())).wamid
+    await receiver.until(lambda _: receiver.statuses(wamid))
+
+
+async def test_a_seed_beyond_json_is_refused(client: Client) -> None:
+    for command in ("reset", "scenario"):
+        body = b"seed = 99999999999999999999" if command == "scenario" else b'{"seed": 9007199254740993}'
+        answer = await client.call("POST", f"/_emulator/{command}", data=body)
+        assert (answer.status, answer.code) == (400, 100)
+    assert (await client.ask("health"))["seed"] == 1
 
 
 async def test_the_clock_only_moves_ahead(client: Client) -> None:
@@ -245,6 +339,8 @@ async def test_the_overview_shows_messages_as_on_a_phone(client: Client) -> None
         ("faults", {"kind": "latency", "median_ms": "slow"}),
         ("faults", {"kind": "server-error", "status": 200}),
         ("faults", {"kind": "lost-reply", "probability": 0}),
+        ("callback", {"url": "http://"}),
+        ("callback", {"url": "http://127.0.0.1:99999/webhook"}),
         ("accounts", {"id": ACCOUNT, "locked": 5}),
         ("apps", {"id": "1"}),
     ],

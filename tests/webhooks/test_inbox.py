@@ -4,12 +4,13 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from engine.core.tag import Tag, encode
 from engine.store.database import Connection, Pool
 from engine.webhooks import inbox
 from engine.webhooks.events import Parsed
 from engine.webhooks.inbox import FLOW_S, Flow, Group, write
 from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
-from tests.webhooks.planted import NUMBER, status_event
+from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, plant_campaign, status_event
 
 LAST_EVENT = "SELECT last_event_at FROM event_flow WHERE phone_number_id = $1"
 
@@ -83,3 +84,28 @@ async def test_the_bodies_of_a_group_can_be_read_apart() -> None:
     apart = list(group.apart())
     assert [body for body, _ in apart] == bodies
     assert [row for _, parsed in apart for row in parsed.statuses] == group.parsed.statuses
+
+
+async def test_who_asks_for_silence_after_acceptance_is_suppressed(connection: Connection) -> None:
+    await plant_campaign(connection, recipients=3)
+    ours = Tag(await installation(connection), FIRST_RANGE, 2, 1, 1)
+    stopped = [{"code": 131050, "title": "User has stopped receiving marketing messages"}]
+    undelivered = [{"code": 131026, "title": "Message undeliverable"}]
+    statuses = [
+        status(
+            "w1", "failed", errors=stopped, recipient_id="551188887777", biz_opaque_callback_data=encode(ours)
+        ),
+        status("w2", "failed", errors=stopped, recipient_id="4915112345678"),
+        status("w3", "failed", errors=undelivered, recipient_id="4915112345679"),
+        status("w4", "read", errors=stopped, recipient_id="4915112345670"),
+    ]
+    for _ in range(2):  # repeated events change nothing
+        group = Group(PRODUCT)
+        group.add(statuses_body(*statuses))
+        await write(connection, group)
+    planted = await connection.fetchval(
+        "SELECT phone FROM recipients WHERE range_id = $1 AND seq = 2", FIRST_RANGE
+    )
+    silent = await connection.fetch("SELECT phone, reason FROM suppressions")
+    assert {row["phone"] for row in silent} == {planted, 551188887777, 5511988887777, 4915112345678}
+    assert {row["reason"] for row in silent} == {"asked for silence (131050)"}

@@ -38,6 +38,21 @@ INSERT INTO unreadable_events (event_key, body, problem)
 SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[]) AS part (event_key, body, problem) ORDER BY event_key
 ON CONFLICT (event_key) DO NOTHING;
 
+-- name: suppress
+-- Who asked for silence, told after the message was accepted. In one order, as imports of the list do it.
+WITH told AS (
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[]) AS told (installation, range_id, seq, phone))
+INSERT INTO suppressions (phone, reason)
+SELECT phone, 'asked for silence (131050)'
+FROM (SELECT phone FROM told WHERE phone IS NOT NULL
+      UNION
+      SELECT written.phone
+      FROM told, LATERAL (SELECT phone FROM recipients
+                          WHERE recipients.range_id = told.range_id AND recipients.seq = told.seq OFFSET 0) AS written
+      WHERE told.installation = (SELECT installation FROM installation)) AS silent
+ORDER BY phone
+ON CONFLICT (phone) DO NOTHING;
+
 -- name: act_lock
 -- One actor at a time, so that events about one subject are acted on in their order.
 SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.act', 0));

@@ -1,0 +1,45 @@
+"""Reading the options of a fault: numbers and flags, as they are or as the text that a command line holds."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+Options = Mapping[str, Any]
+
+
+def number_of(options: Options, name: str, default: float, least: float, most: float) -> float:
+    """A number from `least` to `most`; ValueError names the option for anything else."""
+    given = options.get(name, default)
+    try:
+        number = math.nan if isinstance(given, bool) else float(given)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not least <= number <= most:
+        raise ValueError(f"{name} is a number from {least:g} to {most:g}, not {given!r}")
+    return number
+
+
+def whole_of(options: Options, name: str, default: int, least: int, most: int) -> int:
+    """A whole number from `least` to `most`; ValueError as above."""
+    number = number_of(options, name, default, least, most)
+    if not number.is_integer():
+        raise ValueError(f"{name} is a whole number, not {options[name]!r}")
+    return int(number)
+
+
+def flag_of(options: Options, name: str) -> bool:
+    """True or false, no by default."""
+    given = options.get(name, False)
+    known = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+    flag = given if isinstance(given, bool) else known.get(str(given).lower())
+    if flag is None:
+        raise ValueError(f"{name} is yes or no, not {given!r}")
+    return flag
+
+
+def one_of(options: Options, name: str, default: str, words: tuple[str, ...]) -> str:
+    """One of some words; ValueError lists them."""
+    given = options.get(name, default)
+    if given not in words:
+        raise ValueError(f"{name} is one of {', '.join(words)}, not {given!r}")
+    return str(given)

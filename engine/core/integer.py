@@ -1,0 +1,18 @@
+"""Whole numbers of the service, which may come as numbers or as text (open point: tolerate other types)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+INT4_MAX = 2**31 - 1
+
+
+def integer(value: Any) -> int | None:
+    """The number, also of `"190"` or 190.0; None for anything else, and beyond 32 bits."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return int(number) if number.is_integer() and abs(number) <= INT4_MAX else None
