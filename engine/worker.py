@@ -10,7 +10,7 @@ from math import inf
 import structlog
 
 from engine.api.transport import Transport
-from engine.clock import monotonic_ns
+from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.states import CampaignEvent
 from engine.errors import DrumbeatError, TryLater
 from engine.number import NumberFlow
@@ -29,6 +29,7 @@ CONTROL_PERIOD_S = 0.4  # a pause, a new limit, a lost number: all within a seco
 REGULATE_PERIOD_S = 0.1
 REREAD_PERIOD_S = 60.0  # of the 200 management calls an hour, at most this many a process
 CANCEL_PERIOD_S = 0.1
+DESCRIPTORS_QUIET_NS = 10 * SECOND_NS  # in which whoever wants a connection has asked again
 LONG_REST_S = 30 * 86_400.0  # beyond every rest that ends by itself
 # Of the five seconds in which a signal ends the process:
 STOP_CONTROL_S = 0.5
@@ -161,6 +162,7 @@ class Worker:
         if self._campaign_id is None:
             await self._retake(connection)
         await recover_abandoned(connection, self._owner, self._wanted)
+        self._shared.descriptors_short.look(DESCRIPTORS_QUIET_NS)
         await self._finish_campaigns(connection)
         if self._campaign_id is not None and self._campaign_id not in self._shared.board.running:
             self._ended.set()
