@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 
 from campaigns.place import place
 from campaigns.progress import NOBODY_SENDS, SETTLE_HINT, present_reason
-from engine.core.states import CampaignEvent, CampaignState
+from engine.core.states import CampaignEvent, CampaignState, IllegalTransition
 from engine.errors import ConfigurationError, TryLater
 from engine.process import this_process
 from engine.store.campaign_states import apply_event, apply_if_allowed
@@ -133,6 +134,20 @@ async def pause_all(connection: Connection, reason: str = PAUSED_BY_HAND) -> lis
         state = await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason)
         if state is not None:
             moved.append(Moved(row["name"], state, changed=True))
+    return moved
+
+
+async def resume_all(connection: Connection) -> list[Moved]:
+    """Lift every pause, whoever made it. What has never started stays paused: it may have been a draft then,
+    which nobody has released yet.
+    """
+    moved = []
+    for row in await connection.fetch(queries("service")["paused"]):
+        if not row["started"]:
+            moved.append(Moved(row["name"], CampaignState.PAUSED, changed=False))
+            continue
+        with suppress(IllegalTransition):  # it has ended meanwhile
+            moved.append(await resume(connection, row["name"]))
     return moved
 
 

@@ -47,14 +47,18 @@ def create(
         typer.Option(help="A key of yours; like the name, it belongs to one campaign.", metavar="K"),
     ] = None,
     start_at: Annotated[
-        str | None, typer.Option(help="Not before this time, ISO 8601 with an offset.")
+        str | None,
+        typer.Option(help="ISO 8601 with an offset; a run ends with 75 till then, or waits with --wait."),
     ] = None,
     expires_at: Annotated[
-        str | None, typer.Option(help="Whoever is left at this time is skipped; as --start-at.")
+        str | None, typer.Option(help="Whoever is left at this time is skipped; written as --start-at.")
     ] = None,
     window: Annotated[
         str | None,
-        typer.Option(help="Hours of the day in which it sends; may pass midnight.", metavar="09:00-20:00"),
+        typer.Option(
+            help="Hours of the day in which it sends, may pass midnight; a run waits for them.",
+            metavar="09:00-20:00",
+        ),
     ] = None,
     time_zone: Annotated[str, typer.Option(help="Time zone of the window.")] = "UTC",
     on_unknown: Annotated[str, typer.Option(help=ON_UNKNOWN_HELP)] = "hold",

@@ -34,7 +34,11 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be sent; send nothing.")] = False,
     max_failed: Annotated[str | None, typer.Option(help=MAX_FAILED_HELP, metavar="N|N%")] = None,
 ) -> None:
-    """Send a campaign until nobody is left to send to. Ctrl-C stops it in order; run again, it goes on."""
+    """Send a campaign until nobody is left to send to. Ctrl-C stops it in order; run again, it goes on.
+
+    Before its --start-at it ends with 75, or waits with --wait. Outside the
+    hours of its --window it waits for them, and says so.
+    """
     if max_failed is not None:
         check_max_failed(max_failed)
     if quiet:

@@ -134,9 +134,10 @@ async def _send(
 
 async def _only_doubts_are_left(pool: Pool, campaign: Campaign, settled: Settled) -> bool:
     """Whether sending would reach those in doubt and nobody else: who asks for a resend asks for no more."""
-    if not settled.recipients:
-        return False
     status = await campaign_status(pool, campaign.campaign_id)
+    if not settled.recipients:
+        _tell_who_waits(status)
+        return False
     is_running, others_wait = status.state is CampaignState.RUNNING, status.waiting > settled.recipients
     if status.state is CampaignState.PAUSED:
         again = command("campaign", "resume", campaign.name)
@@ -144,6 +145,16 @@ async def _only_doubts_are_left(pool: Pool, campaign: Campaign, settled: Settled
     elif is_running and others_wait:
         note(f"queued: they are sent with the rest; {_who_goes_on(status)}")
     return is_running and not others_wait
+
+
+def _tell_who_waits(status: CampaignStatus) -> None:
+    """A resend that was interrupted left nobody in doubt, and those whom it was to send to."""
+    waiting = f"{status.waiting:,} recipients wait to be sent to, perhaps again"
+    if status.waiting and status.state is CampaignState.RUNNING:
+        note(f"{waiting}; {_who_goes_on(status)}")
+    elif status.waiting and status.state is CampaignState.PAUSED:
+        again = command("campaign", "resume", status.name)
+        note(f"{waiting}; the campaign is paused ({status.reason}): `{again}` lifts it")
 
 
 def _who_goes_on(status: CampaignStatus) -> str:

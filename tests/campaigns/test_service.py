@@ -191,6 +191,26 @@ async def test_the_emergency_stop_pauses_all_that_could_send(
     }
 
 
+async def test_all_that_had_started_is_resumed_and_what_nobody_released_is_not(
+    ready: str, pool: Pool, spring: str, audience: Path
+) -> None:
+    """As after a restored database, which pauses drafts too."""
+    for name in ("autumn", "draft", "over"):
+        await create_campaign(ready, spec(name, audience))
+    async with pool.acquire() as connection:
+        for name in (spring, "autumn", "over"):
+            await service.start(connection, name)
+        for name in (spring, "autumn", "draft", "over"):
+            await service.pause(connection, name)
+        await service.cancel(connection, "over")
+        assert await service.resume_all(connection) == [
+            Moved(spring, CampaignState.RUNNING, changed=True),
+            Moved("autumn", CampaignState.RUNNING, changed=True),
+            Moved("draft", CampaignState.PAUSED, changed=False),
+        ]
+        assert (await service.find_campaign(connection, "draft")).state is CampaignState.PAUSED
+
+
 async def test_an_unplanned_campaign_is_not_released(pool: Pool, spring: str) -> None:
     await pool.execute("UPDATE campaigns SET planned_at = NULL")
     async with pool.acquire() as connection:

@@ -56,6 +56,8 @@ def test_every_command_and_every_option_says_what_it_does(name: str) -> None:
         (("campaing",), "Did you mean 'campaign'"),
         (("campaign", "create", "x"), "Missing option '--template'"),
         (("campaign", "pause"), "name one campaign, or give --all"),
+        (("campaign", "resume"), "name one campaign, or give --all"),
+        (("campaign", "resume", "x", "--all"), "name one campaign, or give --all"),
         (("numbers", "limit", "1", "fast"), "is not a rate"),
         (("campaign", "settle", "x", "--resend", "--assume-sent"), "say the opposite"),
         (("campaign", "run", "x", "--max-failed", "some"), "--max-failed"),
