@@ -7,12 +7,12 @@ its name still says "already sent", and its counts move to the audit.
 from __future__ import annotations
 
 import asyncio
-import getpass
 from dataclasses import dataclass
 from datetime import datetime
 
 import asyncpg
 
+from campaigns.actor import actor
 from engine.core.states import CampaignState
 from engine.errors import TryLater
 from engine.store.database import Connection, Pool
@@ -96,7 +96,7 @@ async def _drop_month(
     if keepers := [campaign for campaign in campaigns if not campaign["over"]]:
         return KeptMonth(month["month"], tuple(map(_keeper, keepers)))
     if not dry_run:
-        await connection.execute(sql["keep_counts"], *bounds, getpass.getuser(), month["month"])
+        await connection.execute(sql["keep_counts"], *bounds, actor(), month["month"])
         for row in await connection.fetch(sql["drop_statements"], month["suffix"]):
             await connection.execute(row["statement"])
     return PrunedMonth(month["month"], tuple(campaign["name"] for campaign in campaigns))

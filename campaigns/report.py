@@ -72,7 +72,7 @@ class NumberReport:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """A decision of a person that the service cannot take back."""
+    """What a person did with the campaign after it was planned."""
 
     at: datetime
     actor: str

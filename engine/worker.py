@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from math import inf
 
 import structlog
@@ -191,11 +192,12 @@ class Worker:
                 for campaign_id in self._shared.board.running:
                     await self._pause(connection, campaign_id, reason)
             case NumberRest(phone_number_id, reason, wait_s):
-                log.warning("number_suspended", number=phone_number_id, wait_s=round(wait_s), reason=reason)
+                until = "a person resumes" if wait_s > LONG_REST_S else _moment_in(wait_s)
+                log.warning("number_suspended", number=phone_number_id, until=until, reason=reason)
                 await suspend(connection, phone_number_id, wait_s, reason)
 
     async def _pause(self, connection: Connection, campaign_id: int, reason: str) -> None:
-        log.warning("campaign_paused", campaign_id=campaign_id, reason=reason)
+        log.warning("campaign_paused", **self._shared.board.told(campaign_id), reason=reason)
         await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
         self._shared.board.paused(campaign_id)
 
@@ -271,7 +273,7 @@ class Worker:
                 await self._look_at_resting(connection, campaign_id)
                 continue
             if (unknown := await finish_campaign(connection, campaign_id)) is not None:
-                log.info("campaign_finished", campaign_id=campaign_id, unknown=unknown)
+                log.info("campaign_finished", **self._shared.board.told(campaign_id), unknown=unknown)
 
     async def _look_at_resting(self, connection: Connection, campaign_id: int) -> None:
         """A campaign whose numbers were all stopped until a person looks waits for that person."""
@@ -321,6 +323,7 @@ class Worker:
         async with self._shared.pool.acquire() as connection:
             await self._carry_out_orders(connection)
             await self._give_back(connection, [flow.lease for flow in flows])
+        log.info("numbers_given_back", numbers=[flow.lease.phone_number_id for flow in flows])
 
     async def _end(self, drained: bool) -> RunEnd:
         if self._campaign_id is None or not drained:
@@ -334,6 +337,10 @@ class Worker:
         if row is None:
             return RunEnd(drained=False)
         return RunEnd(row["state"], row["reason"], drained)
+
+
+def _moment_in(wait_s: float) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=wait_s)).isoformat(timespec="seconds")
 
 
 async def _cancel_all(tasks: Sequence[asyncio.Task[None]], within_s: float = inf) -> None:

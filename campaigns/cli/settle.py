@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
-import socket
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
 
+from campaigns.actor import actor
 from campaigns.cli.edge import JSON_HELP, QUIET_HELP, note, print_json, with_settings
 from campaigns.cli.live import view_for, watched
 from campaigns.cli.signals import stop_on_signals
@@ -98,9 +97,9 @@ async def settle_campaign(
         recipients = 0
         await recover_abandoned(connection, this_process())  # a killed sender's doubts are named first
         if action == "resend":
-            recipients = await resend(connection, campaign.campaign_id, _actor())
+            recipients = await resend(connection, campaign.campaign_id, actor())
         elif action == "assume-sent":
-            recipients = await assume_sent(connection, campaign.campaign_id, _actor())
+            recipients = await assume_sent(connection, campaign.campaign_id, actor())
         left = await doubts(connection, campaign.campaign_id, quiet_s=silence_s)
     may_resend = campaign.state not in (CampaignState.CANCELLED, CampaignState.EXPIRED)
     return campaign, Settled(campaign.name, action, recipients, left, may_resend)
@@ -196,8 +195,3 @@ def _doubt_as_json(doubt: Doubt) -> dict[str, Any]:
         "probably_not_sent": doubt.probably_not_sent,
         "since": doubt.since,
     }
-
-
-def _actor() -> str:
-    """Who decided, for the audit."""
-    return f"{getpass.getuser()}@{socket.gethostname()}"

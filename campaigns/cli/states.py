@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated
 
 import typer
 
+from campaigns.actor import actor
 from campaigns.cli.edge import JSON_HELP, note, print_json, with_connection
 from campaigns.hint import command
 from campaigns.service import Moved, cancel, pause, pause_all, resume, resume_all, start
 from engine.core.states import CampaignState
 from engine.errors import UsageError
-from engine.store.database import Connection
 
 app = typer.Typer(add_completion=False)
 
@@ -35,7 +36,7 @@ def pause_campaign(
     """Stop sending a campaign; `resume` goes on where it stopped."""
     if every == (name is not None):
         raise UsageError("name one campaign, or give --all")
-    _tell(with_connection(pause_all) if name is None else [_move(pause, name)], json)
+    _tell(with_connection(partial(pause_all, actor=actor())) if name is None else [_move(pause, name)], json)
 
 
 @app.command("resume")
@@ -49,7 +50,7 @@ def resume_campaign(
     """Lift a pause. With --all every pause, as after a database that was restored: look first."""
     if every == (name is not None):
         raise UsageError("name one campaign, or give --all")
-    moved = with_connection(resume_all) if name is None else [_move(resume, name)]
+    moved = with_connection(partial(resume_all, actor=actor())) if name is None else [_move(resume, name)]
     if json:
         _tell(moved, json)
         return
@@ -66,8 +67,9 @@ def cancel_campaign(name: Name, json: Json = False) -> None:
     _tell([_move(cancel, name)], json)
 
 
-def _move(action: Callable[[Connection, str], Awaitable[Moved]], name: str) -> Moved:
-    return with_connection(lambda connection: action(connection, name))
+def _move(action: Callable[..., Awaitable[Moved]], name: str) -> Moved:
+    """`action(connection, name, actor=…)`, of the service."""
+    return with_connection(lambda connection: action(connection, name, actor=actor()))
 
 
 def _tell(moved: list[Moved], json: bool, nobody: str = "no campaign is scheduled or running") -> None:
