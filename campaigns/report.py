@@ -12,6 +12,7 @@ from engine.store.database import Pool
 from engine.store.queries import queries
 
 SCHEMA = 1
+REASONS_MAX = 500  # of a state, the most frequent; a line sums up the others, so that all add up
 REASONS_TIMEOUT_S = 900.0  # each recipient with a reason is looked up, at 20 µs, and there may be millions
 
 # What a failure means, in words. Source: the interface's table of errors, and open point "Errors".
@@ -71,7 +72,7 @@ class NumberReport:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """A decision of a person that the service cannot take back."""
+    """What a person did with the campaign after it was planned."""
 
     at: datetime
     actor: str
@@ -161,9 +162,12 @@ def meaning_of(reason: str) -> str:
 
 async def _reasons(pool: Pool, campaign_id: int) -> dict[RecipientState, list[Reason]]:
     found: dict[RecipientState, list[Reason]] = {}
-    rows = await pool.fetch(queries("report")["reasons"], campaign_id, timeout=REASONS_TIMEOUT_S)
-    for row in rows:
-        reason = Reason(row["reason"], meaning_of(row["reason"]), row["recipients"])
+    sql = queries("report")["reasons"]
+    for row in await pool.fetch(sql, campaign_id, REASONS_MAX, timeout=REASONS_TIMEOUT_S):
+        if row["place"] > REASONS_MAX:
+            reason = Reason(f"({row['reasons']:,} more reasons)", "", row["recipients"])
+        else:
+            reason = Reason(row["reason"], meaning_of(row["reason"]), row["recipients"])
         found.setdefault(RecipientState(row["state"]), []).append(reason)
     return found
 

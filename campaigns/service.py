@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 
 from campaigns.place import place
 from campaigns.progress import NOBODY_SENDS, SETTLE_HINT, present_reason
-from engine.core.states import CampaignEvent, CampaignState
+from engine.core.states import CampaignEvent, CampaignState, IllegalTransition
 from engine.errors import ConfigurationError, TryLater
 from engine.process import this_process
 from engine.store.campaign_states import apply_event, apply_if_allowed
@@ -90,8 +91,9 @@ def _reason_now(campaign: Campaign, unknown: int, owned: AbstractSet[str]) -> st
     return present_reason(campaign.state, campaign.reason, unknown)
 
 
-async def start(connection: Connection, name: str) -> Moved:
-    """Release a campaign to the workers: at once, or when its time has come.
+async def start(connection: Connection, name: str, *, actor: str = "") -> Moved:
+    """Release a campaign to the workers: at once, or when its time has come. `actor`, here and below: who
+    asked, for the audit.
 
     TryLater for a paused one, whose pause only `resume` lifts, and for one that is not planned.
     """
@@ -101,10 +103,10 @@ async def start(connection: Connection, name: str) -> Moved:
         raise TryLater(f'the campaign "{name}" is paused: {campaign.reason}', remedy="resume it")
     if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
         return Moved(name, campaign.state, changed=False)
-    return await _release(connection, campaign, CampaignEvent.START)
+    return await _release(connection, campaign, CampaignEvent.START, actor)
 
 
-async def resume(connection: Connection, name: str) -> Moved:
+async def resume(connection: Connection, name: str, *, actor: str = "") -> Moved:
     """Lift a pause; before its time a campaign only goes back to waiting for it.
 
     Its numbers that were stopped until a person decides are tried again.
@@ -114,29 +116,48 @@ async def resume(connection: Connection, name: str) -> Moved:
     if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
         return Moved(name, campaign.state, changed=False)
     await connection.execute(queries("service")["lift_stops"], campaign.campaign_id)
-    return await _release(connection, campaign, CampaignEvent.RESUME)
+    return await _release(connection, campaign, CampaignEvent.RESUME, actor)
 
 
-async def pause(connection: Connection, name: str, reason: str = PAUSED_BY_HAND) -> Moved:
+async def pause(connection: Connection, name: str, reason: str = PAUSED_BY_HAND, *, actor: str = "") -> Moved:
     """Stop claiming; what is claimed is still sent. Running processes see it within a second."""
     campaign = await find_campaign(connection, name)
     if campaign.state is CampaignState.PAUSED:
         return Moved(name, campaign.state, changed=False)
-    state = await apply_event(connection, campaign.campaign_id, CampaignEvent.PAUSE, reason)
+    async with connection.transaction():
+        state = await apply_event(connection, campaign.campaign_id, CampaignEvent.PAUSE, reason)
+        await _note(connection, campaign.campaign_id, "pause", actor)
     return Moved(name, state, changed=True)
 
 
-async def pause_all(connection: Connection, reason: str = PAUSED_BY_HAND) -> list[Moved]:
+async def pause_all(connection: Connection, reason: str = PAUSED_BY_HAND, *, actor: str = "") -> list[Moved]:
     """The emergency stop: every scheduled or running campaign."""
     moved = []
     for row in await connection.fetch(queries("service")["active"]):
         state = await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason)
         if state is not None:
+            await _note(connection, row["campaign_id"], "pause", actor)
             moved.append(Moved(row["name"], state, changed=True))
     return moved
 
 
-async def cancel(connection: Connection, name: str, reason: str = CANCELLED_BY_HAND) -> Moved:
+async def resume_all(connection: Connection, *, actor: str = "") -> list[Moved]:
+    """Lift every pause, whoever made it. What has never started stays paused: it may have been a draft then,
+    which nobody has released yet.
+    """
+    moved = []
+    for row in await connection.fetch(queries("service")["paused"]):
+        if not row["started"]:
+            moved.append(Moved(row["name"], CampaignState.PAUSED, changed=False))
+            continue
+        with suppress(IllegalTransition):  # it has ended meanwhile
+            moved.append(await resume(connection, row["name"], actor=actor))
+    return moved
+
+
+async def cancel(
+    connection: Connection, name: str, reason: str = CANCELLED_BY_HAND, *, actor: str = ""
+) -> Moved:
     """End a campaign for good: recipients that are not claimed are skipped.
 
     A second call finishes what a killed first one left. TryLater for a campaign that is not planned.
@@ -145,18 +166,28 @@ async def cancel(connection: Connection, name: str, reason: str = CANCELLED_BY_H
     _require_planned(campaign)
     changed = campaign.state is not CampaignState.CANCELLED
     if changed:
-        await apply_event(connection, campaign.campaign_id, CampaignEvent.CANCEL, reason)
+        async with connection.transaction():
+            await apply_event(connection, campaign.campaign_id, CampaignEvent.CANCEL, reason)
+            await _note(connection, campaign.campaign_id, "cancel", actor)
     skipped = await close_ranges(connection, campaign.campaign_id, "cancelled")
     # A sender that was killed left doubts, and nobody else would name them any more.
     await recover_abandoned(connection, this_process())
     return Moved(name, CampaignState.CANCELLED, changed, skipped)
 
 
-async def _release(connection: Connection, campaign: Campaign, event: CampaignEvent) -> Moved:
+async def _release(connection: Connection, campaign: Campaign, event: CampaignEvent, actor: str) -> Moved:
+    action = event.value
     if await connection.fetchval(queries("service")["is_future"], campaign.campaign_id):
         event = CampaignEvent.SCHEDULE
-    state = await apply_event(connection, campaign.campaign_id, event, "")
+    async with connection.transaction():
+        state = await apply_event(connection, campaign.campaign_id, event, "")
+        await _note(connection, campaign.campaign_id, action, actor)
     return Moved(campaign.name, state, changed=True)
+
+
+async def _note(connection: Connection, campaign_id: int, action: str, actor: str) -> None:
+    if actor:
+        await connection.execute(queries("settle")["audit"], actor, action, campaign_id, {})
 
 
 def _require_planned(campaign: Campaign) -> None:

@@ -12,7 +12,7 @@ import structlog
 from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.guard import DailyWindow, Defer, check_window
 from engine.core.message import CompiledTemplate, Media, compile_template
-from engine.core.states import CampaignEvent
+from engine.core.states import CampaignEvent, CampaignState
 from engine.errors import ConfigurationError
 from engine.flow import RunningCampaign
 from engine.store.campaign_states import apply_if_allowed
@@ -30,6 +30,9 @@ UNCLOSED_PERIOD_S = 60.0  # of a look at every campaign that ended
 NONE_FREE_NS = SECOND_NS // 5
 
 WAITING = "waiting: "  # begins the reason of a running campaign that does not send right now
+
+# What a log says of a campaign that was stopped from elsewhere, by its state.
+STOPPED = {CampaignState.PAUSED: "campaign_paused", CampaignState.CANCELLED: "campaign_cancelled"}
 
 log = structlog.get_logger(__name__)
 
@@ -56,6 +59,11 @@ class CampaignBoard:
 
     def __getitem__(self, campaign_id: int) -> RunningCampaign:
         return self._known[campaign_id]
+
+    def told(self, campaign_id: int) -> dict[str, Any]:
+        """The fields by which a log names a campaign: digits of a name may be masked, as a number's are."""
+        campaign = self._known.get(campaign_id)
+        return {"campaign": campaign.name if campaign else "", "campaign_id": campaign_id}
 
     @property
     def running(self) -> list[int]:
@@ -110,13 +118,14 @@ class CampaignBoard:
         for row in await connection.fetch(sql["startable"], self._only):
             await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.START, "")
         for row in await connection.fetch(sql["overdue"], self._only):
-            await self._expire(connection, row["campaign_id"])
+            await self._expire(connection, row["campaign_id"], row["name"])
         await self._close_interrupted(connection)
         rows = await connection.fetch(sql["running"], self._only)
         hindrance = self._hindrance()
         for row in rows:
             await self._look_at(connection, row, hindrance)
-        self._running.intersection_update(row["campaign_id"] for row in rows)
+        for campaign_id in self._running - {row["campaign_id"] for row in rows}:
+            await self._leave(connection, campaign_id)
         for campaign_id in self.systematic_rejections.keys() - self._running:
             del self.systematic_rejections[campaign_id]
         self._forget_ended()
@@ -132,17 +141,25 @@ class CampaignBoard:
             campaign.stopped = False
             campaign.waiting = _waiting(row)
             self.systematic_rejections.pop(campaign_id, None)
+            log.info("campaign_runs", **self.told(campaign_id), reason=campaign.waiting)
         await self._say_whether_it_waits(connection, campaign, hindrance or _closed_window(campaign))
+
+    async def _leave(self, connection: Connection, campaign_id: int) -> None:
+        """It runs no more. Who finishes or expires it tells so; what a person ordered is told here."""
+        self._running.discard(campaign_id)
+        row = await connection.fetchrow(queries("board")["state"], campaign_id)
+        if row is not None and row["state"] in STOPPED:
+            log.info(STOPPED[row["state"]], **self.told(campaign_id), reason=row["reason"])
 
     def _forget_ended(self) -> None:
         for campaign_id in list(self._known)[: max(0, len(self._known) - KNOWN_MAX)]:
             if campaign_id not in self._running:
                 del self._known[campaign_id]
 
-    async def _expire(self, connection: Connection, campaign_id: int) -> None:
+    async def _expire(self, connection: Connection, campaign_id: int, name: str) -> None:
         expire = CampaignEvent.EXPIRE
         if await apply_if_allowed(connection, campaign_id, expire, "its time is over") is not None:
-            log.warning("campaign_expired", campaign_id=campaign_id)
+            log.warning("campaign_expired", campaign=name, campaign_id=campaign_id)
             self.to_close[campaign_id] = "expired"
 
     async def _close_interrupted(self, connection: Connection) -> None:
@@ -160,6 +177,8 @@ class CampaignBoard:
         except (ConfigurationError, ValueError, KeyError, TypeError) as error:
             reason = str(error) if isinstance(error, ConfigurationError) else f"it cannot be read: {error!r}"
             await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason)
+            told = {"campaign": row["name"], "campaign_id": row["campaign_id"]}
+            log.warning("campaign_paused", **told, reason=reason)
             return None
 
     async def _say_whether_it_waits(
@@ -171,6 +190,8 @@ class CampaignBoard:
         if reason != campaign.waiting:
             await connection.execute(queries("campaigns")["set_reason"], campaign.campaign_id, reason)
             campaign.waiting = reason
+            event = "campaign_waits" if reason else "campaign_goes_on"
+            log.info(event, **self.told(campaign.campaign_id), reason=reason)
 
 
 def _closed_window(campaign: RunningCampaign) -> str:

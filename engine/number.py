@@ -107,6 +107,7 @@ class NumberFlow:
             self.governor.set_limit(renewal.limit_per_s, now_ns)
         rests = renewal.suspended_s is not None and renewal.suspended_s > 0
         if self.suspended_reason and not rests:
+            log.info("number_returned", number=self.lease.phone_number_id)
             self.governor.resume(now_ns)
         self.suspended_reason = (renewal.suspended_reason or "suspended") if rests else None
         if not self._shared.has_order_for(self.lease.phone_number_id):

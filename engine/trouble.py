@@ -31,3 +31,8 @@ class Trouble:
     def is_over(self, **what: Any) -> None:
         if self._repeats.is_over():
             log.info(self._end, **what)
+
+    def look(self, quiet_ns: int, **what: Any) -> None:
+        """Say that it is over when it was not met for `quiet_ns`; to be called now and then."""
+        if self._repeats.has_ceased(monotonic_ns(), quiet_ns):
+            log.info(self._end, **what)

@@ -5,12 +5,13 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from math import inf
 
 import structlog
 
 from engine.api.transport import Transport
-from engine.clock import monotonic_ns
+from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.states import CampaignEvent
 from engine.errors import DrumbeatError, TryLater
 from engine.number import NumberFlow
@@ -29,6 +30,7 @@ CONTROL_PERIOD_S = 0.4  # a pause, a new limit, a lost number: all within a seco
 REGULATE_PERIOD_S = 0.1
 REREAD_PERIOD_S = 60.0  # of the 200 management calls an hour, at most this many a process
 CANCEL_PERIOD_S = 0.1
+DESCRIPTORS_QUIET_NS = 10 * SECOND_NS  # in which whoever wants a connection has asked again
 LONG_REST_S = 30 * 86_400.0  # beyond every rest that ends by itself
 # Of the five seconds in which a signal ends the process:
 STOP_CONTROL_S = 0.5
@@ -161,6 +163,7 @@ class Worker:
         if self._campaign_id is None:
             await self._retake(connection)
         await recover_abandoned(connection, self._owner, self._wanted)
+        self._shared.descriptors_short.look(DESCRIPTORS_QUIET_NS)
         await self._finish_campaigns(connection)
         if self._campaign_id is not None and self._campaign_id not in self._shared.board.running:
             self._ended.set()
@@ -189,11 +192,12 @@ class Worker:
                 for campaign_id in self._shared.board.running:
                     await self._pause(connection, campaign_id, reason)
             case NumberRest(phone_number_id, reason, wait_s):
-                log.warning("number_suspended", number=phone_number_id, wait_s=round(wait_s), reason=reason)
+                until = "a person resumes" if wait_s > LONG_REST_S else _moment_in(wait_s)
+                log.warning("number_suspended", number=phone_number_id, until=until, reason=reason)
                 await suspend(connection, phone_number_id, wait_s, reason)
 
     async def _pause(self, connection: Connection, campaign_id: int, reason: str) -> None:
-        log.warning("campaign_paused", campaign_id=campaign_id, reason=reason)
+        log.warning("campaign_paused", **self._shared.board.told(campaign_id), reason=reason)
         await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
         self._shared.board.paused(campaign_id)
 
@@ -269,7 +273,7 @@ class Worker:
                 await self._look_at_resting(connection, campaign_id)
                 continue
             if (unknown := await finish_campaign(connection, campaign_id)) is not None:
-                log.info("campaign_finished", campaign_id=campaign_id, unknown=unknown)
+                log.info("campaign_finished", **self._shared.board.told(campaign_id), unknown=unknown)
 
     async def _look_at_resting(self, connection: Connection, campaign_id: int) -> None:
         """A campaign whose numbers were all stopped until a person looks waits for that person."""
@@ -319,6 +323,7 @@ class Worker:
         async with self._shared.pool.acquire() as connection:
             await self._carry_out_orders(connection)
             await self._give_back(connection, [flow.lease for flow in flows])
+        log.info("numbers_given_back", numbers=[flow.lease.phone_number_id for flow in flows])
 
     async def _end(self, drained: bool) -> RunEnd:
         if self._campaign_id is None or not drained:
@@ -332,6 +337,10 @@ class Worker:
         if row is None:
             return RunEnd(drained=False)
         return RunEnd(row["state"], row["reason"], drained)
+
+
+def _moment_in(wait_s: float) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=wait_s)).isoformat(timespec="seconds")
 
 
 async def _cancel_all(tasks: Sequence[asyncio.Task[None]], within_s: float = inf) -> None:

@@ -24,7 +24,7 @@ from engine.errors import DrumbeatError
 from engine.settings import PREFIX
 
 START_S_MAX = 60.0
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 Process = subprocess.Popen[bytes]
 
@@ -43,12 +43,13 @@ class Listening:
 
 @contextmanager
 def held_signals() -> Iterator[None]:
-    """SIGINT and SIGTERM take effect after the block: nothing in it is left half started or half ended."""
+    """A signal that ends us takes effect after the block: nothing in it is left half begun or half ended."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[int] = []
-    former = {number: signal.signal(number, lambda n, _: came.append(n)) for number in _STOP_SIGNALS}
+    heeded = [number for number in _STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    former = {number: signal.signal(number, lambda n, _: came.append(n)) for number in heeded}
     try:
         yield
     finally:

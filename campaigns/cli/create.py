@@ -35,12 +35,18 @@ Params = Annotated[
 ExternalId = Annotated[
     str | None, typer.Option(help="A key of yours; like the name, it belongs to one campaign.", metavar="K")
 ]
-StartAt = Annotated[str | None, typer.Option(help="Send nothing before this time: ISO 8601 with an offset.")]
+StartAt = Annotated[
+    str | None,
+    typer.Option(help="ISO 8601 with an offset; before it a run ends with 75, or waits with --wait."),
+]
 ExpiresAt = Annotated[
     str | None, typer.Option(help="Skip everybody who is left at this time: ISO 8601 with an offset.")
 ]
 Window = Annotated[
-    str | None, typer.Option(help="Hours of the day to send in; may pass midnight.", metavar="09:00-20:00")
+    str | None,
+    typer.Option(
+        help="Hours of the day to send in, may pass midnight; a run waits for them.", metavar="09:00-20:00"
+    ),
 ]
 TimeZone = Annotated[str, typer.Option(help="Time zone of the window.")]
 OnUnknown = Annotated[

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from campaigns.cli.edge import note, print_json, with_database
 from campaigns.cli.options import DryRun, Json
-from campaigns.prune import PrunedMonth, prune
+from campaigns.hint import command
+from campaigns.progress import FINAL_STATES
+from campaigns.prune import Keeper, KeptMonth, PrunedMonth, prune
+from engine.core.states import CampaignState
 from engine.errors import ConfigurationError, UsageError
 from engine.settings import load_settings
 from engine.store.embedded import start_embedded, stop_embedded
 from engine.store.migrate import migrate as apply_migrations
+
+KEEPERS_SHOWN = 20  # of a month
 
 app = typer.Typer(
     name="db",
@@ -61,22 +68,45 @@ def prune_months(
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Drop whole months of recipients and outcomes whose campaigns ended long ago. Their counts stay."""
+    """Drop whole months of recipients and outcomes whose campaigns ended long ago. Their counts stay.
+
+    A month with a campaign that may still send, or was never planned to its end, is kept, and named.
+    """
     found = with_database(lambda pool: prune(pool, older_than_days=older_than, dry_run=True))
-    if found and not dry_run:
-        _ask(found, yes)
+    if found.pruned and not dry_run:
+        _ask(found.pruned, yes)
         found = with_database(lambda pool: prune(pool, older_than_days=older_than, dry_run=False))
     if json:
-        months = [{"month": pruned.month, "campaigns": list(pruned.campaigns)} for pruned in found]
-        print_json({"schema": 1, "dry_run": dry_run, "months": months})
+        months = [{"month": pruned.month, "campaigns": list(pruned.campaigns)} for pruned in found.pruned]
+        kept = [asdict(month) for month in found.kept]
+        print_json({"schema": 1, "dry_run": dry_run, "months": months, "kept": kept})
         return
-    for pruned in found:
+    for pruned in found.pruned:
         typer.echo(f"{'would drop' if dry_run else 'dropped'} {_describe(pruned)}")
-    if not found:
+    if not found.pruned:
         typer.echo("nothing to prune")
+    for month in found.kept:
+        typer.echo("\n".join(_kept_lines(month)))
 
 
-def _ask(found: list[PrunedMonth], yes: bool) -> None:
+def _kept_lines(kept: KeptMonth) -> Iterator[str]:
+    yield f"kept {kept.month}, since not all of its campaigns ended long ago:"
+    yield from (f"  {keeper.name}: {_how_to_go_on(keeper)}" for keeper in kept.campaigns[:KEEPERS_SHOWN])
+    if (more := len(kept.campaigns) - KEEPERS_SHOWN) > 0:
+        yield f"  and {more:,} more (--json lists them)"
+
+
+def _how_to_go_on(keeper: Keeper) -> str:
+    if keeper.finished_at is not None and keeper.state in FINAL_STATES:
+        return f"{keeper.state} only since {keeper.finished_at:%Y-%m-%d}"
+    if keeper.planned_at is None:
+        return "its create was killed; another `drumbeat campaign create` of that name removes what is left"
+    goes_on = "resume" if keeper.state is CampaignState.PAUSED else "run"
+    goes_on, cancel = (command("campaign", word, keeper.name) for word in (goes_on, "cancel"))
+    return f"{keeper.state}; `{goes_on}` goes on with it, `{cancel}` ends it"
+
+
+def _ask(found: tuple[PrunedMonth, ...], yes: bool) -> None:
     if yes:
         return
     if not typer.get_text_stream("stdin").isatty():

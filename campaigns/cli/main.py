@@ -1,7 +1,7 @@
 """The command `drumbeat`: finds the module of a command, and turns every end into a line and an exit code.
 
 Exit codes: 0 done, 1 unexpected, 2 usage, 3 done, but not for everybody, 69 service or database not reached,
-75 try later, 77 authentication, 78 configuration, 130 and 143 stopped by a signal after a clean end,
+75 try later, 77 authentication, 78 configuration, 129, 130 and 143 stopped by a signal after a clean end,
 141 nobody reads its output any more.
 """
 
@@ -21,15 +21,14 @@ from typing import Annotated
 import typer
 
 from campaigns.cli.lazy import Group, import_without, lazy_group
+from campaigns.cli.streams import STDOUT, forsake_stdout, secure_streams, unwritten
 from engine.errors import ConfigurationError, DrumbeatError
 from engine.garbage import COLLECTION_OBJECTS
 
 EXIT_UNEXPECTED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 128 + signal.SIGINT
-EXIT_TERMINATED = 128 + signal.SIGTERM
 EXIT_NOT_READ = 128 + signal.SIGPIPE  # as a shell reports a tool whose reader has gone
-STDOUT = 1
 HELP = "--help"
 NO_TEXT = "surrogates not allowed"  # what Python, orjson and the database's driver say of such bytes
 DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
@@ -67,7 +66,7 @@ EPILOG = (
     "Settings come from these options, else from variables (DRUMBEAT_HOME, DRUMBEAT_BASE_URL and so on), else"
     " from drumbeat.toml in the working directory.\n\n"
     "Exit codes: 0 done, 1 unexpected, 2 usage, 3 done, but not for everybody, 69 service or database do not"
-    " answer, 75 try later, 77 token refused, 78 configuration, 130 and 143 stopped, 141 output not read."
+    " answer, 75 try later, 77 token refused, 78 configuration, 129, 130 and 143 stopped, 141 not read."
 )
 app = typer.Typer(
     name="drumbeat",
@@ -78,6 +77,14 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version  # a hundredth of a second for whoever does not ask
+
+        typer.echo(f"drumbeat {version('drumbeat')}")
+        raise typer.Exit
 
 
 @app.callback()
@@ -96,6 +103,10 @@ def settings(
     product: Annotated[
         str | None, typer.Option(help="The product's word in the service's identifiers.")
     ] = None,
+    version: Annotated[  # noqa: ARG001 - done as it is read
+        bool,
+        typer.Option("--version", help="Print the version, and end.", callback=_tell_version, is_eager=True),
+    ] = False,
 ) -> None:
     """Read the settings once, so that a wrong one is reported before anything starts."""
     import_log()
@@ -117,7 +128,9 @@ def import_log() -> None:
 
 
 class Terminated(SystemExit):
-    """SIGTERM: ends a command as Ctrl-C does, through every `finally`; loops let a SystemExit pass."""
+    """SIGTERM, or SIGHUP as a terminal closes: ends a command as Ctrl-C does, through every `finally`; loops
+    let a SystemExit pass.
+    """
 
 
 def run() -> None:
@@ -125,21 +138,30 @@ def run() -> None:
     gc.set_threshold(COLLECTION_OBJECTS)  # what imports make stays: the looks took 8 % of their time
     # The embedded Postgres asks for directories that services and containers do not have, and does not need.
     warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
+    secure_streams()
     sys.exit(main(sys.argv[1:]))
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; returns its exit code. Never raises."""
     signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+        signal.signal(signal.SIGHUP, _terminate)
     exit_code = _run(arguments)
-    try:
-        if sys.stdout is not None:  # as after `>&-`
-            sys.stdout.flush()
-    except BrokenPipeError:
-        exit_code = EXIT_NOT_READ
-    if exit_code == EXIT_NOT_READ:  # or Python tells of it as it ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
+    if (problem := unwritten()) is not None:
+        exit_code = _not_written(problem, exit_code)
+    elif exit_code == EXIT_NOT_READ:
+        forsake_stdout()
     return exit_code
+
+
+def _not_written(problem: OSError, exit_code: int) -> int:
+    """The exit code of a command whose result is lost: what it did otherwise is told first."""
+    forsake_stdout()
+    if isinstance(problem, BrokenPipeError):
+        return EXIT_NOT_READ
+    told = _tell(f"stdout cannot be written: {problem.strerror}", ConfigurationError.exit_code)
+    return exit_code or told
 
 
 def _is_read() -> bool:
@@ -156,8 +178,8 @@ def _run(arguments: Sequence[str]) -> int:
         )
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except Terminated:
-        return EXIT_TERMINATED
+    except Terminated as end:
+        return int(str(end))
     except SystemExit:  # of the library, whose word for a closed pipe is a bare 1
         return EXIT_UNEXPECTED if _is_read() else EXIT_NOT_READ
     except typer.Abort:
@@ -167,15 +189,15 @@ def _run(arguments: Sequence[str]) -> int:
     except DrumbeatError as error:
         return _tell(str(error), error.exit_code)
     except Exception as error:
-        if isinstance(error, BrokenPipeError) and not _is_read():
-            return EXIT_NOT_READ
+        if isinstance(error, OSError) and unwritten() is not None:
+            return 0  # the fault of stdout alone, which is told in the end
         if NO_TEXT in str(error) and (wrong := _not_utf_8(arguments)):
             return _tell(wrong, EXIT_USAGE)
         return _tell_unexpected(error)
 
 
-def _terminate(_: int, __: object) -> None:
-    raise Terminated(EXIT_TERMINATED)
+def _terminate(number: int, _: object) -> None:
+    raise Terminated(128 + number)
 
 
 def _tell(line: str, exit_code: int) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
-import socket
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
 
+from campaigns.actor import actor
 from campaigns.cli.edge import note, print_json, with_settings
 from campaigns.cli.live import view_for, watched
 from campaigns.cli.options import CampaignName, Json, Quiet
@@ -99,9 +98,9 @@ async def settle_campaign(
         recipients = 0
         await recover_abandoned(connection, this_process())  # a killed sender's doubts are named first
         if action == "resend":
-            recipients = await resend(connection, campaign.campaign_id, _actor())
+            recipients = await resend(connection, campaign.campaign_id, actor())
         elif action == "assume-sent":
-            recipients = await assume_sent(connection, campaign.campaign_id, _actor())
+            recipients = await assume_sent(connection, campaign.campaign_id, actor())
         left = await doubts(connection, campaign.campaign_id, quiet_s=silence_s)
     may_resend = campaign.state not in (CampaignState.CANCELLED, CampaignState.EXPIRED)
     return campaign, Settled(campaign.name, action, recipients, left, may_resend)
@@ -135,9 +134,10 @@ async def _send(
 
 async def _only_doubts_are_left(pool: Pool, campaign: Campaign, settled: Settled) -> bool:
     """Whether sending would reach those in doubt and nobody else: a resend is for no more than that."""
-    if not settled.recipients:
-        return False
     status = await campaign_status(pool, campaign.campaign_id)
+    if not settled.recipients:
+        _tell_who_waits(status)
+        return False
     is_running, others_wait = status.state is CampaignState.RUNNING, status.waiting > settled.recipients
     if status.state is CampaignState.PAUSED:
         again = command("campaign", "resume", campaign.name)
@@ -145,6 +145,16 @@ async def _only_doubts_are_left(pool: Pool, campaign: Campaign, settled: Settled
     elif is_running and others_wait:
         note(f"queued: they are sent with the rest; {_who_goes_on(status)}")
     return is_running and not others_wait
+
+
+def _tell_who_waits(status: CampaignStatus) -> None:
+    """A resend that was interrupted left nobody in doubt, and those whom it was to send to."""
+    waiting = f"{status.waiting:,} recipients wait to be sent to, perhaps again"
+    if status.waiting and status.state is CampaignState.RUNNING:
+        note(f"{waiting}; {_who_goes_on(status)}")
+    elif status.waiting and status.state is CampaignState.PAUSED:
+        again = command("campaign", "resume", status.name)
+        note(f"{waiting}; the campaign is paused ({status.reason}): `{again}` lifts it")
 
 
 def _who_goes_on(status: CampaignStatus) -> str:
@@ -186,8 +196,3 @@ def _doubt_as_json(doubt: Doubt) -> dict[str, Any]:
         "probably_not_sent": doubt.probably_not_sent,
         "since": doubt.since,
     }
-
-
-def _actor() -> str:
-    """Who decided, for the audit."""
-    return f"{getpass.getuser()}@{socket.gethostname()}"

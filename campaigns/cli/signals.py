@@ -1,14 +1,19 @@
-"""SIGINT and SIGTERM for commands that drain: the first asks to stop, the second stops at once."""
+"""Signals for commands that drain: the first asks to stop, a second Ctrl-C or SIGTERM stops at once.
+
+SIGHUP asks too, as a terminal closes, but hurries nobody: it comes twice then, from the system and from the
+shell, and service managers send it right behind SIGTERM. Where it is ignored, as under nohup, it stays so.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+HASTY_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STOP_SIGNALS = (*HASTY_SIGNALS, signal.SIGHUP)
 
 
 @dataclass(slots=True)
@@ -32,23 +37,26 @@ def stop_on_signals() -> Iterator[Stop]:
     """Within the block the first signal only sets the event. Needs the running loop of the main thread."""
     loop = asyncio.get_running_loop()
     stop = Stop()
+    former = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    if former[signal.SIGHUP] is signal.SIG_IGN:
+        del former[signal.SIGHUP]
 
     def ask(number: int) -> None:
-        stop.signal_number = number
+        stop.signal_number = stop.signal_number or number
         stop.event.set()
-        _restore(loop)
+        if number in HASTY_SIGNALS:
+            _restore(loop, HASTY_SIGNALS)
 
-    former = {number: signal.getsignal(number) for number in STOP_SIGNALS}
-    for number in STOP_SIGNALS:
+    for number in former:
         loop.add_signal_handler(number, ask, number)
     try:
         yield stop
     finally:
-        _restore(loop)
+        _restore(loop, former)
         for number, handler in former.items():
             signal.signal(number, handler)
 
 
-def _restore(loop: asyncio.AbstractEventLoop) -> None:
-    for number in STOP_SIGNALS:
+def _restore(loop: asyncio.AbstractEventLoop, numbers: Iterable[int]) -> None:
+    for number in numbers:
         loop.remove_signal_handler(number)

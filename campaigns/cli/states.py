@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated
 
 import typer
 
+from campaigns.actor import actor
 from campaigns.cli.edge import note, print_json, with_connection
 from campaigns.cli.options import CampaignName, Json
-from campaigns.service import Moved, cancel, pause, pause_all, resume, start
+from campaigns.hint import command
+from campaigns.service import Moved, cancel, pause, pause_all, resume, resume_all, start
+from engine.core.states import CampaignState
 from engine.errors import UsageError
-from engine.store.database import Connection
 
 app = typer.Typer(add_completion=False)
 
@@ -31,13 +34,29 @@ def pause_campaign(
     """Stop sending a campaign; `resume` continues where it stopped."""
     if every == (name is not None):
         raise UsageError("name one campaign, or give --all")
-    _tell(with_connection(pause_all) if name is None else [_move(pause, name)], json)
+    _tell(with_connection(partial(pause_all, actor=actor())) if name is None else [_move(pause, name)], json)
 
 
 @app.command("resume")
-def resume_campaign(name: CampaignName, json: Json = False) -> None:
-    """Lift a pause."""
-    _tell([_move(resume, name)], json)
+def resume_campaign(
+    name: Annotated[str | None, typer.Argument(help="The campaign.")] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every campaign that has started, whatever it was paused for.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Lift a pause. With --all every pause, as after a database that was restored: look first."""
+    if every == (name is not None):
+        raise UsageError("name one campaign, or give --all")
+    moved = with_connection(partial(resume_all, actor=actor())) if name is None else [_move(resume, name)]
+    if json:
+        _tell(moved, json)
+        return
+    _tell([one for one in moved if one.state is not CampaignState.PAUSED], json, "no campaign is resumed")
+    for one in moved:
+        if one.state is CampaignState.PAUSED:
+            again = command("campaign", "resume", one.name)
+            note(f"{one.name}: stays paused, since it has never started; `{again}` releases it")
 
 
 @app.command("cancel")
@@ -46,11 +65,12 @@ def cancel_campaign(name: CampaignName, json: Json = False) -> None:
     _tell([_move(cancel, name)], json)
 
 
-def _move(action: Callable[[Connection, str], Awaitable[Moved]], name: str) -> Moved:
-    return with_connection(lambda connection: action(connection, name))
+def _move(action: Callable[..., Awaitable[Moved]], name: str) -> Moved:
+    """`action(connection, name, actor=…)`, of the service."""
+    return with_connection(lambda connection: action(connection, name, actor=actor()))
 
 
-def _tell(moved: list[Moved], json: bool) -> None:
+def _tell(moved: list[Moved], json: bool, nobody: str = "no campaign is scheduled or running") -> None:
     if json:
         campaigns = [
             {"name": one.name, "state": one.state, "changed": one.changed, "skipped": one.skipped}
@@ -62,4 +82,4 @@ def _tell(moved: list[Moved], json: bool) -> None:
         skipped = f", {one.skipped:,} skipped" if one.skipped else ""
         typer.echo(f"{one.name}: {one.state}{'' if one.changed else ' already'}{skipped}")
     if not moved:
-        note("no campaign is scheduled or running")
+        note(nobody)

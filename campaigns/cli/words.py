@@ -92,7 +92,8 @@ def report_lines(report: Report) -> Iterator[str]:
     yield from _reasons(report)
     yield from _numbers(report)
     for audit in report.audits:
-        yield f"Audit: {audit.at.isoformat(timespec='seconds')} {audit.actor}: {audit.action} {audit.detail}"
+        detail = f" {audit.detail}" if audit.detail else ""
+        yield f"Audit: {audit.at.isoformat(timespec='seconds')} {audit.actor}: {audit.action}{detail}"
 
 
 def _verdict(holds: bool) -> str:

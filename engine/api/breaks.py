@@ -1,9 +1,15 @@
 """How an error of a connection is reported, the same for both transports."""
 
+import errno
+import os
+import socket
+from contextlib import ExitStack
+
 from engine.core.classify import not_connected
 from engine.core.outcome import NotSent
 
 REASON_CHARACTERS_MAX = 200
+RESOLUTION_DESCRIPTORS = 2  # of a look-up of a name at a time: a file or a socket, and one more
 
 
 def reason_of(problem: BaseException) -> str:
@@ -13,4 +19,18 @@ def reason_of(problem: BaseException) -> str:
 
 def not_sent(problem: BaseException) -> NotSent:
     """The outcome where no connection came about."""
-    return not_connected(reason_of(problem), getattr(problem, "errno", None))
+    number = getattr(problem, "errno", None)
+    unresolved = isinstance(getattr(problem, "os_error", problem), socket.gaierror)
+    if unresolved and _no_descriptor_is_left():
+        number = errno.EMFILE  # the system's look-up says only that it failed
+    return not_connected(reason_of(problem), number)
+
+
+def _no_descriptor_is_left() -> bool:
+    with ExitStack() as taken:
+        try:
+            for _ in range(RESOLUTION_DESCRIPTORS):
+                taken.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        except OSError:
+            return True
+    return False

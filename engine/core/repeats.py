@@ -12,11 +12,13 @@ class Repeats:
         self._period_ns = period_ns
         self._told_ns: int | None = None
         self._untold = 0
+        self._last_ns = 0
         self.goes_on = False  # logged, and its end is not
 
     def happened(self, now_ns: int) -> int | None:
         """One more. None: log nothing; else how many came since the last line, this one included."""
         self._untold += 1
+        self._last_ns = now_ns
         if self._told_ns is not None and now_ns - self._told_ns < self._period_ns:
             return None
         self._told_ns = now_ns
@@ -28,3 +30,7 @@ class Repeats:
         """The opposite happened. True where that is worth a line: once after each line of the trouble."""
         told, self.goes_on = self.goes_on, False
         return told
+
+    def has_ceased(self, now_ns: int, quiet_ns: int) -> bool:
+        """As `is_over`, of what nothing is the opposite of: it did not come again for `quiet_ns`."""
+        return self.goes_on and now_ns - self._last_ns >= quiet_ns and self.is_over()

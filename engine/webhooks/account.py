@@ -60,7 +60,7 @@ async def _set_template(connection: Connection, status: TemplateStatus) -> None:
     why = f": {status.reason}" if status.reason and status.reason.upper() != "NONE" else ""
     reason = f"template {status.name} ({status.language}) was {_STOPPED[status.event]} by the service{why}"
     paused = await pause_campaigns_of_template(connection, status.name, status.language, reason)
-    _log.warning("template stopped", template=status.name, language=status.language, campaigns=paused)
+    _log.warning("template_stopped", template=status.name, language=status.language, campaigns=paused)
 
 
 async def _refresh_number(connection: Connection, fields: dict[str, object]) -> None:

@@ -127,7 +127,7 @@ class Reconciler:
         self._metrics.folds["returned"] += folded.returned
         self._metrics.folds["dropped"] += folded.dropped
         if folded.dropped:
-            _log.warning("events dropped that matched no message for 8 days", events=folded.dropped)
+            _log.warning("events_dropped", events=folded.dropped, why="they matched no message for 8 days")
         return folded.taken
 
     async def _act(self, connection: Connection) -> int:
@@ -136,7 +136,7 @@ class Reconciler:
     async def _apply_policies(self, connection: Connection) -> int:
         resent = await resend_by_policy(connection, quiet_s=self._intervals.quiet_s)
         if resent:
-            _log.info("doubts are sent again by policy", recipients=resent)
+            _log.info("doubts_sent_again", recipients=resent, by="policy")
         return resent
 
 

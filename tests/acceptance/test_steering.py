@@ -65,12 +65,23 @@ def test_a_cancel_ends_it_for_good_and_skips_whom_nobody_wrote_to(scene: Scene) 
     assert scene.state() == "cancelled"
 
 
-@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_drains_and_leaves_the_campaign_running(scene: Scene, number: int, exit_code: int) -> None:
+@pytest.mark.parametrize(
+    ("numbers", "exit_code"),
+    [
+        ((signal.SIGTERM,), 143),
+        ((signal.SIGINT,), 130),
+        ((signal.SIGHUP, signal.SIGHUP), 129),  # of a terminal that closes, and of its shell
+        ((signal.SIGTERM, signal.SIGHUP), 143),  # of a service manager
+    ],
+)
+def test_a_signal_drains_and_leaves_the_campaign_running(
+    scene: Scene, numbers: tuple[int, ...], exit_code: int
+) -> None:
     scene.create(PEOPLE)
     run = scene.drumbeat.start("campaign", "run", "spring", "--quiet")
     until(lambda: scene.service.accepted() > 500, "it sends")
-    run.send_signal(number)
+    for number in numbers:
+        run.send_signal(number)
     asked_s = time.monotonic()
     stdout, _ = run.communicate(timeout=30)
     assert run.returncode == exit_code

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import socket
 from collections.abc import Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Protocol
@@ -138,6 +139,25 @@ class TransportContract:
             assert (outcome.unreachable, outcome.exhausted) == (False, True)
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert len(server.requests) == 1
+
+    async def test_a_look_up_that_fails_for_want_of_descriptors_is_not_the_services(
+        self, factory: Factory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The system's resolver only says that it failed for now."""
+
+        async def resolve(*_: object, **__: object) -> list[Any]:
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+        monkeypatch.setattr(asyncio.get_running_loop().__class__, "getaddrinfo", resolve)
+        transport = factory("http://service.example")
+        async with aclosing_transport(transport):
+            outcome = await transport.send("1", PAYLOAD, open_gate)
+            assert isinstance(outcome, NotSent)
+            assert (outcome.unreachable, outcome.exhausted) == (True, False)
+            with no_descriptors():
+                outcome = await transport.send("1", PAYLOAD, open_gate)
+            assert isinstance(outcome, NotSent)
+            assert (outcome.unreachable, outcome.exhausted) == (False, True)
 
     @pytest.mark.parametrize(
         ("status", "body", "headers", "expected"),

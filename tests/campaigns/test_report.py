@@ -8,6 +8,7 @@ from campaigns.campaign import CampaignSpec
 from campaigns.cli.words import report_lines
 from campaigns.create import create_campaign
 from campaigns.report import campaign_report
+from engine.core.states import RecipientState
 from engine.store.database import Pool
 from tests.campaigns.conftest import WriteAudience
 
@@ -41,3 +42,20 @@ async def test_a_rate_is_told_where_the_time_is_long_enough_to_say(
     )
     report = await campaign_report(pool, created.campaign_id)
     assert words in "\n".join(report_lines(report))
+
+
+async def test_reasons_are_bounded_in_each_state_and_add_up(
+    ready: str, pool: Pool, write_audience: WriteAudience, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("campaigns.report.REASONS_MAX", 2)
+    audience = write_audience("phone\n" + "".join(f"{PHONE + n}\n" for n in range(9)))
+    spec = CampaignSpec("spring", "order", "en", audience, ("1001",), params=("=Hi", "=you"))
+    created = await create_campaign(ready, spec)
+    await pool.execute("UPDATE recipients SET skip_reason = 'reason ' || least(seq, 5)")
+    report = await campaign_report(pool, created.campaign_id)
+    assert [(one.reason, one.recipients) for one in report.reasons[RecipientState.SKIPPED]] == [
+        ("reason 5", 5),
+        ("reason 1", 1),
+        ("(3 more reasons)", 3),
+    ]
+    assert "3  (3 more reasons)" in "\n".join(report_lines(report))

@@ -1,5 +1,7 @@
 """Releasing, pausing, resuming, cancelling; and closing ranges by the law of the tallies."""
 
+import os
+import socket
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from campaigns import service
+from campaigns.actor import actor
 from campaigns.campaign import CampaignSpec
 from campaigns.cli.status import read_status
-from campaigns.cli.words import status_lines
+from campaigns.cli.words import report_lines, status_lines
 from campaigns.create import create_campaign
 from campaigns.progress import CampaignStatus, NumberProgress, campaign_status, measured_per_s
+from campaigns.report import campaign_report
 from campaigns.service import Moved
 from engine.core.states import CampaignState, IllegalTransition, RecipientState
 from engine.errors import ConfigurationError, TryLater
@@ -157,6 +161,36 @@ async def test_start_pause_resume(pool: Pool, spring: str) -> None:
         assert (await service.find_campaign(connection, spring)).reason == ""
 
 
+async def test_who_steers_a_campaign_stands_in_its_report(pool: Pool, spring: str) -> None:
+    async with pool.acquire() as connection:
+        await service.start(connection, spring, actor="ana@ops")
+        await service.pause(connection, spring, actor="bo@ops")
+        await service.pause(connection, spring, actor="cy@ops")  # changes nothing
+        await service.resume_all(connection, actor="ana@ops")
+        await service.pause_all(connection, actor="bo@ops")
+        await service.cancel(connection, spring, actor="bo@ops")
+        campaign_id = (await service.find_campaign(connection, spring)).campaign_id
+    report = await campaign_report(pool, campaign_id)
+    assert [(audit.actor, audit.action) for audit in report.audits] == [
+        ("ana@ops", "start"),
+        ("bo@ops", "pause"),
+        ("ana@ops", "resume"),
+        ("bo@ops", "pause"),
+        ("bo@ops", "cancel"),
+    ]
+    assert (
+        f"{report.audits[1].at.isoformat(timespec='seconds')} bo@ops: pause" in list(report_lines(report))[-4]
+    )
+
+
+def test_a_user_without_a_name_is_an_actor_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in containers that run as any number."""
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 3_000_000_123)
+    assert actor() == f"uid 3000000123@{socket.gethostname()}"
+
+
 async def test_a_future_campaign_waits_for_its_time_even_after_a_pause(
     ready: str, pool: Pool, audience: Path
 ) -> None:
@@ -189,6 +223,26 @@ async def test_the_emergency_stop_pauses_all_that_could_send(
         "later": CampaignState.PAUSED,
         "draft": CampaignState.DRAFT,
     }
+
+
+async def test_all_that_had_started_is_resumed_and_what_nobody_released_is_not(
+    ready: str, pool: Pool, spring: str, audience: Path
+) -> None:
+    """As after a restored database, which pauses drafts too."""
+    for name in ("autumn", "draft", "over"):
+        await create_campaign(ready, spec(name, audience))
+    async with pool.acquire() as connection:
+        for name in (spring, "autumn", "over"):
+            await service.start(connection, name)
+        for name in (spring, "autumn", "draft", "over"):
+            await service.pause(connection, name)
+        await service.cancel(connection, "over")
+        assert await service.resume_all(connection) == [
+            Moved(spring, CampaignState.RUNNING, changed=True),
+            Moved("autumn", CampaignState.RUNNING, changed=True),
+            Moved("draft", CampaignState.PAUSED, changed=False),
+        ]
+        assert (await service.find_campaign(connection, "draft")).state is CampaignState.PAUSED
 
 
 async def test_an_unplanned_campaign_is_not_released(pool: Pool, spring: str) -> None:

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,8 @@ def test_every_command_and_every_option_says_what_it_does(name: str) -> None:
         (("campaing",), "Did you mean 'campaign'"),
         (("campaign", "create", "x"), "Missing option '--template'"),
         (("campaign", "pause"), "name one campaign, or give --all"),
+        (("campaign", "resume"), "name one campaign, or give --all"),
+        (("campaign", "resume", "x", "--all"), "name one campaign, or give --all"),
         (("numbers", "limit", "1", "fast"), "is not a rate"),
         (("campaign", "settle", "x", "--resend", "--assume-sent"), "say the opposite"),
         (("campaign", "run", "x", "--max-failed", "some"), "--max-failed"),
@@ -99,6 +102,11 @@ def test_a_reader_of_stdout_that_has_gone_ends_a_command_in_silence(
             env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": "", **settings},
         )
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_the_version_is_told_whatever_else_is_wrong(drumbeat: Drumbeat) -> None:
+    done = drumbeat.ok("--version", base_url="no url at all")
+    assert done.stdout == f"drumbeat {version('drumbeat')}\n"
 
 
 def test_no_command_at_all_shows_the_help_and_is_a_usage_error(drumbeat: Drumbeat) -> None:

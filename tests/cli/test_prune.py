@@ -1,7 +1,7 @@
 """A month leaves only when all of it ended long ago; its campaigns keep their names and their counts."""
 
 import asyncio
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
@@ -10,6 +10,7 @@ from campaigns.prune import prune
 from engine.core.states import RecipientState
 from engine.errors import TryLater
 from engine.store.database import Pool
+from tests.cli.processes import Drumbeat
 
 WAITS_FOR = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid)))"
 PLANT = """
@@ -33,9 +34,8 @@ async def plant(pool: Pool, name: str, state: str, ended_days: int, month: str) 
 
 
 async def months(pool: Pool, *, dry_run: bool = False) -> dict[str, tuple[str, ...]]:
-    return {
-        pruned.month: pruned.campaigns for pruned in await prune(pool, older_than_days=90, dry_run=dry_run)
-    }
+    found = await prune(pool, older_than_days=90, dry_run=dry_run)
+    return {pruned.month: pruned.campaigns for pruned in found.pruned}
 
 
 async def test_an_old_month_goes_and_its_counts_stay(pool: Pool) -> None:
@@ -58,6 +58,35 @@ async def test_one_campaign_that_may_go_on_keeps_its_month(pool: Pool, state: st
     await plant(pool, "other", state, ended_days, "2024-03")
     assert await months(pool) == {}
     assert await pool.fetchval("SELECT count(*) FROM ranges") == 2
+
+
+async def test_who_keeps_a_month_is_told_with_how_to_go_on(pool: Pool, drumbeat: Drumbeat) -> None:
+    await plant(pool, "old", "finished", 400, "2024-03")
+    for name, state in (("a draft", "draft"), ("paused", "paused"), ("killed", "draft")):
+        await plant(pool, name, state, 400, "2024-03")
+    await pool.execute("UPDATE campaigns SET finished_at = NULL WHERE state IN ('draft', 'paused')")
+    await pool.execute("UPDATE campaigns SET planned_at = now() WHERE name <> 'killed'")
+    await plant(pool, "young", "finished", 10, "2024-03")
+    told = drumbeat.ok("db", "prune", "--older-than", "90", "--yes").stdout.splitlines()
+    young = (datetime.now(UTC) - timedelta(days=10)).date()
+    assert told == [
+        "nothing to prune",
+        "kept 2024-03, since not all of its campaigns ended long ago:",
+        "  a draft: draft; `drumbeat campaign run 'a draft'` goes on with it,"
+        " `drumbeat campaign cancel 'a draft'` ends it",
+        "  paused: paused; `drumbeat campaign resume paused` goes on with it,"
+        " `drumbeat campaign cancel paused` ends it",
+        "  killed: its create was killed; another `drumbeat campaign create` of that name removes what is left",
+        f"  young: finished only since {young}",
+    ]
+    kept = drumbeat.ok("db", "prune", "--older-than", "90", "--dry-run", "--json").json["kept"]
+    assert [month["month"] for month in kept] == ["2024-03"]
+    assert [(one["name"], one["state"], one["planned_at"] is None) for one in kept[0]["campaigns"]] == [
+        ("a draft", "draft", False),
+        ("paused", "paused", False),
+        ("killed", "draft", True),
+        ("young", "finished", True),  # planted
+    ]
 
 
 async def test_a_month_in_use_is_left_for_later(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,4 +113,4 @@ async def test_whoever_prunes_gives_way_to_a_sender(pool: Pool) -> None:
                 while not await looking.fetchval(WAITS_FOR, sender.get_server_pid()):
                     await asyncio.sleep(0.005)
             await sender.execute("DELETE FROM outcomes")  # waits for the drop, which waits for it
-        assert [pruned.month for pruned in await pruning] == ["2024-03"]
+        assert [pruned.month for pruned in (await pruning).pruned] == ["2024-03"]

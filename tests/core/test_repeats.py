@@ -31,6 +31,15 @@ def test_its_end_is_told_once_and_only_of_what_was_told() -> None:
     assert not repeats.is_over(), "nobody was told of the second"
 
 
+def test_what_has_no_opposite_is_over_when_it_did_not_come_again_for_a_while() -> None:
+    repeats, quiet_ns = Repeats(), 10 * SECOND_NS
+    assert not repeats.has_ceased(quiet_ns, quiet_ns)
+    told(repeats, 0, 9)
+    assert not repeats.has_ceased(18 * SECOND_NS, quiet_ns)
+    assert repeats.has_ceased(19 * SECOND_NS, quiet_ns)
+    assert not repeats.has_ceased(30 * SECOND_NS, quiet_ns), "once"
+
+
 def test_whoever_flickers_is_told_of_as_seldom_as_whoever_stays_away() -> None:
     repeats, lines = Repeats(), 0
     for n in range(1_200):  # away and back, ten times a second, for two minutes

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from engine import campaign_board
 from engine.campaign_board import CampaignBoard
@@ -47,3 +48,40 @@ async def test_only_who_expires_a_campaign_closes_it(
     assert board.to_close == {}
     await board.refresh(other)
     assert board.to_close == {overdue.campaign_id: "expired"}
+
+
+async def test_a_log_says_what_a_person_did_to_a_campaign(other: Connection, board: CampaignBoard) -> None:
+    """Who is called at night reads there why nothing is sent, and since when."""
+    campaign_id = (await plant_campaign(other)).campaign_id
+    name = await other.fetchval("SELECT name FROM campaigns WHERE campaign_id = $1", campaign_id)
+    with capture_logs() as lines:
+        await board.refresh(other)
+        for event, reason in (
+            (CampaignEvent.PAUSE, "paused by hand"),
+            (CampaignEvent.RESUME, ""),
+            (CampaignEvent.CANCEL, "cancelled by hand"),
+        ):
+            await apply_event(other, campaign_id, event, reason)
+            await board.refresh(other)
+            await board.refresh(other)
+    assert {line["campaign"] for line in lines} == {name}
+    assert [(line["event"], line["reason"]) for line in lines] == [
+        ("campaign_runs", ""),
+        ("campaign_paused", "paused by hand"),
+        ("campaign_runs", ""),
+        ("campaign_cancelled", "cancelled by hand"),
+    ]
+
+
+async def test_a_log_says_that_a_campaign_waits_and_that_it_goes_on(other: Connection) -> None:
+    hindrance = ""
+    board = CampaignBoard("chat", None, lambda: hindrance)
+    await plant_campaign(other)
+    with capture_logs() as lines:
+        for hindrance in ("", "the disk is full", "the disk is full", ""):  # noqa: B007 - the board reads it
+            await board.refresh(other)
+    assert [(line["event"], line["reason"]) for line in lines] == [
+        ("campaign_runs", ""),
+        ("campaign_waits", "waiting: the disk is full"),
+        ("campaign_goes_on", ""),
+    ]

@@ -1,5 +1,6 @@
 """What a log says of an outage: a line a minute, and one when it is over, however often it is met."""
 
+import errno
 import socket
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +14,10 @@ from pydantic import SecretStr
 
 from emulator.config import EmulatorConfig, NumberConfig
 from emulator.testing import running_emulator
-from engine import backoff, breaker, number
+from engine import backoff, breaker, number, worker
+from engine.api.lane_connection import Lane
+from engine.api.lanes import LaneTransport
+from engine.clock import SECOND_NS
 from engine.core.retry import Wait
 from engine.settings import ServiceSettings
 from engine.store.database import Pool, open_pool
@@ -129,3 +133,27 @@ async def test_a_service_that_is_away_is_a_line_and_then_gets_no_more_than_its_p
     await assert_counts(pool, campaign, accepted=900)
     times = await written_us(pool, SLOW)
     assert shortest_span_us(times, int(LIMIT_PER_S)) >= 1_000_000, "no second makes up for the outage"
+
+
+async def test_descriptors_that_are_there_again_are_told(
+    pool: Pool, lines: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "DESCRIPTORS_QUIET_NS", SECOND_NS // 5)
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: LIMIT_PER_S})
+        campaign = await plant_campaign(connection, recipients=300)
+    real, lacking = LaneTransport._connect, 5
+
+    async def lack(self: LaneTransport) -> Lane:
+        nonlocal lacking
+        lacking -= 1
+        if lacking >= 0:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return await real(self)
+
+    monkeypatch.setattr(LaneTransport, "_connect", lack)
+    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+        assert (await runner.end()).state == "finished"
+        assert_each_once(emulator, campaign)
+    assert (lines["descriptors_short"], lines["descriptors_again"]) == (1, 1)
+    assert lines["service_unreachable"] == 0

@@ -78,6 +78,19 @@ async def test_a_resend_without_doubts_sends_nothing(database_url: str, pool: Po
     assert "nobody is in doubt" in out
 
 
+async def test_a_resend_that_is_repeated_tells_who_still_waits(database_url: str, pool: Pool) -> None:
+    """The first one was interrupted before it had sent to them."""
+    name = await planted(pool, mark=2)
+    await settle(database_url, name, "--resend", **NOBODY)
+    code, out, errors = await settle(database_url, name, "--resend", **NOBODY)
+    assert (code, "nobody is in doubt" in out) == (0, True)
+    waiting = "10 recipients wait to be sent to, perhaps again"
+    assert f"{waiting}; go on with: drumbeat campaign run 'x y'" in errors
+    await pool.execute("UPDATE campaigns SET state = 'paused', reason = 'by hand'")
+    code, _, errors = await settle(database_url, name, "--resend", **NOBODY)
+    assert f"{waiting}; the campaign is paused (by hand): `drumbeat campaign resume 'x y'` lifts it" in errors
+
+
 async def test_a_resend_sends_where_nobody_else_is_left(database_url: str, pool: Pool) -> None:
     name = await planted(pool, mark=10)
     code, _, errors = await settle(database_url, name, "--resend", **NOBODY)

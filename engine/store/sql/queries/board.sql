@@ -13,7 +13,7 @@ ORDER BY campaign_id;
 
 -- name: overdue
 -- Campaigns that expired before everybody was sent to.
-SELECT campaign_id FROM campaigns
+SELECT campaign_id, name FROM campaigns
 WHERE state IN ('draft', 'scheduled', 'running', 'paused') AND planned_at IS NOT NULL AND expires_at <= now()
   AND ($1::bigint IS NULL OR campaign_id = $1)
 ORDER BY campaign_id;

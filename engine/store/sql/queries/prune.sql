@@ -12,7 +12,7 @@ ORDER BY month;
 
 -- name: lock_campaigns
 -- Locked, so that no resend opens one of them again before its recipients are gone.
-SELECT campaign_id, name,
+SELECT campaign_id, name, state, planned_at, finished_at,
        state IN ('finished', 'cancelled', 'expired') AND finished_at < now() - make_interval(days => $3) AS over
 FROM campaigns
 WHERE campaign_id IN (SELECT DISTINCT campaign_id FROM ranges WHERE range_id >= $1 AND range_id < $2)

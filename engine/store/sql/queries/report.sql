@@ -36,12 +36,17 @@ reasons AS (
                       WHERE outcomes.range_id = recipients.range_id AND outcomes.seq = recipients.seq)
       AND NOT EXISTS (SELECT 1 FROM open_tries
                       WHERE open_tries.range_id = recipients.range_id AND open_tries.seq = recipients.seq)
-    GROUP BY 3)
-SELECT state, coalesce(nullif(reason, ''), '(no reason given)') AS reason, sum(recipients)::bigint AS recipients
-FROM reasons
+    GROUP BY 3),
+placed AS (
+    SELECT state, coalesce(nullif(reason, ''), '(no reason given)') AS reason, sum(recipients)::bigint AS recipients,
+           row_number() OVER (PARTITION BY state ORDER BY sum(recipients) DESC, coalesce(nullif(reason, ''), '(no reason given)')) AS place
+    FROM reasons
+    GROUP BY 1, 2)
+SELECT state, least(place, $2 + 1) AS place, sum(recipients)::bigint AS recipients, count(*) AS reasons,
+       min(reason) AS reason
+FROM placed
 GROUP BY 1, 2
-ORDER BY 1, 3 DESC, 2
-LIMIT 500;
+ORDER BY 1, 2;
 
 -- name: numbers
 -- What each number did for the campaign. achieved_per_s: from the first to the last request, pauses taken out. None below

@@ -35,6 +35,10 @@ SELECT coalesce(start_at > now(), false) FROM campaigns WHERE campaign_id = $1;
 -- What an emergency stop has to stop.
 SELECT campaign_id, name FROM campaigns WHERE state IN ('scheduled', 'running') ORDER BY campaign_id;
 
+-- name: paused
+SELECT name, started_at IS NOT NULL AS started FROM campaigns
+WHERE state = 'paused' AND planned_at IS NOT NULL ORDER BY campaign_id;
+
 -- name: lift_stops
 -- Numbers that the service stopped until a person looks (for years); rests that end by themselves stay.
 UPDATE numbers SET suspended_until = NULL, suspended_reason = NULL
