@@ -96,7 +96,7 @@ async def start(connection: Connection, name: str) -> Moved:
     TryLater for a paused one, whose pause only `resume` lifts, and for one that is not planned.
     """
     campaign = await find_campaign(connection, name)
-    _require_planned(campaign)
+    require_planned(campaign)
     if campaign.state is CampaignState.PAUSED:
         raise TryLater(f'the campaign "{name}" is paused: {campaign.reason}', remedy="resume it")
     if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
@@ -110,7 +110,7 @@ async def resume(connection: Connection, name: str) -> Moved:
     It is also the word of the person for whom its stopped numbers wait: they are tried again.
     """
     campaign = await find_campaign(connection, name)
-    _require_planned(campaign)
+    require_planned(campaign)
     if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
         return Moved(name, campaign.state, changed=False)
     await connection.execute(queries("service")["lift_stops"], campaign.campaign_id)
@@ -142,7 +142,7 @@ async def cancel(connection: Connection, name: str, reason: str = CANCELLED_BY_H
     A second call finishes what a killed first one left. TryLater for a campaign that is not planned.
     """
     campaign = await find_campaign(connection, name)
-    _require_planned(campaign)
+    require_planned(campaign)
     changed = campaign.state is not CampaignState.CANCELLED
     if changed:
         await apply_event(connection, campaign.campaign_id, CampaignEvent.CANCEL, reason)
@@ -159,7 +159,8 @@ async def _release(connection: Connection, campaign: Campaign, event: CampaignEv
     return Moved(campaign.name, state, changed=True)
 
 
-def _require_planned(campaign: Campaign) -> None:
+def require_planned(campaign: Campaign) -> None:
+    """TryLater for a campaign whose recipients are not all there yet."""
     if campaign.planned_at is None:
         raise TryLater(
             f'the campaign "{campaign.name}" is not planned: its create still runs, or was interrupted',

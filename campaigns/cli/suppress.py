@@ -12,7 +12,7 @@ import typer
 
 from campaigns.cli.edge import JSON_HELP, print_json, with_connection
 from campaigns.cli.planning import planning_shown
-from campaigns.export import safe_cell
+from campaigns.spreadsheet import safe_cell
 from campaigns.suppression import (
     ADDED_BY_HAND,
     SuppressionCounts,

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from campaigns.audience.check import row_check, surely_sendable
 from campaigns.audience.columns import MissingColumn, column_index
-from campaigns.audience.preview import check_audience
 from campaigns.audience.reader import RowBatch
+from campaigns.export import headings
+from campaigns.spreadsheet import safe_cell
 from engine.core.message import check_variable
 from engine.errors import UsageError
-from tests.campaigns.conftest import WriteAudience
 
 HEADER = ["Phone ", "name", "NAME", "city"]
 GOOD = "5511987654321"
@@ -105,15 +105,26 @@ def test_a_literal_that_cannot_be_sent_is_refused() -> None:
         checked([], "=")
 
 
-def test_the_dry_run_counts_and_shows_the_first_rejects(write_audience: WriteAudience) -> None:
-    rows = [f"{GOOD},Ana", GOOD, f"{GOOD},Bob", "551199,Eve"] + ["x,y"] * 20
-    report = check_audience(write_audience("phone,name\n" + "\n".join(rows), encoding="utf-16"))
+def test_columns_are_found_without_what_nobody_sees() -> None:
+    header = ["\u200bphone\u00a0", "na\u00adme"]
+    assert [column_index(header, name, where="a.csv") for name in ("phone", "name")] == [0, 1]
 
-    assert (report.rows, report.good, report.duplicates, report.rejected) == (24, 2, 1, 22)
-    assert (report.encoding, report.delimiter, report.columns) == ("UTF-16 LE", ",", ["phone", "name"])
-    assert report.reject_codes == {"row_shape": 1, "phone_too_short": 1, "phone_malformed": 20}
-    assert [(reject.line, reject.code) for reject in report.first_rejects[:2]] == [
-        (3, "row_shape"),
-        (5, "phone_too_short"),
-    ]
-    assert len(report.first_rejects) == 10
+
+def test_what_an_export_wrote_is_read_as_it_was() -> None:
+    names = ["-10 %", "@ana", "'=1+1", "''-", "' =x", "it's", "'quoted'", "＝x"]
+    header = headings(1)
+    row = row_check(header, "a.csv", "phone", ("variable_1",), None)
+    cells = [[GOOD, *[""] * (len(header) - 2), safe_cell(name)] for name in names]
+    batch = row.check(RowBatch(0, range(2, 2 + len(cells)), cells))
+    assert [variables for (variables,) in batch.variables] == names
+    assert batch.rejects == []
+
+
+def test_what_an_export_wrote_is_checked_as_it_was() -> None:
+    row = row_check(["phone", "variable_1"], "a.csv", "phone", ("variable_1",), None)
+    batch = row.check(RowBatch(0, (2, 3), [[GOOD, "'-" + "x" * 1023], [GOOD, "'-" + "x" * 1024]]))
+    assert [(reject.line, reject.code) for reject in batch.rejects] == [(3, "variable_too_long")]
+
+
+def test_an_apostrophe_in_any_other_column_stays() -> None:
+    assert checked([[GOOD, "'-10 %", "Rio"]], "name") == ([(2, int(GOOD), ("'-10 %",))], [])
