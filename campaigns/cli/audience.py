@@ -10,7 +10,7 @@ import typer
 
 from campaigns.audience.rejects import default_rejects_path
 from campaigns.cli.edge import JSON_HELP, QUIET_HELP, print_json
-from campaigns.cli.planning import planning_shown
+from campaigns.cli.planning import GUESS, planning_shown
 from campaigns.inspection import Inspection, inspect_audience
 from engine.errors import ConfigurationError
 
@@ -45,7 +45,10 @@ def check(
     json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help=QUIET_HELP)] = False,
 ) -> None:
-    """Read every row as `campaign create` does, say which could be sent to, and list the others in a file."""
+    """Read every row as `campaign create` does, say which could be sent to, and list the others in a file.
+
+    Rows that repeat an earlier number are counted; `campaign create` leaves them out, and lists them too.
+    """
     with planning_shown(quiet=quiet) as progress:
         found = inspect_audience(
             file,
@@ -70,10 +73,13 @@ def _text(path: Path | None) -> str | None:
 
 
 def _print(found: Inspection) -> None:
-    typer.echo(f"{found.encoding}, separated by {_DELIMITERS.get(found.delimiter, found.delimiter)}")
+    encoding = f"{found.encoding} ({GUESS})" if found.encoding_guessed else found.encoding
+    typer.echo(f"{encoding}, separated by {_DELIMITERS.get(found.delimiter, found.delimiter)}")
     typer.echo(f"columns: {', '.join(found.columns)}")
     typer.echo(f"{found.rows:,} rows: {found.good:,} good, {found.rejected:,} bad")
     for code, count in found.reject_codes.items():
         typer.echo(f"  {code} {count:,}")
+    if found.duplicates:
+        typer.echo(f"{found.duplicates:,} of the good rows repeat the number of an earlier one")
     if found.rejects_path is not None:
         typer.echo(f"listed in {found.rejects_path}")
