@@ -20,7 +20,7 @@ from engine.errors import UsageError
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
 DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
-LINK = re.compile(r"https?://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)
+LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service fetches by HTTPS only
 
 
 def is_control(character: str) -> bool:
@@ -82,7 +82,8 @@ class CampaignSpec:
         link = None if self.header_media is None else self.header_media.link
         if link is not None and not LINK.fullmatch(link):
             raise UsageError(
-                f"--header-link {link!r} is no URL", remedy="give one such as https://files.example/a.jpg"
+                f"--header-link {link!r} is no HTTPS URL",
+                remedy="give one such as https://files.example/a.jpg",
             )
 
 

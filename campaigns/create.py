@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,9 +12,11 @@ from typing import Any, BinaryIO
 
 import asyncpg
 
+from campaigns.audience.encoding import Encoding
 from campaigns.audience.reader import AudienceReader, open_audience
 from campaigns.audience.rejects import RejectFile, default_rejects_path
 from campaigns.audience.staged import CheckSpec
+from campaigns.audience.unchanged import Unchanged
 from campaigns.audience.workers import staged_batches
 from campaigns.campaign import CampaignSpec, Identity, file_sha256, identify
 from campaigns.freeze import close, freeze
@@ -45,6 +46,7 @@ class Created:
     """A campaign that now exists. `unchanged`: it did before, and nothing was done.
 
     `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
+    `encoding`: as which the audience was read; None where it was not read again.
     """
 
     campaign_id: int
@@ -54,6 +56,7 @@ class Created:
     counts: PlanCounts
     rejects_path: Path | None
     reject_codes: Mapping[str, int]
+    encoding: Encoding | None = None
 
 
 async def create_campaign(
@@ -69,6 +72,7 @@ async def create_campaign(
     """
     schedule = spec.checked_schedule()
     with open_audience(spec.audience) as file:
+        unchanged = Unchanged(file, str(spec.audience))
         identity = identify(spec, schedule, await asyncio.to_thread(file_sha256, file))
         connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
         try:
@@ -76,7 +80,7 @@ async def create_campaign(
             known = await _known(connection, spec, identity)
             watched = while_there_is_room(disk, progress)
             planning = _Planning(url, connection, spec, schedule, identity, watched)
-            return known or await planning.run(file)
+            return known or await planning.run(file, unchanged)
         finally:
             await close(connection)
 
@@ -143,7 +147,7 @@ class _Planning:
     identity: Identity
     progress: ProgressCallback
 
-    async def run(self, file: BinaryIO) -> Created:
+    async def run(self, file: BinaryIO, unchanged: Unchanged) -> Created:
         self._check_expiry()
         database = await place(self.connection)
         limits_per_s = await _limits_per_s(self.connection, self.spec.phone_number_ids, database)
@@ -154,13 +158,15 @@ class _Planning:
         check_params(template.compiled(), self.spec.params)
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience)
         with RejectFile(rejects_path, self.spec.audience) as rejects:
-            staged, duplicates = await self._stage(file, rejects)
+            reader = await asyncio.to_thread(AudienceReader, file, str(self.spec.audience))
+            staged, duplicates = await self._stage(reader, unchanged, rejects)
             published = rejects.publish()
             self._check_counts(staged, published)
             size = range_size(staged.rows - duplicates, limits_per_s)
             campaign_id, suppressed = await self._freeze(template, staged, duplicates, size)
         counts = self._counts(staged, duplicates, suppressed)
-        return Created(campaign_id, self.spec.name, "draft", False, counts, published, dict(rejects.counts))
+        codes, encoding = dict(rejects.counts), reader.encoding
+        return Created(campaign_id, self.spec.name, "draft", False, counts, published, codes, encoding)
 
     def _check_expiry(self) -> None:
         if self.schedule.expires_at is not None and self.schedule.expires_at <= datetime.now(UTC):
@@ -168,13 +174,12 @@ class _Planning:
                 "--expires-at has passed already", remedy="nothing would be sent; choose a later time"
             )
 
-    async def _stage(self, file: BinaryIO, rejects: RejectFile) -> tuple[Staged, int]:
-        before = os.fstat(file.fileno())
-        name = str(self.spec.audience)
-        reader = await asyncio.to_thread(AudienceReader, file, name)
+    async def _stage(
+        self, reader: AudienceReader, unchanged: Unchanged, rejects: RejectFile
+    ) -> tuple[Staged, int]:
         check = CheckSpec(
             reader.header,
-            name,
+            reader.name,
             self.spec.phone_column,
             tuple(self.spec.params),
             self.spec.region,
@@ -183,9 +188,7 @@ class _Planning:
         phone_column = check.row_check().phone_column
         with closing(staged_batches(reader, check)) as batches:
             staged = await stage(self.connection, batches, rejects, reader.total_bytes, self.progress)
-        after = os.fstat(file.fileno())
-        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-            raise ConfigurationError("the audience changed while it was read", where=name, remedy="try again")
+        unchanged.require()
         duplicates = await find_duplicates(self.connection, staged, rejects, phone_column, self.progress)
         return staged, duplicates
 

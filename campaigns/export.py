@@ -10,7 +10,11 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from campaigns.hint import command
+from campaigns.place import place
+from campaigns.spreadsheet import safe_cell, variable_column
 from engine.core.states import RecipientState
+from engine.errors import ConfigurationError
 from engine.store.database import Pool
 from engine.store.queries import queries
 
@@ -18,13 +22,11 @@ COLUMNS = (
     "phone", "state", "reason", "line", "wamid", "phone_number_id",
     "attempted_at", "sent_at", "delivered_at", "read_at", "failed_at",
 )  # fmt: skip
-# What spreadsheets take for the beginning of a formula, or strip before they look for one.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def headings(variables: int) -> list[str]:
     """The first row: the columns, then one for each of the template's variables."""
-    return [*COLUMNS, *(f"variable_{number}" for number in range(1, variables + 1))]
+    return [*COLUMNS, *map(variable_column, range(1, variables + 1))]
 
 
 async def export_rows(
@@ -44,14 +46,19 @@ async def export_rows(
         ordinal = ranges[-1]["ordinal"]
 
 
+async def require_kept(pool: Pool, campaign_id: int, name: str) -> None:
+    """ConfigurationError where the recipients of a planned campaign were pruned, which leaves its counts."""
+    if not await pool.fetchval(queries("report")["has_ranges"], campaign_id):
+        raise ConfigurationError(
+            f'the recipients of "{name}" are gone: the month of its planning was pruned',
+            where=await place(pool),
+            remedy=f"its counts are kept: {command('campaign', 'report', name)}",
+        )
+
+
 async def count_variables(pool: Pool, campaign_id: int) -> int:
     """How many variables each recipient of a campaign has; 0 where it has no recipients."""
     return int(await pool.fetchval(queries("report")["variables"], campaign_id) or 0)
-
-
-def safe_cell(text: str) -> str:
-    """A text that no spreadsheet runs: an apostrophe stands before what would start a formula."""
-    return f"'{text}" if text.lstrip(" ").startswith(FORMULA_STARTS) else text
 
 
 def _cells(record: Any) -> list[str]:

@@ -82,7 +82,10 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A campaign's end, or how far it is. `reasons`: of failed, skipped, unknown and deferred recipients."""
+    """A campaign's end, or how far it is. `reasons`: of failed, skipped, unknown and deferred recipients.
+
+    `pruned`: its recipients are gone, and with them their reasons; its counts are kept.
+    """
 
     status: CampaignStatus
     template: str
@@ -93,6 +96,7 @@ class Report:
     reasons: dict[RecipientState, list[Reason]]
     numbers: tuple[NumberReport, ...]
     audits: tuple[Audit, ...]
+    pruned: bool
 
     @property
     def audience_adds_up(self) -> bool:
@@ -129,6 +133,7 @@ class Report:
             "numbers": [_number_json(number) for number in self.numbers],
             "cpu_us_per_message": None if cpu_us is None else round(cpu_us, 1),
             "audits": [asdict(audit) for audit in self.audits],
+            "pruned": self.pruned,
         }
 
 
@@ -150,6 +155,7 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
         reasons=await _reasons(pool, campaign_id),
         numbers=tuple(NumberReport(**dict(number)) for number in numbers),
         audits=tuple(Audit(**dict(audit)) for audit in audits),
+        pruned=status.recipients > 0 and not await pool.fetchval(sql["has_ranges"], campaign_id),
     )
 
 

@@ -98,7 +98,7 @@ async def start(connection: Connection, name: str, *, actor: str = "") -> Moved:
     TryLater for a paused one, whose pause only `resume` lifts, and for one that is not planned.
     """
     campaign = await find_campaign(connection, name)
-    _require_planned(campaign)
+    require_planned(campaign)
     if campaign.state is CampaignState.PAUSED:
         raise TryLater(f'the campaign "{name}" is paused: {campaign.reason}', remedy="resume it")
     if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
@@ -112,7 +112,7 @@ async def resume(connection: Connection, name: str, *, actor: str = "") -> Moved
     Its numbers that were stopped until a person decides are tried again.
     """
     campaign = await find_campaign(connection, name)
-    _require_planned(campaign)
+    require_planned(campaign)
     if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
         return Moved(name, campaign.state, changed=False)
     await connection.execute(queries("service")["lift_stops"], campaign.campaign_id)
@@ -163,7 +163,7 @@ async def cancel(
     A second call finishes what a killed first one left. TryLater for a campaign that is not planned.
     """
     campaign = await find_campaign(connection, name)
-    _require_planned(campaign)
+    require_planned(campaign)
     changed = campaign.state is not CampaignState.CANCELLED
     if changed:
         async with connection.transaction():
@@ -190,7 +190,8 @@ async def _note(connection: Connection, campaign_id: int, action: str, actor: st
         await connection.execute(queries("settle")["audit"], actor, action, campaign_id, {})
 
 
-def _require_planned(campaign: Campaign) -> None:
+def require_planned(campaign: Campaign) -> None:
+    """TryLater for a campaign whose recipients are not all there yet."""
     if campaign.planned_at is None:
         raise TryLater(
             f'the campaign "{campaign.name}" is not planned: its create still runs, or was interrupted',

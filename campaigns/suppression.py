@@ -12,7 +12,9 @@ from campaigns.audience.check import row_check
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reader import AudienceReader, open_audience
 from campaigns.audience.rejects import REASONS, RejectFile, default_rejects_path
+from campaigns.audience.unchanged import Unchanged
 from campaigns.plan import PlanProgress, ProgressCallback, no_progress
+from engine.core.spelling import person, spellings
 from engine.errors import UsageError
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -53,8 +55,8 @@ async def remove_suppressions(
 ) -> SuppressionCounts:
     """Take phones off the list; UsageError, and nothing is removed, where one cannot be read."""
     numbers = _read_phones(phones, region)
-    removed = await connection.fetch(queries("suppression")["remove"], numbers)
-    return SuppressionCounts(len(removed), len(numbers) - len(removed))
+    removed = await connection.fetch(queries("suppression")["remove"], _in_each_spelling(numbers))
+    return _counts(numbers, [row["phone"] for row in removed])
 
 
 async def list_suppressions(connection: Connection) -> AsyncIterator[Suppression]:
@@ -81,23 +83,41 @@ async def import_suppressions(
     Batches are stored as they are read: a killed import is finished by running it again.
     """
     reason = _checked_reason(reason)
-    changed = unchanged = 0
+    changed = known = 0
     listed = rejects_path or default_rejects_path(path)
     with open_audience(path) as file, RejectFile(listed, path) as rejects:
+        unchanged = Unchanged(file, str(path))
         reader = await asyncio.to_thread(AudienceReader, file, str(path))
         check = row_check(reader.header, str(path), phone_column, (), region)
         for batch in check.batches(reader):
             rejects.add(batch.rejects)
             counts = await _add(connection, batch.phones, reason)
-            changed, unchanged = changed + counts.changed, unchanged + counts.unchanged
-            rows = changed + unchanged + rejects.counts.total()
+            changed, known = changed + counts.changed, known + counts.unchanged
+            rows = changed + known + rejects.counts.total()
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
-        return SuppressionCounts(changed, unchanged, rejects.counts.total(), rejects.publish())
+        unchanged.require()
+        return SuppressionCounts(changed, known, rejects.counts.total(), rejects.publish())
 
 
 async def _add(connection: Connection, phones: Sequence[int], reason: str) -> SuppressionCounts:
-    added = await connection.fetch(queries("suppression")["add"], phones, reason)
-    return SuppressionCounts(len(added), len(phones) - len(added))
+    added = await connection.fetch(queries("suppression")["add"], _in_each_spelling(phones), reason)
+    return _counts(phones, [row["phone"] for row in added])
+
+
+def _counts(asked: Sequence[int], changed: Sequence[int]) -> SuppressionCounts:
+    people = len(set(map(person, changed)))
+    return SuppressionCounts(people, len(asked) - people)
+
+
+def _in_each_spelling(phones: Sequence[int]) -> list[int]:
+    """With the other number of the same person that an audience may hold: senders look for just theirs."""
+    normalise = Normaliser().normalise
+    return [
+        spelling
+        for phone in phones
+        for spelling in spellings(str(phone))
+        if spelling == phone or normalise(str(spelling)) == spelling
+    ]
 
 
 def _read_phones(phones: Sequence[str], region: str | None) -> list[int]:

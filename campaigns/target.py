@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
 import secrets
 import stat
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import UsageError
 
+ABANDONED_S = 60.0  # far more than lies between making a draft and its lock, or its last byte and its place
 # Names of what is open already, perhaps a regular file that others write to as well: never replaced.
 STREAMS = ("/dev/fd", "/dev/stdout", "/dev/stderr", "/proc")
 
@@ -30,7 +35,11 @@ class Target:
         """A descriptor of the draft; waits for the reader of a named pipe, as a shell does."""
         if self.is_direct:
             return os.open(self.draft, os.O_WRONLY | os.O_APPEND)
-        return os.open(self.draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        drop_abandoned(self.path)
+        descriptor = os.open(self.draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with suppress(OSError):  # some file systems know no locks; then nobody drops a draft of another
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return descriptor
 
     def publish(self) -> None:
         """The draft is complete: now it may be seen."""
@@ -41,6 +50,24 @@ class Target:
         """Leave nothing that was not published."""
         if not self.is_direct:
             self.draft.unlink(missing_ok=True)
+
+
+def drop_abandoned(path: Path) -> None:
+    """Remove drafts of this file whose writers were killed: they hold phone numbers, and nobody would look.
+
+    Who writes holds a lock. A draft just made, or just being published, may have none: it is young.
+    """
+    of_this = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}")
+    with suppress(OSError):
+        for draft in [found for found in path.parent.iterdir() if of_this.fullmatch(found.name)]:
+            _drop_if_abandoned(draft)
+
+
+def _drop_if_abandoned(draft: Path) -> None:
+    with suppress(OSError), draft.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if time.time() - draft.stat().st_mtime > ABANDONED_S:
+            draft.unlink()
 
 
 def target_of(path: Path) -> Target:

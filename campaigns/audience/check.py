@@ -14,6 +14,7 @@ from campaigns.audience.columns import column_index
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reader import AudienceReader, Row, RowBatch, is_blank
 from campaigns.audience.rejects import Reject
+from campaigns.spreadsheet import as_written, is_variable_column
 from engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
 from engine.errors import UsageError
 
@@ -48,12 +49,15 @@ class RowCheck:
     phone_column: str
     variable_columns: tuple[tuple[int, str], ...]  # index and name, of those that are no literals
     picks: tuple[int | str, ...]  # for each placeholder the index of its column, or its literal
+    exported: tuple[int, ...]  # of the variables' columns those that an export of ours may have written
 
     def check(self, batch: RowBatch) -> CheckedBatch:
         """Split a batch into rows to send to and rejects; blank rows are neither."""
         if not batch.rows:
             return CheckedBatch(batch.read_bytes, (), (), (), sorted(batch.rejects, key=_line_of))
-        columns = list(zip(*batch.rows, strict=True))
+        columns: list[Sequence[str]] = list(zip(*batch.rows, strict=True))
+        for index in self.exported:
+            columns[index] = list(map(as_written, columns[index]))
         phones = self.normalise_all(columns[self.phone_index])
         refused = self._refused(batch, columns, phones)
         kept = bytearray(b"\1") * len(phones)
@@ -85,7 +89,7 @@ class RowCheck:
                 refused[at] = self._reject(batch.lines[at], row, phone)
         for index, _ in self.variable_columns:
             for at in suspects(columns[index]):
-                reject = self._variable_reject(batch.lines[at], batch.rows[at])
+                reject = self._variable_reject(batch.lines[at], [column[at] for column in columns])
                 if reject is not None:
                     refused.setdefault(at, reject)
         return refused
@@ -128,6 +132,11 @@ def row_check(
             (pick, header[pick]) for pick in dict.fromkeys(picks) if isinstance(pick, int)
         ),
         picks=picks,
+        exported=tuple(
+            pick
+            for pick in dict.fromkeys(picks)
+            if isinstance(pick, int) and pick != phone_index and is_variable_column(header[pick])
+        ),
     )
 
 

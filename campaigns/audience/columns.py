@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unicodedata import category
 
 from engine.errors import ConfigurationError
 
@@ -14,7 +15,8 @@ class MissingColumn(ConfigurationError):
 
 
 def column_index(header: Sequence[str], wanted: str, *, where: str) -> int:
-    """The index of a column: by its exact name, else by its name trimmed and without regard to case.
+    """The index of a column: by its exact name, else by its name trimmed, without regard to case and to
+    characters that nobody sees.
 
     Raises MissingColumn listing the columns there are, or the places of a name that is there twice.
     """
@@ -33,7 +35,8 @@ def column_index(header: Sequence[str], wanted: str, *, where: str) -> int:
 
 
 def _plain(name: str) -> str:
-    return " ".join(name.split()).casefold()
+    visible = "".join(character for character in name if category(character) != "Cf")
+    return " ".join(visible.split()).casefold()
 
 
 def _listed(header: Sequence[str]) -> str:

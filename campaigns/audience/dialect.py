@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-DELIMITERS = (",", ";", "\t")
+DELIMITERS = (",", ";", "\t", "|")
 _EXCEL_HINT = re.compile(r'"?sep=(.)"?[\r\n]*', re.IGNORECASE | re.DOTALL)
 _QUOTED = re.compile(r'"(?:[^"]|"")*(?:"|$)')
 

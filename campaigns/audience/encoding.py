@@ -17,8 +17,9 @@ from engine.errors import ConfigurationError
 CHUNK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 16
 
-# Most code units of UTF-16 in a CSV file have one zero byte, always on the same side; UTF-8 has none.
-_ZERO_SHARE_MIN, _ZERO_SHARE_MAX = 0.4, 0.05
+# Of UTF-16 the code units of digits, separators and line ends have one zero byte, always on the same side,
+# whatever script the names are in; UTF-8 has none, but for stray ones.
+_ZERO_SHARE_MIN, _ZERO_SHARE_MAX = 0.15, 0.02
 _ASCII = bytes(range(128))
 _FOREIGN = {
     b"PK\x03\x04": "a workbook or archive (ZIP)",
@@ -31,17 +32,24 @@ _FOREIGN = {
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """`codec` as Python names it; `bom_bytes` to skip at the start; `label` for people."""
+    """`codec` as Python names it; `bom_bytes` to skip at the start; `label` for people.
+
+    `is_guess`: nothing in the file says so, and another one might read it as well, with other letters.
+    """
 
     codec: str
     bom_bytes: int
     label: str
+    is_guess: bool = False
 
 
 UTF_8 = Encoding("utf-8", 0, "UTF-8")
-WINDOWS_1252 = Encoding("cp1252", 0, "Windows-1252")
+WINDOWS_1252 = Encoding("cp1252", 0, "Windows-1252", is_guess=True)
+# In this order: the mark of UTF-32 LE begins with that of UTF-16 LE.
 _BY_BOM = {
     codecs.BOM_UTF8: Encoding("utf-8", 3, "UTF-8 with byte order mark"),
+    codecs.BOM_UTF32_LE: Encoding("utf-32-le", 4, "UTF-32 LE"),
+    codecs.BOM_UTF32_BE: Encoding("utf-32-be", 4, "UTF-32 BE"),
     codecs.BOM_UTF16_LE: Encoding("utf-16-le", 2, "UTF-16 LE"),
     codecs.BOM_UTF16_BE: Encoding("utf-16-be", 2, "UTF-16 BE"),
 }
@@ -68,9 +76,9 @@ def _by_zeros(head: bytes) -> Encoding | None:
         return None
     even, odd = head[0::2].count(0) / units, head[1::2].count(0) / units
     if odd >= _ZERO_SHARE_MIN and even <= _ZERO_SHARE_MAX:
-        return Encoding("utf-16-le", 0, "UTF-16 LE without byte order mark")
+        return Encoding("utf-16-le", 0, "UTF-16 LE without byte order mark", is_guess=True)
     if even >= _ZERO_SHARE_MIN and odd <= _ZERO_SHARE_MAX:
-        return Encoding("utf-16-be", 0, "UTF-16 BE without byte order mark")
+        return Encoding("utf-16-be", 0, "UTF-16 BE without byte order mark", is_guess=True)
     return None
 
 
@@ -102,29 +110,36 @@ def decode(file: BinaryIO, encoding: Encoding, name: str) -> Iterator[tuple[str,
     """
     file.seek(encoding.bom_bytes)
     decoder = codecs.getincrementaldecoder(encoding.codec)("strict")
-    read_bytes, breaks = encoding.bom_bytes, 0
+    read_bytes, breaks, last = encoding.bom_bytes, 0, ""
     while True:
         chunk = file.read(CHUNK_BYTES)
         waiting = len(decoder.getstate()[0])
         try:
             text = decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
-            raise _undecodable(error, encoding, read_bytes - waiting, breaks, name) from error
+            before = last + error.object[: error.start].decode(encoding.codec, "replace")
+            line = breaks - count_lines(last) + count_lines(before) + 1
+            raise _undecodable(error, encoding, read_bytes - waiting, line, name) from error
         read_bytes += len(chunk)
-        breaks += text.count("\n")
+        breaks += count_lines(last + text) - count_lines(last)
+        last = text[-1:] or last
         yield text, read_bytes
         if not chunk:
             return
 
 
+def count_lines(text: str) -> int:
+    """Line ends of the three kinds: a feed, a return, or both."""
+    returns = text.count("\r")
+    return text.count("\n") + (returns - text.count("\r\n") if returns else 0)
+
+
 def _undecodable(
-    error: UnicodeDecodeError, encoding: Encoding, start: int, breaks: int, name: str
+    error: UnicodeDecodeError, encoding: Encoding, start: int, line: int, name: str
 ) -> UnreadableAudience:
-    before = error.object[: error.start].decode(encoding.codec, "replace")
-    line, offset = breaks + before.count("\n") + 1, start + error.start
     found = error.object[error.start : error.end].hex(" ")
     return UnreadableAudience(
         f"bytes {found} are not {encoding.label}",
-        where=f"{name}, line {line}, byte {offset}",
+        where=f"{name}, line {line}, byte {start + error.start}",
         remedy="export the file again as UTF-8",
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from unicodedata import category, decimal
 
 from campaigns.audience.numbering import (
     DIGITS_MAX,
@@ -22,19 +23,19 @@ CELL_CHARACTERS_MAX = 64  # no number with its separators is longer
 _SCIENTIFIC = re.compile(r"[+-]?\d+(?:[.,]\d+)?[eE][+-]?\d+")
 _WHOLE_FLOAT = re.compile(r"(\d+)\.0")  # a whole number that passed through a floating-point column
 _AS_FORMULA = re.compile(r'="(.*)"')  # how people keep a spreadsheet from rounding it
-_SHAPE = re.compile(r"(\+?)([0-9 ().\-/]*)")
+_SHAPE = re.compile(r"[ (]*(\+?)([0-9 ().\-/]*)")
 _SEPARATORS = str.maketrans("", "", " ().-/")
-# Invisible marks that come along when a number is copied from a contact card; typographic spaces, dashes.
-_TYPOGRAPHY = str.maketrans(
-    {
-        **dict.fromkeys(
-            "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2069\ufeff\u00ad"
-        ),
-        **dict.fromkeys("\u00a0\u2000\u2002\u2003\u2007\u2008\u2009\u202f\t", " "),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
-        "\uff0b": "+",
-    }
-)
+# What stands for a separator or a plus, by its category in Unicode or by itself.
+_BY_CATEGORY = {"Cf": "", "Zs": " ", "Pd": "-"}  # Cf: marks that come along when a contact card is copied
+_BY_CHARACTER = {
+    "\t": " ",
+    "\u2212": "-",
+    "\uff0b": "+",
+    "\uff08": "(",
+    "\uff09": ")",
+    "\uff0f": "/",
+    "\uff0e": ".",
+}
 
 
 class Normaliser:
@@ -71,7 +72,7 @@ class Normaliser:
             return "phone_malformed"
         if _SCIENTIFIC.fullmatch(text):
             return "phone_scientific"
-        return self._of_written(_unwrapped(text).translate(_TYPOGRAPHY).strip())
+        return self._of_written(_in_ascii(_unwrapped(text)).strip())
 
     def _of_written(self, text: str) -> int | str:
         shape = _SHAPE.fullmatch(text)
@@ -95,6 +96,20 @@ class Normaliser:
             return "phone_too_long"
         found = self._region.number(digits)
         return _international(digits) if found is None else found
+
+
+def _in_ascii(text: str) -> str:
+    """The same number in plain digits, separators and plus: keyboards and scripts have others."""
+    if text.isascii() and "\t" not in text:
+        return text
+    return "".join(map(_character_in_ascii, text))
+
+
+def _character_in_ascii(character: str) -> str:
+    if (digit := decimal(character, None)) is not None:
+        return str(digit)
+    found = _BY_CHARACTER.get(character, character)
+    return _BY_CATEGORY.get(category(found), found) if found == character else found
 
 
 def _unwrapped(text: str) -> str:

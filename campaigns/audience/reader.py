@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from campaigns.audience.dialect import delimiter_of, hinted_delimiter
-from campaigns.audience.encoding import Encoding, UnreadableAudience, decode, detect
+from campaigns.audience.encoding import Encoding, UnreadableAudience, count_lines, decode, detect
 from campaigns.audience.rejects import Reject
 
 LINE_CHARACTERS_MAX = 1 << 20  # a longer line is no table; it would have to be held whole
@@ -56,7 +57,7 @@ class Piece:
             end = self.text.rfind("\n", at, at + characters) + 1 or len(self.text)
             part = Piece(first, self.text[at:end], self.read_bytes)
             yield part
-            at, first = end, first + _count_lines(part.text)
+            at, first = end, first + count_lines(part.text)
 
 
 class _Cursor:
@@ -120,7 +121,7 @@ class AudienceReader:
             # A return at the very end may be half of a line end.
             end = max(text.rfind("\n"), text.rfind("\r", 0, len(text) - 1)) + 1
             piece = Piece(first, text[:end], read_bytes)
-            first, carried = first + _count_lines(piece.text), text[end:]
+            first, carried = first + count_lines(piece.text), text[end:]
             self._check_length(carried, first)
             yield piece
         yield Piece(first, carried, read_bytes)
@@ -140,7 +141,8 @@ class AudienceReader:
             text, read_bytes = text + piece.text, piece.read_bytes
             if len(text) >= HEAD_CHARACTERS:
                 break
-        head = Piece(1, text, read_bytes)
+        # Files that were put together, or marked twice, keep a byte order mark in their text.
+        head = Piece(1, text.lstrip("\ufeff"), read_bytes)
         lines = head.lines()
         blank = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
         if blank == len(lines):
@@ -167,6 +169,12 @@ class AudienceReader:
             ) from error
         if not header or len(header) > COLUMNS_MAX:
             raise UnreadableAudience(f"the header has {len(header):,} columns", where=self.name)
+        if "\x00" in "".join(header):
+            raise UnreadableAudience(
+                f"the header, read as {self.encoding.label}, holds NUL characters",
+                where=f"{self.name}, line {self._ahead.first}",
+                remedy="this is no text, or of an encoding that its start does not tell; export it as UTF-8",
+            )
         self._ahead = _without(self._ahead, lines, cursor.position)
         return header
 
@@ -184,6 +192,8 @@ class AudienceReader:
             if cursor.ran_out and not final and _may_go_on(lines[start:]):
                 return batch, _without(piece, lines, start)
             cursor.position, cursor.ran_out = start + 1, False
+            if problem == "cell_size" and len(lines[start]) <= csv.field_size_limit():
+                problem = "row_quotes"  # what is too large is all that an unclosed quote swallowed
             if problem != "blank":
                 value = lines[start].rstrip("\r\n")
                 batch.rejects.append(Reject(piece.first + start, problem, "", value))
@@ -248,16 +258,17 @@ def _without(piece: Piece, lines: list[str], count: int) -> Piece:
     return Piece(piece.first + count, "".join(lines[count:]), piece.read_bytes)
 
 
-def _count_lines(text: str) -> int:
-    """Line ends of the three kinds; `text` ends with one."""
-    returns = text.count("\r")
-    return text.count("\n") + (returns - text.count("\r\n") if returns else 0)
-
-
 def open_audience(path: Path) -> io.BufferedReader:
     """Open a file to read it more than once; ConfigurationError where it is missing or not a regular file."""
     try:
-        file = path.open("rb")
+        # Before it is opened, which waits for a writer where it is a named pipe.
+        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+            raise UnreadableAudience(
+                "an audience is read more than once and must be a file",
+                where=str(path),
+                remedy="store it first",
+            )
+        return path.open("rb")
     except FileNotFoundError as error:
         raise UnreadableAudience(
             "there is no such audience file", where=str(path.absolute()), remedy="check the path"
@@ -266,9 +277,3 @@ def open_audience(path: Path) -> io.BufferedReader:
         raise UnreadableAudience(
             f"the audience file cannot be opened: {error.strerror}", where=str(path)
         ) from error
-    if not path.is_file():
-        file.close()
-        raise UnreadableAudience(
-            "an audience is read more than once and must be a file", where=str(path), remedy="store it first"
-        )
-    return file

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from campaigns.spreadsheet import safe_cell
 from campaigns.target import require_another, target_of
 from engine.errors import ConfigurationError
 
@@ -42,8 +43,6 @@ REASONS = {
     "variable_too_long": "the variable is longer than 1,024 characters",
     "duplicate": "the number stands in an earlier line, which is kept",
 }
-# A spreadsheet runs a cell that begins so; tab and carriage return are skipped before it looks.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _HEADER_LINE = ",".join(HEADER)
 
 
@@ -68,8 +67,7 @@ def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
 
 def spreadsheet_safe(value: str) -> str:
     """The value, cut, without NUL, and quoted where a spreadsheet would run it."""
-    shown = value[:VALUE_CHARACTERS_MAX].replace("\x00", "\N{REPLACEMENT CHARACTER}")
-    return f"'{shown}" if shown.lstrip(" ").startswith(_FORMULA_STARTS) else shown
+    return safe_cell(value[:VALUE_CHARACTERS_MAX].replace("\x00", "\N{REPLACEMENT CHARACTER}"))
 
 
 class RejectFile:
@@ -108,9 +106,8 @@ class RejectFile:
         rows = []
         for reject in rejects:
             self.counts[reject.code] += 1
-            rows.append(
-                (reject.line, reject.code, reject.column, reject.reason, spreadsheet_safe(reject.value))
-            )
+            column, value = spreadsheet_safe(reject.column), spreadsheet_safe(reject.value)
+            rows.append((reject.line, reject.code, column, reject.reason, value))
         if rows:
             self._write(rows)
 

@@ -11,7 +11,7 @@ import typer
 from campaigns.audience.rejects import default_rejects_path
 from campaigns.cli.edge import print_json
 from campaigns.cli.options import Json, PhoneColumn, Quiet, Region
-from campaigns.cli.planning import planning_shown
+from campaigns.cli.planning import GUESS, planning_shown
 from campaigns.inspection import Inspection, inspect_audience
 from engine.errors import ConfigurationError
 
@@ -48,7 +48,7 @@ def check(
 ) -> None:
     """Check every row as `campaign create` does: count the good ones, list the bad ones in a file.
 
-    Only `campaign create` finds duplicates.
+    Rows that repeat an earlier number are counted; `campaign create` leaves them out, and lists them too.
     """
     with planning_shown(quiet=quiet) as progress:
         found = inspect_audience(
@@ -74,10 +74,13 @@ def _text(path: Path | None) -> str | None:
 
 
 def _print(found: Inspection) -> None:
-    typer.echo(f"{found.encoding}, separated by {_DELIMITERS.get(found.delimiter, found.delimiter)}")
+    encoding = f"{found.encoding} ({GUESS})" if found.encoding_guessed else found.encoding
+    typer.echo(f"{encoding}, separated by {_DELIMITERS.get(found.delimiter, found.delimiter)}")
     typer.echo(f"columns: {', '.join(found.columns)}")
     typer.echo(f"{found.rows:,} rows: {found.good:,} good, {found.rejected:,} bad")
     for code, count in found.reject_codes.items():
         typer.echo(f"  {code} {count:,}")
+    if found.duplicates:
+        typer.echo(f"{found.duplicates:,} of the good rows repeat the number of an earlier one")
     if found.rejects_path is not None:
         typer.echo(f"listed in {found.rejects_path}")

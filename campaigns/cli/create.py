@@ -11,7 +11,7 @@ import uvloop
 from campaigns.campaign import CampaignSpec
 from campaigns.cli.edge import print_json
 from campaigns.cli.options import CampaignName, Json, MaxFailed, PhoneColumn, Quiet, Region, Rejects
-from campaigns.cli.planning import planning_shown
+from campaigns.cli.planning import GUESS, planning_shown
 from campaigns.create import Created, create_campaign
 from campaigns.hint import command
 from engine.core.message import Media
@@ -152,6 +152,8 @@ def _as_json(created: Created) -> dict[str, Any]:
         "suppressed": counts.suppressed,
         "rejects_file": None if created.rejects_path is None else str(created.rejects_path),
         "reject_codes": dict(created.reject_codes),
+        "encoding": None if created.encoding is None else created.encoding.label,
+        "encoding_guessed": created.encoding is not None and created.encoding.is_guess,
     }
 
 
@@ -167,6 +169,8 @@ def _print(created: Created) -> None:
     )
     if counts.suppressed:
         typer.echo(f"{counts.suppressed:,} of the recipients are suppressed and will be skipped")
+    if created.encoding is not None and created.encoding.is_guess:
+        typer.echo(f"read as {created.encoding.label}: {GUESS}")
     if created.rejects_path is not None:
         codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
         typer.echo(f"rejected and duplicate rows: {created.rejects_path} ({codes})")

@@ -13,6 +13,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from campaigns.plan import PlanProgress, ProgressCallback, no_progress
 
 LINES_PERIOD_S = 5.0
+# Of an encoding. It is read as well with other letters, and a wrong one spoils the names of everybody.
+GUESS = "a guess; if letters come out wrong, export the file as UTF-8"
 
 
 @contextmanager

@@ -15,9 +15,9 @@ import typer
 from campaigns.cli.edge import note, print_json, with_database
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.words import report_lines
-from campaigns.export import count_variables, export_rows, headings
+from campaigns.export import count_variables, export_rows, headings, require_kept
 from campaigns.report import Report, campaign_report
-from campaigns.service import find_campaign
+from campaigns.service import find_campaign, require_planned
 from campaigns.target import target_of
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError
@@ -42,12 +42,18 @@ def export(
     state: Annotated[RecipientState | None, typer.Option(help="Only recipients in this state.")] = None,
     output: Annotated[Path | None, typer.Option(help="Default: stdout.", metavar="FILE")] = None,
 ) -> None:
-    """Write every recipient with state, reason and times as CSV. It holds phone numbers: keep it safe."""
+    """Write every recipient with state, reason and times as CSV. It holds phone numbers: keep it safe.
+
+    A text that a spreadsheet would run has an apostrophe before it; read as an audience it loses it again.
+    """
 
     async def write(pool: Pool) -> int:
-        campaign_id = (await find_campaign(pool, name)).campaign_id
+        campaign_id = await _campaign_id(pool, name)
+        await require_kept(pool, campaign_id, name)
         with _opened(output) as file:
-            return await _write(pool, campaign_id, state, file)
+            rows = await _write(pool, campaign_id, state, file)
+            await require_kept(pool, campaign_id, name)  # a prune may have come in between
+            return rows
 
     rows = with_database(write)
     if output is not None:
@@ -56,7 +62,13 @@ def export(
 
 async def read_report(pool: Pool, name: str) -> Report:
     """The report of a campaign by name; ConfigurationError where there is none."""
-    return await campaign_report(pool, (await find_campaign(pool, name)).campaign_id)
+    return await campaign_report(pool, await _campaign_id(pool, name))
+
+
+async def _campaign_id(pool: Pool, name: str) -> int:
+    campaign = await find_campaign(pool, name)
+    require_planned(campaign)
+    return campaign.campaign_id
 
 
 async def _write(pool: Pool, campaign_id: int, state: RecipientState | None, file: TextIO) -> int:

@@ -13,7 +13,7 @@ import typer
 from campaigns.cli.edge import print_json, with_connection
 from campaigns.cli.options import Json, PhoneColumn, Region, Rejects
 from campaigns.cli.planning import planning_shown
-from campaigns.export import safe_cell
+from campaigns.spreadsheet import safe_cell
 from campaigns.suppression import (
     ADDED_BY_HAND,
     SuppressionCounts,

@@ -89,6 +89,8 @@ def report_lines(report: Report) -> Iterator[str]:
     for state, count in status.counts.items():
         if count or state in (RecipientState.FAILED, RecipientState.UNKNOWN):
             yield f"  {state:<10} {count:>12,}"
+    if report.pruned:
+        yield "  pruned: who they were, and the reasons, are gone"
     yield from _reasons(report)
     yield from _numbers(report)
     for audit in report.audits:

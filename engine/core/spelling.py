@@ -4,6 +4,8 @@ Brazil: mobile numbers gained a 9 after the area code. Mexico: 521 before mobile
 Argentina: 549 before mobiles. The service may report either; both name the same person.
 """
 
+# Of 12 digits, with 54 or 55 before them: all that have a longer spelling which an audience may hold as well.
+_SHORT_MIN, _SHORT_END = 540_000_000_000, 560_000_000_000
 _BRAZIL_DIGITS = {12, 13}  # 55, two of area, eight or nine
 _MOBILE_BEGINNINGS = "6789"  # of a Brazilian number before it gained its 9
 
@@ -14,6 +16,11 @@ def spellings(recipient: str) -> tuple[int, ...]:
         return ()
     other = _other_spelling(recipient)
     return (int(recipient),) if other is None else (int(recipient), int(other))
+
+
+def person(phone: int) -> int:
+    """The same number for all spellings of a valid number that are valid, too; the longest of them."""
+    return max(spellings(str(phone))) if _SHORT_MIN <= phone < _SHORT_END else phone
 
 
 def _other_spelling(digits: str) -> str | None:

@@ -1,7 +1,5 @@
 """Rows against columns, placeholders and the rules of variables; and the dry run over a whole file."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,10 +7,10 @@ from hypothesis import strategies as st
 from campaigns.audience.check import row_check, surely_sendable
 from campaigns.audience.columns import MissingColumn, column_index
 from campaigns.audience.reader import RowBatch
-from campaigns.inspection import inspect_audience
+from campaigns.export import headings
+from campaigns.spreadsheet import safe_cell
 from engine.core.message import check_variable
 from engine.errors import UsageError
-from tests.campaigns.conftest import WriteAudience
 
 HEADER = ["Phone ", "name", "NAME", "city"]
 GOOD = "5511987654321"
@@ -107,15 +105,26 @@ def test_a_literal_that_cannot_be_sent_is_refused() -> None:
         checked([], "=")
 
 
-def test_a_check_of_a_whole_file_counts_its_rows_and_lists_the_bad_ones(
-    write_audience: WriteAudience, tmp_path: Path
-) -> None:
-    rows = [f"{GOOD},Ana", GOOD, f"{GOOD},Bob", "551199,Eve"] + ["x,y"] * 20
-    audience = write_audience("phone,name\n" + "\n".join(rows), encoding="utf-16")
-    found = inspect_audience(audience, rejects_path=tmp_path / "bad.csv")
+def test_columns_are_found_without_what_nobody_sees() -> None:
+    header = ["\u200bphone\u00a0", "na\u00adme"]
+    assert [column_index(header, name, where="a.csv") for name in ("phone", "name")] == [0, 1]
 
-    assert (found.rows, found.good, found.rejected) == (24, 2, 22)
-    assert (found.encoding, found.delimiter, found.columns) == ("UTF-16 LE", ",", ("phone", "name"))
-    assert found.reject_codes == {"row_shape": 1, "phone_too_short": 1, "phone_malformed": 20}
-    listed = (tmp_path / "bad.csv").read_text("utf-8").splitlines()
-    assert len(listed) == 1 + 22, "a heading, and a line for each"
+
+def test_what_an_export_wrote_is_read_as_it_was() -> None:
+    names = ["-10 %", "@ana", "'=1+1", "''-", "' =x", "it's", "'quoted'", "＝x"]
+    header = headings(1)
+    row = row_check(header, "a.csv", "phone", ("variable_1",), None)
+    cells = [[GOOD, *[""] * (len(header) - 2), safe_cell(name)] for name in names]
+    batch = row.check(RowBatch(0, range(2, 2 + len(cells)), cells))
+    assert [variables for (variables,) in batch.variables] == names
+    assert batch.rejects == []
+
+
+def test_what_an_export_wrote_is_checked_as_it_was() -> None:
+    row = row_check(["phone", "variable_1"], "a.csv", "phone", ("variable_1",), None)
+    batch = row.check(RowBatch(0, (2, 3), [[GOOD, "'-" + "x" * 1023], [GOOD, "'-" + "x" * 1024]]))
+    assert [(reject.line, reject.code) for reject in batch.rejects] == [(3, "variable_too_long")]
+
+
+def test_an_apostrophe_in_any_other_column_stays() -> None:
+    assert checked([[GOOD, "'-10 %", "Rio"]], "name") == ([(2, int(GOOD), ("'-10 %",))], [])

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from campaigns.campaign import CampaignSpec
 from campaigns.create import create_campaign
 from campaigns.plan import PlanCounts, PlanProgress
 from engine.core.message import Media
+from engine.core.spelling import person
 from engine.errors import ConfigurationError, DrumbeatError, TryLater, UsageError
 from engine.room import Disk
 from engine.store.database import Pool
@@ -150,7 +152,8 @@ async def pictured(ready: str, pool: Pool) -> str:
         ("poster", None, "poster .en. needs one image.*--header-link or --header-media-id"),
         ("order", IMAGE, "order .en. has no media.*leave out --header-link"),
         ("poster", replace(IMAGE, filename="a.pdf"), "--header-filename"),
-        ("poster", Media(link="not-a-url"), "--header-link 'not-a-url' is no URL.*https://"),
+        ("poster", Media(link="not-a-url"), "--header-link 'not-a-url' is no HTTPS URL.*https://"),
+        ("poster", Media(link="http://files.example/a.jpg"), "--header-link"),
         ("poster", Media(link="ftp://files.example/a"), "--header-link"),
     ],
 )
@@ -557,6 +560,77 @@ async def test_a_file_that_changes_while_it_is_read_is_refused(
     with pytest.raises(ConfigurationError, match="changed while it was read"):
         await create_campaign(ready, spec, append)
     assert set((await everything(pool)).values()) == {0}
+
+
+async def test_a_file_that_changes_before_it_is_read_is_refused(
+    ready: str, pool: Pool, spec: CampaignSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a campaign would go by the content of another file than it sends to."""
+    original = create.file_sha256
+
+    def hash_then_write(file: BufferedReader) -> str:
+        digest = original(file)
+        spec.audience.write_text(spec.audience.read_text() + f"{PHONE + 99},Eve,A\n")
+        return digest
+
+    monkeypatch.setattr(create, "file_sha256", hash_then_write)
+    with pytest.raises(ConfigurationError, match="changed while it was read"):
+        await create_campaign(ready, spec)
+    assert set((await everything(pool)).values()) == {0}
+
+
+SPELLED = """phone,name,order
+541123456789,Ana,1
++54 9 11 2345 6789,Ana,2
+5511978654321,Bob,3
+551178654321,Bob,4
+"""
+
+
+async def test_a_person_whose_number_has_two_spellings_gets_one_message(
+    ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
+) -> None:
+    created = await create_campaign(ready, replace(spec, audience=write_audience(SPELLED)))
+
+    assert created.counts == PlanCounts(4, 2, 0, 2, 0)
+    assert [(row["phone"], row["line"]) for row in await recipients(pool)] == [
+        (541123456789, 2),
+        (5511978654321, 4),
+    ]
+
+
+@pytest.mark.parametrize("listed", [(541123456789, 551178654321), (5491123456789, 5511978654321)])
+async def test_who_asked_for_silence_is_skipped_in_either_spelling(
+    ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience, listed: tuple[int, int]
+) -> None:
+    await pool.executemany("INSERT INTO suppressions VALUES ($1, 'asked')", [(phone,) for phone in listed])
+
+    created = await create_campaign(ready, replace(spec, audience=write_audience(SPELLED)))
+
+    assert created.counts.suppressed == 2
+
+
+async def test_the_plan_knows_people_as_the_core_does(pool: Pool) -> None:
+    """The same arithmetic stands in SQL, for a list that may be long."""
+    phones = [*range(540_000_000_000 - 1, 560_000_000_000, 77_777_777), 560_000_000_000, 5491123456789]
+    await pool.execute("INSERT INTO suppressions SELECT unnest($1::bigint[]), 'asked'", phones)
+    async with pool.acquire() as connection:
+        await connection.execute(queries("plan")["create_staging"])
+        rows = list(enumerate(map(person, phones)))
+        await connection.copy_records_to_table("staging", records=[*rows, (-1, 4915112345678)])
+        await connection.execute(queries("plan")["list_silent"])
+        found = await connection.fetch("SELECT line FROM silent ORDER BY line")
+    assert [row["line"] for row in found] == list(range(len(phones)))
+
+
+async def test_the_encoding_is_told(ready: str, spec: CampaignSpec, write_audience: WriteAudience) -> None:
+    path = write_audience(f"phone,name,order\n{PHONE},João,1\n", encoding="cp1252")
+    guessed = replace(spec, audience=path)
+
+    created = await create_campaign(ready, guessed)
+    assert created.encoding is not None
+    assert (created.encoding.label, created.encoding.is_guess) == ("Windows-1252", True)
+    assert (await create_campaign(ready, guessed)).encoding is None, "it was not read again"
 
 
 async def test_progress_goes_through_the_stages(ready: str, spec: CampaignSpec) -> None:

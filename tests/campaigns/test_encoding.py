@@ -28,6 +28,8 @@ def read(content: bytes) -> tuple[str, str]:
         (TEXT.encode("utf-16-le"), "UTF-16 LE without byte order mark"),
         (TEXT.encode("utf-16-be"), "UTF-16 BE without byte order mark"),
         (TEXT.encode("cp1252"), "Windows-1252"),
+        (b"\xff\xfe\0\0" + TEXT.encode("utf-32-le"), "UTF-32 LE"),
+        (b"\0\0\xfe\xff" + TEXT.encode("utf-32-be"), "UTF-32 BE"),
         (b"phone\n1\n", "UTF-8"),
         (b"", "UTF-8"),
     ],
@@ -37,6 +39,40 @@ def test_each_encoding_is_seen_and_read(content: bytes, label: str) -> None:
 
     assert seen == label
     assert text == (TEXT if len(content) > 20 else content.decode())
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["Александра Константинопольская", "阿里巴巴网络技术有限公司阿里巴巴"])
+def test_utf16_without_a_mark_is_seen_in_any_script(codec: str, name: str) -> None:
+    text = "phone;name\r\n" + "".join(f"791612345{row};{name}\r\n" for row in range(10, 100))
+
+    label, found = read(text.encode(codec))
+
+    assert (label, found) == (f"UTF-16 {codec[-2:].upper()} without byte order mark", text)
+
+
+def test_zeros_here_and_there_are_no_utf16() -> None:
+    assert read(("phone;name\n" + "5511987654321;A\0na\n" * 50).encode())[0] == "UTF-8"
+
+
+@pytest.mark.parametrize("chunk_bytes", [3, 7, 1 << 20])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_the_line_of_a_bad_byte_is_right_whatever_ends_lines(
+    end: str, chunk_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encodings, "CHUNK_BYTES", chunk_bytes)
+    content = "".join(f"{row};João Ação{end}" for row in range(9)).encode() + b"x;\xe3\xe3"
+
+    with pytest.raises(UnreadableAudience, match="line 10, byte"):
+        read(content)
+
+
+def test_what_the_file_does_not_say_is_a_guess() -> None:
+    guessed = {
+        codec: detect(io.BytesIO(TEXT.encode(codec)), "a.csv").is_guess
+        for codec in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252")
+    }
+    assert guessed == {"utf-8": False, "utf-8-sig": False, "utf-16": False, "utf-16-le": True, "cp1252": True}
 
 
 def test_a_first_accent_after_a_megabyte_decides_all_the_same() -> None:

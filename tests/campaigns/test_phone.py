@@ -59,8 +59,15 @@ CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
         ("11987654321", None, "phone_invalid"),
         ("5511111", None, "phone_invalid"),
         ("0000000000", None, "phone_invalid"),
-        ("٥٥١١٩٨٧٦٥٤٣٢١", None, "phone_malformed"),
-        ("551198765432\u0661", None, "phone_malformed"),  # begins in ASCII, ends in an Arabic digit
+        ("٥٥١١٩٨٧٦٥٤٣٢١", None, 5511987654321),
+        ("551198765432\u0661", None, 5511987654321),  # begins in ASCII, ends in an Arabic digit
+        ("\uff0b５５\u3000（１１）９８７６５－４３２１", None, 5511987654321),
+        ("۱۱۹۸۷۶۵۴۳۲۱", "BR", 5511987654321),
+        ("5511987654321²", None, "phone_malformed"),  # a note, not a digit
+        ("(+55) 11 98765-4321", None, 5511987654321),
+        ("\u2068+5511987654321\u2069", None, 5511987654321),
+        ("5511\u206098765\u20604321", None, 5511987654321),
+        ("(55+11987654321", None, "phone_malformed"),
         ("0115511987654321", "US", 5511987654321),  # dialled out of a region by its own exit code
     ],
 )

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def chunk_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     return int(request.param)
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_delimiters_and_line_ends(
     delimiter: str, end: str, chunk_bytes: int, write_audience: WriteAudience
@@ -100,6 +101,26 @@ def test_a_cell_never_closed_does_not_swallow_the_file(
 
     assert rejects == [(2, "row_quotes")]
     assert rows == [(line, [str(line), "name"]) for line in range(3, 200)]
+
+
+def test_a_cell_never_closed_is_no_large_cell(write_audience: WriteAudience) -> None:
+    rows = (csv.field_size_limit() // 10 + 1_000) * ["3,some name"]
+    _, found, rejects = read(write_audience("\n".join(["phone,name", '2,"Ana', *rows])))
+
+    assert (rejects, len(found)) == ([(2, "row_quotes")], len(rows))
+
+
+def test_byte_order_marks_in_the_text_are_no_part_of_the_header(
+    chunk_bytes: int, write_audience: WriteAudience
+) -> None:
+    audience, rows, _ = read(write_audience('\ufeff\ufeff"phone",name\n1,Ana\n', encoding="utf-8-sig"))
+
+    assert (audience.header, rows) == (["phone", "name"], [(2, ["1", "Ana"])])
+
+
+def test_a_header_that_is_no_text_is_refused(write_audience: WriteAudience) -> None:
+    with pytest.raises(UnreadableAudience, match=r"read as UTF-8, holds NUL.*line 2.*UTF-8"):
+        read(write_audience("\nphone\x00,name\n1,Ana\n"))
 
 
 def test_a_stray_quote_that_meets_another_far_below_costs_only_its_line(
@@ -174,8 +195,14 @@ def test_a_file_without_a_header_is_refused(write_audience: WriteAudience) -> No
 def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableAudience, match=r"no such audience file.*nobody\.csv"):
         open_audience(tmp_path / "nobody.csv")
-    with pytest.raises(UnreadableAudience):
+    with pytest.raises(UnreadableAudience, match="directory"):
         open_audience(tmp_path)
+
+
+def test_a_named_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UnreadableAudience, match="must be a file"):
+        open_audience(tmp_path / "pipe")
 
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)

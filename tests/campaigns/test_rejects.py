@@ -51,9 +51,16 @@ def test_without_rejects_an_older_list_goes_and_anything_else_stays(tmp_path: Pa
     assert path.read_text() == "my own notes\n"
 
 
-@pytest.mark.parametrize("value", ["=1+1", "+5511", "-1", "@x", "\t=1", "\r=1", "  =1"])
+@pytest.mark.parametrize("value", ["=1+1", "+5511", "-1", "@x", "\t=1", "\r=1", "  =1", "＝1"])
 def test_formulas_are_quoted(value: str) -> None:
     assert spreadsheet_safe(value) == f"'{value}"
+
+
+def test_a_column_is_quoted_as_a_value_is(tmp_path: Path) -> None:
+    with RejectFile(tmp_path / "r.csv", AUDIENCE) as rejects:
+        rejects.add([Reject(2, "variable_empty", "=1+1", "")])
+        rejects.publish()
+    assert "2,variable_empty,'=1+1," in (tmp_path / "r.csv").read_text("utf-8-sig")
 
 
 def test_values_are_cut_and_without_nul() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from campaigns import suppression
+from campaigns.plan import PlanProgress
 from campaigns.suppression import (
     SuppressionCounts,
     add_suppressions,
@@ -10,7 +11,7 @@ from campaigns.suppression import (
     list_suppressions,
     remove_suppressions,
 )
-from engine.errors import UsageError
+from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool
 from tests.campaigns.conftest import WriteAudience
 
@@ -42,6 +43,34 @@ async def test_an_unreadable_phone_or_reason_changes_nothing(pool: Pool) -> None
         with pytest.raises(UsageError, match="reason"):
             await add_suppressions(connection, [str(PHONE)], " ")
         assert [one async for one in list_suppressions(connection)] == []
+
+
+async def test_both_spellings_of_a_number_are_one_person(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        first = await add_suppressions(connection, ["541123456789", "5511978654321"])
+        again = await add_suppressions(connection, ["+54 9 11 2345 6789"])
+        listed = [entry.phone async for entry in list_suppressions(connection)]
+        await pool.execute("DELETE FROM suppressions WHERE phone = 5491123456789")  # as an event stores one
+        removed = await remove_suppressions(connection, ["+54 9 11 2345 6789", "551178654321"])
+        left = len([one async for one in list_suppressions(connection)])
+
+    assert (first, again) == (SuppressionCounts(2, 0), SuppressionCounts(0, 1))
+    assert listed == [541123456789, 551178654321, 5491123456789, 5511978654321]
+    assert (removed, left) == (SuppressionCounts(2, 0), 0)
+
+
+async def test_a_list_that_is_still_written_is_refused(pool: Pool, write_audience: WriteAudience) -> None:
+    path = write_audience(f"phone\n{PHONE}\n")
+
+    def write_on(_: PlanProgress) -> None:
+        with path.open("a") as file:
+            file.write(f"{PHONE + 1}\n")
+
+    async with pool.acquire() as connection:
+        with pytest.raises(ConfigurationError, match="changed while it was read"):
+            await import_suppressions(connection, path, reason="old list", progress=write_on)
+        kept = [one async for one in list_suppressions(connection)]
+    assert len(kept) == 1, "who was read is on the list all the same"
 
 
 async def test_the_list_is_read_in_pages(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:

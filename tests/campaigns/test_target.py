@@ -122,3 +122,21 @@ async def test_the_file_that_is_read_is_never_overwritten(tmp_path: Path, pool: 
         with pytest.raises(UsageError, match="--rejects"):
             await import_suppressions(connection, audience, reason="x", rejects_path=Path(name))
     assert audience.read_text() == BAD_ROWS
+
+
+def test_what_a_killed_writer_left_goes_and_what_is_still_written_stays(tmp_path: Path) -> None:
+    path, other = tmp_path / "r.csv", tmp_path / ".q.csv.0123abcd"
+    written = target_of(path)
+    descriptor = written.open()
+    left, young = tmp_path / ".r.csv.0123abcd", tmp_path / ".r.csv.4567cdef"
+    for draft in (left, young, other):
+        draft.write_text("phone\n")
+    for draft in (left, other, written.draft):
+        os.utime(draft, (0, 0))
+
+    with RejectFile(path, AUDIENCE) as rejects:
+        rejects.add([bad_row()])
+        rejects.publish()
+
+    assert sorted(tmp_path.iterdir()) == sorted([path, other, young, written.draft])
+    os.close(descriptor)

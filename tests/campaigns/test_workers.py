@@ -142,3 +142,17 @@ def test_small_files_and_single_cores_get_no_process(monkeypatch: pytest.MonkeyP
     assert workers.worker_count(1 << 40) == 0
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
     assert workers.worker_count(1 << 40) == workers.WORKERS_MAX
+
+
+def test_long_literals_make_no_large_batches(
+    write_audience: WriteAudience, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoding, "CHUNK_BYTES", 1 << 20)
+    path = write_audience("phone\n" + "".join(f"{PHONE + row}\n" for row in range(10_000)))
+    with open_audience(path) as file:
+        found = AudienceReader(file, str(path))
+        spec = CheckSpec(found.header, str(path), "phone", ("=" + "x" * 1_000,), None, found.delimiter)
+        with closing(staged_batches(found, spec, 0)) as batches:
+            sizes = [(batch.rows, len(batch.recipients)) for batch in batches]
+    assert sum(rows for rows, _ in sizes) == 10_000
+    assert max(size for _, size in sizes) < 1.2 * workers.STAGED_CHARACTERS

@@ -1,11 +1,14 @@
 """What a user gets wrong: one line with what, where and what to do, the right code, nothing half-done."""
 
+import asyncio
+import re
 import shlex
 import socket
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from tests.cli.conftest import write_audience
@@ -80,6 +83,34 @@ def test_nobody_to_send_to(drumbeat: Drumbeat, synced: Service, tmp_path: Path) 
     (tmp_path / "bad.csv").write_text("phone,name,order\n12,Ana,A\n")
     refused(create(drumbeat, tmp_path / "bad.csv", *TEMPLATE, *PARAMS), 78, "nobody", "bad.rejects.csv")
     nothing_was_created(drumbeat)
+
+
+def test_a_guess_at_the_encoding_is_told(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_bytes("phone,name,order\n5511980000000,João,A\n".encode("cp1252"))
+    said = "Windows-1252.*a guess; if letters come out wrong, export the file as UTF-8"
+    done = create(drumbeat, tmp_path / "old.csv", *TEMPLATE, *PARAMS)
+    assert re.search(f"read as {said}", done.stdout)
+    assert re.search(said, drumbeat.ok("audience", "check", tmp_path / "old.csv").stdout)
+    assert drumbeat.ok("audience", "check", tmp_path / "old.csv", "--json").json["encoding_guessed"] is True
+
+
+def test_an_export_of_who_was_pruned(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+    created(drumbeat, audience)
+    asyncio.run(forget_recipients(drumbeat.settings["database_url"]))
+    (audience.parent / "export.csv").write_text("of before\n")
+    done = drumbeat("campaign", "export", "spring", "--output", audience.parent / "export.csv")
+    refused(done, 78, '"spring" are gone', "pruned", "drumbeat campaign report spring")
+    assert (audience.parent / "export.csv").read_text() == "of before\n"
+    refused(drumbeat("campaign", "export", "spring", "--state", "failed"), 78, "pruned")
+
+
+async def forget_recipients(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute("DELETE FROM recipients")
+        await connection.execute("DELETE FROM ranges")
+    finally:
+        await connection.close()
 
 
 def test_the_same_again_changes_nothing_and_something_else_is_refused(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.spelling import spellings
+from engine.core.spelling import person, spellings
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,22 @@ def test_others_have_one_spelling(sole: str) -> None:
 @pytest.mark.parametrize("text", ["", "+5511", "55 11", "anonymous", "1" * 16, "٣٣"])
 def test_what_is_no_number_has_none(text: str) -> None:
     assert spellings(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (541123456789, 5491123456789),  # Argentina
+        (551178654321, 5511978654321),  # Brazil, of the mobile numbers that are valid without their 9
+    ],
+)
+def test_both_spellings_are_one_person(one: int, other: int) -> None:
+    assert person(one) == person(other) == other
+
+
+@pytest.mark.parametrize("sole", [551133334444, 5511987654321, 525512345678, 4915112345678, 15551234567])
+def test_others_are_themselves(sole: int) -> None:
+    assert person(sole) == sole
 
 
 @given(st.from_regex(r"(55|52|54)[0-9]{8,13}", fullmatch=True))

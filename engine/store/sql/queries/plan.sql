@@ -56,7 +56,7 @@ SELECT set_config('temp_buffers', '64MB', false), set_config('work_mem', '64MB',
        set_config('enable_hashagg', 'off', false);
 
 -- name: create_staging
--- Lines and phones, by which repeated and suppressed rows are found; and the rows of a batch in one value, as COPY takes
+-- Lines and people's phones, by which repeated and suppressed rows are found; and the rows of a batch in one value, as COPY takes
 -- them: Postgres has nothing to do with one of them before it is written as a recipient. Not compressed: that would cost
 -- more than all else that is done to it. A value ends at a gigabyte, 13 kB a row of the shortest.
 CREATE TEMPORARY TABLE staging (line bigint NOT NULL, phone bigint NOT NULL);
@@ -85,8 +85,16 @@ WHERE line <> first_line;
 
 -- name: list_silent
 -- The lines whose phone is suppressed; in one join for the whole audience, for a chunk's own would cost each row more.
+-- Staged phones are people (`person` in core/spelling.py), and the list holds whatever spelling was sent to: the same
+-- arithmetic, for Argentina and for Brazil.
 CREATE TEMPORARY TABLE silent AS
-SELECT staging.line FROM staging JOIN suppressions USING (phone);
+SELECT line FROM staging WHERE phone IN (
+    SELECT CASE
+        WHEN phone >= 540000000000 AND phone < 550000000000 THEN phone + 4950000000000
+        WHEN phone >= 550000000000 AND phone < 560000000000 AND phone / 10000000 % 10 >= 6
+            THEN phone / 100000000 * 1000000000 + 900000000 + phone % 100000000
+        ELSE phone END
+    FROM suppressions);
 
 -- name: index_lists
 CREATE INDEX extra_lines ON extra (line);

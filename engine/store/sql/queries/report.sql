@@ -60,6 +60,10 @@ ORDER BY phone_number_id;
 -- name: audits
 SELECT at, actor, action, detail FROM audit WHERE campaign_id = $1 ORDER BY audit_id;
 
+-- name: has_ranges
+-- A planned campaign has some until they are pruned.
+SELECT EXISTS (SELECT FROM ranges WHERE campaign_id = $1);
+
 -- name: export_ranges
 SELECT range_id, ordinal FROM ranges WHERE campaign_id = $1 AND ordinal > $2 ORDER BY ordinal LIMIT 100;
 

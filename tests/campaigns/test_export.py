@@ -1,0 +1,73 @@
+"""An export is of everybody or it says so; read as an audience it gives the same texts again."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from campaigns.campaign import CampaignSpec
+from campaigns.cli.report import read_report
+from campaigns.cli.words import report_lines
+from campaigns.create import create_campaign
+from campaigns.export import export_rows, headings, require_kept
+from campaigns.plan import PlanProgress
+from engine.errors import ConfigurationError, TryLater
+from engine.store.database import Pool
+from tests.campaigns.conftest import WriteAudience
+
+PHONE = 5511960000000
+NAMES = ["-10 %", "'=1", "Ana", "@bob"]
+
+
+@pytest.fixture
+def spec(write_audience: WriteAudience) -> CampaignSpec:
+    rows = [f"{PHONE + row},{name}" for row, name in enumerate(NAMES)]
+    path = write_audience("phone,name\n" + "\n".join(rows) + "\n")
+    return CampaignSpec("spring", "order", "en", path, ("1001",), params=("name", "=x"))
+
+
+async def test_what_is_exported_can_be_sent_to_again(
+    ready: str, pool: Pool, spec: CampaignSpec, tmp_path: Path
+) -> None:
+    created = await create_campaign(ready, spec)
+    with (tmp_path / "export.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerow(headings(2))
+        async for page in export_rows(pool, created.campaign_id):
+            csv.writer(file).writerows(page)
+
+    params = ("variable_1", "variable_2")
+    await create_campaign(ready, replace(spec, name="again", audience=tmp_path / "export.csv", params=params))
+
+    found = await pool.fetch("SELECT phone, variables FROM recipients ORDER BY phone, range_id")
+    expected = [(PHONE + row, [name, "x"]) for row, name in enumerate(NAMES) for _ in range(2)]
+    assert [tuple(row) for row in found] == expected
+
+
+async def test_recipients_that_were_pruned_are_told(ready: str, pool: Pool, spec: CampaignSpec) -> None:
+    created = await create_campaign(ready, spec)
+    await require_kept(pool, created.campaign_id, spec.name)
+    assert (await read_report(pool, spec.name)).as_json()["pruned"] is False
+    for table in ("recipients", "ranges"):
+        await pool.execute(f"DELETE FROM {table}")
+
+    with pytest.raises(ConfigurationError, match=r"are gone.*pruned.*drumbeat campaign report spring"):
+        await require_kept(pool, created.campaign_id, spec.name)
+    report = await read_report(pool, spec.name)
+    assert report.as_json()["pruned"] is True
+    assert "  pruned: who they were, and the reasons, are gone" in list(report_lines(report))
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: no handler of ours runs on it."""
+
+
+async def test_what_is_half_planned_has_no_report_yet(ready: str, pool: Pool, spec: CampaignSpec) -> None:
+    def kill(progress: PlanProgress) -> None:
+        if progress.stage == "freezing":
+            raise Killed
+
+    with pytest.raises(Killed):
+        await create_campaign(ready, spec, kill)
+    with pytest.raises(TryLater, match="is not planned"):
+        await read_report(pool, spec.name)

@@ -1,0 +1,94 @@
+"""The look at a file before a campaign: what it counts, and that it finds repeats in bounded memory."""
+
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns import inspection
+from campaigns.audience import repeats
+from campaigns.audience.encoding import UnreadableAudience
+from campaigns.audience.repeats import Repeats
+from campaigns.inspection import Inspection, inspect_audience
+from campaigns.plan import PlanProgress
+from engine.errors import ConfigurationError
+from tests.campaigns.conftest import WriteAudience
+
+GOOD = "5511987654321"
+
+
+def inspected(path: Path) -> Inspection:
+    return inspect_audience(path, rejects_path=path.with_name("bad.csv"), params=("name",))
+
+
+def test_it_counts_what_a_plan_would(write_audience: WriteAudience) -> None:
+    rows = [f"{GOOD},Ana", GOOD, f"+{GOOD},Bob", "551199,Eve"] + ["x,y"] * 20
+    found = inspected(write_audience("phone,name\n" + "\n".join(rows), encoding="utf-16"))
+
+    assert (found.rows, found.good, found.duplicates, found.rejected) == (24, 2, 1, 22)
+    assert (found.encoding, found.encoding_guessed, found.delimiter) == ("UTF-16 LE", False, ",")
+    assert found.columns == ("phone", "name")
+    assert found.reject_codes == {"row_shape": 1, "phone_too_short": 1, "phone_malformed": 20}
+
+
+def test_a_row_that_is_bad_is_no_repeat(write_audience: WriteAudience) -> None:
+    assert inspected(write_audience(f"phone,name\n{GOOD},\n{GOOD},Ana\n")).duplicates == 0
+
+
+def test_another_spelling_of_the_same_person_is_a_repeat(write_audience: WriteAudience) -> None:
+    rows = "541123456789,Ana\n5491123456789,Ana\n54 11 15 2345 6789,Ana\n"
+    assert inspected(write_audience(f"phone,name\n{rows}")).duplicates == 2
+
+
+def test_a_guess_is_told(write_audience: WriteAudience) -> None:
+    found = inspected(write_audience(f"phone,name\n{GOOD},João\n", encoding="cp1252"))
+    assert (found.encoding, found.encoding_guessed) == ("Windows-1252", True)
+
+
+def test_a_file_that_is_still_written_is_refused(write_audience: WriteAudience) -> None:
+    path = write_audience(f"phone,name\n{GOOD},Ana\n")
+
+    def write_on(_: PlanProgress) -> None:
+        with path.open("a") as file:
+            file.write("more\n")
+
+    with pytest.raises(UnreadableAudience, match="changed while it was read"):
+        inspect_audience(path, rejects_path=path.with_name("bad.csv"), progress=write_on)
+
+
+@given(st.lists(st.lists(st.integers(10**6, 10**6 + 40) | st.integers(10**6, 10**15 - 1))))
+def test_repeats_are_counted_exactly(batches: list[list[int]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repeats, "PARTS", 3)
+        patch.setattr(repeats, "PART_PHONES", 2)
+        with Repeats() as found:
+            for batch in batches:
+                found.add(batch)
+            counted = found.count()
+    assert counted == sum(times - 1 for times in Counter(chain(*batches)).values())
+
+
+def test_many_phones_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Repeats() as found:
+        held = 0
+        for start in range(0, 3_000_000, 20_000):
+            found.add(range(10**12 + start, 10**12 + start + 20_000))
+            held = max(held, sum(map(len, found._parts)))
+        found.add(range(10**12, 10**12 + 1_000))
+        assert found.count() == 1_000
+    assert held < 1_100_000
+
+
+def test_no_room_for_that_is_told(monkeypatch: pytest.MonkeyPatch, write_audience: WriteAudience) -> None:
+    monkeypatch.setattr(repeats, "PART_PHONES", 1)
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    with pytest.raises(ConfigurationError, match=r"cannot be counted: No space left.*TMPDIR"):
+        inspected(write_audience(f"phone,name\n{GOOD},Ana\n"))
+    assert inspection.Repeats is Repeats
+
+
+def full(**_: object) -> None:
+    raise OSError(28, "No space left on device")
