@@ -18,6 +18,12 @@ def whole_number(query: Mapping[str, str], name: str, default: int) -> int:
     return int(text)
 
 
+def check_members(content: Mapping[str, Any], *known: str) -> None:
+    """`Refused` (100) for a member that the command does not take: a misspelt one would be passed over."""
+    if unknown := sorted(set(content) - set(known)):
+        raise Refused(100, f"this takes {', '.join(known)}, not {', '.join(unknown)}")
+
+
 def field(content: Mapping[str, Any], name: str, kind: type[Value]) -> Value:
     """A required field of the body."""
     value = content.get(name)

@@ -6,7 +6,7 @@ from typing import Any
 
 from emulator.content.rules import check_depth
 from emulator.content.table import MEDIA_TYPES
-from emulator.control.fields import digits, field, optional
+from emulator.control.fields import check_members, digits, field, optional
 from emulator.errors import Refused
 from emulator.events.schedule import READ, Status
 from emulator.identity import Number
@@ -78,6 +78,7 @@ class PeopleControl:
         `fails_with` 0 means that nothing fails.
         """
         content = parse_object(request.body)
+        check_members(content, "to", "on_network", "blocks", "fails_with", "reads", "wa_id")
         recipient = digits(content, "to")
         if "wa_id" in content and content["wa_id"] is not None:
             digits(content, "wa_id")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from emulator.config import NumberConfig, check_callback
-from emulator.control.fields import field, optional
+from emulator.control.fields import check_members, field, optional
 from emulator.errors import Refused
 from emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, QUALITY_RATINGS, Number, Token
 from emulator.service import APP_LIMIT, App, Service, parse_object
@@ -16,6 +16,10 @@ TEST_RECIPIENTS_LIMIT = 5
 CLOCK_STEP_LIMIT_S = 10 * 366 * 86_400
 # Codes with which an account may be locked: the service's own for accounts.
 LOCKS = (0, 368, 131031, 131042)
+_NUMBER_MEMBERS = (
+    "id", "rate_per_s", "rate", "account", "test_recipients", "quality_rating", "messaging_limit_tier",
+    "status", "verified_name",
+)  # fmt: skip
 
 
 class SettingsControl:
@@ -47,6 +51,7 @@ class SettingsControl:
     def reset(self, request: Request) -> Reply:
         """Back to the start; `{"seed": N}` starts with another seed."""
         content = parse_object(request.body) if request.body else {}
+        check_members(content, "seed")
         seed = optional(content, "seed", int)
         if seed is not None:
             self._service.config = _try(lambda: replace(self._service.config, seed=seed))
@@ -56,6 +61,7 @@ class SettingsControl:
     def set_account(self, request: Request) -> Reply:
         """`{"id", "verified"?, "locked"?, "event"?}`: an unknown id opens an account."""
         content = parse_object(request.body)
+        check_members(content, "id", "verified", "locked", "event")
         account_id = field(content, "id", str)
         account = self._service.accounts.get(account_id)
         if account is None:
@@ -82,6 +88,7 @@ class SettingsControl:
     def set_app(self, request: Request) -> Reply:
         """`{"id", "secret"}`: a further app."""
         content = parse_object(request.body)
+        check_members(content, "id", "secret")
         app_id = field(content, "id", str)
         if len(self._service.apps) >= APP_LIMIT:
             raise Refused(100, f"at most {APP_LIMIT} apps")
@@ -94,6 +101,7 @@ class SettingsControl:
         "status"?, "verified_name"?}`: an unknown id registers a number, a known one keeps what is not named.
         """
         content = parse_object(request.body)
+        check_members(content, *_NUMBER_MEMBERS)
         number_id = field(content, "id", str)
         rate_per_s = content.get("rate_per_s", content.get("rate"))
         number = self._service.numbers.get(number_id)
@@ -134,6 +142,7 @@ class SettingsControl:
         `{"value", "revoked": true}` makes it invalid.
         """
         content = parse_object(request.body)
+        check_members(content, "value", "expires_in_s", "permissions", "accounts", "app", "revoked")
         value = field(content, "value", str)
         if not value or not value.isascii() or not value.isprintable():
             raise Refused(100, "value is a text of ASCII characters")
@@ -154,6 +163,7 @@ class SettingsControl:
     def set_template_status(self, request: Request) -> Reply:
         """`{"status", "language"?, "reason"?}` decides a review, pauses or disables a template."""
         content = parse_object(request.body)
+        check_members(content, "status", "language", "reason")
         status = field(content, "status", str)
         if status not in STATUSES:
             raise Refused(100, f"status is one of {', '.join(STATUSES)}")
@@ -166,7 +176,9 @@ class SettingsControl:
 
     def set_callback(self, request: Request) -> Reply:
         """`{"url"}`: the first app's subscriber from now on; null for none."""
-        url = optional(parse_object(request.body), "url", str)
+        content = parse_object(request.body)
+        check_members(content, "url")
+        url = optional(content, "url", str)
         if url is not None:
             _try(check_callback, url)
         self._service.subscribe(url)
@@ -174,12 +186,16 @@ class SettingsControl:
 
     def set_statuses(self, request: Request) -> Reply:
         """`{"on": bool}`: whether messages accepted from now on get statuses."""
-        self._service.turn_statuses(on=field(parse_object(request.body), "on", bool))
+        content = parse_object(request.body)
+        check_members(content, "on")
+        self._service.turn_statuses(on=field(content, "on", bool))
         return json_reply({"success": True})
 
     def advance_clock(self, request: Request) -> Reply:
         """`{"seconds"}`: skip ahead."""
-        seconds = parse_object(request.body).get("seconds")
+        content = parse_object(request.body)
+        check_members(content, "seconds")
+        seconds = content.get("seconds")
         if isinstance(seconds, bool) or not isinstance(seconds, int | float):
             raise Refused(100, "seconds is a number")
         if not 0 <= seconds <= CLOCK_STEP_LIMIT_S:

@@ -3,8 +3,8 @@
 
 const KINDS = [
   "latency", "lost-reply", "reset-before-reading", "reset-before-accepting", "reset-after-accepting",
-  "server-error", "slow-bytes", "throttle-storm", "quality-loss", "events-missing", "events-duplicate",
-  "events-late", "events-reordered",
+  "server-error", "slow-bytes", "throttle-storm", "message-status", "quality-loss", "events-missing",
+  "events-duplicate", "events-late", "events-reordered",
 ];
 const REFRESH_MS = 1000;
 const byId = (id) => document.getElementById(id);

@@ -53,3 +53,10 @@ def number_of(service: Service, request: Request, permission: str = MESSAGING) -
         raise Refused(33, f"object with id {request.variables['id']} does not exist")
     service.tokens.check(token, permission, number.account_id)
     return number
+
+
+def managed_number_of(service: Service, request: Request, permission: str = MESSAGING) -> Number:
+    """As `number_of`, for what belongs to the management API: it counts as a call, else `Refused` 80007."""
+    number = number_of(service, request, permission)
+    spend_call(service, service.accounts[number.account_id], token_of(service, request, permission))
+    return number

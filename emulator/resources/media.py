@@ -25,8 +25,7 @@ class MediaEndpoints:
         if "file" not in form:
             raise Refused(100, "file is required")
         file = form["file"]
-        declared = form["type"].content.decode("ascii", "replace").strip() if "type" in form else ""
-        mime_type = declared if "/" in declared else file.content_type
+        mime_type = form["type"].content.decode("ascii", "replace").strip() if "type" in form else ""
         if "/" not in mime_type:
             raise Refused(100, "type is required: the MIME type of the file")
         item = self._service.keep_media(number.id, mime_type, file.content)

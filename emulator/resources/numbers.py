@@ -6,7 +6,7 @@ from typing import Any
 
 from emulator.errors import Refused
 from emulator.identity import Number
-from emulator.resources.access import account_of, number_of
+from emulator.resources.access import account_of, managed_number_of, number_of
 from emulator.resources.paging import page, select
 from emulator.service import Service, parse_object
 from emulator.wire.message import Reply, Request, json_reply
@@ -46,7 +46,7 @@ class NumberEndpoints:
 
     def register(self, request: Request) -> Reply:
         """`{"messaging_product", "pin"}`: the first PIN becomes the number's, later ones must equal it."""
-        number = number_of(self._service, request)
+        number = managed_number_of(self._service, request)
         content = self._content(request)
         pin = content.get("pin")
         if not (isinstance(pin, str) and _PIN.fullmatch(pin)):
@@ -58,14 +58,14 @@ class NumberEndpoints:
 
     def show_profile(self, request: Request) -> Reply:
         """The profile, with the fields asked for."""
-        number = number_of(self._service, request)
+        number = managed_number_of(self._service, request)
         profile = {"messaging_product": self._service.config.product, **number.profile}
         fields = request.query.get("fields")
         return json_reply({"data": [select(profile, f"{fields},messaging_product" if fields else None)]})
 
     def update_profile(self, request: Request) -> Reply:
         """Any of the profile's fields; those not named stay."""
-        number = number_of(self._service, request)
+        number = managed_number_of(self._service, request)
         content = self._content(request)
         changes = {name: content[name] for name in PROFILE_LIMITS_CHARACTERS if name in content}
         for name, value in changes.items():

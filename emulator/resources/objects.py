@@ -2,7 +2,7 @@
 
 from emulator.errors import Refused
 from emulator.identity import MANAGEMENT
-from emulator.resources.access import account_of, number_of
+from emulator.resources.access import account_of, managed_number_of
 from emulator.resources.analytics import Analytics
 from emulator.resources.media import MediaEndpoints
 from emulator.resources.numbers import number_record
@@ -28,7 +28,7 @@ class ObjectEndpoints:
             plain = select({"id": account.id, "name": account.name}, fields)
             return json_reply({**await self._analytics.read(account, fields), **plain})
         if object_id in self._service.numbers:
-            number = number_of(self._service, request, MANAGEMENT)
+            number = managed_number_of(self._service, request, MANAGEMENT)
             return json_reply(select(number_record(number), request.query.get("fields")))
         return self._media.show(request, object_id)
 

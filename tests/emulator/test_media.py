@@ -118,3 +118,10 @@ async def test_what_a_form_must_hold(client: Client) -> None:
     form = aiohttp.FormData({"messaging_product": "chat", "type": "image/png"})
     form.add_field("note", b"no file here", filename="n")
     assert (await client.call("POST", f"/{NUMBER}/media", data=form)).code == 100
+
+
+async def test_the_form_names_the_type_of_its_file(client: Client) -> None:
+    form = aiohttp.FormData({"messaging_product": "chat"})
+    form.add_field("file", b"x", filename="a.png", content_type="image/png")
+    answer = await client.call("POST", f"/{NUMBER}/media", data=form)
+    assert (answer.status, answer.code) == (400, 100)

@@ -148,6 +148,8 @@ async def test_volume_and_quality_raise_the_throughput_by_themselves(
 async def test_200_management_calls_an_hour_for_an_app_and_an_account(client: Client) -> None:
     for _ in range(200):
         assert (await client.call("GET", TEMPLATES, params={"limit": "1"})).status == 200
+    for method, path in (("GET", f"/{NUMBER}"), ("GET", PROFILE), ("POST", PROFILE)):
+        assert (await client.call(method, path)).code == 80007
     answer = await client.call("GET", TEMPLATES)
     assert (answer.status, answer.code) == (400, 80007)
     usage = answer.headers["X-Business-Use-Case-Usage"]
