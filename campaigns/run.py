@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 import structlog
 
 from campaigns.hint import command
 from campaigns.progress import FINAL_STATES, CampaignStatus, campaign_status
-from campaigns.service import Campaign, find_campaign, start
+from campaigns.service import Campaign, find_campaign, is_future, start
 from engine.app import run_numbers
 from engine.core.states import CampaignState, RecipientState
 from engine.errors import AuthenticationError, TryLater, Unreachable
@@ -83,10 +82,11 @@ def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
 def paused(status: CampaignStatus) -> TryLater | AuthenticationError:
     """The error that a pause ends a run with."""
     message = f'the campaign "{status.name}" is paused: {status.reason}'
+    resume = command("campaign", "resume", status.name)
     code = status.reason.rpartition("(")[2].rstrip(")")
     if code in TOKEN_CODES:
-        return AuthenticationError(message, remedy="check the access token, then `drumbeat campaign resume`")
-    return TryLater(message, remedy="`drumbeat campaign resume` lifts it")
+        return AuthenticationError(message, remedy=f"check the access token, then `{resume}`")
+    return TryLater(message, remedy=f"`{resume}` lifts it")
 
 
 async def reach(base_url: str) -> None:
@@ -109,13 +109,13 @@ async def _make_running(pool: Pool, campaign: Campaign) -> None:
         return
     if campaign.state is CampaignState.PAUSED:
         raise paused(await campaign_status(pool, campaign.campaign_id))
-    if campaign.start_at is not None and campaign.start_at > datetime.now(UTC):
-        raise TryLater(
-            f'the campaign "{campaign.name}" starts at {campaign.start_at.isoformat(timespec="seconds")}',
-            remedy="run it then, or with --wait",
-        )
-    if campaign.state is CampaignState.DRAFT:
-        async with pool.acquire() as connection:
+    async with pool.acquire() as connection:
+        if campaign.start_at is not None and await is_future(connection, campaign):
+            raise TryLater(
+                f'the campaign "{campaign.name}" starts at {campaign.start_at.isoformat(timespec="seconds")}',
+                remedy="run it then, or with --wait",
+            )
+        if campaign.state is CampaignState.DRAFT:
             await start(connection, campaign.name)
 
 

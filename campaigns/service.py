@@ -91,6 +91,11 @@ def _reason_now(campaign: Campaign, unknown: int, owned: AbstractSet[str]) -> st
     return present_reason(campaign.state, campaign.reason, unknown)
 
 
+async def is_future(connection: Connection, campaign: Campaign) -> bool:
+    """Whether its time has not come, by the database's clock: the one that starts it then."""
+    return bool(await connection.fetchval(queries("service")["is_future"], campaign.campaign_id))
+
+
 async def start(connection: Connection, name: str, *, actor: str = "") -> Moved:
     """Release a campaign to the workers: at once, or when its time has come. `actor`, here and below: who
     asked, for the audit.
@@ -177,7 +182,7 @@ async def cancel(
 
 async def _release(connection: Connection, campaign: Campaign, event: CampaignEvent, actor: str) -> Moved:
     action = event.value
-    if await connection.fetchval(queries("service")["is_future"], campaign.campaign_id):
+    if await is_future(connection, campaign):
         event = CampaignEvent.SCHEDULE
     async with connection.transaction():
         state = await apply_event(connection, campaign.campaign_id, event, "")

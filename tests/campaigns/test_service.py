@@ -1,12 +1,14 @@
 """Releasing, pausing, resuming, cancelling; and closing ranges by the law of the tallies."""
 
+import asyncio
 import os
 import socket
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from campaigns import service
 from campaigns.actor import actor
@@ -16,9 +18,11 @@ from campaigns.cli.words import report_lines, status_lines
 from campaigns.create import create_campaign
 from campaigns.progress import CampaignStatus, NumberProgress, campaign_status, measured_per_s
 from campaigns.report import campaign_report
+from campaigns.run import run_campaign
 from campaigns.service import Moved
 from engine.core.states import CampaignState, IllegalTransition, RecipientState
 from engine.errors import ConfigurationError, TryLater
+from engine.settings import ServiceSettings
 from engine.store import closing
 from engine.store.closing import close_ranges
 from engine.store.database import Pool
@@ -199,6 +203,23 @@ async def test_a_future_campaign_waits_for_its_time_even_after_a_pause(
         assert (await service.start(connection, "later")).state is CampaignState.SCHEDULED
         await service.pause(connection, "later")
         assert (await service.resume(connection, "later")).state is CampaignState.SCHEDULED
+
+
+async def test_when_a_campaign_is_due_is_the_databases_to_say(
+    ready: str, pool: Pool, audience: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock of ours that runs ahead, a run ended with 0 and had sent nothing."""
+
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Ahead":
+            return cls(2200, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr("campaigns.run.datetime", Ahead, raising=False)
+    await create_campaign(ready, spec("later", audience, "2190-01-01T00:00Z"))
+    nobody = ServiceSettings("http://127.0.0.1:9", SecretStr("t"))
+    with pytest.raises(TryLater, match="starts at 2190"):
+        await run_campaign(pool, nobody, "later", stop=asyncio.Event())
 
 
 async def test_a_due_campaign_runs_at_once(ready: str, pool: Pool, audience: Path) -> None:
