@@ -276,6 +276,17 @@ async def test_a_reply_after_its_own_event_adds_when_it_was_sent(sending: Sendin
     assert [tuple(row) for row in rows] == [(f"wamid.{seq}.1", NOON) for seq in (1, 2, 3)]
 
 
+async def test_a_reply_completes_its_own_try_alone(sending: Sending) -> None:
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    await sending.retry(1)
+    await sending.record(
+        sending.fact(1, FactKind.ACCEPTED)
+    )  # as an event tells it: nobody knows when it was sent
+    await sending.record(sending.fact(1, FactKind.ACCEPTED, 2, attempted_us=NOON_US))
+    rows = await sending.connection.fetch("SELECT try, wamid, attempted_at FROM outcomes ORDER BY try")
+    assert [tuple(row) for row in rows] == [(1, "wamid.1.1", None), (2, "wamid.1.2", NOON)]
+
+
 async def test_only_its_own_claim_defers_a_later_try(sending: Sending) -> None:
     await sending.record(sending.fact(1, FactKind.DEFERRED))
     await sending.retry(1)
