@@ -156,6 +156,7 @@ async def test_policies_resend_what_they_declare(connection: Connection) -> None
     for range_id in (FIRST_RANGE, FIRST_RANGE + 10, FIRST_RANGE + 20):
         await doubt(connection, range_id, 1)
     await finish(connection, at_once)
+    await connection.execute("UPDATE campaigns SET expires_at = now() + interval '1 day'")
     assert await resend_by_policy(connection) == 1
     assert await campaign_state(connection, at_once) == "running"
     await age(connection, 1000)
