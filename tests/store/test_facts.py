@@ -158,6 +158,36 @@ async def test_acceptance_cancels_a_deferral_and_a_later_deferral_finds_it_settl
     assert await sending.open_tries() == []
 
 
+async def test_a_late_acceptance_cancels_what_waits_for_another_try_and_nobody_elses(
+    sending: Sending,
+) -> None:
+    await sending.record(*(sending.fact(seq, FactKind.DEFERRED) for seq in (1, 2, 3)))
+    for seq in (1, 2):
+        await sending.retry(seq)
+    await sending.record(sending.fact(1, FactKind.DEFERRED, 2))
+    await sending.record(*(sending.fact(seq, FactKind.ACCEPTED) for seq in (1, 2)))
+    assert await sending.open_tries() == [(2, 2, "claimed"), (3, 1, "deferred")], (
+        "what is under way has a reply"
+    )
+
+
+async def test_a_later_try_waits_on_though_an_earlier_one_was_accepted_and_failed(sending: Sending) -> None:
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    await sending.retry(1)
+    await sending.record(sending.fact(1, FactKind.ACCEPTED))
+    await sending.connection.execute("UPDATE outcomes SET status = 3")
+    await sending.connection.execute("UPDATE tallies SET accepted = 0")
+    await sending.record(sending.fact(1, FactKind.DEFERRED, 2))
+    assert await sending.open_tries() == [(1, 2, "deferred")]
+
+
+async def test_who_was_refused_for_good_is_not_deferred(sending: Sending) -> None:
+    await sending.record(sending.fact(1, FactKind.FAILED))
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    assert await sending.open_tries() == []
+    assert await sending.state(1) == "failed"
+
+
 async def test_a_deferral_holds_only_for_the_current_try(sending: Sending) -> None:
     await sending.record(sending.fact(1, FactKind.DEFERRED))
     await sending.retry(1)
