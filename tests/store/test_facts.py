@@ -328,12 +328,28 @@ async def test_only_its_own_claim_defers_a_later_try(sending: Sending) -> None:
     assert await sending.open_tries() == [(1, 2, "deferred")]
 
 
-async def test_a_fact_says_nothing_of_the_same_place_in_another_range(sending: Sending) -> None:
+async def beside(sending: Sending) -> Sending:
+    """Another campaign of the same number, claimed as far."""
     planted = await plant_campaign(sending.connection)
     held = await take_range(sending.connection, sending.lease, planted.campaign_id)
     assert held is not None
     await raise_mark(sending.connection, sending.lease, held, 8, [])
-    other = Sending(sending.connection, sending.lease, held)
+    return Sending(sending.connection, sending.lease, held)
+
+
+async def test_a_campaign_that_was_cancelled_skips_nobody_of_another(sending: Sending) -> None:
+    cancelled = await beside(sending)
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    await close_ranges(sending.connection, cancelled.held.campaign_id, "cancelled")
+    await cancelled.record(cancelled.fact(1, FactKind.DEFERRED))
+    await sending.record(
+        sending.fact(2, FactKind.DEFERRED), sending.fact(3, FactKind.DEFERRED, reason="resend")
+    )
+    assert await sending.open_tries() == [(seq, 1, "deferred") for seq in (1, 2, 3)]
+
+
+async def test_a_fact_says_nothing_of_the_same_place_in_another_range(sending: Sending) -> None:
+    other = await beside(sending)
     for one in (sending, other):
         await one.record(
             *(one.fact(seq, FactKind.DEFERRED) for seq in (1, 2, 3)), one.fact(4, FactKind.UNKNOWN)
