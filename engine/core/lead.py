@@ -39,4 +39,4 @@ class Lead:
         """How many messages may be claimed ahead, at least one."""
         written_per_s = sum(self._written_per_s) / MEASURES
         lead_s = min(LEAD_S, max(LEAD_S_MIN, WRITTEN_S * written_per_s / rate_per_s))
-        return max(1, ceil(rate_per_s * lead_s))
+        return ceil(rate_per_s * lead_s)

@@ -149,6 +149,13 @@ def test_a_hold_survives_new_limits_and_rates() -> None:
     assert len(run(bucket, START_NS, 3.1, lambda: 0)) <= 60
 
 
+def test_what_was_taken_is_counted_and_the_last_one_has_its_time() -> None:
+    bucket = PaceBucket(80, START_NS)
+    writes = run(bucket, START_NS, 0.5, lambda: 0)
+    assert not bucket.take(writes[-1])
+    assert (bucket.writes, bucket.last_ns, bucket.limit_per_s) == (len(writes), writes[-1], 80)
+
+
 def test_in_a_hold_nothing_is_written_though_a_permit_was_due() -> None:
     bucket = PaceBucket(80, START_NS)
     due_ns = START_NS + bucket.wait_ns(START_NS)

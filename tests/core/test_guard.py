@@ -117,6 +117,13 @@ def test_a_pair_borrows_its_burst_from_the_future() -> None:
     assert guard.admit(1, 276 * SECOND_NS) == PASS
 
 
+def test_a_pair_saves_up_nothing() -> None:
+    guard = PairGuard(burst=2)
+    guard.admit(1, 0)
+    later_ns = 3_600 * SECOND_NS
+    assert [guard.admit(1, later_ns) for _ in range(3)] == [PASS, PASS, Defer(6.0, "pair rate")]
+
+
 def test_a_refused_message_owes_nothing() -> None:
     guard = PairGuard(burst=1)
     guard.admit(1, 0)

@@ -34,7 +34,7 @@ def test_failures_in_a_row_open_it_once(breaker: Breaker, failure: Outcome) -> N
 @pytest.mark.parametrize("answer", [*DECISIONS, THROTTLED])
 def test_any_answer_of_the_service_closes_it(breaker: Breaker, answer: Outcome) -> None:
     fail(breaker, BREAKS_IN_A_ROW - 1)
-    breaker.record(answer, 0)
+    assert not breaker.record(answer, 0)
     fail(breaker, BREAKS_IN_A_ROW - 1)
     assert not breaker.suspicious, "not in a row"
     fail(breaker, 1)

@@ -314,6 +314,26 @@ async def test_only_a_range_with_nothing_left_is_finished(connection: Connection
     assert row is not None and tuple(row) == ("done", None)
 
 
+@pytest.mark.parametrize("last", [FactKind.SKIPPED, FactKind.DEFERRED])
+async def test_a_range_ends_whatever_became_of_its_recipients(connection: Connection, last: FactKind) -> None:
+    """Whoever waits an hour parks it; else it is done."""
+    planted, lease, held = await owned(connection, recipients=7)
+    await raise_mark(connection, lease, held, 7, [])
+    facts = [fact(held, seq, FactKind.ACCEPTED) for seq in (1, 2, 3, 4)]
+    facts += [
+        fact(held, 5, FactKind.FAILED),
+        fact(held, 6, FactKind.UNKNOWN),
+        fact(held, 7, last, wait_s=3_600),
+    ]
+    await record(connection, facts)
+    await connection.execute("UPDATE outcomes SET status = seq WHERE seq IN (2, 4)")  # sent and delivered
+    await connection.execute("UPDATE outcomes SET status = 5 WHERE seq = 3")  # read
+    await connection.execute("UPDATE tallies SET accepted = 1, sent = 1, delivered = 1, read = 1")
+    await assert_tallies_hold(connection)
+    assert len(await counts(connection, planted.campaign_id)) == 7
+    assert await let_go_ranges(connection, lease, [held], 10) == {held.range_id}
+
+
 async def test_a_range_that_is_not_done_is_looked_at_without_a_lock(
     connection: Connection, other: Connection
 ) -> None:

@@ -158,6 +158,36 @@ async def test_acceptance_cancels_a_deferral_and_a_later_deferral_finds_it_settl
     assert await sending.open_tries() == []
 
 
+async def test_a_late_acceptance_cancels_what_waits_for_another_try_and_nobody_elses(
+    sending: Sending,
+) -> None:
+    await sending.record(*(sending.fact(seq, FactKind.DEFERRED) for seq in (1, 2, 3)))
+    for seq in (1, 2):
+        await sending.retry(seq)
+    await sending.record(sending.fact(1, FactKind.DEFERRED, 2))
+    await sending.record(*(sending.fact(seq, FactKind.ACCEPTED) for seq in (1, 2)))
+    assert await sending.open_tries() == [(2, 2, "claimed"), (3, 1, "deferred")], (
+        "what is under way has a reply"
+    )
+
+
+async def test_a_later_try_waits_on_though_an_earlier_one_was_accepted_and_failed(sending: Sending) -> None:
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    await sending.retry(1)
+    await sending.record(sending.fact(1, FactKind.ACCEPTED))
+    await sending.connection.execute("UPDATE outcomes SET status = 3")
+    await sending.connection.execute("UPDATE tallies SET accepted = 0")
+    await sending.record(sending.fact(1, FactKind.DEFERRED, 2))
+    assert await sending.open_tries() == [(1, 2, "deferred")]
+
+
+async def test_who_was_refused_for_good_is_not_deferred(sending: Sending) -> None:
+    await sending.record(sending.fact(1, FactKind.FAILED))
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    assert await sending.open_tries() == []
+    assert await sending.state(1) == "failed"
+
+
 async def test_a_deferral_holds_only_for_the_current_try(sending: Sending) -> None:
     await sending.record(sending.fact(1, FactKind.DEFERRED))
     await sending.retry(1)
@@ -276,6 +306,17 @@ async def test_a_reply_after_its_own_event_adds_when_it_was_sent(sending: Sendin
     assert [tuple(row) for row in rows] == [(f"wamid.{seq}.1", NOON) for seq in (1, 2, 3)]
 
 
+async def test_a_reply_completes_its_own_try_alone(sending: Sending) -> None:
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    await sending.retry(1)
+    await sending.record(
+        sending.fact(1, FactKind.ACCEPTED)
+    )  # as an event tells it: nobody knows when it was sent
+    await sending.record(sending.fact(1, FactKind.ACCEPTED, 2, attempted_us=NOON_US))
+    rows = await sending.connection.fetch("SELECT try, wamid, attempted_at FROM outcomes ORDER BY try")
+    assert [tuple(row) for row in rows] == [(1, "wamid.1.1", None), (2, "wamid.1.2", NOON)]
+
+
 async def test_only_its_own_claim_defers_a_later_try(sending: Sending) -> None:
     await sending.record(sending.fact(1, FactKind.DEFERRED))
     await sending.retry(1)
@@ -287,12 +328,28 @@ async def test_only_its_own_claim_defers_a_later_try(sending: Sending) -> None:
     assert await sending.open_tries() == [(1, 2, "deferred")]
 
 
-async def test_a_fact_says_nothing_of_the_same_place_in_another_range(sending: Sending) -> None:
+async def beside(sending: Sending) -> Sending:
+    """Another campaign of the same number, claimed as far."""
     planted = await plant_campaign(sending.connection)
     held = await take_range(sending.connection, sending.lease, planted.campaign_id)
     assert held is not None
     await raise_mark(sending.connection, sending.lease, held, 8, [])
-    other = Sending(sending.connection, sending.lease, held)
+    return Sending(sending.connection, sending.lease, held)
+
+
+async def test_a_campaign_that_was_cancelled_skips_nobody_of_another(sending: Sending) -> None:
+    cancelled = await beside(sending)
+    await sending.record(sending.fact(1, FactKind.DEFERRED))
+    await close_ranges(sending.connection, cancelled.held.campaign_id, "cancelled")
+    await cancelled.record(cancelled.fact(1, FactKind.DEFERRED))
+    await sending.record(
+        sending.fact(2, FactKind.DEFERRED), sending.fact(3, FactKind.DEFERRED, reason="resend")
+    )
+    assert await sending.open_tries() == [(seq, 1, "deferred") for seq in (1, 2, 3)]
+
+
+async def test_a_fact_says_nothing_of_the_same_place_in_another_range(sending: Sending) -> None:
+    other = await beside(sending)
     for one in (sending, other):
         await one.record(
             *(one.fact(seq, FactKind.DEFERRED) for seq in (1, 2, 3)), one.fact(4, FactKind.UNKNOWN)

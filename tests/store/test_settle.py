@@ -156,6 +156,7 @@ async def test_policies_resend_what_they_declare(connection: Connection) -> None
     for range_id in (FIRST_RANGE, FIRST_RANGE + 10, FIRST_RANGE + 20):
         await doubt(connection, range_id, 1)
     await finish(connection, at_once)
+    await connection.execute("UPDATE campaigns SET expires_at = now() + interval '1 day'")
     assert await resend_by_policy(connection) == 1
     assert await campaign_state(connection, at_once) == "running"
     await age(connection, 1000)
@@ -164,6 +165,18 @@ async def test_policies_resend_what_they_declare(connection: Connection) -> None
     assert (await doubts(connection, hold)).recipients == 1
     assert (await doubts(connection, silent)).recipients == 0
     assert await tallies(connection) == await recount(connection)
+
+
+async def test_silence_is_that_of_a_number_whose_events_come(connection: Connection) -> None:
+    """Of a number that is silent itself nobody knows: another number's events say nothing of its messages."""
+    await plant_campaign(connection, on_unknown="resend-silent")
+    await doubt(connection, FIRST_RANGE, 1)
+    await doubt(connection, FIRST_RANGE, 2, number="silent")
+    await doubt(connection, FIRST_RANGE, 3, number="unheard")
+    await age(connection, 1000)
+    await connection.execute("INSERT INTO event_flow VALUES ('silent', now() - interval '900 seconds')")
+    assert await resend_by_policy(connection) == 1
+    assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["deferred", "unknown", "unknown"]
 
 
 @pytest.mark.parametrize(
