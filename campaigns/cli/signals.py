@@ -18,7 +18,7 @@ STOP_SIGNALS = (*HASTY_SIGNALS, signal.SIGHUP)
 
 @dataclass(slots=True)
 class Stop:
-    """Set by the first signal; `exit_code` is then the shell's code for it."""
+    """Set by the first signal; `exit_code` is the shell's code for it, or for one that came after SIGHUP."""
 
     event: asyncio.Event = field(default_factory=asyncio.Event)
     signal_number: int | None = None
@@ -42,7 +42,8 @@ def stop_on_signals() -> Iterator[Stop]:
         del former[signal.SIGHUP]
 
     def ask(number: int) -> None:
-        stop.signal_number = stop.signal_number or number
+        if stop.signal_number in (None, signal.SIGHUP):  # of two at once the system tells SIGHUP first
+            stop.signal_number = number
         stop.event.set()
         if number in HASTY_SIGNALS:
             _restore(loop, HASTY_SIGNALS)

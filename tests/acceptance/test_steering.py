@@ -71,7 +71,8 @@ def test_a_cancel_ends_it_for_good_and_skips_whom_nobody_wrote_to(scene: Scene) 
         ((signal.SIGTERM,), 143),
         ((signal.SIGINT,), 130),
         ((signal.SIGHUP, signal.SIGHUP), 129),  # of a terminal that closes, and of its shell
-        ((signal.SIGTERM, signal.SIGHUP), 143),  # of a service manager
+        ((signal.SIGTERM, signal.SIGHUP), 143),  # of a service manager; told in either order
+        ((signal.SIGHUP, signal.SIGTERM), 143),
     ],
 )
 def test_a_signal_drains_and_leaves_the_campaign_running(

@@ -326,7 +326,7 @@ async def test_the_same_moment_in_another_zone_is_the_same(ready: str, spec: Cam
     ("change", "error", "said"),
     [
         ({"template": "ordre"}, ConfigurationError, 'no template "ordre"; there is order'),
-        ({"language": "de"}, ConfigurationError, 'in the language "de", only in en, pt_BR'),
+        ({"language": "de"}, ConfigurationError, 'in "de", only in en, pt_BR'),
         ({"template": "promo"}, ConfigurationError, "promo .en. is PAUSED"),
         ({"params": ("name",)}, UsageError, r"2 placeholders.*body \{\{1\}\}, body \{\{2\}\}"),
         ({"params": ("name", "town")}, ConfigurationError, 'no column "town"'),

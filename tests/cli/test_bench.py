@@ -142,11 +142,11 @@ def test_a_bench_that_is_killed_while_it_receives_ends_the_receiver_too(
     ("words", "part"),
     [
         (("--processes", "3", "--numbers", "2"), "at least as many --numbers"),
-        (("--service", "http://127.0.0.1:9", "--events"), "--events needs an emulator of the bench's own"),
+        (("--service", "http://127.0.0.1:9", "--events"), "--events needs the bench's own emulator"),
         (("--service", "http://127.0.0.1:9", "--latency-ms", "5"), "has its own latency"),
         (("--duration", "1"), "--duration"),
         (("--only", "everything"), "--only"),
-        (("--only", "pacing", "--only", "Planning"), "'Planning' is no part"),
+        (("--only", "pacing", "--only", "Planning"), "'Planning' is not a part"),
     ],
 )
 def test_what_cannot_be_measured_is_a_usage_error(
