@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 
-SECOND_NS = 1_000_000_000
+from engine.core.bucket import SECOND_NS
 
 # Twice the longest latency for which requests are opened: a service as slow as that still finds room to grow.
 # A queue this long is far from the half minute after which a reply is given up.

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.core.bucket import SECOND_NS
 from engine.core.carried import Carried
 from engine.core.strain import Load
-
-SECOND_NS = 1_000_000_000
 
 # At most rate times 4 s, and never more than OPEN_MAX for one number: a service slower than that is down.
 LATENCY_S_MAX = 4.0

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.core.carried import CARRIED_S, SECOND_NS, SLOT_NS, UNBOUNDED, Carried
+from engine.core.bucket import SECOND_NS
+from engine.core.carried import CARRIED_S, SLOT_NS, UNBOUNDED, Carried
 from engine.core.concurrency import OPEN_MIN, Concurrency
 from engine.core.strain import Load
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from engine.core.bucket import SECOND_NS
 from engine.core.concurrency import (
     EXTRA_PERIOD_NS,
     OPEN_MAX,
     OPEN_MIN,
     REPLIES_MISSED_MIN,
-    SECOND_NS,
     SPARE,
     STANDSTILL_NS_MAX,
     Concurrency,
