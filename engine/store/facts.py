@@ -14,6 +14,7 @@ from operator import sub
 from typing import Any, NamedTuple
 
 from engine.core.retry import Budget
+from engine.core.spelling import spellings
 from engine.core.states import CampaignEvent
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
@@ -202,9 +203,17 @@ async def record_in_transaction(connection: Connection, facts: Sequence[Fact]) -
         await _record_looked_up(connection, looked_up, changes)
     await change_tallies(connection, changes)
     if silenced := [fact for fact in facts if fact.suppress]:
-        await connection.execute(
-            sql["suppress"], *_keys(silenced), [f"asked for silence ({fact.reason})" for fact in silenced]
-        )
+        await _suppress(connection, silenced)
+
+
+async def _suppress(connection: Connection, silenced: Sequence[Fact]) -> None:
+    """Silence for these recipients, in every spelling: another campaign may have the other one."""
+    reasons = [f"asked for silence ({fact.reason})" for fact in silenced]
+    rows = await connection.fetch(queries("facts")["phones"], *_keys(silenced), reasons)
+    silent = [(phone, row["reason"]) for row in rows for phone in spellings(str(row["phone"]))]
+    await connection.execute(
+        queries("facts")["suppress"], [phone for phone, _ in silent], [reason for _, reason in silent]
+    )
 
 
 async def change_tallies(connection: Connection, changes: Counter[tuple[int, str]]) -> None:

@@ -236,6 +236,13 @@ async def test_who_asks_for_silence_is_suppressed(sending: Sending) -> None:
     assert [tuple(row) for row in rows] == [(phone, "asked for silence (131050)")]
 
 
+async def test_silence_covers_every_spelling_of_the_phone(sending: Sending) -> None:
+    await sending.connection.execute("UPDATE recipients SET phone = 551187654321 WHERE seq = 2")
+    await sending.record(sending.fact(2, FactKind.FAILED, code=131050, reason="131050", suppress=True))
+    rows = await sending.connection.fetch("SELECT phone FROM suppressions ORDER BY phone")
+    assert [row["phone"] for row in rows] == [551187654321, 5511987654321]
+
+
 async def test_codes_and_reasons_belong_to_their_own_recipients(sending: Sending) -> None:
     await sending.record(
         sending.fact(1, FactKind.ACCEPTED),

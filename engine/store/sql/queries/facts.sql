@@ -129,10 +129,15 @@ FROM (SELECT range_id,
       GROUP BY range_id) AS change
 WHERE tallies.range_id = change.range_id;
 
+-- name: phones
+SELECT recipients.phone, fact.reason
+FROM unnest($1::bigint[], $2::integer[], $3::text[]) AS fact (range_id, seq, reason)
+JOIN recipients ON recipients.range_id = fact.range_id AND recipients.seq = fact.seq;
+
 -- name: suppress
+-- In order, as imports of the list do it, so that two of them cannot lock each other.
 INSERT INTO suppressions (phone, reason)
-SELECT recipients.phone, fact.reason FROM unnest($1::bigint[], $2::integer[], $3::text[]) AS fact (range_id, seq, reason)
-JOIN recipients ON recipients.range_id = fact.range_id AND recipients.seq = fact.seq
+SELECT phone, reason FROM unnest($1::bigint[], $2::text[]) AS silent (phone, reason) ORDER BY phone
 ON CONFLICT (phone) DO NOTHING;
 
 -- name: count_attempts
