@@ -1,10 +1,13 @@
-"""What a campaign needs beside its audience: a template of two placeholders, two numbers, a directory."""
+"""What a campaign needs: a template of two placeholders, two numbers, a directory, ten people."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from campaigns import plan
+from campaigns.audience import encoding, reader
+from campaigns.campaign import CampaignSpec
 from engine.store.database import Pool
 
 DEFINITION = {
@@ -12,6 +15,7 @@ DEFINITION = {
     "parameter_format": "POSITIONAL",
 }
 WriteAudience = Callable[..., Path]
+PHONE = 5511960000000  # and those above it
 
 
 @pytest.fixture(autouse=True)
@@ -46,3 +50,19 @@ async def ready(pool: Pool, database_url: str) -> str:
     )
     await pool.executemany("INSERT INTO numbers (phone_number_id) VALUES ($1)", [("1001",), ("1002",)])
     return database_url
+
+
+@pytest.fixture
+def spec(write_audience: WriteAudience) -> CampaignSpec:
+    rows = [f"{PHONE + row},Name {row},A{row}" for row in range(10)]
+    path = write_audience("phone,name,order\n" + "\n".join(rows) + "\n")
+    return CampaignSpec("spring", "order", "en", path, ("1001", "1002"), params=("name", "order"))
+
+
+@pytest.fixture
+def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same arithmetic with hundreds of rows."""
+    monkeypatch.setattr(plan, "RANGE_SIZE", 10)
+    monkeypatch.setattr(plan, "CHUNK_ROWS", 50)
+    monkeypatch.setattr(encoding, "CHUNK_BYTES", 700)
+    monkeypatch.setattr(reader, "HEAD_CHARACTERS", 100)

@@ -11,12 +11,11 @@ from campaigns.cli.report import read_report
 from campaigns.cli.words import report_lines
 from campaigns.create import create_campaign
 from campaigns.export import export_rows, headings, require_kept
-from campaigns.plan import PlanProgress
 from engine.errors import ConfigurationError, TryLater
 from engine.store.database import Pool
-from tests.campaigns.conftest import WriteAudience
+from tests.campaigns.conftest import PHONE, WriteAudience
+from tests.campaigns.creating import create_and_be_killed
 
-PHONE = 5511960000000
 NAMES = ["-10 %", "'=1", "Ana", "@bob"]
 
 
@@ -58,16 +57,7 @@ async def test_recipients_that_were_pruned_are_told(ready: str, pool: Pool, spec
     assert "  pruned: who they were, and the reasons, are gone" in list(report_lines(report))
 
 
-class Killed(BaseException):
-    """Stands for the end of the process: no handler of ours runs on it."""
-
-
 async def test_what_is_half_planned_has_no_report_yet(ready: str, pool: Pool, spec: CampaignSpec) -> None:
-    def kill(progress: PlanProgress) -> None:
-        if progress.stage == "freezing":
-            raise Killed
-
-    with pytest.raises(Killed):
-        await create_campaign(ready, spec, kill)
+    await create_and_be_killed(ready, spec)
     with pytest.raises(TryLater, match="is not planned"):
         await read_report(pool, spec.name)

@@ -10,9 +10,7 @@ from campaigns.create import create_campaign
 from campaigns.report import campaign_report
 from engine.core.states import RecipientState
 from engine.store.database import Pool
-from tests.campaigns.conftest import WriteAudience
-
-PHONE = 5511960000000
+from tests.campaigns.conftest import PHONE, WriteAudience
 
 
 @pytest.fixture

@@ -27,9 +27,8 @@ from engine.store import closing
 from engine.store.closing import close_ranges
 from engine.store.database import Pool
 from engine.store.facts import change_tallies
-from tests.campaigns.conftest import WriteAudience
+from tests.campaigns.conftest import PHONE, WriteAudience
 
-PHONE = 5511960000000
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
 
 

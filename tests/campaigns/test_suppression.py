@@ -13,9 +13,7 @@ from campaigns.suppression import (
 )
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool
-from tests.campaigns.conftest import WriteAudience
-
-PHONE = 5511960000000
+from tests.campaigns.conftest import PHONE, WriteAudience
 
 
 async def test_added_once_with_its_first_reason(pool: Pool) -> None:

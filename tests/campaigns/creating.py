@@ -1,0 +1,46 @@
+"""A create that is killed, and what one has stored."""
+
+import asyncpg
+import pytest
+
+from campaigns.campaign import CampaignSpec
+from campaigns.create import create_campaign
+from campaigns.plan import PlanProgress
+from engine.store.database import Pool
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: no handler of ours runs on it."""
+
+
+async def create_and_be_killed(url: str, spec: CampaignSpec, *, written: int = 0) -> None:
+    """Create a campaign in a process that ends while it freezes, once so many recipients are written."""
+
+    def kill(progress: PlanProgress) -> None:
+        if progress.stage == "freezing" and progress.done >= written:
+            raise Killed
+
+    with pytest.raises(Killed):
+        await create_campaign(url, spec, kill)
+
+
+async def everything(pool: Pool) -> dict[str, int]:
+    tables = ("campaigns", "ranges", "recipients", "tallies")
+    return {table: await pool.fetchval(f"SELECT count(*) FROM {table}") for table in tables}
+
+
+async def recipients(pool: Pool) -> list[asyncpg.Record]:
+    return await pool.fetch(
+        "SELECT phone, variables, line, skip_reason, seq FROM recipients JOIN ranges USING (range_id)"
+        " ORDER BY ordinal, seq"
+    )
+
+
+async def assert_tallies_equal_a_recount(pool: Pool) -> None:
+    wrong = await pool.fetch(
+        "SELECT range_id, tallies.recipients, tallies.skipped, counted.* FROM tallies JOIN ("
+        "  SELECT range_id, count(*) AS all, count(*) FILTER (WHERE state = 'skipped') AS skip"
+        "  FROM recipient_states GROUP BY range_id) AS counted USING (range_id)"
+        " WHERE tallies.recipients <> counted.all OR tallies.skipped <> counted.skip"
+    )
+    assert wrong == []

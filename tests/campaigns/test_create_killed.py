@@ -1,0 +1,126 @@
+"""A create that ends half-way, by a kill or a full disk, leaves nothing that is sent, and is planned anew."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from campaigns import create, room
+from campaigns import freeze as freezing
+from campaigns.campaign import CampaignSpec
+from campaigns.create import create_campaign
+from campaigns.plan import PlanCounts, PlanProgress
+from engine.errors import TryLater
+from engine.room import Disk
+from engine.store.database import Pool
+from engine.store.queries import queries
+from tests.campaigns.conftest import PHONE, WriteAudience
+from tests.campaigns.creating import (
+    assert_tallies_equal_a_recount,
+    create_and_be_killed,
+    everything,
+    recipients,
+)
+
+
+async def test_a_create_killed_half_way_is_planned_anew(
+    ready: str,
+    pool: Pool,
+    spec: CampaignSpec,
+    write_audience: WriteAudience,
+    small_ranges: None,
+) -> None:
+    rows = [f"{PHONE + row},Name,A{row}" for row in range(300)]
+    spec = replace(spec, audience=write_audience("phone,name,order\n" + "\n".join(rows)))
+
+    await create_and_be_killed(ready, spec, written=100)
+    left = await everything(pool)
+    assert left["campaigns"] == 1
+    assert 100 <= left["recipients"] < 300
+    assert await pool.fetchval("SELECT planned_at FROM campaigns") is None
+
+    created = await create_campaign(ready, spec)
+
+    assert not created.unchanged
+    now = await everything(pool)
+    assert (now["campaigns"], now["recipients"]) == (1, 300)
+    assert now["ranges"] == now["tallies"] == await pool.fetchval("SELECT max(ordinal) + 1 FROM ranges")
+    await assert_tallies_equal_a_recount(pool)
+
+
+async def test_a_disk_that_gets_too_full_ends_the_planning_and_room_lets_it_go_on(
+    ready: str,
+    pool: Pool,
+    spec: CampaignSpec,
+    write_audience: WriteAudience,
+    small_ranges: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = write_audience("phone,name,order\n" + "".join(f"{PHONE + row},N{row},A\n" for row in range(400)))
+    large, disk = replace(spec, audience=path), Disk(path.parent, least_free_mib=100)
+    free, seen = [10**12], []
+
+    def fill(progress: PlanProgress) -> None:
+        seen.append(progress.stage)
+        if progress.stage == full_at:
+            free[0] = 0
+
+    monkeypatch.setattr(room, "LOOK_PERIOD_NS", 0)
+    monkeypatch.setattr("engine.room.free_bytes", lambda _: free[0])
+    for full_at in ("reading", "checking", "freezing"):
+        free[0] = 10**12
+        seen.clear()
+        with pytest.raises(TryLater, match="nothing is planned with less than 200 MiB") as refused:
+            await create_campaign(ready, large, fill, disk=disk)
+        assert "make room" in refused.value.remedy
+        assert (seen.count(full_at), seen[-1]) == (1, full_at), "it went on with a full disk"
+        assert await pool.fetchval("SELECT count(*) FROM campaigns WHERE planned_at IS NOT NULL") == 0
+    free[0] = 10**12
+    created = await create_campaign(ready, large, disk=disk)
+    assert created.counts == PlanCounts(400, 400, 0, 0, 0)
+    assert sorted(row["phone"] for row in await recipients(pool)) == [PHONE + row for row in range(400)]
+    await assert_tallies_equal_a_recount(pool)
+
+
+async def test_leftovers_of_another_file_under_that_name_go_as_well(
+    ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
+) -> None:
+    await create_and_be_killed(ready, spec)
+    other = write_audience(f"phone,name,order\n{PHONE + 99},Ana,1\n", name="other.csv")
+
+    await create_campaign(ready, replace(spec, audience=other))
+
+    assert [row["phone"] for row in await recipients(pool)] == [PHONE + 99]
+
+
+async def test_leftovers_wait_for_a_chunk_that_outlives_its_process(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    await create_and_be_killed(ready, spec)
+    before = await everything(pool)
+    async with pool.acquire() as writer, writer.transaction():
+        campaign_id = await pool.fetchval("SELECT campaign_id FROM campaigns")
+        held = await writer.fetchval(queries("plan")["hold_unplanned"], campaign_id)
+        assert held is not None
+        with pytest.raises(TryLater, match="being created elsewhere"):
+            await create_campaign(ready, spec)
+        assert await everything(pool) == before
+
+    await create_campaign(ready, spec)
+
+    assert len(await recipients(pool)) == 10
+
+
+async def test_a_chunk_of_a_removed_campaign_is_not_written(
+    ready: str, pool: Pool, spec: CampaignSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = freezing.freeze
+
+    async def freeze_after_removal(*arguments: Any) -> tuple[int, int]:
+        await pool.execute("DELETE FROM campaigns")
+        return await original(*arguments)
+
+    monkeypatch.setattr(create, "freeze", freeze_after_removal)
+    with pytest.raises(RuntimeError, match="was removed while it was planned"):
+        await create_campaign(ready, spec)
+    assert set((await everything(pool)).values()) == {0}
