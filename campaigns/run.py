@@ -48,7 +48,7 @@ async def run_campaign(
             break
         try:
             await _make_running(pool, campaign)
-            await reach(service.base_url)
+            await reach(service)
             if not await _send(pool, service, campaign, stop, disk):
                 raise Unreachable(CUT_SHORT, remedy="run it again: statuses settle what is in doubt")
             break
@@ -89,17 +89,25 @@ def paused(status: CampaignStatus) -> TryLater | AuthenticationError:
     return TryLater(message, remedy=f"`{resume}` lifts it")
 
 
-async def reach(base_url: str) -> None:
-    """Open one connection to the service; Unreachable where nobody answers. Sends nothing."""
-    address = urlsplit(base_url)
+async def reach(service: ServiceSettings) -> None:
+    """Open one connection to the service, or to the proxy on the way; Unreachable where nobody answers."""
+    address = urlsplit(service.proxy or service.base_url)
     port = address.port or (443 if address.scheme == "https" else 80)
     try:
         async with asyncio.timeout(CONNECT_S_MAX):
             _, writer = await asyncio.open_connection(address.hostname, port)
     except OSError as error:
         problem = error.strerror or str(error) or "no answer"
+        if service.proxy is None:
+            raise Unreachable(
+                f"the service does not answer: {problem}",
+                where=service.base_url,
+                remedy="check DRUMBEAT_BASE_URL",
+            ) from error
         raise Unreachable(
-            f"the service does not answer: {problem}", where=base_url, remedy="check DRUMBEAT_BASE_URL"
+            f"the proxy on the way to the service does not answer: {problem}",
+            where=f"{address.hostname}:{port}",
+            remedy="check DRUMBEAT_PROXY_URL",
         ) from error
     writer.close()
 

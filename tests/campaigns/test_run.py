@@ -1,10 +1,14 @@
-"""What an end is worth: said in words, so that exit code 3 is never without a reason."""
+"""A run begins where somebody answers, and its end is said in words: exit code 3 is never without a reason."""
 
 import pytest
+from pydantic import SecretStr
 
 from campaigns.progress import CampaignStatus
-from campaigns.run import shortfall
+from campaigns.run import reach, shortfall
 from engine.core.states import CampaignState, RecipientState
+from engine.errors import Unreachable
+from engine.settings import ServiceSettings
+from tests.api.loopback import Conversation, Server, free_port, serving
 
 
 def ended(state: CampaignState = CampaignState.FINISHED, reason: str = "", **counts: int) -> CampaignStatus:
@@ -33,3 +37,26 @@ def ended(state: CampaignState = CampaignState.FINISHED, reason: str = "", **cou
 )
 def test_what_an_end_lacks(status: CampaignStatus, max_failed: str | None, words: str) -> None:
     assert shortfall(status, max_failed) == words
+
+
+def service(port: int, proxy: str | None = None) -> ServiceSettings:
+    proxy_url = None if proxy is None else SecretStr(proxy)
+    return ServiceSettings(f"http://127.0.0.1:{port}", SecretStr("t"), proxy_url=proxy_url)
+
+
+async def silent(server: Server, conversation: Conversation) -> None:
+    await conversation.closed_by_client()
+
+
+async def test_the_service_is_reached_by_its_proxy_alone() -> None:
+    async with serving(silent) as proxy:
+        await reach(service(free_port(), proxy.base_url))
+
+
+async def test_who_does_not_answer_is_named_without_a_password() -> None:
+    nobody = free_port()
+    with pytest.raises(Unreachable, match=f"service does not answer.*{nobody}.*BASE_URL"):
+        await reach(service(nobody))
+    with pytest.raises(Unreachable, match=f"proxy .* does not answer.*127.0.0.1:{nobody}.*PROXY_URL") as told:
+        await reach(service(nobody, f"http://me:s3cret@127.0.0.1:{nobody}"))
+    assert "s3cret" not in str(told.value)
