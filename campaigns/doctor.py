@@ -106,7 +106,7 @@ async def look_at_service(settings: Settings) -> list[Finding]:
         service, waba_id = settings.service(), settings.required("waba_id")
     except ConfigurationError as error:
         return [_fail("service", error.what, error.remedy, error.exit_code)]
-    reached = await _guarded("service", lambda: _reach(service.base_url))
+    reached = await _guarded("service", lambda: _reach(service.base_url, service.proxy))
     if reached[0].level is Level.FAIL:
         return reached
 
@@ -139,23 +139,35 @@ async def _guarded(subject: str, look: Callable[[], Awaitable[list[Finding]]]) -
         return await look()
     except DrumbeatError as error:
         return [failed(subject, error)]
+    except aiohttp.ClientHttpProxyError as error:  # whose own text shows the proxy's password
+        refused = f"the proxy refuses with {error.status} {error.message}"
+        return [_fail(subject, refused, "check DRUMBEAT_PROXY_URL", 69)]
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
         problem = str(error) or type(error).__name__
         return [_fail(subject, f"does not answer: {problem}", "check DRUMBEAT_BASE_URL and the network", 69)]
 
 
-async def _reach(base_url: str) -> list[Finding]:
+async def _reach(base_url: str, proxy: str | None) -> list[Finding]:
     timeout = aiohttp.ClientTimeout(total=ANSWER_S_MAX)
     async with (
         aiohttp.ClientSession(timeout=timeout) as session,
-        session.get(base_url, allow_redirects=False) as response,
+        session.get(base_url, proxy=proxy, allow_redirects=False) as response,
     ):
-        told = response.headers.get("Date")
+        told = _moment(response.headers.get("Date", ""))
     answers = _ok("service", f"{base_url} answers")
     if told is None:
         return [answers]
-    skew_s = abs((parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds())
+    skew_s = abs((told - datetime.now(UTC)).total_seconds())
     return [answers, _clock("clock of the service", skew_s)]
+
+
+def _moment(header: str) -> datetime | None:
+    """Of a header `Date`; None for what is no time with a zone."""
+    try:
+        moment = parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else None
 
 
 def _home(home: Path) -> Finding:

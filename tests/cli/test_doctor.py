@@ -1,10 +1,15 @@
-"""What the doctor says of a database."""
+"""What the doctor says of a database, and of the service on whatever way it is reached."""
+
+from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
-from campaigns.doctor import Level, look_at_database
+from campaigns.doctor import Finding, Level, look_at_database, look_at_service
+from engine.settings import Settings
 from engine.store.database import Pool
 from engine.store.queries import queries
+from tests.api.loopback import Conversation, Script, Server, free_port, serving
 
 
 async def test_a_database_that_may_forget_commits_is_warned_of(
@@ -26,3 +31,66 @@ async def test_commits_are_waited_for_whatever_the_servers_default(pool: Pool) -
     """Here the server's is off."""
     assert await pool.fetchval("SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'") == "on"
     assert await pool.fetchval("SHOW synchronous_commit") == "on"
+
+
+def dated(date: str) -> Script:
+    """Answers everything with an empty list, and such a date."""
+
+    async def answer(server: Server, conversation: Conversation) -> None:
+        while await server.read(conversation):
+            await conversation.answer(200, b'{"data": []}', f"Date: {date}")
+
+    return answer
+
+
+async def looked_at(tmp_path: Path, base_url: str, proxy: str | None = None) -> dict[str, Finding]:
+    settings = Settings(
+        home=tmp_path,
+        base_url=base_url,
+        access_token=SecretStr("t"),
+        waba_id="1",
+        proxy_url=None if proxy is None else SecretStr(proxy),
+    )
+    return {finding.subject: finding for finding in await look_at_service(settings)}
+
+
+@pytest.mark.parametrize(
+    ("date", "level"),
+    [
+        ("Mon, 23 Nov 2020 06:00:00 GMT", Level.WARN),
+        ("Mon, 23 Nov 2020 06:00:00 -0000", None),
+        ("yesterday", None),
+        ("", None),
+    ],
+)
+async def test_a_service_whose_clock_cannot_be_read_is_looked_at_all_the_same(
+    tmp_path: Path, date: str, level: Level | None
+) -> None:
+    async with serving(dated(date)) as server:
+        found = await looked_at(tmp_path, server.base_url)
+    assert (found["service"].level, found["token"].level) == (Level.OK, Level.OK)
+    clock = found.get("clock of the service")
+    assert (None if clock is None else clock.level) is level
+
+
+async def test_a_service_behind_a_proxy_is_looked_at_through_it(tmp_path: Path) -> None:
+    nobody = f"http://127.0.0.1:{free_port()}"
+    async with serving(dated("")) as proxy:
+        found = await looked_at(tmp_path, nobody, proxy.base_url)
+    assert (found["service"].level, found["token"].level) == (Level.OK, Level.OK)
+    assert [request.partition(b" ")[2].partition(b"/v")[0] for request in proxy.requests][1:] == [
+        nobody.encode()
+    ]
+
+
+async def test_a_proxy_that_refuses_is_named_without_its_password(tmp_path: Path) -> None:
+    async def refuse(server: Server, conversation: Conversation) -> None:
+        await server.read(conversation)
+        await conversation.answer(407, b"")
+
+    async with serving(refuse) as proxy:
+        with_password = proxy.base_url.replace("//", "//me:s3cret@")
+        found = (await looked_at(tmp_path, f"https://127.0.0.1:{free_port()}", with_password))["service"]
+    assert (found.level, found.exit_code) == (Level.FAIL, 69)
+    assert "407" in found.found
+    assert "s3cret" not in f"{found.found}{found.remedy}"
