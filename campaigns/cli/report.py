@@ -6,7 +6,7 @@ import csv
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -51,7 +51,7 @@ def export(
         campaign_id = await _campaign_id(pool, name)
         await require_kept(pool, campaign_id, name)
         with _opened(output) as file:
-            rows = await _write(pool, campaign_id, state, file)
+            rows = await _write(pool, campaign_id, state, file, output)
             await require_kept(pool, campaign_id, name)  # a prune may have come in between
             return rows
 
@@ -71,12 +71,15 @@ async def _campaign_id(pool: Pool, name: str) -> int:
     return campaign.campaign_id
 
 
-async def _write(pool: Pool, campaign_id: int, state: RecipientState | None, file: TextIO) -> int:
+async def _write(
+    pool: Pool, campaign_id: int, state: RecipientState | None, file: TextIO, output: Path | None
+) -> int:
     writer = csv.writer(file, lineterminator="\n")
     rows = 0
     writer.writerow(headings(await count_variables(pool, campaign_id)))
     async for page in export_rows(pool, campaign_id, state):
-        writer.writerows(page)
+        with _writing(output):
+            writer.writerows(page)
         rows += len(page)
     return rows
 
@@ -88,15 +91,29 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     target = target_of(output)
+    with _writing(output):
+        file = os.fdopen(target.open(0o600), "w", encoding="utf-8")
     try:
-        with os.fdopen(target.open(0o600), "w", encoding="utf-8") as file:
-            yield file
-        target.publish()
+        yield file
+        with _writing(output):
+            file.close()
+            target.publish()
+    finally:
+        with suppress(OSError):  # told already
+            file.close()
+        target.drop()
+
+
+@contextmanager
+def _writing(output: Path | None) -> Iterator[None]:
+    """For what touches the file alone: an OSError of the database, such as a time-out, is no fault of it."""
+    try:
+        yield
     except OSError as error:
+        if output is None:
+            raise
         raise ConfigurationError(
             f"the export cannot be written: {error.strerror}",
             where=str(output),
             remedy="name another file with --output",
         ) from error
-    finally:
-        target.drop()

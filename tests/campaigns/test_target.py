@@ -2,13 +2,14 @@
 
 import os
 import stat
+from collections.abc import AsyncIterator
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from campaigns.audience.rejects import Reject, RejectFile
-from campaigns.cli.report import _opened
+from campaigns.cli.report import _opened, _write
 from campaigns.inspection import inspect_audience
 from campaigns.suppression import import_suppressions
 from campaigns.target import target_of
@@ -54,6 +55,29 @@ def test_an_export_goes_through_a_pipe_which_stays_one(pipe: Path) -> None:
     assert reading.text == "phone\n"
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert list(pipe.parent.iterdir()) == [pipe]
+
+
+def test_a_database_that_does_not_answer_is_no_fault_of_the_export(tmp_path: Path) -> None:
+    with pytest.raises(TimeoutError), _opened(tmp_path / "all.csv"):
+        raise TimeoutError
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_disk_that_fills_up_while_rows_are_written_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def one(*_: object) -> int:
+        return 1
+
+    async def pages(*_: object) -> AsyncIterator[list[list[str]]]:
+        yield [["5511987654321"]] * 10_000
+
+    monkeypatch.setattr("campaigns.cli.report.count_variables", one)
+    monkeypatch.setattr("campaigns.cli.report.export_rows", pages)
+    full = Path("/dev/full")
+    with (
+        pytest.raises(ConfigurationError, match=r"No space left.*/dev/full.*--output"),
+        _opened(full) as file,
+    ):
+        await _write(None, 1, None, file, full)  # type: ignore[arg-type]
 
 
 def test_rejects_go_through_a_pipe_which_stays_one(pipe: Path) -> None:
