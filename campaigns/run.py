@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import structlog
@@ -12,7 +13,7 @@ from campaigns.progress import FINAL_STATES, CampaignStatus, campaign_status
 from campaigns.service import Campaign, find_campaign, is_future, start
 from engine.app import run_numbers
 from engine.core.states import CampaignState, RecipientState
-from engine.errors import AuthenticationError, TryLater, Unreachable
+from engine.errors import AuthenticationError, Incomplete, TryLater, Unreachable
 from engine.room import Disk
 from engine.settings import ServiceSettings
 from engine.store.database import Pool
@@ -26,6 +27,24 @@ TOKEN_CODES = frozenset({"0", "3", "10", "104", "190", "http_401", "http_403", *
 log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """What a run came to. `shortfall`: what it lacks, in words; empty where it was `stopped`, and goes on."""
+
+    status: CampaignStatus
+    stopped: bool
+    shortfall: str
+
+    def require_complete(self) -> None:
+        """Raise what `paused` makes of a pause, or Incomplete; nothing where a person stopped the run."""
+        if self.stopped:
+            return
+        if self.status.state is CampaignState.PAUSED:
+            raise paused(self.status)
+        if self.shortfall:
+            raise Incomplete(self.shortfall)
+
+
 async def run_campaign(
     pool: Pool,
     service: ServiceSettings,
@@ -34,12 +53,13 @@ async def run_campaign(
     stop: asyncio.Event,
     wait: bool = False,
     disk: Disk | None = None,
-) -> CampaignStatus:
-    """Send a campaign until it is finished, paused or cancelled, or until `stop` is set; its status then.
+    max_failed: str | None = None,
+) -> RunEnd:
+    """Send a campaign until it is finished, paused or cancelled, or until `stop` is set.
 
     Starts a draft or a due campaign; never lifts a pause, and raises what `paused` makes of one. Raises
     TryLater for a start that lies ahead and for a number that is sending elsewhere (with `wait` it waits for
-    both), Unreachable when the service does not answer at all.
+    both), Unreachable when the service does not answer at all. `max_failed`: instead of the campaign's own.
     """
     told = ""
     while not stop.is_set():
@@ -59,7 +79,11 @@ async def run_campaign(
                 told = str(error)
                 log.info("waiting", reason=told)
             await _wait(stop)
-    return await campaign_status(pool, (await find_campaign(pool, name)).campaign_id)
+    campaign = await find_campaign(pool, name)
+    status = await campaign_status(pool, campaign.campaign_id)
+    stopped = stop.is_set()
+    lacks = "" if stopped else shortfall(status, max_failed or campaign.max_failed)
+    return RunEnd(status, stopped, lacks)
 
 
 def shortfall(status: CampaignStatus, max_failed: str | None) -> str:

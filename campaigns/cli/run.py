@@ -13,12 +13,10 @@ from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.words import duration, status_lines
 from campaigns.hint import command
 from campaigns.progress import CampaignStatus, campaign_status
-from campaigns.run import paused, run_campaign, shortfall
+from campaigns.run import RunEnd, run_campaign
 from campaigns.schedule import check_max_failed
 from campaigns.service import find_campaign
 from engine.app import POOL_CONNECTIONS
-from engine.core.states import CampaignState
-from engine.errors import Incomplete
 from engine.settings import Settings
 from engine.store.database import Pool
 from engine.telemetry import quieten
@@ -52,30 +50,28 @@ def run(
         service = settings.service()
         with stop_on_signals() as stop:
             async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
-                status = await run_campaign(
-                    pool, service, name, stop=stop.event, wait=wait, disk=settings.disk()
+                end = await run_campaign(
+                    pool,
+                    service,
+                    name,
+                    stop=stop.event,
+                    wait=wait,
+                    disk=settings.disk(),
+                    max_failed=max_failed,
                 )
-            lacks = "" if stop.asked else shortfall(status, max_failed or campaign.max_failed)
-            _tell(status, lacks, json)
-            return stop.exit_code if stop.asked else _end(status, lacks)
+            _tell(end, json)
+            end.require_complete()
+            return stop.exit_code
 
     raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
 
 
-def _end(status: CampaignStatus, lacks: str) -> int:
-    if status.state is CampaignState.PAUSED:
-        raise paused(status)
-    if lacks:
-        raise Incomplete(lacks)
-    return 0
-
-
-def _tell(status: CampaignStatus, lacks: str, json: bool) -> None:
+def _tell(end: RunEnd, json: bool) -> None:
     if json:
-        print_json({**status.as_json(), "shortfall": lacks})
+        print_json({**end.status.as_json(), "shortfall": end.shortfall})
     else:
-        typer.echo("\n".join(status_lines(status)))
-        typer.echo(f"more: {command('campaign', 'report', status.name)}")
+        typer.echo("\n".join(status_lines(end.status)))
+        typer.echo(f"more: {command('campaign', 'report', end.status.name)}")
 
 
 def _tell_plan(status: CampaignStatus, json: bool) -> int:

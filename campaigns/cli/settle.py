@@ -14,10 +14,10 @@ from campaigns.cli.options import CampaignName, Json, Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.hint import command
 from campaigns.progress import CampaignStatus, campaign_status
-from campaigns.run import paused, run_campaign, shortfall
+from campaigns.run import run_campaign
 from campaigns.service import Campaign, find_campaign
 from engine.core.states import CampaignState
-from engine.errors import Incomplete, TryLater, UsageError
+from engine.errors import TryLater, UsageError
 from engine.process import this_process
 from engine.settings import Settings
 from engine.settle import Doubt, Doubts, assume_sent, doubts, resend
@@ -113,7 +113,7 @@ async def _send(
     with stop_on_signals() as stop:
         try:
             async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
-                status = await run_campaign(
+                end = await run_campaign(
                     pool, settings.service(), campaign.name, stop=stop.event, disk=settings.disk()
                 )
         except TryLater as error:
@@ -122,14 +122,9 @@ async def _send(
             return 0
     async with pool.acquire() as connection:
         left = await doubts(connection, campaign.campaign_id, quiet_s=settings.silence_s)
-    _tell(replace(settled, left=left, status=status), json)
-    if stop.asked:
-        return stop.exit_code
-    if status.state is CampaignState.PAUSED:
-        raise paused(status)
-    if lacks := shortfall(status, campaign.max_failed):
-        raise Incomplete(lacks)
-    return 0
+    _tell(replace(settled, left=left, status=end.status), json)
+    end.require_complete()
+    return stop.exit_code
 
 
 async def _only_doubts_are_left(pool: Pool, campaign: Campaign, settled: Settled) -> bool:

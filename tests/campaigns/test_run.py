@@ -4,9 +4,9 @@ import pytest
 from pydantic import SecretStr
 
 from campaigns.progress import CampaignStatus
-from campaigns.run import reach, shortfall
+from campaigns.run import RunEnd, reach, shortfall
 from engine.core.states import CampaignState, RecipientState
-from engine.errors import Unreachable
+from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
 from engine.settings import ServiceSettings
 from tests.api.loopback import Conversation, Server, free_port, serving
 
@@ -37,6 +37,26 @@ def ended(state: CampaignState = CampaignState.FINISHED, reason: str = "", **cou
 )
 def test_what_an_end_lacks(status: CampaignStatus, max_failed: str | None, words: str) -> None:
     assert shortfall(status, max_failed) == words
+
+
+@pytest.mark.parametrize(
+    ("end", "error", "words"),
+    [
+        (RunEnd(ended(unknown=1), False, "1 in doubt"), Incomplete, "1 in doubt"),
+        (RunEnd(ended(CampaignState.PAUSED, "by hand"), False, "1 in doubt"), TryLater, "paused: by hand"),
+        (RunEnd(ended(CampaignState.PAUSED, "token expired (190)"), False, ""), AuthenticationError, "token"),
+    ],
+)
+def test_an_end_that_lacks_something_is_an_error(end: RunEnd, error: type[DrumbeatError], words: str) -> None:
+    with pytest.raises(error, match=words):
+        end.require_complete()
+
+
+@pytest.mark.parametrize(
+    "end", [RunEnd(ended(), False, ""), RunEnd(ended(CampaignState.PAUSED, "by hand"), True, "")]
+)
+def test_a_whole_end_and_one_that_was_asked_for_are_none(end: RunEnd) -> None:
+    end.require_complete()
 
 
 def service(port: int, proxy: str | None = None) -> ServiceSettings:
