@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 import typer
@@ -55,7 +55,7 @@ class Settled:
             "in_doubt": self.left.recipients,
             "probably_not_sent": self.left.probably_not_sent,
             "since": self.left.since,
-            "doubts": [_doubt_as_json(doubt) for doubt in self.left.doubts],
+            "doubts": [asdict(doubt) for doubt in self.left.doubts],
             "status": None if self.status is None else self.status.as_json(),
         }
 
@@ -81,8 +81,12 @@ def settle(
 
     async def main(pool: Pool, settings: Settings) -> int:
         campaign, settled = await settle_campaign(pool, name, action, settings.silence_s)
-        if action == "resend" and await _only_doubts_are_left(pool, campaign, settled):
-            return await _send(pool, settings, campaign, settled, json=json, quiet=quiet)
+        if action == "resend":
+            status = await campaign_status(pool, campaign.campaign_id)
+            if _only_doubts_are_left(status, settled.recipients):
+                return await _send(pool, settings, campaign, settled, json=json, quiet=quiet)
+            if hint := _who_sends_them(status, settled.recipients):
+                note(hint)
         _tell(settled, json)
         return 0
 
@@ -127,29 +131,23 @@ async def _send(
     return stop.exit_code
 
 
-async def _only_doubts_are_left(pool: Pool, campaign: Campaign, settled: Settled) -> bool:
+def _only_doubts_are_left(status: CampaignStatus, queued: int) -> bool:
     """Whether sending would reach those in doubt and nobody else: a resend is for no more than that."""
-    status = await campaign_status(pool, campaign.campaign_id)
-    if not settled.recipients:
-        _tell_who_waits(status)
-        return False
-    is_running, others_wait = status.state is CampaignState.RUNNING, status.waiting > settled.recipients
-    if status.state is CampaignState.PAUSED:
-        again = command("campaign", "resume", campaign.name)
-        note(f"queued; the campaign is paused ({status.reason}): `{again}` lifts it")
-    elif is_running and others_wait:
-        note(f"queued: they are sent with the rest; {_who_goes_on(status)}")
-    return is_running and not others_wait
+    return status.state is CampaignState.RUNNING and queued > 0 and status.waiting <= queued
 
 
-def _tell_who_waits(status: CampaignStatus) -> None:
-    """A resend that was interrupted left nobody in doubt, and those whom it was to send to."""
+def _who_sends_them(status: CampaignStatus, queued: int) -> str:
+    """Who sends what a resend queued, now or before it was interrupted; empty where nobody waits or sends."""
     waiting = f"{status.waiting:,} recipients wait to be sent to, perhaps again"
-    if status.waiting and status.state is CampaignState.RUNNING:
-        note(f"{waiting}; {_who_goes_on(status)}")
-    elif status.waiting and status.state is CampaignState.PAUSED:
-        again = command("campaign", "resume", status.name)
-        note(f"{waiting}; the campaign is paused ({status.reason}): `{again}` lifts it")
+    if not (queued or status.waiting):
+        return ""
+    if status.state is CampaignState.RUNNING:
+        said = "queued: they are sent with the rest" if queued else waiting
+        return f"{said}; {_who_goes_on(status)}"
+    if status.state is CampaignState.PAUSED:
+        said, again = "queued" if queued else waiting, command("campaign", "resume", status.name)
+        return f"{said}; the campaign is paused ({status.reason}): `{again}` lifts it"
+    return ""
 
 
 def _who_goes_on(status: CampaignStatus) -> str:
@@ -181,13 +179,3 @@ def _line(doubt: Doubt) -> str:
     silent = f", {doubt.probably_not_sent:,} probably not sent" if doubt.probably_not_sent else ""
     since = doubt.since.astimezone().isoformat(sep=" ", timespec="seconds")
     return f"{doubt.recipients:,} at {doubt.phone_number_id} since {since}{silent}: {doubt.reason}"
-
-
-def _doubt_as_json(doubt: Doubt) -> dict[str, Any]:
-    return {
-        "reason": doubt.reason,
-        "phone_number_id": doubt.phone_number_id,
-        "recipients": doubt.recipients,
-        "probably_not_sent": doubt.probably_not_sent,
-        "since": doubt.since,
-    }
