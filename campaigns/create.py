@@ -159,12 +159,11 @@ class _Planning:
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience)
         with RejectFile(rejects_path, self.spec.audience) as rejects:
             reader = await asyncio.to_thread(AudienceReader, file, str(self.spec.audience))
-            staged, duplicates = await self._stage(reader, unchanged, rejects)
+            staged = await self._stage(reader, unchanged, rejects)
             published = rejects.publish()
             self._check_counts(staged, published)
-            size = range_size(staged.rows - duplicates, limits_per_s)
-            campaign_id, suppressed = await self._freeze(template, staged, duplicates, size)
-        counts = self._counts(staged, duplicates, suppressed)
+            size = range_size(staged.recipients, limits_per_s)
+            campaign_id, counts = await self._freeze(template, staged, size)
         codes, encoding = dict(rejects.counts), reader.encoding
         return Created(campaign_id, self.spec.name, "draft", False, counts, published, codes, encoding)
 
@@ -174,9 +173,7 @@ class _Planning:
                 "--expires-at has passed already", remedy="nothing would be sent; choose a later time"
             )
 
-    async def _stage(
-        self, reader: AudienceReader, unchanged: Unchanged, rejects: RejectFile
-    ) -> tuple[Staged, int]:
+    async def _stage(self, reader: AudienceReader, unchanged: Unchanged, rejects: RejectFile) -> Staged:
         check = CheckSpec(
             reader.header,
             reader.name,
@@ -189,8 +186,8 @@ class _Planning:
         with closing(staged_batches(reader, check)) as batches:
             staged = await stage(self.connection, batches, rejects, reader.total_bytes, self.progress)
         unchanged.require()
-        duplicates = await find_duplicates(self.connection, staged, rejects, phone_column, self.progress)
-        return staged, duplicates
+        await find_duplicates(self.connection, staged, rejects, phone_column, self.progress)
+        return staged
 
     def _check_counts(self, staged: Staged, rejects: Path | None) -> None:
         listed = "" if rejects is None else f"see {rejects}"
@@ -203,16 +200,20 @@ class _Planning:
             problem = f": all {staged.rejected:,} rows are rejected" if staged.rejected else ""
             raise ConfigurationError(f"there is nobody to send to{problem}", where=name, remedy=listed)
 
-    async def _freeze(
-        self, template: CampaignTemplate, staged: Staged, duplicates: int, size: int
-    ) -> tuple[int, int]:
+    async def _freeze(self, template: CampaignTemplate, staged: Staged, size: int) -> tuple[int, PlanCounts]:
         row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *self._columns(template))
         assert row is not None
         campaign_id: int = row["campaign_id"]
         recipients, suppressed = await freeze(
             self.connection, self.url, campaign_id, row["day"], staged, size, self.progress
         )
-        counts = self._counts(staged, duplicates, suppressed)
+        counts = PlanCounts(
+            audience_rows=staged.rows + staged.rejected,
+            recipients=staged.recipients,
+            rejected=staged.rejected,
+            duplicates=staged.duplicates,
+            suppressed=suppressed,
+        )
         if recipients != counts.recipients:
             raise RuntimeError(f"{counts.recipients} recipients were staged and {recipients} frozen")
         await self.connection.execute(
@@ -223,16 +224,7 @@ class _Planning:
             counts.duplicates,
             counts.recipients,
         )
-        return campaign_id, suppressed
-
-    def _counts(self, staged: Staged, duplicates: int, suppressed: int) -> PlanCounts:
-        return PlanCounts(
-            audience_rows=staged.rows + staged.rejected,
-            recipients=staged.rows - duplicates,
-            rejected=staged.rejected,
-            duplicates=duplicates,
-            suppressed=suppressed,
-        )
+        return campaign_id, counts
 
     def _columns(self, template: CampaignTemplate) -> tuple[Any, ...]:
         """In the order of the statement `insert_campaign`."""

@@ -115,7 +115,7 @@ async def freeze(
 def _jobs(staged: Staged, range_size: int, first_id: int) -> Iterator[_Job]:
     ordinal = 0
     for chunk in staged.chunks:
-        ranges = -(-(chunk.rows - chunk.duplicates) // range_size)
+        ranges = -(-chunk.recipients // range_size)
         if ranges:
             ids = [first_id + secrets.randbits(_RANDOM_BITS) for _ in range(ranges)]
             yield _Job(chunk, ids, ordinal)

@@ -89,6 +89,10 @@ class Chunk:
     batches: range
     duplicates: int = 0
 
+    @property
+    def recipients(self) -> int:
+        return self.rows - self.duplicates
+
 
 @dataclass(slots=True)
 class Staged:
@@ -100,6 +104,15 @@ class Staged:
     batch_count: int = 0  # of those with rows; the number of the next
     _open_rows: int = 0
     _last_line: int = 0
+
+    @property
+    def duplicates(self) -> int:
+        """As far as `find_duplicates` has looked."""
+        return sum(chunk.duplicates for chunk in self.chunks)
+
+    @property
+    def recipients(self) -> int:
+        return self.rows - self.duplicates
 
     def add(self, batch: StagedBatch) -> None:
         """Count a batch, staged if it has rows, and end the chunk where it is large enough."""
@@ -160,8 +173,8 @@ async def _once(text: bytes) -> AsyncIterator[bytes]:
 
 async def find_duplicates(
     connection: Connection, staged: Staged, rejects: RejectFile, column: str, progress: ProgressCallback
-) -> int:
-    """Mark what repeats an earlier row, list it, and say how many rows do."""
+) -> None:
+    """Mark what repeats an earlier row, list it, and count it in its chunk."""
     sql = queries("plan")
     for statement in ("find_repeated", "list_extra", "list_silent", "index_lists"):
         await connection.execute(sql[statement])
@@ -173,4 +186,3 @@ async def find_duplicates(
         chunk.duplicates = len(rows)
         checked += chunk.rows
         progress(PlanProgress("checking", checked, staged.rows, staged.rows))
-    return sum(chunk.duplicates for chunk in staged.chunks)
