@@ -26,7 +26,6 @@ class Stage(Enum):
     ACCEPT = "accept"
     REPLY = "reply"
     ANSWER = "answer"
-    EVENTS = "events"
 
 
 @dataclass(slots=True)

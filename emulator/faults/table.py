@@ -2,27 +2,26 @@
 
 import random
 from collections.abc import Callable, Container, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from emulator.clock import Clock
 from emulator.config import ConfigError, FaultConfig
-from emulator.events.schedule import Status, StatusSchedule
+from emulator.events.schedule import SECOND_NS, Status, StatusSchedule
 from emulator.faults import exchange as on_exchange
 from emulator.faults import status as on_status
 from emulator.faults.exchange import Exchange, ExchangeEffect, Stage
 from emulator.faults.options import Options, number_of
-from emulator.faults.status import StatusEffect
+from emulator.faults.status import Bend
 
-SECOND_NS = 1_000_000_000
 FAULTS_LIMIT = 1_000
 
-Effect = ExchangeEffect | StatusEffect
+Effect = TypeVar("Effect")
 # When and where any fault strikes, whatever its kind.
 PLACES = ("number", "from_s", "until_s")
 FOR_EVER_S = 1e9
 
 
-class Kind(NamedTuple):
+class Kind(NamedTuple, Generic[Effect]):
     """How an effect is made, and which options it takes."""
 
     make: Callable[[Options], Effect]
@@ -30,7 +29,7 @@ class Kind(NamedTuple):
 
 
 _WAITS = ("status", "retry_after_s", "regain_minutes")
-EXCHANGE_KINDS: dict[str, Kind] = {
+EXCHANGE_KINDS: dict[str, Kind[ExchangeEffect]] = {
     "lost-reply": Kind(lambda _: on_exchange.LostReply()),
     "reset-before-reading": Kind(lambda _: on_exchange.Reset(Stage.READ)),
     "reset-before-accepting": Kind(lambda _: on_exchange.Reset(Stage.ACCEPT)),
@@ -43,21 +42,20 @@ EXCHANGE_KINDS: dict[str, Kind] = {
     "message-status": Kind(on_exchange.message_status, ("word",)),
     "quality-loss": Kind(on_exchange.quality_loss, ("rating",)),
 }
-STATUS_KINDS: dict[str, Kind] = {
-    "events-missing": Kind(lambda _: on_status.Missing()),
-    "events-duplicate": Kind(lambda _: on_status.Duplicate()),
+STATUS_KINDS: dict[str, Kind[Bend]] = {
+    "events-missing": Kind(lambda _: on_status.missing),
+    "events-duplicate": Kind(lambda _: on_status.duplicate),
     "events-late": Kind(on_status.late, ("delay_s",)),
-    "events-reordered": Kind(lambda _: on_status.Reordered()),
+    "events-reordered": Kind(lambda _: on_status.reordered),
 }
 
 
 class Fault:
-    """An effect with how often it strikes, how many times at most, at which number, and in which seconds."""
+    """How often an effect strikes, how many times at most, at which number, and in which seconds."""
 
-    def __init__(self, config: FaultConfig, effect: Effect, chance: random.Random, now_ns: int) -> None:
+    def __init__(self, config: FaultConfig, chance: random.Random, now_ns: int) -> None:
         options = config.options
         self.config = config
-        self.effect = effect
         self.chance = chance
         self.left = config.count
         self.struck = 0
@@ -117,29 +115,28 @@ class Faults:
         self._faults: list[Fault] = []
         # The send path looks at these alone, and skips everything when they are empty.
         self.of_exchange: list[tuple[Fault, ExchangeEffect]] = []
-        self._of_status: list[tuple[Fault, StatusEffect]] = []
+        self._of_status: list[tuple[Fault, Bend]] = []
 
     def __iter__(self) -> Iterator[Fault]:
         return iter(self._faults)
 
-    def add(self, config: FaultConfig) -> Fault:
+    def add(self, config: FaultConfig) -> None:
         """Put a fault in force; `ConfigError` for an unknown kind or an option that cannot be."""
         if len(self._faults) >= FAULTS_LIMIT:
             raise ConfigError(f"at most {FAULTS_LIMIT} faults")
-        fault = self._made_of(config)
-        if config.kind in EXCHANGE_KINDS:
-            self.of_exchange.append((fault, fault.effect))  # type: ignore[arg-type]  # the table says so
+        if (of_exchange := EXCHANGE_KINDS.get(config.kind)) is not None:
+            fault, effect = self._made_of(config, of_exchange)
+            self.of_exchange.append((fault, effect))
+        elif (of_status := STATUS_KINDS.get(config.kind)) is not None:
+            fault, bend = self._made_of(config, of_status)
+            self._of_status.append((fault, bend))
         else:
-            self._of_status.append((fault, fault.effect))  # type: ignore[arg-type]
-        self._made += 1
-        self._faults.append(fault)
-        return fault
-
-    def _made_of(self, config: FaultConfig) -> Fault:
-        kind = EXCHANGE_KINDS.get(config.kind) or STATUS_KINDS.get(config.kind)
-        if kind is None:
             kinds = ", ".join([*EXCHANGE_KINDS, *STATUS_KINDS])
             raise ConfigError(f"a fault is one of {kinds}, not {config.kind!r}")
+        self._made += 1
+        self._faults.append(fault)
+
+    def _made_of(self, config: FaultConfig, kind: Kind[Effect]) -> tuple[Fault, Effect]:
         known = (*kind.options, *PLACES)
         # A misspelt option would leave the fault at its default, and a test without the weather it asked for.
         if unknown := sorted(set(config.options) - set(known)):
@@ -149,7 +146,7 @@ class Faults:
             raise ConfigError(f"fault {config.kind}: phone number {number} does not exist")
         chance = random.Random(f"{self._seed}/{self._made}/{config.kind}")  # noqa: S311  # seeded on purpose
         try:
-            return Fault(config, kind.make(config.options), chance, self._clock.now_ns())
+            return Fault(config, chance, self._clock.now_ns()), kind.make(config.options)
         except ValueError as error:
             raise ConfigError(f"fault {config.kind}: {error}") from None
 
@@ -173,12 +170,12 @@ class Faults:
 
         `number_at` tells through which number the message at a place of the ledger went.
         """
-        for fault, effect in self._of_status:
+        for fault, bend in self._of_status:
             bent: list[Status] = []
             for place in range(len(due)):
                 number_id = number_at(due[place].place) if fault.number_id else None
                 if not due[place].bent and fault.strikes(number_id, now_ns):
-                    bent += effect.bend(due, place, schedule, fault.chance)
+                    bent += bend(due, place, schedule, fault.chance)
                 else:
                     bent.append(due[place])
             due = bent
