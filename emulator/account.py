@@ -5,10 +5,11 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from emulator.clock import SECOND_NS
 from emulator.errors import Refused
 from emulator.templates.book import TemplateBook
 
-HOUR_NS = 3600 * 1_000_000_000
+HOUR_NS = 3600 * SECOND_NS
 
 
 class CallBudget:
@@ -41,7 +42,7 @@ class CallBudget:
         """Minutes until another call is free; 0 when one is."""
         if len(self._calls_ns) < self.calls_per_hour or not self._calls_ns:
             return 0
-        return math.ceil((self._calls_ns[0] + HOUR_NS - now_ns) / (60 * 1_000_000_000))
+        return math.ceil((self._calls_ns[0] + HOUR_NS - now_ns) / (60 * SECOND_NS))
 
 
 @dataclass(slots=True)

@@ -2,6 +2,8 @@
 
 import time
 
+SECOND_NS = 1_000_000_000
+
 
 class Clock:
     """Time in nanoseconds of the machine's monotonic clock, plus whatever was skipped by `advance`.
@@ -20,24 +22,24 @@ class Clock:
     def unix_s(self, at_ns: int | None = None) -> int:
         """Whole seconds since 1970 at a reading of this clock (now, if none is given)."""
         reading_ns = self.now_ns() if at_ns is None else at_ns
-        return (reading_ns + self._unix_ns_at_zero) // 1_000_000_000
+        return (reading_ns + self._unix_ns_at_zero) // SECOND_NS
 
     def at_unix_s(self, unix_s: int) -> int:
         """The reading of this clock at a time since 1970."""
-        return unix_s * 1_000_000_000 - self._unix_ns_at_zero
+        return unix_s * SECOND_NS - self._unix_ns_at_zero
 
     def continue_from(self, now_ns: int, unix_s: int) -> None:
         """Go on from a reading taken elsewhere, as a restored state does."""
         self._skipped_ns = now_ns - time.monotonic_ns()
-        self._unix_ns_at_zero = unix_s * 1_000_000_000 - now_ns
+        self._unix_ns_at_zero = unix_s * SECOND_NS - now_ns
 
     def advance(self, seconds: float) -> None:
         """Skip ahead. Going back would reorder the ledger, so a negative step is a ValueError."""
         if seconds < 0:
             raise ValueError("the clock only moves ahead")
-        self._skipped_ns += round(seconds * 1_000_000_000)
+        self._skipped_ns += round(seconds * SECOND_NS)
 
     @property
     def skipped_s(self) -> float:
         """How far ahead of the machine this clock is, in seconds."""
-        return self._skipped_ns / 1_000_000_000
+        return self._skipped_ns / SECOND_NS

@@ -8,7 +8,7 @@ import math
 from collections import deque
 from typing import Any
 
-SECOND_NS = 1_000_000_000
+from emulator.clock import SECOND_NS
 
 
 class SlidingWindow:

@@ -7,7 +7,9 @@ Memory holds one short generation of recipients, and only those in debt for long
 
 from typing import Any
 
-SPACING_NS = 6_000_000_000
+from emulator.clock import SECOND_NS
+
+SPACING_NS = 6 * SECOND_NS
 BURST = 45
 # Debtors are looked through when this many have gathered: rarely, and never more than a few milliseconds.
 DEBTORS_SWEPT_AT = 10_000

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from emulator.account import Account
+from emulator.clock import SECOND_NS
 from emulator.content.envelope import check_context, parse_message, read_envelope
 from emulator.content.rules import check_depth
 from emulator.content.table import check_content
@@ -21,7 +22,7 @@ from emulator.templates.fill import fill
 if TYPE_CHECKING:
     from emulator.service import Service
 
-WINDOW_NS = 24 * 3600 * 1_000_000_000
+WINDOW_NS = 24 * 3600 * SECOND_NS
 
 
 class Line:

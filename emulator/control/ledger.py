@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import orjson
 
+from emulator.clock import SECOND_NS
 from emulator.control.fields import whole_number
 from emulator.service import Service
 from emulator.wire.message import Reply, Request, StreamReply, json_reply
@@ -46,7 +47,7 @@ class LedgerControl:
                 "accepted": number.accepted,
                 "errors": {str(code): count for code, count in sorted(number.errors.items())},
                 "rate_per_s": number.window.rate_per_s,
-                "window_s": number.window.window_ns / 1e9,
+                "window_s": number.window.window_ns / SECOND_NS,
                 "largest_window": number.window.largest_count,
                 "in_window": number.window.in_window(service.clock.now_ns()),
             }

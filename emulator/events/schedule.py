@@ -7,12 +7,12 @@ from itertools import chain
 from typing import NamedTuple
 
 from emulator.chance import normal
+from emulator.clock import SECOND_NS
 from emulator.people import People
 
 SENT, DELIVERED, READ, FAILED = 0, 1, 2, 3
 STATUS_WORDS = ("sent", "delivered", "read", "failed")
 
-SECOND_NS = 1_000_000_000
 # Median seconds after acceptance (sent), after sent (delivered, failed), after delivered (read); lognormal.
 _MEDIANS_S = (0.4, 1.2, 6.0, 1.2)
 _SIGMA = 0.6

@@ -5,10 +5,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from emulator.clock import SECOND_NS
 from emulator.events.envelope import Update
 from emulator.events.schedule import Status
 
-SECOND_NS = 1_000_000_000
 # POSTs that one subscriber is sent at the same time.
 CONCURRENCY = 8
 # Updates kept for a subscriber that does not answer; past it the oldest are dropped, and counted.

@@ -4,7 +4,8 @@ import random
 from collections.abc import Callable
 from typing import TypeAlias
 
-from emulator.events.schedule import SECOND_NS, Status, StatusSchedule
+from emulator.clock import SECOND_NS
+from emulator.events.schedule import Status, StatusSchedule
 from emulator.faults.options import Options, number_of
 
 # What is sent instead of the status at a place of the batch that is due, by a chance that is the fault's own.

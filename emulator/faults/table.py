@@ -4,9 +4,9 @@ import random
 from collections.abc import Callable, Container, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from emulator.clock import Clock
+from emulator.clock import SECOND_NS, Clock
 from emulator.config import ConfigError, FaultConfig
-from emulator.events.schedule import SECOND_NS, Status, StatusSchedule
+from emulator.events.schedule import Status, StatusSchedule
 from emulator.faults import exchange as on_exchange
 from emulator.faults import status as on_status
 from emulator.faults.exchange import Exchange, ExchangeEffect, Stage

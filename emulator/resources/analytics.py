@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from emulator.account import Account
+from emulator.clock import SECOND_NS
 from emulator.errors import Refused
 from emulator.service import Service
 
@@ -84,7 +85,7 @@ class Analytics:
                 category = self._service.category(account, template)
                 if number not in numbers or received_ns < open_until_ns.get((recipient, category), 0):
                     continue
-                open_until_ns[recipient, category] = received_ns + 86_400 * 1_000_000_000
+                open_until_ns[recipient, category] = received_ns + 86_400 * SECOND_NS
                 step = (self._service.clock.unix_s(received_ns) - question.start_s) // question.step_s
                 counts[step, category] += 1
             await asyncio.sleep(0)

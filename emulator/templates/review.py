@@ -4,6 +4,7 @@ import heapq
 from typing import TYPE_CHECKING
 
 from emulator.account import Account
+from emulator.clock import SECOND_NS
 from emulator.errors import Refused
 from emulator.events.envelope import TEMPLATE_STATUS, Update
 from emulator.templates.template import Template, lacking_example
@@ -11,7 +12,6 @@ from emulator.templates.template import Template, lacking_example
 if TYPE_CHECKING:
     from emulator.service import Service
 
-SECOND_NS = 1_000_000_000
 # Words by which the reviewer takes a message of utility for marketing (open point: the category may change).
 MARKETING_WORDS = ("offer", "sale", "discount", "% off", "buy now", "coupon")
 
