@@ -3,9 +3,6 @@
 from collections import Counter
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
-
-import orjson
 
 from emulator.account import Account
 from emulator.clock import Clock
@@ -224,14 +221,3 @@ class Service:
         self.errors[refused.code] += 1
         trace = f"E{self.config.seed:X}{next(self._traces):010X}"
         return Reply(refused.status, error_body(refused, self.config.product, trace), headers=refused.headers)
-
-
-def parse_object(body: bytes) -> dict[str, Any]:
-    """The JSON object of a request's body; `Refused` (100) for anything else."""
-    try:
-        content = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise Refused(100, f"the body is not JSON: {error}") from None
-    if not isinstance(content, dict):
-        raise Refused(100, "the body is a JSON object")
-    return content

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import orjson
-
 from emulator.errors import Refused
+from emulator.wire.message import parse_object
 
 TAG_LIMIT_CHARACTERS = 512
 # The longest international number; the interface takes digits alone.
@@ -12,13 +11,8 @@ RECIPIENT_LIMIT_DIGITS = 15
 
 
 def parse_message(body: bytes, product: str) -> dict[str, Any]:
-    """The JSON object of a send for this product; `Refused` (100) for anything else."""
-    try:
-        message = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise Refused(100, f"the body is not JSON: {error}") from None
-    if not isinstance(message, dict):
-        raise Refused(100, "the body is a JSON object")
+    """The JSON object of a body for this product; `Refused` (100) for anything else."""
+    message = parse_object(body)
     if message.get("messaging_product") != product:
         raise Refused(100, f'messaging_product is required and is "{product}"')
     return message

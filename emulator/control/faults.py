@@ -7,8 +7,8 @@ from emulator.config import ConfigError, FaultConfig, fault_config
 from emulator.errors import Refused
 from emulator.faults.table import Faults
 from emulator.scenario import read_scenario
-from emulator.service import Service, parse_object
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.service import Service
+from emulator.wire.message import Reply, Request, json_reply, parse_object
 
 
 class FaultControl:

@@ -10,8 +10,8 @@ from emulator.control.fields import check_members, digits, field, optional
 from emulator.errors import Refused
 from emulator.events.schedule import READ, Status
 from emulator.identity import Number
-from emulator.service import Service, parse_object
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.service import Service
+from emulator.wire.message import Reply, Request, json_reply, parse_object
 
 # Members of the body that say who writes to whom; the rest is the message itself.
 _ROUTING = ("phone_number_id", "from", "name", "text", "file")

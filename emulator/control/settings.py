@@ -8,9 +8,9 @@ from emulator.config import NumberConfig, check_callback
 from emulator.control.fields import check_members, field, optional
 from emulator.errors import Refused
 from emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, QUALITY_RATINGS, Number, Token
-from emulator.service import APP_LIMIT, App, Service, parse_object
+from emulator.service import APP_LIMIT, App, Service
 from emulator.templates.template import STATUSES
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.wire.message import Reply, Request, json_reply, parse_object
 
 TEST_RECIPIENTS_LIMIT = 5
 CLOCK_STEP_LIMIT_S = 10 * 366 * 86_400

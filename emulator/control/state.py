@@ -9,9 +9,9 @@ import orjson
 from emulator.document.build import build_document
 from emulator.errors import Refused
 from emulator.overview import overview
-from emulator.service import Service, parse_object
+from emulator.service import Service
 from emulator.snapshot import dump, restore
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.wire.message import Reply, Request, json_reply, parse_object
 
 _PAGE = files("emulator") / "page"
 _PAGE_TYPES = {"index.html": "text/html; charset=UTF-8", "page.js": "text/javascript", "page.css": "text/css"}

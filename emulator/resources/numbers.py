@@ -1,14 +1,14 @@
 """Phone numbers: the list of an account, registration, and the business profile."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
+from emulator.content.envelope import parse_message
 from emulator.errors import Refused
 from emulator.identity import Number
 from emulator.resources.access import account_of, managed_number_of, number_of
 from emulator.resources.paging import page, select
-from emulator.service import Service, parse_object
+from emulator.service import Service
 from emulator.wire.message import Reply, Request, json_reply
 
 _PIN = re.compile(r"[0-9]{6}", re.ASCII)
@@ -47,7 +47,7 @@ class NumberEndpoints:
     def register(self, request: Request) -> Reply:
         """`{"messaging_product", "pin"}`: the first PIN becomes the number's, later ones must equal it."""
         number = managed_number_of(self._service, request)
-        content = self._content(request)
+        content = parse_message(request.body, self._service.config.product)
         pin = content.get("pin")
         if not (isinstance(pin, str) and _PIN.fullmatch(pin)):
             raise Refused(100, "pin is 6 digits")
@@ -66,7 +66,7 @@ class NumberEndpoints:
     def update_profile(self, request: Request) -> Reply:
         """Any of the profile's fields; those not named stay."""
         number = managed_number_of(self._service, request)
-        content = self._content(request)
+        content = parse_message(request.body, self._service.config.product)
         changes = {name: content[name] for name in PROFILE_LIMITS_CHARACTERS if name in content}
         for name, value in changes.items():
             _check_text(name, value, PROFILE_LIMITS_CHARACTERS[name])
@@ -74,12 +74,6 @@ class NumberEndpoints:
             changes["websites"] = _websites(content["websites"])
         number.profile.update(changes)
         return json_reply({"success": True})
-
-    def _content(self, request: Request) -> Mapping[str, Any]:
-        content = parse_object(request.body)
-        if content.get("messaging_product") != self._service.config.product:
-            raise Refused(100, f'messaging_product is required and is "{self._service.config.product}"')
-        return content
 
 
 def _check_text(name: str, value: Any, limit: int) -> None:

@@ -10,8 +10,8 @@ from emulator.errors import Refused
 from emulator.events.subscriber import ALL_FIELDS
 from emulator.identity import MANAGEMENT
 from emulator.resources.access import account_of, token_of
-from emulator.service import App, Service, parse_object
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.service import App, Service
+from emulator.wire.message import Reply, Request, json_reply, parse_object
 
 VERIFY_TIMEOUT_S = 10.0
 # More than any challenge is long.

@@ -8,10 +8,10 @@ from emulator.content.rules import check_depth
 from emulator.errors import Refused
 from emulator.resources.access import account_of
 from emulator.resources.paging import page
-from emulator.service import Service, parse_object
+from emulator.service import Service
 from emulator.templates.book import TEMPLATE_LIMIT
 from emulator.templates.template import CATEGORIES, Template
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.wire.message import Reply, Request, json_reply, parse_object
 
 _NAME = re.compile(r"[a-z0-9_]{1,512}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(_[A-Z]{2,3})?")

@@ -8,6 +8,8 @@ from urllib.parse import parse_qs, unquote
 
 import orjson
 
+from emulator.errors import Refused
+
 JSON_TYPE = "application/json; charset=UTF-8"
 
 
@@ -40,6 +42,17 @@ class StreamReply:
 
     chunks: Iterable[bytes]
     content_type: str
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """The JSON object of a request's body; `Refused` (100) for anything else."""
+    try:
+        content = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Refused(100, f"the body is not JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise Refused(100, "the body is a JSON object")
+    return content
 
 
 def json_reply(content: Any, status: int = 200) -> Reply:
