@@ -12,7 +12,7 @@ import uvloop
 from campaigns.cli.edge import note
 from campaigns.cli.live import view_for, watched
 from campaigns.cli.options import Seed
-from campaigns.cli.stage import Server, Stage, demo_stage
+from campaigns.cli.stage import Stage, demo_stage
 from campaigns.demo_audience import PARAMS, PHONE_COLUMN, DemoAudience, write_audience
 from campaigns.demo_check import Verdict, judge, statuses_arrived
 from campaigns.service import find_campaign
@@ -39,23 +39,23 @@ def demo(
     started_s = time.monotonic()
     with demo_stage() as stage:
         note("Starting Postgres, the receiver of statuses and the emulated service ...")
-        emulator = _start(stage, seed)
+        service_url = _start(stage, seed)
         audience = _prepare(stage, rows, seed)
         stage.command("campaign", "run", CAMPAIGN, show=True)
-        verdict = _wait_and_judge(stage, emulator)
+        verdict = _wait_and_judge(stage, service_url)
         stage.command("campaign", "report", CAMPAIGN, show=True)
     _tell(verdict, audience, time.monotonic() - started_s)
     raise typer.Exit(0 if verdict.proved else EXIT_DISPROVED)
 
 
-def _start(stage: Stage, seed: int) -> Server:
-    """The receiver first, since the emulated service is told where to post."""
-    receiver = stage.serve("webhooks", "serve", "--port", "0")
+def _start(stage: Stage, seed: int) -> str:
+    """The receiver first, since the emulated service is told where to post; the URL of that service."""
+    callback = stage.serve("webhooks", "serve", "--port", "0")
     options = [word for number, rate in NUMBERS.items() for word in ("--number", f"{number}:{rate}")]
-    scene = ["--callback", receiver.url, "--seed", str(seed), *SCENE]
-    emulator = stage.serve("emulator", "serve", "--port", "0", *options, *scene)
-    stage.environment["DRUMBEAT_BASE_URL"] = emulator.url
-    return emulator
+    scene = ["--callback", callback, "--seed", str(seed), *SCENE]
+    service_url = stage.serve("emulator", "serve", "--port", "0", *options, *scene)
+    stage.environment["DRUMBEAT_BASE_URL"] = service_url
+    return service_url
 
 
 def _prepare(stage: Stage, rows: int, seed: int) -> DemoAudience:
@@ -75,7 +75,7 @@ def _prepare(stage: Stage, rows: int, seed: int) -> DemoAudience:
     return audience
 
 
-def _wait_and_judge(stage: Stage, emulator: Server) -> Verdict:
+def _wait_and_judge(stage: Stage, service_url: str) -> Verdict:
     url = running_url(stage.home)
     assert url is not None, "the receiver's database runs as long as the stage"
 
@@ -85,8 +85,8 @@ def _wait_and_judge(stage: Stage, emulator: Server) -> Verdict:
         async with open_pool(url, size=3) as pool:
             campaign_id = (await find_campaign(pool, CAMPAIGN)).campaign_id
             async with watched(pool, campaign_id, view_for(json=False, quiet=False)):
-                await statuses_arrived(pool, emulator.url)
-            return await judge(pool, emulator.url, campaign_id)
+                await statuses_arrived(pool, service_url)
+            return await judge(pool, service_url, campaign_id)
 
     return uvloop.run(main())
 

@@ -42,15 +42,6 @@ class DemoFailed(DrumbeatError):
     """A step of the demo did not do what it should."""
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A process that listens at `url`; what it says stands in `log`."""
-
-    url: str
-    process: subprocess.Popen[bytes]
-    log: Path
-
-
 @dataclass(slots=True)
 class Stage:
     """A directory, the environment of its commands, and the servers that run in it."""
@@ -63,14 +54,14 @@ class Stage:
     def home(self) -> Path:
         return self.directory / "home"
 
-    def serve(self, *words: str) -> Server:
-        """Start a command that listens, and wait until it says where."""
+    def serve(self, *words: str) -> str:
+        """Start a command that listens, and wait until it says at which URL."""
         log = self.directory / f"{words[0]}.log"
         with log.open("wb") as errors:
             process = self._popen(words, stdout=subprocess.PIPE, stderr=errors)
         line = _first_line(process)
         try:
-            return Server(orjson.loads(line)["url"], process, log)
+            return str(orjson.loads(line)["url"])
         except (orjson.JSONDecodeError, KeyError, TypeError):
             raise DemoFailed(f"`drumbeat {words[0]} serve` did not start: {_tail(log)}") from None
 
@@ -87,7 +78,9 @@ class Stage:
     def end(self) -> None:
         """Stop every process, the database too, and remove the directory."""
         for process in reversed(self.processes):
-            _stop(process)
+            end_all([process])
+            if process.stdout is not None:
+                process.stdout.close()
         self._popen(("db", "stop"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).wait(COMMAND_S_MAX)
         shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -130,12 +123,6 @@ def _first_line(process: subprocess.Popen[bytes]) -> bytes:
     assert process.stdout is not None
     ready, _, _ = select.select([process.stdout], [], [], START_S_MAX)
     return process.stdout.readline() if ready else b""
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    end_all([process])
-    if process.stdout is not None:
-        process.stdout.close()
 
 
 def _tail(log: Path) -> str:
