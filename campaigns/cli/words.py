@@ -61,11 +61,11 @@ def status_lines(status: CampaignStatus) -> Iterator[str]:
     if status.eta_s is not None and status.rate_per_s is not None:
         yield f"rate {status.rate_per_s:,.1f}/s, {duration(status.eta_s)} left"
     for name, moment in (
-        ("starts", status.start_at),
+        ("starts", None if status.started_at else status.start_at),
         ("started", status.started_at),
         ("ended", status.finished_at),
     ):
-        if moment is not None and not (name == "starts" and status.started_at):
+        if moment is not None:
             yield f"{name} {moment.isoformat(timespec='seconds')}"
     for number in status.numbers:
         rest = f"suspended: {number.suspended_reason}" if number.suspended_reason else number.owner or "idle"
