@@ -74,9 +74,9 @@ async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
     )
 
 
-async def list_campaigns(connection: Connection, limit: int = LISTED_MAX) -> list[Campaign]:
+async def list_campaigns(connection: Connection) -> list[Campaign]:
     """The newest campaigns first."""
-    rows = await connection.fetch(queries("service")["list"], limit)
+    rows = await connection.fetch(queries("service")["list"], LISTED_MAX)
     listed = [Campaign(**{**dict(row), "state": CampaignState(row["state"])}) for row in rows]
     doubtful = [one.campaign_id for one in listed if one.reason.endswith(SETTLE_HINT)]
     found = await connection.fetch(queries("service")["unknown_counts"], doubtful)
@@ -124,22 +124,22 @@ async def resume(connection: Connection, name: str, *, actor: str = "") -> Moved
     return await _release(connection, campaign, CampaignEvent.RESUME, actor)
 
 
-async def pause(connection: Connection, name: str, reason: str = PAUSED_BY_HAND, *, actor: str = "") -> Moved:
+async def pause(connection: Connection, name: str, *, actor: str = "") -> Moved:
     """Stop claiming; what is claimed is still sent. Running processes see it within a second."""
     campaign = await find_campaign(connection, name)
     if campaign.state is CampaignState.PAUSED:
         return Moved(name, campaign.state, changed=False)
     async with connection.transaction():
-        state = await apply_event(connection, campaign.campaign_id, CampaignEvent.PAUSE, reason)
+        state = await apply_event(connection, campaign.campaign_id, CampaignEvent.PAUSE, PAUSED_BY_HAND)
         await _note(connection, campaign.campaign_id, "pause", actor)
     return Moved(name, state, changed=True)
 
 
-async def pause_all(connection: Connection, reason: str = PAUSED_BY_HAND, *, actor: str = "") -> list[Moved]:
+async def pause_all(connection: Connection, *, actor: str = "") -> list[Moved]:
     """The emergency stop: every scheduled or running campaign."""
     moved = []
     for row in await connection.fetch(queries("service")["active"]):
-        state = await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason)
+        state = await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, PAUSED_BY_HAND)
         if state is not None:
             await _note(connection, row["campaign_id"], "pause", actor)
             moved.append(Moved(row["name"], state, changed=True))
@@ -160,9 +160,7 @@ async def resume_all(connection: Connection, *, actor: str = "") -> list[Moved]:
     return moved
 
 
-async def cancel(
-    connection: Connection, name: str, reason: str = CANCELLED_BY_HAND, *, actor: str = ""
-) -> Moved:
+async def cancel(connection: Connection, name: str, *, actor: str = "") -> Moved:
     """End a campaign for good: recipients that are not claimed are skipped.
 
     A second call finishes what a killed first one left. TryLater for a campaign that is not planned.
@@ -172,7 +170,7 @@ async def cancel(
     changed = campaign.state is not CampaignState.CANCELLED
     if changed:
         async with connection.transaction():
-            await apply_event(connection, campaign.campaign_id, CampaignEvent.CANCEL, reason)
+            await apply_event(connection, campaign.campaign_id, CampaignEvent.CANCEL, CANCELLED_BY_HAND)
             await _note(connection, campaign.campaign_id, "cancel", actor)
     skipped = await close_ranges(connection, campaign.campaign_id, "cancelled")
     # A sender that was killed left doubts, and nobody else would name them any more.
