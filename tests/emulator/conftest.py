@@ -104,6 +104,11 @@ class Client:
         assert answer.status == 200, answer
         return answer.body
 
+    async def settled(self) -> None:
+        """Return when no event is on its way."""
+        while (await self.ask("events/summary"))["pending"]:
+            pass
+
 
 @dataclass(slots=True)
 class Receiver:

@@ -27,14 +27,6 @@ async def test_190_for_a_token_that_is_missing_or_wrong(client: Client, header: 
         assert (answer.status, answer.code) == (401, 190)
 
 
-async def test_190_for_a_token_that_expired(client: Client) -> None:
-    await client.control("tokens", value="short", expires_in_s=86_400)
-    client.token = "short"
-    assert (await client.send(template())).status == 200
-    await client.control("clock", seconds=86_400)
-    assert (await client.send(template())).code == 190
-
-
 async def test_190_for_a_token_that_was_revoked(client: Client) -> None:
     await client.control("tokens", value="emulator-token", revoked=True)
     assert (await client.send(template())).code == 190

@@ -57,8 +57,7 @@ async def test_a_template_paused_after_acceptance_fails_the_message(start: Start
     statuses = await receiver.until(lambda _: receiver.statuses(wamid))
     assert [status["status"] for status in statuses] == ["failed"]
     assert statuses[0]["errors"][0]["code"] == 132015
-    while (await client.ask("events/summary"))["pending"]:
-        pass
+    await client.settled()
     assert len(receiver.statuses(wamid)) == 1
 
 
@@ -299,8 +298,7 @@ async def test_several_subscribers_each_with_their_own_secret(start: Start, rece
     await client.send(template("5511987654322"))
     await receiver.until(lambda _: receiver.wrong_signatures >= 1 and len(receiver.statuses()) >= 4)
     await client.control("templates/winter_sale/status", status="DISABLED")
-    while (await client.ask("events/summary"))["pending"]:
-        pass
+    await client.settled()
     assert len(receiver.changes("message_template_status_update")) == 1  # the first app's alone
     apps = (await client.call("GET", f"/{ACCOUNT}/subscribed_apps")).body["data"]
     assert [app["chat_business_api_data"]["id"] for app in apps][1:] == ["7"]
@@ -308,8 +306,7 @@ async def test_several_subscribers_each_with_their_own_secret(start: Start, rece
     wrong_signatures = receiver.wrong_signatures
     await client.send(template("5511987654323"))
     await receiver.until(lambda _: len(receiver.statuses()) >= 8)
-    while (await client.ask("events/summary"))["pending"]:
-        pass
+    await client.settled()
     assert receiver.wrong_signatures == wrong_signatures  # who left hears no more
 
 
