@@ -9,6 +9,7 @@ import typer
 import uvloop
 
 from campaigns.campaign import CampaignSpec
+from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.edge import print_json
 from campaigns.cli.options import CampaignName, Json, MaxFailed, PhoneColumn, Quiet, Region, Rejects
 from campaigns.cli.planning import GUESS, planning_shown
@@ -118,7 +119,7 @@ def _create(spec: CampaignSpec, *, json: bool, quiet: bool) -> None:
     spec.checked_schedule()  # what needs no database is told before one is started
     settings = load_settings()
     url = database_url(settings)
-    with planning_shown(quiet=quiet) as progress:
+    with planning_shown(quiet=quiet) as progress, database_blamed(url):
         created = uvloop.run(create_campaign(url, spec, progress, disk=settings.disk()))
     if json:
         print_json(_as_json(created))

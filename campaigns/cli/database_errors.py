@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import asyncpg
 
 from engine.errors import ConfigurationError, DrumbeatError, TryLater, Unreachable
@@ -12,6 +15,7 @@ _BROKEN = (
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
+    asyncpg.InternalClientError,  # the driver's word for a statement that crosses the server's good-bye
     ConnectionResetError,  # not every ConnectionError: a broken pipe is whoever reads our output
 )
 _BUSY = (
@@ -23,12 +27,23 @@ _BUSY = (
 )
 
 
+@contextmanager
+def database_blamed(url: str) -> Iterator[None]:
+    """What goes wrong within the block, and is the database's fault, is told as such."""
+    try:
+        yield
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as problem:
+        if (error := error_of(problem, url)) is None:
+            raise
+        raise error from problem
+
+
 def error_of(problem: Exception, url: str) -> DrumbeatError | None:
     """The error that stands for it; None where the database is not to blame."""
     place, said = safe_url(url), str(problem) or type(problem).__name__
     if isinstance(problem, _BUSY):
         return TryLater(f"the database {place} is too busy: {said}", remedy="try again")
-    if isinstance(problem, _BROKEN):
+    if isinstance(problem, _BROKEN) or _is_closed(problem):
         return Unreachable(f"the connection to {place} broke: {said}", remedy="try again")
     if isinstance(problem, asyncpg.ReadOnlySQLTransactionError):
         return Unreachable(f"the database {place} can only be read: {said}", remedy="is it the primary?")
@@ -38,3 +53,8 @@ def error_of(problem: Exception, url: str) -> DrumbeatError | None:
         remedy = "use the user who owns Drumbeat's tables, or GRANT it what is missing"
         return ConfigurationError(f"the user of {place} may not do that: {said}", remedy=remedy)
     return None
+
+
+def _is_closed(problem: Exception) -> bool:
+    """How the driver tells of one that broke in a transaction; its other words are for faults of ours."""
+    return isinstance(problem, asyncpg.InterfaceError) and "closed" in str(problem)

@@ -7,12 +7,11 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import asyncpg
 import orjson
 import typer
 import uvloop
 
-from campaigns.cli.database_errors import error_of
+from campaigns.cli.database_errors import database_blamed
 from engine.settings import PREFIX, SECRETS, Settings, database_url, load_settings
 from engine.store.database import Connection, Pool, open_pool, report_loop_errors
 from engine.store.installation import identify
@@ -50,12 +49,8 @@ def with_settings(
         async with open_pool(url, size=size, by_key=by_key, greet=identify if by_key else None) as pool:
             return await task(pool, settings)
 
-    try:
+    with database_blamed(url):
         return uvloop.run(main())
-    except (asyncpg.PostgresError, OSError) as problem:
-        if (error := error_of(problem, url)) is None:
-            raise
-        raise error from problem
 
 
 def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:

@@ -1,10 +1,16 @@
 """A database that refuses, stalls or breaks is told in a line with an exit code of its own."""
 
+import re
+from pathlib import Path
+
 import asyncpg
 import pytest
 
-from campaigns.cli.database_errors import error_of
-from engine.store.database import Connection
+from campaigns.campaign import CampaignSpec
+from campaigns.cli.create import _create
+from campaigns.cli.database_errors import database_blamed, error_of
+from engine.errors import Unreachable
+from engine.store.database import Connection, Pool
 from tests.cli.processes import Drumbeat
 
 URL = "postgresql://ana:geheim@h/db"
@@ -20,6 +26,8 @@ URL = "postgresql://ana:geheim@h/db"
         (ConnectionResetError("reset by peer"), 69, "broke: reset by peer"),
         (asyncpg.ConnectionDoesNotExistError("closed in the middle"), 69, "broke"),
         (asyncpg.AdminShutdownError("terminating"), 69, "broke: terminating"),
+        (asyncpg.InterfaceError("the underlying connection is closed"), 69, "broke"),
+        (asyncpg.InternalClientError("got result for unknown protocol state 0"), 69, "broke"),
         (asyncpg.DiskFullError("no space left"), 69, "has no room: no space left"),
         (asyncpg.ReadOnlySQLTransactionError("cannot execute INSERT"), 69, "can only be read"),
         (asyncpg.InsufficientPrivilegeError("permission denied"), 78, "may not do that"),
@@ -35,10 +43,38 @@ def test_the_database_is_blamed_by_name(problem: Exception, exit_code: int, part
 
 
 @pytest.mark.parametrize(
-    "problem", [FileNotFoundError("a file"), BrokenPipeError("stdout"), asyncpg.UniqueViolationError("a bug")]
+    "problem",
+    [
+        FileNotFoundError("a file"),
+        BrokenPipeError("stdout"),
+        asyncpg.UniqueViolationError("a bug"),
+        asyncpg.InterfaceError("cannot perform operation: another operation is in progress"),
+    ],
 )
 def test_what_is_not_the_databases_fault_stays_what_it_is(problem: Exception) -> None:
     assert error_of(problem, URL) is None
+
+
+@pytest.mark.parametrize("problem", [asyncpg.DiskFullError("full"), asyncpg.AdminShutdownError("bye")])
+def test_the_database_is_blamed_while_a_campaign_is_created(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: Exception
+) -> None:
+    async def fail(*_: object, **__: object) -> None:
+        raise problem
+
+    monkeypatch.setattr("campaigns.cli.create.create_campaign", fail)
+    monkeypatch.setattr("campaigns.cli.create.database_url", lambda _: URL)
+    spec = CampaignSpec("spring", "order", "en", tmp_path / "people.csv", ("1",))
+    with pytest.raises(Unreachable, match=re.escape("ana:***@h/db")):
+        _create(spec, json=True, quiet=True)
+
+
+async def test_a_connection_that_breaks_within_a_transaction_is_the_databases(pool: Pool) -> None:
+    with pytest.raises(Unreachable, match="broke"), database_blamed(URL):
+        async with pool.acquire() as connection, connection.transaction():
+            backend = await connection.fetchval("SELECT pg_backend_pid()")
+            await pool.execute("SELECT pg_terminate_backend($1)", backend)
+            await connection.execute("SELECT 1")
 
 
 async def test_a_database_that_can_only_be_read_is_told(drumbeat: Drumbeat, other: Connection) -> None:
