@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -56,7 +57,8 @@ def run(
                     pool, service, name, stop=stop.event, wait=wait, disk=settings.disk()
                 )
             lacks = "" if stop.asked else shortfall(status, max_failed or campaign.max_failed)
-            _tell(status, lacks, json)
+            with suppress(OSError):  # told by `main`; how it ended counts for more
+                _tell(status, lacks, json)
             return stop.exit_code if stop.asked else _end(status, lacks)
 
     raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
