@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -59,7 +60,8 @@ def run(
                     disk=settings.disk(),
                     max_failed=max_failed,
                 )
-            _tell(end, json)
+            with suppress(OSError):  # told by `main`; how it ended counts for more
+                _tell(end, json)
             end.require_complete()
             return stop.exit_code
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
@@ -126,7 +127,8 @@ async def _send(
             return 0
     async with pool.acquire() as connection:
         left = await doubts(connection, campaign.campaign_id, quiet_s=settings.silence_s)
-    _tell(replace(settled, left=left, status=end.status), json)
+    with suppress(OSError):  # told by `main`; how it ended counts for more
+        _tell(replace(settled, left=left, status=end.status), json)
     end.require_complete()
     return stop.exit_code
 

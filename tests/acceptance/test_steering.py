@@ -1,12 +1,20 @@
 """A campaign is steered from another process while it runs, and a signal ends a run in order."""
 
+import fcntl
+import os
+import pty
 import signal
+import subprocess
+import termios
 import time
+from contextlib import suppress
+from threading import Thread
 
 import pytest
 
 from tests.acceptance.conftest import Scene
-from tests.cli.processes import until
+from tests.cli.processes import COMMAND, until
+from tests.cli.test_streams import environment
 
 # More than any of these tests lets through at 80/s.
 PEOPLE = 20_000
@@ -94,6 +102,59 @@ def test_a_signal_drains_and_leaves_the_campaign_running(
     counts = scene.counts()
     assert counts["unknown"] == 0
     assert PEOPLE - counts["pending"] - counts["deferred"] == accepted
+
+
+def test_a_terminal_that_closes_leaves_nobody_in_doubt(scene: Scene) -> None:
+    """Nothing can be read from it or written to it any more: neither the live view nor the summary."""
+    scene.create(PEOPLE)
+    ours, its = pty.openpty()
+
+    def own_the_terminal() -> None:
+        os.setsid()
+        fcntl.ioctl(its, termios.TIOCSCTTY, 0)
+
+    def read_on() -> None:
+        with suppress(OSError):
+            while os.read(ours, 65536):
+                pass
+
+    run = subprocess.Popen(
+        [*COMMAND, "campaign", "run", "spring"],
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        cwd=scene.drumbeat.directory,
+        env={**environment(scene.drumbeat), "TERM": "xterm"},
+        preexec_fn=own_the_terminal,
+    )
+    os.close(its)
+    Thread(target=read_on, daemon=True).start()
+    try:
+        until(lambda: scene.service.accepted() > 500, "it sends")
+        os.close(ours)
+        assert run.wait(timeout=30) == 129
+    finally:
+        if run.poll() is None:
+            run.kill()
+            run.wait()
+    counts = scene.counts()
+    assert counts["unknown"] == 0
+    assert PEOPLE - counts["pending"] - counts["deferred"] == scene.service.accepted()
+
+
+def test_a_run_under_nohup_outlives_its_terminal(scene: Scene) -> None:
+    scene.create(600)
+    run = subprocess.Popen(
+        ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *COMMAND, "campaign", "run", "spring", "--quiet"],
+        stdout=subprocess.PIPE,
+        cwd=scene.drumbeat.directory,
+        env=environment(scene.drumbeat),
+    )
+    until(lambda: scene.service.accepted() > 50, "it sends")
+    run.send_signal(signal.SIGHUP)
+    run.communicate(timeout=60)
+    assert run.returncode == 0
+    assert scene.service.accepted() == 600
 
 
 def test_a_new_limit_is_followed_by_the_run(scene: Scene) -> None:

@@ -9,8 +9,11 @@ from campaigns.cli.words import report_lines
 from campaigns.create import create_campaign
 from campaigns.report import campaign_report
 from engine.core.states import RecipientState
+from engine.store.closing import close_ranges
 from engine.store.database import Pool
+from engine.store.facts import Fact, FactKind, record
 from tests.campaigns.conftest import PHONE, WriteAudience
+from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, recount, tallies
 
 
 @pytest.fixture
@@ -57,3 +60,49 @@ async def test_reasons_are_bounded_in_each_state_and_add_up(
         ("(3 more reasons)", 3),
     ]
     assert "3  (3 more reasons)" in "\n".join(report_lines(report))
+
+
+async def test_reasons_add_up_with_the_counts_whatever_became_of_each(pool: Pool) -> None:
+    """Everybody counts once, for the reason of the present state, in a range that is closed in the middle."""
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection, mark=6)
+        await connection.execute("UPDATE recipients SET skip_reason = 'suppressed' WHERE seq IN (1, 10)")
+        await connection.execute("UPDATE tallies SET skipped = 2")
+
+        def fact(seq: int, kind: FactKind, reason: str = "", **others: int) -> Fact:
+            return Fact(campaign, FIRST_RANGE, seq, 1, 1, NUMBER, kind, reason=reason, **others)  # type: ignore[arg-type]
+
+        await record(connection, [fact(2, FactKind.FAILED, "Undeliverable", code=131026)])
+        await record(connection, [fact(3, FactKind.UNKNOWN, "reset"), fact(4, FactKind.ACCEPTED)])
+        await record(connection, [fact(5, FactKind.DEFERRED, "throttled")])
+        # Above the mark, as a guard and an event of a time that the database does not know leave it.
+        await record(connection, [fact(7, FactKind.SKIPPED, "opted out"), fact(8, FactKind.ACCEPTED)])
+        running = await campaign_report(pool, campaign)
+        await close_ranges(connection, campaign, "cancelled")
+        assert await tallies(connection) == await recount(connection)
+    report = await campaign_report(pool, campaign)
+    for one in (running, report):
+        for state in ("failed", "skipped", "unknown", "deferred"):
+            told = sum(reason.recipients for reason in one.reasons.get(RecipientState(state), ()))
+            assert told == one.status.counts[RecipientState(state)]
+    found = {(state, one.reason): one.recipients for state, told in report.reasons.items() for one in told}
+    assert found == {
+        (RecipientState.FAILED, "131026"): 1,
+        (RecipientState.UNKNOWN, "reset"): 1,
+        (RecipientState.SKIPPED, "suppressed"): 2,
+        (RecipientState.SKIPPED, "opted out"): 1,
+        (RecipientState.SKIPPED, "cancelled"): 2,
+    }
+
+
+async def test_counts_that_do_not_add_up_are_told(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection, mark=10)
+        await connection.execute("UPDATE tallies SET accepted = 10")
+        await connection.execute("UPDATE campaigns SET recipients = 10, audience_rows = 12, duplicates = 1")
+    report = await campaign_report(pool, campaign)
+    assert (report.counts_add_up, report.audience_adds_up) == (True, False)
+    await pool.execute("UPDATE tallies SET accepted = 11")
+    await pool.execute("UPDATE campaigns SET rejected = 1")
+    report = await campaign_report(pool, campaign)
+    assert (report.counts_add_up, report.audience_adds_up) == (False, True)

@@ -112,6 +112,15 @@ def test_a_full_device_is_a_refusal_and_stays_a_device(tmp_path: Path) -> None:
     assert stat.S_ISCHR(device.stat().st_mode)
 
 
+def test_an_export_that_breaks_off_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "export.csv"
+    path.write_text("the last one")
+    with pytest.raises(RuntimeError), _opened(path) as file:
+        file.write("half of it")
+        raise RuntimeError
+    assert [(found.name, found.read_text()) for found in tmp_path.iterdir()] == [(path.name, "the last one")]
+
+
 def test_a_link_stays_and_the_file_it_names_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     link, file = tmp_path / "link.csv", tmp_path / "kept" / "all.csv"

@@ -81,3 +81,22 @@ def test_a_result_that_cannot_be_written_is_a_line_and_78(
         )
     assert done.stderr == "drumbeat: stdout cannot be written: No space left on device\n"
     assert done.returncode == 78
+
+
+def test_how_a_run_ended_counts_for_more_than_a_summary_that_is_lost(
+    drumbeat: Drumbeat, synced: Service, audience: Path
+) -> None:
+    create(drumbeat, audience)
+    drumbeat.ok("campaign", "cancel", "spring")
+    with full_disk() as stdout:
+        done = subprocess.run(
+            [*COMMAND, "campaign", "run", "spring", "--quiet"],
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=drumbeat.directory,
+            env=environment(drumbeat),
+        )
+    assert done.returncode == 3
+    assert "drumbeat: cancelled" in done.stderr
+    assert "drumbeat: stdout cannot be written: No space left on device\n" in done.stderr

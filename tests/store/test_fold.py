@@ -1,11 +1,11 @@
 """Status events become states: whatever their order, number and lateness, the tallies equal a recount."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
 from engine.core.tag import Tag
-from engine.settle import resend
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind, record
 from engine.webhooks.folder import FOREIGN_TRIES_MAX, Folded, fold_batch
@@ -146,6 +146,49 @@ async def test_a_failed_status_carries_code_and_reason(connection: Connection) -
     assert await state_of(connection, 1) == "failed"
 
 
+@pytest.mark.parametrize("known", ["accepted", "nothing", "a doubt"])
+async def test_each_status_keeps_its_first_time_and_its_reason_in_any_order(
+    connection: Connection, known: str
+) -> None:
+    """Whether the fold finds the reply, nothing at all, or a doubt."""
+    campaign = await plant_campaign(connection)
+    if known == "accepted":
+        await record(connection, [accepted(1, campaign)])
+    elif known == "a doubt":
+        await doubt(connection, FIRST_RANGE, 1)
+    tag, us = await tag_of(connection, 1), microseconds(NOON)
+    seconds = {READ: 4, DELIVERED: 3, FAILED: 2, SENT: 1}
+    late = [status_event("wamid.1", rank, tag, status_us=us + 9_000_000) for rank in (READ, SENT)]
+    for event in late:
+        await put_in_inbox(connection, event)
+        await fold_all(connection)
+    for rank, at_s in seconds.items():
+        code = 131026 if rank == FAILED else None
+        event = status_event("wamid.1", rank, tag, status_us=us + at_s * 1_000_000, code=code)
+        await put_in_inbox(connection, event, *late)
+        await fold_all(connection)
+    row = await connection.fetchrow(
+        "SELECT sent_at, failed_at, delivered_at, read_at, code, reason FROM outcomes"
+    )
+    times = [NOON + timedelta(seconds=at_s) for at_s in (1, 2, 3, 4)]
+    assert tuple(row) == (*times, 131026, "131026")
+    assert await state_of(connection, 1) == "read"
+
+
+@pytest.mark.parametrize("known", ["nothing", "a doubt"])
+async def test_a_failure_is_told_in_the_services_words_before_any_reply(
+    connection: Connection, known: str
+) -> None:
+    await plant_campaign(connection)
+    if known == "a doubt":
+        await doubt(connection, FIRST_RANGE, 1)
+    failed = status_event("w", FAILED, await tag_of(connection, 1), code=131026, detail="Undeliverable")
+    await put_in_inbox(connection, status_event("w", SENT, await tag_of(connection, 1)), failed)
+    await fold_all(connection)
+    row = await connection.fetchrow("SELECT status, code, reason, sent_at, failed_at FROM outcomes")
+    assert tuple(row) == (FAILED, 131026, "Undeliverable", NOON, NOON)
+
+
 async def test_an_event_without_a_tag_finds_its_wamid_even_when_the_reply_comes_later(
     connection: Connection,
 ) -> None:
@@ -163,11 +206,17 @@ async def test_the_waits_of_an_unmatched_event_grow_and_end_after_eight_days(con
     await plant_campaign(connection)
     await put_in_inbox(connection, status_event("wamid.alien", SENT))
     waits = []
+    came = await connection.fetchval("SELECT received_at FROM waiting_events")
     for _ in range(5):
         await make_all_due(connection)
         assert (await fold_all(connection)).returned == 1
         waits.append(await connection.fetchval("SELECT due_at - now() FROM inbox"))
     assert waits == sorted(waits)
+    await connection.execute("UPDATE inbox SET matches_tried = 30")
+    await make_all_due(connection)
+    await fold_all(connection)
+    assert await connection.fetchval("SELECT due_at - now() FROM inbox") < timedelta(hours=2)
+    assert await connection.fetchval("SELECT received_at FROM inbox") == came, "the eight days go on"
     await connection.execute("UPDATE inbox SET received_at = now() - interval '8 days 1 second'")
     await make_all_due(connection)
     assert (await fold_all(connection)).dropped == 1
@@ -219,96 +268,6 @@ async def test_a_tag_of_a_range_that_is_gone_waits_and_harms_nothing(connection:
     )
     folded = await fold_all(connection)
     assert (folded.matched, folded.returned) == (1, 1)
-
-
-PHONE = 5511912345678
-
-
-async def plant_pair(connection: Connection, **others: object) -> int:
-    """A campaign whose first recipient is PHONE."""
-    return await plant_campaign(connection, first_phone=PHONE - 1, **others)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("spelled", [PHONE, 551112345678, 551192345678])
-async def test_a_sole_doubt_is_settled_by_number_and_recipient(connection: Connection, spelled: int) -> None:
-    await plant_campaign(connection, first_phone=5511992345678 - 1)
-    await doubt(connection, FIRST_RANGE, 1)
-    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(spelled)))
-    await fold_all(connection)
-    matches = spelled == 551192345678
-    assert await state_of(connection, 1) == ("sent" if matches else "unknown")
-
-
-OTHER_RANGE = FIRST_RANGE + 50
-
-
-async def test_two_doubts_of_a_pair_settle_nothing(connection: Connection) -> None:
-    await plant_pair(connection)
-    await plant_pair(connection, first_range=OTHER_RANGE)
-    await doubt(connection, FIRST_RANGE, 1)
-    await doubt(connection, OTHER_RANGE, 1)
-    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
-    assert (await fold_all(connection)).returned == 1
-
-
-async def test_a_doubt_that_is_to_be_sent_again_keeps_another_from_being_the_only_one(
-    connection: Connection,
-) -> None:
-    """The event may be about its first try, which nobody has a reply of."""
-    await plant_pair(connection)
-    other = await plant_pair(connection, first_range=OTHER_RANGE)
-    await doubt(connection, FIRST_RANGE, 1)
-    await doubt(connection, OTHER_RANGE, 1)
-    assert await resend(connection, other, "ana") == 1
-    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
-    assert (await fold_all(connection)).returned == 1
-    assert await state_of(connection, 1) == "unknown"
-
-
-async def test_an_attempt_of_the_pair_under_way_settles_nothing_until_it_is_recorded(
-    connection: Connection,
-) -> None:
-    await plant_pair(connection)
-    other = await plant_pair(connection, first_range=OTHER_RANGE)
-    await doubt(connection, FIRST_RANGE, 1)
-    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
-    assert (await fold_all(connection)).returned == 1
-    fact = Fact(
-        other,
-        OTHER_RANGE,
-        1,
-        1,
-        1,
-        NUMBER,
-        FactKind.ACCEPTED,
-        "wamid.other",
-        attempted_us=int(NOON.timestamp() * 1e6),
-    )
-    await record(connection, [fact])
-    await make_all_due(connection)
-    assert (await fold_all(connection)).matched == 1
-    assert await state_of(connection, 1) == "sent"
-    assert await state_of(connection, 1, OTHER_RANGE) == "accepted"
-
-
-async def test_a_try_that_was_only_assumed_to_be_sent_settles_nothing(connection: Connection) -> None:
-    await plant_pair(connection)
-    other = await plant_pair(connection, first_range=OTHER_RANGE)
-    await doubt(connection, FIRST_RANGE, 1)
-    fact = Fact(other, OTHER_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, None, reason="assumed sent")
-    await record(connection, [fact])
-    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
-    assert (await fold_all(connection)).returned == 1
-
-
-async def test_an_event_older_than_the_claim_settles_nothing(connection: Connection) -> None:
-    await plant_pair(connection)
-    await doubt(connection, FIRST_RANGE, 1)
-    before = NOON.replace(hour=11)
-    await put_in_inbox(
-        connection, status_event("wamid.p", SENT, recipient=str(PHONE), status_us=microseconds(before))
-    )
-    assert (await fold_all(connection)).returned == 1
 
 
 async def test_folding_and_recording_at_the_same_time_keep_the_tallies_right(pool: Pool) -> None:

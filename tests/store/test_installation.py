@@ -1,10 +1,12 @@
 """A database that went back in time, or is a copy, is noticed before it is used, and a person asked."""
 
+import asyncio
 import secrets
 from urllib.parse import urlsplit
 
 import pytest
 
+from campaigns.cli.edge import with_settings
 from campaigns.service import start
 from engine.campaign_board import CampaignBoard
 from engine.core.states import CampaignEvent
@@ -128,3 +130,19 @@ async def test_every_new_connection_of_a_sender_looks_before_it_is_used(
         async with pool.acquire() as connection:
             assert connection.get_server_pid() != process
             assert (await states(connection))[campaign] == ("paused", TIME_TRAVEL)
+
+
+async def test_a_command_that_sends_or_receives_looks_on_its_connections(
+    database_url: str, other: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRUMBEAT_DATABASE_URL", database_url)
+    campaign = await planted(other, "running", 0)
+    await go_back(other)
+
+    async def ask(pool: Pool, _: object) -> None:
+        await pool.fetchval("SELECT 1")
+
+    await asyncio.to_thread(with_settings, ask)
+    assert (await states(other))[campaign] == ("running", "as it was"), "who only looks steers nothing"
+    await asyncio.to_thread(with_settings, ask, by_key=True)
+    assert (await states(other))[campaign] == ("paused", TIME_TRAVEL)

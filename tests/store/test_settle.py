@@ -89,6 +89,35 @@ async def test_resend_reopens_and_repeats_without_effect(connection: Connection)
     assert [tuple(row) for row in audit] == [("ana", "resend", campaign, {"recipients": 6})]
 
 
+async def test_a_resend_waits_for_nobody_who_is_deferred_longer(connection: Connection) -> None:
+    campaign = await plant_campaign(connection)
+    await connection.execute("UPDATE ranges SET due_at = now() + interval '1 hour'")
+    await doubt(connection, FIRST_RANGE, 1)
+    await connection.execute("UPDATE open_tries SET due_at = now() + interval '1 hour'")
+    assert await resend(connection, campaign, "ana") == 1
+    assert await connection.fetchval("SELECT due_at <= now() FROM ranges")
+    assert await connection.fetchval("SELECT due_at <= now() FROM open_tries")
+
+
+async def test_a_persons_word_reaches_every_range(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.settle.RANGES_PER_TRANSACTION", 2)
+    campaign = await plant_campaign(connection, ranges=5)
+    for range_id in range(FIRST_RANGE, FIRST_RANGE + 5):
+        await doubt(connection, range_id, 1)
+    assert await resend(connection, campaign, "ana") == 5
+    await connection.execute("UPDATE open_tries SET state = 'unknown'")
+    await connection.execute("UPDATE tallies SET unknown = 1, deferred = 0")
+    assert await assume_sent(connection, campaign, "bob") == 5
+    assert await tallies(connection) == await recount(connection)
+    rows = await connection.fetch(
+        "SELECT actor, action, sum((detail ->> 'recipients')::int) FROM audit GROUP BY 1, 2"
+    )
+    assert {tuple(row) for row in rows} == {("ana", "resend", 5), ("bob", "assume-sent", 5)}
+    assert await connection.fetchval("SELECT DISTINCT phone_number_id FROM outcomes") == NUMBER
+
+
 async def test_an_event_after_the_resend_still_settles(connection: Connection) -> None:
     campaign = await plant_campaign(connection)
     await doubt(connection, FIRST_RANGE, 1)
@@ -165,6 +194,29 @@ async def test_policies_resend_what_they_declare(connection: Connection) -> None
     assert (await doubts(connection, hold)).recipients == 1
     assert (await doubts(connection, silent)).recipients == 0
     assert await tallies(connection) == await recount(connection)
+
+
+async def test_a_pause_ends_no_policy_and_a_release_is_needed(connection: Connection) -> None:
+    """What is sent again waits for the resume; a campaign that nobody released sends nothing."""
+    for place, state in enumerate(("paused", "draft", "scheduled")):
+        first_range = FIRST_RANGE + 10 * place
+        await plant_campaign(connection, on_unknown="resend", state=state, first_range=first_range)
+        await doubt(connection, first_range, 1)
+    assert await resend_by_policy(connection) == 1
+    assert [await state_of(connection, 1, FIRST_RANGE + 10 * place) for place in range(3)] == [
+        "deferred", "unknown", "unknown",
+    ]  # fmt: skip
+
+
+async def test_a_doubt_is_silent_only_when_it_is_old_enough(connection: Connection) -> None:
+    """One of two of a range: the other makes the policy look into it."""
+    await plant_campaign(connection, on_unknown="resend-silent")
+    await doubt(connection, FIRST_RANGE, 1, 2)
+    await age(connection, 1000)
+    await connection.execute("UPDATE open_tries SET since = now() - interval '500 seconds' WHERE seq = 2")
+    await connection.execute("UPDATE event_flow SET last_event_at = now() + interval '1 hour'")
+    assert await resend_by_policy(connection) == 1
+    assert [await state_of(connection, seq) for seq in (1, 2)] == ["deferred", "unknown"]
 
 
 async def test_silence_is_that_of_a_number_whose_events_come(connection: Connection) -> None:

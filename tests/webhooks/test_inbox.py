@@ -109,3 +109,37 @@ async def test_who_asks_for_silence_after_acceptance_is_suppressed(connection: C
     silent = await connection.fetch("SELECT phone, reason FROM suppressions")
     assert {row["phone"] for row in silent} == {planted, 551188887777, 5511988887777, 4915112345678}
     assert {row["reason"] for row in silent} == {"asked for silence (131050)"}
+
+
+async def test_a_tag_of_another_installation_silences_nobody_of_ours(connection: Connection) -> None:
+    await plant_campaign(connection, recipients=3)
+    theirs = Tag("zzzzzzzz", FIRST_RANGE, 2, 1, 1)
+    stopped = [{"code": 131050, "title": "User has stopped receiving marketing messages"}]
+    told = status("w1", "failed", errors=stopped, recipient_id="?", biz_opaque_callback_data=encode(theirs))
+    group = Group(PRODUCT)
+    group.add(statuses_body(told))
+    await write(connection, group)
+    assert await connection.fetchval("SELECT count(*) FROM suppressions") == 0
+    assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 1
+
+
+@pytest.mark.parametrize("others", ["messages", "statuses"])
+async def test_what_comes_beside_statuses_whose_flow_is_told_is_kept(
+    connection: Connection, others: str
+) -> None:
+    """A group alone is committed by a shorter way: nothing else may be in it."""
+    flow = Flow()
+    flow.untold({NUMBER})
+    flow.tell({NUMBER})
+    value = {"metadata": {"phone_number_id": NUMBER}, "statuses": [status("w1")]}
+    if others == "messages":
+        value["messages"] = [{"id": "wamid.in", "from": "5511912345678", "type": "text"}]
+    else:
+        stopped = [{"code": 131050, "title": "User has stopped receiving marketing messages"}]
+        value["statuses"] = [status("w1", "failed", errors=stopped)]
+    group = Group(PRODUCT)
+    group.add(change_body("messages", value))
+    await write(connection, group, flow)
+    kept = "incoming_messages" if others == "messages" else "suppressions"
+    assert await connection.fetchval(f"SELECT count(*) FROM {kept}") == 1
+    assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 1

@@ -284,6 +284,41 @@ async def test_a_full_line_answers_503_and_recovers(pool: Pool) -> None:
         assert await stored(pool) == 4
 
 
+async def test_bodies_wait_up_to_a_size_and_make_room_when_they_are_stored(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = statuses_body(status("w"))
+    monkeypatch.setattr("engine.webhooks.intake.WAITING_BYTES_MAX", len(body))
+    async with running(pool) as small:
+        assert [(await ask(small.url, post(body))).status for _ in range(3)] == [200] * 3
+        assert (await ask(small.url, post(body + b" "))).status == 503
+    assert await stored(pool) == 3
+
+
+async def test_what_waits_for_its_commit_is_answered_before_the_receiver_ends(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        transaction = connection.transaction()
+        await transaction.start()
+        await connection.execute("LOCK TABLE inbox_groups IN ACCESS EXCLUSIVE MODE")
+        async with running(pool) as started:
+            peer = await Peer.connect(started.url)
+            await peer.send(post(statuses_body(status("wamid.1"))))
+            while not started.metrics.waiting:
+                await asyncio.sleep(0)
+            asyncio.get_running_loop().call_later(0.2, asyncio.create_task, transaction.rollback())
+        assert (await peer.reply()).status == 200
+        peer.close()
+    assert await stored(pool) == 1
+
+
+async def test_a_peer_that_has_said_all_is_still_answered(receiver: Running) -> None:
+    peer = await Peer.connect(receiver.url)
+    await peer.send(post(statuses_body(status("wamid.1"))))
+    peer.writer.write_eof()
+    assert (await peer.reply()).status == 200
+    peer.close()
+
+
 async def test_200_is_never_read_before_the_commit(pool: Pool) -> None:
     async with running(pool) as started:
         async with pool.acquire() as connection, connection.transaction():

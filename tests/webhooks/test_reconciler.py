@@ -18,6 +18,7 @@ from engine.webhooks.reconciler import Intervals, Reconciler
 from tests.webhooks.conversation import PRODUCT, change_body
 from tests.webhooks.planted import (
     FIRST_RANGE,
+    NUMBER,
     doubt,
     installation,
     plant_campaign,
@@ -40,15 +41,17 @@ async def tell(connection: Connection, field: str, value: dict[str, Any], **entr
     await write(connection, group)
 
 
-async def tell_template(connection: Connection, event: str, **entry: Any) -> None:
-    value = {"event": event, "message_template_name": "offer", "message_template_language": "pt_BR"}
-    await tell(connection, "message_template_status_update", value, **entry)
+async def tell_template(
+    connection: Connection, event: str, language: str = "pt_BR", reason: str | None = None, **entry: Any
+) -> None:
+    value = {"event": event, "message_template_name": "offer", "message_template_language": language}
+    await tell(connection, "message_template_status_update", value | {"reason": reason}, **entry)
 
 
-async def plant_template(connection: Connection) -> None:
+async def plant_template(connection: Connection, language: str = "pt_BR") -> None:
     await connection.execute(
-        "INSERT INTO templates (name, language, status, definition)"
-        " VALUES ('offer', 'pt_BR', 'APPROVED', '{}')"
+        "INSERT INTO templates (name, language, status, definition) VALUES ('offer', $1, 'APPROVED', '{}')",
+        language,
     )
 
 
@@ -67,6 +70,27 @@ async def test_a_stopped_template_pauses_its_campaigns_in_words(connection: Conn
     state, reason = await campaign_row(connection, campaign)
     assert (state, reason) == ("paused", f"template offer (pt_BR) was {event.lower()} by the service")
     assert await connection.fetchval("SELECT status FROM templates") == event
+
+
+async def test_another_language_is_another_template(connection: Connection) -> None:
+    """Interface: name and language are the key, `en` and `en_US` are different templates."""
+    for language in ("pt_BR", "pt"):
+        await plant_template(connection, language)
+    campaign = await plant_campaign(connection)
+    await tell_template(connection, "PAUSED", "pt")
+    assert await act(connection) == 1
+    assert (await campaign_row(connection, campaign))[0] == "running"
+    rows = await connection.fetch("SELECT language, status FROM templates")
+    assert {tuple(row) for row in rows} == {("pt_BR", "APPROVED"), ("pt", "PAUSED")}
+
+
+async def test_a_stopped_template_keeps_a_scheduled_campaign_from_starting(connection: Connection) -> None:
+    await plant_template(connection)
+    campaign = await plant_campaign(connection, state="scheduled")
+    await tell_template(connection, "REJECTED", reason="ABUSIVE_CONTENT")
+    await act(connection)
+    state, reason = await campaign_row(connection, campaign)
+    assert (state, reason.rpartition("by the service")[2]) == ("paused", ": ABUSIVE_CONTENT")
 
 
 async def test_approval_changes_only_the_template(connection: Connection) -> None:
@@ -93,6 +117,53 @@ async def test_a_dated_event_that_comes_late_changes_nothing(connection: Connect
     await tell_template(connection, "APPROVED", time=1780000100)
     assert await act(connection) == 2
     assert (await campaign_row(connection, campaign))[0] == "running"
+
+
+async def test_a_dated_event_is_acted_on_once_whatever_came_between(connection: Connection) -> None:
+    """Else a repetition would pause again what a person has resumed."""
+    await plant_template(connection)
+    for event, time, acts in (
+        ("PAUSED", 1780000100, 1),
+        ("APPROVED", 1780000000, 1),
+        ("PAUSED", 1780000100, 0),
+    ):
+        await tell_template(connection, event, time=time)
+        assert await act(connection) == acts
+
+
+async def test_a_later_event_about_another_template_hides_nothing(connection: Connection) -> None:
+    await plant_template(connection)
+    campaign = await plant_campaign(connection)
+    await tell_template(connection, "PAUSED", time=1780000000)
+    await tell_template(connection, "APPROVED", "pt", time=1780000100)
+    assert await act(connection) == 2
+    assert (await campaign_row(connection, campaign))[0] == "paused"
+
+
+async def test_events_that_waited_are_acted_on_in_their_order(connection: Connection) -> None:
+    await plant_template(connection)
+    for event in ("PAUSED", "APPROVED", "DISABLED"):
+        await tell_template(connection, event)
+    assert await act(connection) == 3
+    assert await connection.fetchval("SELECT status FROM templates") == "DISABLED"
+
+
+async def test_an_event_of_one_number_says_nothing_of_another(connection: Connection) -> None:
+    await plant_campaign(connection)
+    await connection.execute(
+        "INSERT INTO numbers (phone_number_id, display_phone_number) VALUES ('2', '+55 11 4000-0001')"
+    )
+    await connection.execute("UPDATE numbers SET synced_at = now(), messaging_limit_tier = 'TIER_1K'")
+    value = {"display_phone_number": "+55 11 4000 0001", "event": "FLAGGED"}
+    await tell(connection, "phone_number_quality_update", value | {"current_limit": "unknown word"})
+    assert await act(connection) == 1
+    rows = await connection.fetch(
+        "SELECT phone_number_id, messaging_limit_tier, synced_at IS NULL FROM numbers"
+    )
+    assert {tuple(row) for row in rows} == {(NUMBER, "TIER_1K", False), ("2", "TIER_1K", True)}
+    await tell(connection, "phone_number_quality_update", {"event": "FLAGGED"})  # of any of them
+    assert await act(connection) == 1
+    assert await connection.fetchval("SELECT count(synced_at) FROM numbers") == 0
 
 
 async def test_events_of_numbers_ask_for_a_new_look(connection: Connection) -> None:

@@ -1,0 +1,65 @@
+"""A command that drains: what asks it to stop, what hurries it, and what it leaves alone."""
+
+import asyncio
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from campaigns.cli.signals import STOP_SIGNALS, stop_on_signals
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    """The run's own handlers are back, whatever a test leaves."""
+    former = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    yield
+    for number, handler in former.items():
+        signal.signal(number, handler)
+
+
+async def told(number: int) -> None:
+    """The signal has come, and the loop has heard of it."""
+    heard = asyncio.Event()
+    signal.raise_signal(number)
+    asyncio.get_running_loop().call_later(0.05, heard.set)
+    await heard.wait()
+
+
+async def test_a_second_ctrl_c_stops_at_once() -> None:
+    with stop_on_signals() as stop:
+        await told(signal.SIGINT)
+        assert (stop.event.is_set(), stop.exit_code) == (True, 130)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+async def test_a_terminal_that_closes_hurries_nobody() -> None:
+    """The system and the shell tell of it one after the other."""
+    with stop_on_signals() as stop:
+        for _ in range(3):
+            await told(signal.SIGHUP)
+        assert (stop.event.is_set(), stop.exit_code) == (True, 129)
+        await told(signal.SIGINT)
+        await told(signal.SIGHUP)
+        assert stop.exit_code == 130
+
+
+async def test_a_hangup_that_is_ignored_stays_ignored() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with stop_on_signals() as stop:
+        await told(signal.SIGHUP)
+        assert not stop.asked
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+async def test_what_handled_signals_before_handles_them_again() -> None:
+    """What is still to be done after the drain, such as printing, ends with a code as everything does."""
+
+    def handler(number: int, frame: object) -> None: ...
+
+    for number in STOP_SIGNALS:
+        signal.signal(number, handler)
+    with stop_on_signals():
+        await told(signal.SIGTERM)
+    assert {signal.getsignal(number) for number in STOP_SIGNALS} == {handler}

@@ -1,0 +1,193 @@
+"""An event without a tag settles a doubt by number and recipient: only where it can be about nothing else."""
+
+import asyncio
+
+import pytest
+
+from engine.settle import resend
+from engine.store.database import Connection, Pool
+from engine.store.facts import Fact, FactKind, record
+from engine.webhooks.folder import fold_batch
+from tests.store.test_fold import READ, SENT, accepted, fold_all
+from tests.webhooks.planted import (
+    FIRST_RANGE,
+    NOON,
+    NUMBER,
+    doubt,
+    make_all_due,
+    microseconds,
+    plant_campaign,
+    put_in_inbox,
+    recount,
+    state_of,
+    status_event,
+    tallies,
+)
+
+
+@pytest.fixture
+async def connection(pool: Pool):
+    async with pool.acquire() as connection:
+        yield connection
+
+
+PHONE = 5511912345678
+
+
+async def plant_pair(connection: Connection, **others: object) -> int:
+    """A campaign whose first recipient is PHONE."""
+    return await plant_campaign(connection, first_phone=PHONE - 1, **others)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("spelled", [PHONE, 551112345678, 551192345678])
+async def test_a_sole_doubt_is_settled_by_number_and_recipient(connection: Connection, spelled: int) -> None:
+    await plant_campaign(connection, first_phone=5511992345678 - 1)
+    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(spelled)))
+    await fold_all(connection)
+    matches = spelled == 551192345678
+    assert await state_of(connection, 1) == ("sent" if matches else "unknown")
+
+
+OTHER_RANGE = FIRST_RANGE + 50
+
+
+async def test_two_doubts_of_a_pair_settle_nothing(connection: Connection) -> None:
+    await plant_pair(connection)
+    await plant_pair(connection, first_range=OTHER_RANGE)
+    await doubt(connection, FIRST_RANGE, 1)
+    await doubt(connection, OTHER_RANGE, 1)
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
+    assert (await fold_all(connection)).returned == 1
+
+
+async def test_a_doubt_that_is_to_be_sent_again_keeps_another_from_being_the_only_one(
+    connection: Connection,
+) -> None:
+    """The event may be about its first try, which nobody has a reply of."""
+    await plant_pair(connection)
+    other = await plant_pair(connection, first_range=OTHER_RANGE)
+    await doubt(connection, FIRST_RANGE, 1)
+    await doubt(connection, OTHER_RANGE, 1)
+    assert await resend(connection, other, "ana") == 1
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
+    assert (await fold_all(connection)).returned == 1
+    assert await state_of(connection, 1) == "unknown"
+
+
+async def test_an_attempt_of_the_pair_under_way_settles_nothing_until_it_is_recorded(
+    connection: Connection,
+) -> None:
+    await plant_pair(connection)
+    other = await plant_pair(connection, first_range=OTHER_RANGE)
+    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
+    assert (await fold_all(connection)).returned == 1
+    fact = Fact(
+        other,
+        OTHER_RANGE,
+        1,
+        1,
+        1,
+        NUMBER,
+        FactKind.ACCEPTED,
+        "wamid.other",
+        attempted_us=int(NOON.timestamp() * 1e6),
+    )
+    await record(connection, [fact])
+    await make_all_due(connection)
+    assert (await fold_all(connection)).matched == 1
+    assert await state_of(connection, 1) == "sent"
+    assert await state_of(connection, 1, OTHER_RANGE) == "accepted"
+
+
+async def test_a_later_try_of_the_pair_under_way_settles_nothing(connection: Connection) -> None:
+    await plant_pair(connection)
+    await plant_pair(connection, first_range=OTHER_RANGE)
+    await doubt(connection, FIRST_RANGE, 1)
+    await doubt(connection, OTHER_RANGE, 1)
+    await connection.execute(
+        "UPDATE open_tries SET state = 'claimed', try = 2 WHERE range_id = $1", OTHER_RANGE
+    )
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
+    assert (await fold_batch(connection)).returned == 1
+    assert await state_of(connection, 1) == "unknown"
+
+
+@pytest.mark.parametrize("fate", ["deferred", "refused", "pending", "skipped"])
+async def test_who_got_nothing_in_another_campaign_keeps_no_doubt_open(
+    connection: Connection, fate: str
+) -> None:
+    await plant_pair(connection)
+    other = await plant_pair(connection, first_range=OTHER_RANGE, mark=0 if fate == "pending" else None)
+    await doubt(connection, FIRST_RANGE, 1)
+    kinds = {"deferred": FactKind.DEFERRED, "refused": FactKind.FAILED}
+    if fate in kinds:
+        await record(connection, [Fact(other, OTHER_RANGE, 1, 1, 1, NUMBER, kinds[fate], reason="throttled")])
+    elif fate == "skipped":
+        await connection.execute(
+            "UPDATE recipients SET skip_reason = 'suppressed' WHERE range_id = $1", OTHER_RANGE
+        )
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
+    assert (await fold_batch(connection)).matched == 1
+    assert await state_of(connection, 1) == "sent"
+
+
+async def test_two_messages_to_a_pair_settle_nothing(connection: Connection) -> None:
+    """One of them is another program's, and nobody knows which."""
+    await plant_pair(connection)
+    await doubt(connection, FIRST_RANGE, 1)
+    events = [status_event(wamid, SENT, recipient=str(PHONE)) for wamid in ("wamid.p", "wamid.q")]
+    await put_in_inbox(connection, *events)
+    assert (await fold_all(connection)).returned == 2
+    assert await state_of(connection, 1) == "unknown"
+
+
+async def waits_for_a_lock(pool: Pool, process: int) -> None:
+    async with pool.acquire() as looking, asyncio.timeout(30):
+        while not await looking.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", process):
+            await asyncio.sleep(0.01)
+
+
+async def test_a_reply_that_comes_between_leaves_another_message_unmatched(pool: Pool) -> None:
+    """The doubt was the only candidate when it was looked up; its lock was given after its reply was stored."""
+    async with pool.acquire() as first, pool.acquire() as second:
+        campaign = await plant_pair(first)
+        await doubt(first, FIRST_RANGE, 1)
+        await put_in_inbox(first, status_event("wamid.another", READ, recipient=str(PHONE)))
+        async with first.transaction():
+            await record(first, [accepted(1, campaign)])
+            folding = asyncio.create_task(fold_batch(second))
+            await waits_for_a_lock(pool, second.get_server_pid())
+        assert (await folding).returned == 1
+        assert await state_of(first, 1) == "accepted"
+        assert await tallies(first) == await recount(first)
+
+
+async def test_a_try_that_was_only_assumed_to_be_sent_settles_nothing(connection: Connection) -> None:
+    await plant_pair(connection)
+    other = await plant_pair(connection, first_range=OTHER_RANGE)
+    await doubt(connection, FIRST_RANGE, 1)
+    fact = Fact(other, OTHER_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, None, reason="assumed sent")
+    await record(connection, [fact])
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
+    assert (await fold_all(connection)).returned == 1
+
+
+async def test_an_event_older_than_the_claim_settles_nothing(connection: Connection) -> None:
+    await plant_pair(connection)
+    await doubt(connection, FIRST_RANGE, 1)
+    before = NOON.replace(hour=11)
+    await put_in_inbox(
+        connection, status_event("wamid.p", SENT, recipient=str(PHONE), status_us=microseconds(before))
+    )
+    assert (await fold_all(connection)).returned == 1
+
+
+async def test_a_doubt_of_a_later_try_is_settled_by_number_and_recipient(connection: Connection) -> None:
+    await plant_pair(connection)
+    await doubt(connection, FIRST_RANGE, 1)
+    await connection.execute("UPDATE open_tries SET try = 2")
+    await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
+    assert (await fold_all(connection)).matched == 1
+    assert await state_of(connection, 1) == "sent"
