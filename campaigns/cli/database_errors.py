@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import asyncpg
 
 from engine.errors import ConfigurationError, DrumbeatError, TryLater, Unreachable
@@ -12,6 +15,7 @@ _BROKEN = (
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
+    asyncpg.InternalClientError,  # the driver's word for a statement that crosses the server's good-bye
     ConnectionResetError,  # not every ConnectionError: a broken pipe is whoever reads our output
 )
 _BUSY = (
@@ -21,6 +25,18 @@ _BUSY = (
     asyncpg.SerializationError,
     TimeoutError,  # of a statement, or of the wait for a connection
 )
+_RAISED = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
+
+
+@contextmanager
+def database_blamed(url: str) -> Iterator[None]:
+    """What fails here because of the database leaves as the error that says so."""
+    try:
+        yield
+    except _RAISED as problem:
+        if (error := error_of(problem, url)) is None:
+            raise
+        raise error from problem
 
 
 def error_of(problem: Exception, url: str) -> DrumbeatError | None:
@@ -28,7 +44,7 @@ def error_of(problem: Exception, url: str) -> DrumbeatError | None:
     place, said = safe_url(url), str(problem) or type(problem).__name__
     if isinstance(problem, _BUSY):
         return TryLater(f"the database {place} is too busy: {said}", remedy="try again")
-    if isinstance(problem, _BROKEN):
+    if isinstance(problem, _BROKEN) or _is_closed(problem):
         return Unreachable(f"the connection to {place} broke: {said}", remedy="try again")
     if isinstance(problem, asyncpg.ReadOnlySQLTransactionError):
         return Unreachable(f"the database {place} can only be read: {said}", remedy="is it the primary?")
@@ -38,3 +54,8 @@ def error_of(problem: Exception, url: str) -> DrumbeatError | None:
         remedy = "use the user who owns Drumbeat's tables, or GRANT it what is missing"
         return ConfigurationError(f"the user of {place} may not do that: {said}", remedy=remedy)
     return None
+
+
+def _is_closed(problem: Exception) -> bool:
+    """The driver's error for a connection that was cut between two statements is that of a misuse, too."""
+    return isinstance(problem, asyncpg.InterfaceError) and "connection is closed" in str(problem)

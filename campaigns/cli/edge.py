@@ -7,12 +7,11 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import asyncpg
 import orjson
 import typer
 import uvloop
 
-from campaigns.cli.database_errors import error_of
+from campaigns.cli.database_errors import database_blamed
 from engine.settings import PREFIX, SECRETS, Settings, database_url, load_settings
 from engine.store.database import Connection, Pool, open_pool, report_loop_errors
 from engine.store.installation import identify
@@ -43,19 +42,23 @@ def with_settings(
 ) -> Result:
     """As `with_database`, for tasks that also talk to the service. `by_key`: it sends or receives."""
     settings = load_settings()
-    url = database_url(settings)
+    url = ready_database(settings)
 
     async def main() -> Result:
         asyncio.get_running_loop().set_exception_handler(report_loop_errors)
         async with open_pool(url, size=size, by_key=by_key, greet=identify if by_key else None) as pool:
             return await task(pool, settings)
 
-    try:
+    with database_blamed(url):
         return uvloop.run(main())
-    except (asyncpg.PostgresError, OSError) as problem:
-        if (error := error_of(problem, url)) is None:
-            raise
-        raise error from problem
+
+
+def ready_database(settings: Settings) -> str:
+    """The URL of the database, up and migrated; it may go again while it is asked."""
+    given = settings.database_url
+    place = str(settings.home / "postgres") if given is None else given.get_secret_value()
+    with database_blamed(place):
+        return database_url(settings)
 
 
 def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:

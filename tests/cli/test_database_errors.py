@@ -1,13 +1,17 @@
 """A database that refuses, stalls or breaks is told in a line with an exit code of its own."""
 
+from pathlib import Path
+
 import asyncpg
 import pytest
 
 from campaigns.cli.database_errors import error_of
 from engine.store.database import Connection
-from tests.cli.processes import Drumbeat
+from tests.cli.processes import Drumbeat, Service
 
 URL = "postgresql://ana:geheim@h/db"
+# The server ends the session in the middle of a statement.
+LEAVE = "(SELECT pg_terminate_backend(pg_backend_pid())) IS NOT NULL"
 
 
 @pytest.mark.parametrize(
@@ -20,6 +24,8 @@ URL = "postgresql://ana:geheim@h/db"
         (ConnectionResetError("reset by peer"), 69, "broke: reset by peer"),
         (asyncpg.ConnectionDoesNotExistError("closed in the middle"), 69, "broke"),
         (asyncpg.AdminShutdownError("terminating"), 69, "broke: terminating"),
+        (asyncpg.InterfaceError("cannot perform operation: connection is closed"), 69, "broke"),
+        (asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is"), 69, "broke"),
         (asyncpg.DiskFullError("no space left"), 69, "has no room: no space left"),
         (asyncpg.ReadOnlySQLTransactionError("cannot execute INSERT"), 69, "can only be read"),
         (asyncpg.InsufficientPrivilegeError("permission denied"), 78, "may not do that"),
@@ -35,7 +41,13 @@ def test_the_database_is_blamed_by_name(problem: Exception, exit_code: int, part
 
 
 @pytest.mark.parametrize(
-    "problem", [FileNotFoundError("a file"), BrokenPipeError("stdout"), asyncpg.UniqueViolationError("a bug")]
+    "problem",
+    [
+        FileNotFoundError("a file"),
+        BrokenPipeError("stdout"),
+        asyncpg.UniqueViolationError("a bug"),
+        asyncpg.InterfaceError("cannot perform operation: another operation is in progress"),
+    ],
 )
 def test_what_is_not_the_databases_fault_stays_what_it_is(problem: Exception) -> None:
     assert error_of(problem, URL) is None
@@ -47,3 +59,22 @@ async def test_a_database_that_can_only_be_read_is_told(drumbeat: Drumbeat, othe
     done = drumbeat("suppress", "add", "+5511987654321")
     assert done.exit_code == 69
     assert "can only be read" in done.complaint
+
+
+async def test_a_database_that_leaves_as_it_is_looked_at_is_told(
+    drumbeat: Drumbeat, other: Connection
+) -> None:
+    await other.execute("ALTER TABLE schema_migrations RENAME TO kept")
+    await other.execute(f"CREATE VIEW schema_migrations AS SELECT * FROM kept WHERE {LEAVE}")
+    done = drumbeat("campaign", "list")
+    assert (done.exit_code, "broke" in done.complaint) == (69, True), done.stderr
+
+
+async def test_a_database_that_leaves_while_a_campaign_is_planned_is_told(
+    drumbeat: Drumbeat, synced: Service, audience: Path, other: Connection
+) -> None:
+    await other.execute("ALTER TABLE templates RENAME TO kept")
+    await other.execute(f"CREATE VIEW templates AS SELECT * FROM kept WHERE {LEAVE}")
+    words = ("--template", "order_shipped", "--language", "pt_BR", "--number", "1", "--param", "name")
+    done = drumbeat("campaign", "create", "spring", *words, "--audience", audience)
+    assert (done.exit_code, "broke" in done.complaint) == (69, True), done.stderr
