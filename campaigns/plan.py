@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
 
 from campaigns.audience.rejects import Reject, RejectFile
@@ -158,10 +159,12 @@ async def stage(
 
 async def _read_ahead(batches: Iterator[StagedBatch]) -> AsyncGenerator[StagedBatch, None]:
     """Batches, each fetched in a thread while the one before is in use."""
-    ahead = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
+    # No task, and shielded: whoever is cancelled, or a loop that ends all tasks, would take it for done.
+    fetch = partial(asyncio.get_running_loop().run_in_executor, None, next, batches, None)
+    ahead = fetch()
     try:
-        while (batch := await ahead) is not None:
-            ahead = asyncio.ensure_future(asyncio.to_thread(next, batches, None))
+        while (batch := await asyncio.shield(ahead)) is not None:
+            ahead = fetch()
             yield batch
     finally:
         await asyncio.wait({ahead})  # the thread uses the caller's file and batches: never outlive it

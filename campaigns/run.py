@@ -103,7 +103,7 @@ def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
     return "; ".join(lacks)
 
 
-def paused(status: CampaignStatus) -> TryLater | AuthenticationError:
+def paused(status: CampaignStatus | Campaign) -> TryLater | AuthenticationError:
     """The error that a pause ends a run with."""
     message = f'the campaign "{status.name}" is paused: {status.reason}'
     resume = command("campaign", "resume", status.name)
@@ -140,7 +140,7 @@ async def _make_running(pool: Pool, campaign: Campaign) -> None:
     if campaign.state is CampaignState.RUNNING:
         return
     if campaign.state is CampaignState.PAUSED:
-        raise paused(await campaign_status(pool, campaign.campaign_id))
+        raise paused(campaign)
     async with pool.acquire() as connection:
         if campaign.start_at is not None and await is_future(connection, campaign):
             raise TryLater(

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 from campaigns.place import place
 from campaigns.progress import NOBODY_SENDS, SETTLE_HINT, present_reason
-from engine.core.states import CampaignEvent, CampaignState, IllegalTransition
+from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, allows
 from engine.errors import ConfigurationError, TryLater
 from engine.process import this_process
 from engine.store.campaign_states import apply_event, apply_if_allowed
@@ -102,13 +102,7 @@ async def start(connection: Connection, name: str, *, actor: str = "") -> Moved:
 
     TryLater for a paused one, whose pause only `resume` lifts, and for one that is not planned.
     """
-    campaign = await find_campaign(connection, name)
-    require_planned(campaign)
-    if campaign.state is CampaignState.PAUSED:
-        raise TryLater(f'the campaign "{name}" is paused: {campaign.reason}', remedy="resume it")
-    if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
-        return Moved(name, campaign.state, changed=False)
-    return await _release(connection, campaign, CampaignEvent.START, actor)
+    return await _release(connection, name, CampaignEvent.START, actor)
 
 
 async def resume(connection: Connection, name: str, *, actor: str = "") -> Moved:
@@ -117,19 +111,17 @@ async def resume(connection: Connection, name: str, *, actor: str = "") -> Moved
     Its numbers that were stopped until a person decides are tried again.
     """
     campaign = await find_campaign(connection, name)
-    require_planned(campaign)
-    if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
-        return Moved(name, campaign.state, changed=False)
-    await connection.execute(queries("service")["lift_stops"], campaign.campaign_id)
-    return await _release(connection, campaign, CampaignEvent.RESUME, actor)
+    if campaign.state is CampaignState.PAUSED:
+        await connection.execute(queries("service")["lift_stops"], campaign.campaign_id)
+    return await _release(connection, name, CampaignEvent.RESUME, actor)
 
 
 async def pause(connection: Connection, name: str, *, actor: str = "") -> Moved:
     """Stop claiming; what is claimed is still sent. Running processes see it within a second."""
-    campaign = await find_campaign(connection, name)
-    if campaign.state is CampaignState.PAUSED:
-        return Moved(name, campaign.state, changed=False)
     async with connection.transaction():
+        campaign = await _held(connection, name)
+        if campaign.state is CampaignState.PAUSED:
+            return Moved(name, campaign.state, changed=False)
         state = await apply_event(connection, campaign.campaign_id, CampaignEvent.PAUSE, PAUSED_BY_HAND)
         await _note(connection, campaign.campaign_id, "pause", actor)
     return Moved(name, state, changed=True)
@@ -165,11 +157,11 @@ async def cancel(connection: Connection, name: str, *, actor: str = "") -> Moved
 
     A second call finishes what a killed first one left. TryLater for a campaign that is not planned.
     """
-    campaign = await find_campaign(connection, name)
-    require_planned(campaign)
-    changed = campaign.state is not CampaignState.CANCELLED
-    if changed:
-        async with connection.transaction():
+    async with connection.transaction():
+        campaign = await _held(connection, name)
+        require_planned(campaign)
+        changed = campaign.state is not CampaignState.CANCELLED
+        if changed:
             await apply_event(connection, campaign.campaign_id, CampaignEvent.CANCEL, CANCELLED_BY_HAND)
             await _note(connection, campaign.campaign_id, "cancel", actor)
     skipped = await close_ranges(connection, campaign.campaign_id, "cancelled")
@@ -178,14 +170,27 @@ async def cancel(connection: Connection, name: str, *, actor: str = "") -> Moved
     return Moved(name, CampaignState.CANCELLED, changed, skipped)
 
 
-async def _release(connection: Connection, campaign: Campaign, event: CampaignEvent, actor: str) -> Moved:
-    action = event.value
-    if await is_future(connection, campaign):
-        event = CampaignEvent.SCHEDULE
+async def _release(connection: Connection, name: str, asked: CampaignEvent, actor: str) -> Moved:
     async with connection.transaction():
+        campaign = await _held(connection, name)
+        require_planned(campaign)
+        if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
+            return Moved(name, campaign.state, changed=False)
+        if campaign.state is CampaignState.PAUSED and asked is CampaignEvent.START:
+            raise TryLater(f'the campaign "{name}" is paused: {campaign.reason}', remedy="resume it")
+        if not allows(campaign.state, asked):
+            raise IllegalTransition(campaign.state, asked)
+        event = CampaignEvent.SCHEDULE if await is_future(connection, campaign) else asked
         state = await apply_event(connection, campaign.campaign_id, event, "")
-        await _note(connection, campaign.campaign_id, action, actor)
-    return Moved(campaign.name, state, changed=True)
+        await _note(connection, campaign.campaign_id, asked.value, actor)
+    return Moved(name, state, changed=True)
+
+
+async def _held(connection: Connection, name: str) -> Campaign:
+    """The campaign as it is now and stays until the transaction ends: two may ask the same at once."""
+    campaign = await find_campaign(connection, name)
+    await connection.execute(queries("campaigns")["lock_state"], campaign.campaign_id)
+    return await find_campaign(connection, name)
 
 
 async def _note(connection: Connection, campaign_id: int, action: str, actor: str) -> None:

@@ -10,14 +10,14 @@ import uvloop
 
 from campaigns.campaign import CampaignSpec
 from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.edge import print_json
+from campaigns.cli.edge import print_json, ready_database
 from campaigns.cli.options import CampaignName, Json, MaxFailed, PhoneColumn, Quiet, Region, Rejects
 from campaigns.cli.planning import GUESS, planning_shown
 from campaigns.create import Created, create_campaign
 from campaigns.hint import command
 from engine.core.message import Media
 from engine.errors import UsageError
-from engine.settings import database_url, load_settings
+from engine.settings import load_settings
 
 app = typer.Typer(add_completion=False)
 
@@ -118,7 +118,7 @@ def create(
 def _create(spec: CampaignSpec, *, json: bool, quiet: bool) -> None:
     spec.checked_schedule()  # what needs no database is told before one is started
     settings = load_settings()
-    url = database_url(settings)
+    url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
         created = uvloop.run(create_campaign(url, spec, progress, disk=settings.disk()))
     if json:

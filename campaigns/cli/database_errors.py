@@ -25,14 +25,15 @@ _BUSY = (
     asyncpg.SerializationError,
     TimeoutError,  # of a statement, or of the wait for a connection
 )
+_RAISED = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 
 
 @contextmanager
 def database_blamed(url: str) -> Iterator[None]:
-    """What goes wrong within the block, and is the database's fault, is told as such."""
+    """What fails here because of the database leaves as the error that says so."""
     try:
         yield
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as problem:
+    except _RAISED as problem:
         if (error := error_of(problem, url)) is None:
             raise
         raise error from problem
@@ -56,5 +57,5 @@ def error_of(problem: Exception, url: str) -> DrumbeatError | None:
 
 
 def _is_closed(problem: Exception) -> bool:
-    """How the driver tells of one that broke in a transaction; its other words are for faults of ours."""
-    return isinstance(problem, asyncpg.InterfaceError) and "closed" in str(problem)
+    """The driver's error for a connection that was cut between two statements is that of a misuse, too."""
+    return isinstance(problem, asyncpg.InterfaceError) and "connection is closed" in str(problem)

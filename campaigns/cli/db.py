@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.edge import note, print_json, with_database
 from campaigns.cli.options import DryRun, Json
 from campaigns.hint import command
@@ -39,9 +40,10 @@ def url() -> None:
 @app.command()
 def migrate(json: Json = False) -> None:
     """Bring the database to this version. Every command does so by itself when it has to."""
-    applied = [
-        f"{migration.number:04} {migration.name}" for migration in asyncio.run(apply_migrations(_url()))
-    ]
+    url = _url()
+    with database_blamed(url):
+        migrations = asyncio.run(apply_migrations(url))
+    applied = [f"{migration.number:04} {migration.name}" for migration in migrations]
     if json:
         print_json({"schema": 1, "applied": applied})
     else:

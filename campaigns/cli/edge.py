@@ -42,7 +42,7 @@ def with_settings(
 ) -> Result:
     """As `with_database`, for tasks that also talk to the service. `by_key`: it sends or receives."""
     settings = load_settings()
-    url = database_url(settings)
+    url = ready_database(settings)
 
     async def main() -> Result:
         asyncio.get_running_loop().set_exception_handler(report_loop_errors)
@@ -51,6 +51,14 @@ def with_settings(
 
     with database_blamed(url):
         return uvloop.run(main())
+
+
+def ready_database(settings: Settings) -> str:
+    """The URL of the database, up and migrated; it may go again while it is asked."""
+    given = settings.database_url
+    place = str(settings.home / "postgres") if given is None else given.get_secret_value()
+    with database_blamed(place):
+        return database_url(settings)
 
 
 def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:

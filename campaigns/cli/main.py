@@ -15,8 +15,9 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +25,9 @@ from campaigns.cli.lazy import Group, import_without, lazy_group
 from campaigns.cli.streams import STDOUT, forsake_stdout, secure_streams, unwritten
 from engine.errors import ConfigurationError, DrumbeatError
 from engine.garbage import COLLECTION_OBJECTS
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Handle
 
 EXIT_UNEXPECTED = 1
 EXIT_USAGE = 2
@@ -133,6 +137,9 @@ class Terminated(SystemExit):
     """
 
 
+_ending: list[Handle] = []  # of a loop that was told to end
+
+
 def run() -> None:
     """Entry point of the console script."""
     gc.set_threshold(COLLECTION_OBJECTS)  # what imports make stays: the looks took 8 % of their time
@@ -197,7 +204,27 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _terminate(number: int, _: object) -> None:
-    raise Terminated(128 + number)
+    """In a loop between two of its steps: raised inside one, it leaves a driver half done, ready to crash."""
+    loop, asked_before = _running_loop(), [*_ending]
+    for ending in asked_before:
+        ending.cancel()
+    if loop is None or asked_before:
+        raise Terminated(128 + number)
+    _ending.append(loop.call_soon_threadsafe(_raise, Terminated(128 + number)))
+
+
+def _running_loop() -> AbstractEventLoop | None:
+    if "asyncio" not in sys.modules:  # then there is none
+        return None
+    with suppress(RuntimeError, ImportError):  # the module may be half imported
+        from asyncio import get_running_loop
+
+        return get_running_loop()
+    return None
+
+
+def _raise(end: Terminated) -> None:
+    raise end
 
 
 def _tell(line: str, exit_code: int) -> int:

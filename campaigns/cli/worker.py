@@ -15,15 +15,14 @@ from campaigns.cli.options import Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.supervisor import stop_with_parent, supervise
 from campaigns.numbers import Number, list_numbers
+from campaigns.run import CUT_SHORT
 from engine.app import POOL_CONNECTIONS, run_numbers
-from engine.errors import ConfigurationError
+from engine.errors import ConfigurationError, Unreachable
 from engine.settings import Settings
 from engine.store.database import Pool
 from engine.telemetry import quieten
 
 app = typer.Typer(add_completion=False)
-
-EXIT_CUT_SHORT = 1
 
 
 @app.command()
@@ -85,7 +84,9 @@ def _work(phone_number_ids: list[str], parent: int | None) -> int:
             finally:
                 if watch is not None:
                     watch.cancel()
-            return stop.exit_code if end.drained else EXIT_CUT_SHORT
+            if not end.drained:
+                raise Unreachable(CUT_SHORT, remedy="start it again: statuses settle what is in doubt")
+            return stop.exit_code
 
     return with_settings(main, size=POOL_CONNECTIONS, by_key=True)
 

@@ -61,6 +61,9 @@ CAMPAIGN_TRANSITIONS: dict[tuple[CampaignState, CampaignEvent], CampaignState] =
     (CampaignState.FINISHED, CampaignEvent.REOPEN): CampaignState.RUNNING,
 }
 
+# What a person can say; the other events happen.
+_COMMANDS = (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME, CampaignEvent.CANCEL)
+
 
 class IllegalTransition(UsageError):
     """An event that a campaign in this state does not know."""
@@ -68,7 +71,7 @@ class IllegalTransition(UsageError):
     def __init__(self, state: CampaignState, event: CampaignEvent) -> None:
         self.state = state
         self.event = event
-        known = ", ".join(known for at, known in CAMPAIGN_TRANSITIONS if at is state) or "nothing"
+        known = ", ".join(word for word in _COMMANDS if (state, word) in CAMPAIGN_TRANSITIONS) or "nothing"
         super().__init__(f"{with_article(state)} campaign cannot {event}", remedy=f"what it can do: {known}")
 
 

@@ -84,6 +84,15 @@ def _keep_alive(connection: Connection) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
 
 
+async def _connect(*arguments: Any, **options: Any) -> "asyncpg.Connection[asyncpg.Record]":
+    """As the driver's. A server that is not there is the database's fault, not that of a file or a pipe."""
+    try:
+        connection: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(*arguments, **options)
+    except (ConnectionError, FileNotFoundError) as error:
+        raise asyncpg.CannotConnectNowError(str(error)) from error
+    return connection
+
+
 async def _initialise(connection: Connection, greet: Greeting | None = None) -> None:
     _keep_alive(connection)
     await _prepare(connection)
@@ -117,6 +126,7 @@ async def open_pool(
     with _translated(url):
         pool = await asyncpg.create_pool(
             url,
+            connect=_connect,
             min_size=1,
             max_size=size,
             timeout=CONNECT_TIMEOUT_S,

@@ -5,6 +5,7 @@ import fcntl
 import re
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -18,6 +19,7 @@ from engine.errors import ConfigurationError, Unreachable
 START_TIMEOUT_S = 120.0
 # The path goes through a shell and a URL on its way to the server's socket.
 _UNSAFE = re.compile(r"[^\w./~-]")
+_STATUS_LINE = 7  # of postmaster.pid, from 0; it is written last
 # Durable as Postgres is by default (fsync and synchronous_commit stay on); sized for batches of outcomes.
 _SETTINGS = """
 # Drumbeat
@@ -67,8 +69,11 @@ def stop_embedded(home: Path) -> bool:
     data = home / "postgres"
     if _running(data) is None:
         return False
-    server = get_server(data, cleanup_mode=None, start=False)
-    _pg_ctl(server, "-w", "-t", str(int(START_TIMEOUT_S)), "-m", "fast", "-D", str(data), "stop")
+    with _alone(data):
+        if _running(data) is None:
+            return False
+        server = get_server(data, cleanup_mode=None, start=False)
+        _pg_ctl(server, "-w", "-t", str(int(START_TIMEOUT_S)), "-m", "fast", "-D", str(data), "stop")
     return True
 
 
@@ -89,10 +94,37 @@ def _is_postgres(process: psutil.Process | None) -> bool:
     return False
 
 
-def _start(server: PostgresServer, data: Path) -> None:
+@contextlib.contextmanager
+def _alone(data: Path) -> Iterator[None]:
+    """Nobody else of us starts or stops the server meanwhile."""
     # A lock of the home's own: the package's is one for all users, and belongs to whoever came first.
     with (data.parent / "postgres.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _await_change(data: Path) -> None:
+    """Wait while a server is starting or stopping: the wrapped package takes it for one that is ready."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while _is_changing(data):
+        if time.monotonic() > deadline:
+            problem = f"neither starts nor ends: {_last_log_line(data)}"
+            raise Unreachable(f"the embedded Postgres in {data} {problem}")
+        time.sleep(0.05)
+
+
+def _is_changing(data: Path) -> bool:
+    try:
+        lines = (data / "postmaster.pid").read_text("utf-8").splitlines()
+        process = psutil.Process(int(lines[0]))
+    except (OSError, ValueError, IndexError, psutil.Error):
+        return False
+    return _is_postgres(process) and "".join(lines[_STATUS_LINE:]).strip() != "ready"
+
+
+def _start(server: PostgresServer, data: Path) -> None:
+    with _alone(data):
+        _await_change(data)
         if _running(data) is not None:
             return
         try:

@@ -1,4 +1,4 @@
-"""`worker --processes`: who ends is started again, who is stopped stops all, and nobody is left behind."""
+"""`worker`: who ends is started again, who is stopped stops all, and nobody is left behind."""
 
 import os
 import signal
@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 
 from campaigns.cli.supervisor import RESTART_S_MAX, wait_s
+from engine.store.database import Connection
 from tests.acceptance.conftest import Scene
 from tests.cli.processes import until
 
@@ -71,3 +72,14 @@ def test_whoever_loses_its_supervisor_drains(scene: Scene, tmp_path: Path) -> No
     worker.kill()
     worker.wait(timeout=30)
     until(lambda: not any(child.is_running() for child in children), "no child is left")
+
+
+async def test_an_end_without_the_database_is_told(scene: Scene, other: Connection, tmp_path: Path) -> None:
+    log = tmp_path / "worker.log"
+    worker = scene.drumbeat.start("worker", log=log)
+    until(lambda: log.read_text().count("number_taken") == 2, "it has its numbers")
+    await other.execute("BEGIN; LOCK TABLE numbers")
+    worker.terminate()
+    assert worker.wait(timeout=30) == 69
+    await other.execute("ROLLBACK")
+    assert "not all outcomes are stored" in log.read_text()

