@@ -116,6 +116,20 @@ async def test_a_retrys_claim_whose_answer_is_lost_is_sent_once(
     await assert_counts(pool, campaign, accepted=60)
 
 
+async def test_what_is_under_way_when_a_retrys_claim_loses_its_answer_is_not_taken_for_unsent(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]]
+) -> None:
+    monkeypatch.setattr(number, "DOWN_S", 0.02)
+    cut = Breaks(number.claim_retries, calls={2}, after=True)
+    monkeypatch.setattr(number, "claim_retries", cut)
+    campaign = await planted(pool, 30, rate_per_s=100)
+    async with serving(fault("refusal", count=10, code=131016), fault("latency", median_ms=400)) as emulator:
+        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert cut.count > 1
+        assert_each_once(emulator, campaign)
+    await assert_counts(pool, campaign, accepted=30)
+
+
 async def test_adopted_ranges_whose_answer_is_lost_are_sent_all_the_same(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
