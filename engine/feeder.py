@@ -41,16 +41,12 @@ class Feeder:
     async def recover(self) -> None:
         """Go on with what the database holds for us: after an adoption, and after an answer was lost."""
         self._uncertain = False
-        try:
-            async with self._pool.acquire(timeout=5) as connection:
-                ranges = await own_ranges(connection, self._lease)
-            paged = {feed.held.range_id for feed in self._feeds}
-            for held in ranges:
-                if held.range_id not in paged:
-                    await self._add(held)
-        except LOST_CONNECTION:
-            self._uncertain = True
-            raise
+        async with self._pool.acquire(timeout=5) as connection:
+            ranges = await own_ranges(connection, self._lease)
+        paged = {feed.held.range_id for feed in self._feeds}
+        for held in ranges:
+            if held.range_id not in paged:
+                await self._add(held)
 
     async def feed(self) -> Feed | None:
         """The feed to claim from now, or None while no campaign has anything for this number."""

@@ -21,7 +21,7 @@ from engine.core.outcome import Accepted, Outcome
 BODY_BYTES_MAX = 64 * 1024  # a reply to one send is under 1 KiB
 DETAIL_CHARACTERS_MAX = 500  # enough for every documented detail; it is stored once a failure
 WAMID_CHARACTERS_MAX = 512  # the service's are about 60; it is a key of ours
-WAIT_S_MAX = 24 * 3600.0
+WAIT_S_MAX = 24 * 3600.0  # no word of the service stops a number for longer than its longest window
 _USAGE_HEADER = "x-business-use-case-usage"
 _HELD = "held_for_quality_assessment"  # open point
 

@@ -38,7 +38,6 @@ QUOTA_SUSPENSION_S = 3600.0  # a moving day frees its first places within hours;
 # If the service asks for a longer wait, the number rests: others send meanwhile, and people are told. They
 # are told again only when it has grown by so much: each throttled reply moves it a little.
 HOLD_S_MAX = 10.0
-HINT_S_MAX = 24 * 3600.0  # no word of the service stops a number for longer than its longest window
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ class Governor:
         rate before it, which is settled already.
         """
         if wait_s is not None and wait_s > 0:
-            self.hold_until_ns = max(self.hold_until_ns, now_ns + int(min(wait_s, HINT_S_MAX) * SECOND_NS))
+            self.hold_until_ns = max(self.hold_until_ns, now_ns + int(wait_s * SECOND_NS))
         if self._window_over(now_ns):
             self._cut(now_ns)
         if self._throttled_ns is not None and written_ns < self._throttled_ns + SETTLE_NS:
@@ -114,7 +113,7 @@ class Governor:
         if self._starving_ns is None or now_ns - self._starving_ns < QUOTA_AFTER_S * SECOND_NS:
             return None
         self._starving_ns = None
-        until_ns = max(self.hold_until_ns, now_ns + int(QUOTA_SUSPENSION_S * SECOND_NS))
+        until_ns = now_ns + int(QUOTA_SUSPENSION_S * SECOND_NS)
         return Suspend(until_ns, f"throttled for {QUOTA_AFTER_S / 60:.0f} minutes at {self.floor_per_s:g}/s")
 
     @property
@@ -146,9 +145,8 @@ class Governor:
         self._window_ns, self._window_throttles = None, 0
         if by_chance:
             return
-        taken_per_s = max(0.0, rate_per_s - lost_per_s)
         floor = self.floor_per_s / self._full_per_s
-        self._ceiling = max(floor, taken_per_s / self._full_per_s)
+        self._ceiling = max(floor, (rate_per_s - lost_per_s) / self._full_per_s)
         self._base = max(floor, self._ceiling * BACKOFF)
         self._changed_ns = now_ns
         if self._base > floor:

@@ -23,9 +23,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from engine.api import lanes as lanes_module
 from engine.api.lane_connection import Lane, plain_body
 from engine.api.lanes import CONNECT_ROUNDS, LaneTransport
 from engine.api.reply import BODY_BYTES_MAX
+from engine.api.session import SessionTransport
 from engine.api.transport import Gate, Transport
 from engine.app import transport_of
 from engine.core.outcome import Accepted, NotSent, Outcome, Unknown
@@ -42,6 +44,7 @@ from .transport_contract import (
     open_gate,
     sending,
     shut_gate,
+    stalling,
     turns_of_the_loop,
 )
 
@@ -377,8 +380,59 @@ class TestConnections:
             waiting = asyncio.create_task(transport.send("2", PAYLOAD, gate))
             await asyncio.gather(server.received.wait(), at_gate.wait())
             await transport.close()
-            assert isinstance(await written, Unknown)
-            assert isinstance(await waiting, NotSent)
+            assert await written == Unknown("the transport was closed")
+            assert await waiting == NotSent("the transport was closed", unreachable=True)
+
+    async def test_sweeps_end_nothing_that_has_time_left(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Neither a message that waits at its gate nor one that waits for its reply."""
+        monkeypatch.setattr(lanes_module, "SWEEP_S_MAX", 0.01)
+        sweeps = 0
+
+        async def swept() -> None:
+            nonlocal sweeps
+            before = sweeps
+            while sweeps < before + 3:
+                await asyncio.sleep(0.005)
+
+        def sweep(self: LaneTransport) -> None:
+            nonlocal sweeps
+            sweeps += 1
+            real(self)
+
+        async def gate() -> bool:
+            await swept()
+            return True
+
+        async def script(server: Server, conversation: Conversation) -> None:
+            while await server.read(conversation):
+                await swept()
+                await conversation.answer(200, ACCEPTED)
+
+        real = LaneTransport._sweep
+        monkeypatch.setattr(LaneTransport, "_sweep", sweep)
+        async with sending(lane_transport, script, reply_s=60, total_s=60) as (server, transport):
+            for _ in range(2):
+                assert await transport.send("1", PAYLOAD, gate) == Accepted("wamid.A")
+        assert server.connections == 1
+
+    async def test_a_lane_that_has_grown_old_since_the_last_sweep_is_not_written_to(self) -> None:
+        async with sending(lane_transport, answering(200, ACCEPTED)) as (server, transport):
+            await transport.send("1", PAYLOAD, open_gate)
+            lane = transport.free_connection()
+            lane.put_back()
+            lane.deadline_s = asyncio.get_running_loop().time()
+            assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        assert server.connections == 2
+
+    async def test_silence_is_named_as_such(self) -> None:
+        async with sending(lane_transport, stalling, reply_s=0.05) as (_, transport):
+            assert await transport.send("1", PAYLOAD, open_gate) == Unknown("TimeoutError: no reply in time")
+
+    async def test_a_request_leaves_in_the_moment_of_its_write(self) -> None:
+        """Every loop may keep bytes back up to this limit, and the pace is judged by when they leave."""
+        async with sending(lane_transport, answering(200, ACCEPTED)) as (_, transport):
+            await transport.send("1", PAYLOAD, open_gate)
+            assert transport.free_connection().transport.get_write_buffer_limits() == (0, 0)
 
 
 class TestRequestHeads:
@@ -428,18 +482,27 @@ async def tls_server(certificate: tuple[Path, Path]) -> AsyncIterator[Server]:
         yield server
 
 
+@pytest.mark.parametrize("transport_of_it", [LaneTransport, SessionTransport])
 class TestTls:
-    async def test_sends_through_tls(self, certificate: tuple[Path, Path]) -> None:
+    async def test_sends_through_tls(
+        self, certificate: tuple[Path, Path], transport_of_it: type[LaneTransport | SessionTransport]
+    ) -> None:
         trust = ssl.create_default_context(cafile=str(certificate[0]))
-        async with tls_server(certificate) as server, lanes(server.base_url, tls=trust) as transport:
+        async with (
+            tls_server(certificate) as server,
+            aclosing_transport(transport_of_it(server.base_url, "the-token", tls=trust)) as transport,
+        ):
             for _ in range(3):
                 assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert (server.connections, len(server.requests)) == (1, 3)
 
     async def test_a_certificate_that_nobody_trusts_is_not_sent_to(
-        self, certificate: tuple[Path, Path]
+        self, certificate: tuple[Path, Path], transport_of_it: type[LaneTransport | SessionTransport]
     ) -> None:
-        async with tls_server(certificate) as server, lanes(server.base_url) as transport:
+        async with (
+            tls_server(certificate) as server,
+            aclosing_transport(transport_of_it(server.base_url, "the-token")) as transport,
+        ):
             outcome = await transport.send("1", PAYLOAD, open_gate)
         assert isinstance(outcome, NotSent)
         assert outcome.unreachable

@@ -81,6 +81,17 @@ def test_a_named_message_is_accepted(status: str | None, held: bool) -> None:
     assert outcome_of(200, {}, body) == Accepted("wamid.A", held)
 
 
+def test_what_another_status_says_of_a_named_message() -> None:
+    body = b'{"messages":[{"id":"wamid.A","message_status":"held_for_quality_assessment"}]}'
+    assert outcome_of(201, {}, body) == Accepted("wamid.A", held=True)
+    for status in (302, 400, 500):
+        assert isinstance(outcome_of(status, {}, body), Unknown), "it may have been accepted"
+
+
+def test_what_is_no_json_is_shown_as_it_is() -> None:
+    assert parse_error(b"<html>\n <b>Bad</b>\x00  gateway") == (None, "<html> <b>Bad</b> gateway")
+
+
 DATE = "Mon, 04 May 2026 12:00:00 GMT"
 
 
@@ -95,7 +106,10 @@ DATE = "Mon, 04 May 2026 12:00:00 GMT"
         ({"Retry_After": "٧"}, None),
         ({"Retry_After": "9" * 5_000}, 86_400),
         ({"Retry_After": "Mon, 04 May 2026 12:01:30 GMT", "Date": DATE}, 90),
+        ({"Retry_After": "Mon, 04 May 2026 14:01:30 +0200", "Date": DATE}, 90),
+        ({"Retry_After": "Mon, 04 May 2026 12:01:30 -0000", "Date": DATE}, 90),
         ({"Retry_After": "Mon, 04 May 2026 11:00:00 GMT", "Date": DATE}, None),
+        ({"Retry_After": "Fri, 01 Jan 2999 00:00:00 GMT"}, 86_400),
         ({"X_Business_Use_Case_Usage": '{"55":[{"type":"m","estimated_time_to_regain_access":2}]}'}, 120),
         ({"X_Business_Use_Case_Usage": '{"55":[{"estimated_time_to_regain_access":0}]}'}, None),
         ({"X_Business_Use_Case_Usage": '{"55":[7,{"call_count":1}],"56":3}'}, None),

@@ -167,3 +167,22 @@ def test_it_is_believed_in_proportion_under_another_limit(change: Callable[[floa
     now_ns = 10 * SECOND_NS
     assert after.most(now_ns, change(100)) == pytest.approx(change(before.most(now_ns, 100)), rel=0.01)
     assert after.most(now_ns, change(100)) == pytest.approx(change(before.most(now_ns, 100)), rel=0.01)
+
+
+def test_after_a_change_of_the_limit_only_the_last_two_seconds_count_all_the_same() -> None:
+    carried = Carried()
+    for slot in range(20):
+        carried.replied(slot * SLOT_NS, 25)
+        carried.most(slot * SLOT_NS, 100)
+    assert carried.most(20 * SLOT_NS, 200) > 800
+    assert carried.most(40 * SLOT_NS, 200) == 0, "five seconds without a reply"
+
+
+def test_a_silent_service_is_asked_a_little_and_a_rest_forgets_its_silence() -> None:
+    concurrency = Concurrency()
+    concurrency.flows(SECOND_NS, 1)
+    later_ns = 60 * SECOND_NS
+    assert concurrency.writable(later_ns, 0, 1_000) == OPEN_MIN
+    assert concurrency.writable(later_ns, OPEN_MIN + 1, 1_000) == 0
+    concurrency.rests()
+    assert concurrency.writable(later_ns, 0, 1_000) == UNBOUNDED

@@ -95,7 +95,8 @@ def test_without_a_code_the_status_decides(status: int, expected: Outcome) -> No
 
 
 @pytest.mark.parametrize(
-    ("status", "code"), [(200, None), (200, 131026), (302, None), (307, 190), (500, None), (502, 999)]
+    ("status", "code"),
+    [(200, None), (200, 131026), (302, None), (307, 190), (399, 190), (500, None), (502, 999), (600, 190)],
 )
 def test_what_cannot_be_trusted_is_in_doubt(status: int, code: int | None) -> None:
     assert isinstance(reply(status, code), Unknown)
@@ -108,6 +109,11 @@ def test_an_unknown_code_fails_the_recipient_and_is_kept_and_in_a_row_points_at_
 def test_a_named_message_is_accepted() -> None:
     assert classify(200, None, "", "wamid.A", None) == Accepted("wamid.A")
     assert classify(201, None, "", "wamid.A", None, held=True) == Accepted("wamid.A", held=True)
+
+
+@pytest.mark.parametrize("status", [199, 300, 302, 400, 429, 500, 503])
+def test_a_message_named_by_a_reply_that_is_no_acceptance_is_in_doubt(status: int) -> None:
+    assert isinstance(classify(status, 131016, "", "wamid.A", None), Unknown)
 
 
 @given(st.integers(-5, 700), st.none() | st.integers(-10, 140_000), st.none() | st.text(max_size=3))

@@ -73,6 +73,17 @@ def test_a_few_throttles_that_go_on_lower_the_rate_within_four_seconds(limit: fl
     assert governor.rate_per_s(5 * SECOND_NS) == pytest.approx((limit * HEADROOM - throttles) * HEADROOM)
 
 
+def test_stalls_that_come_back_after_a_calm_cost_nothing() -> None:
+    governor = Governor(1_000, 0)
+    for second in (1, 11, 21):
+        for _ in range(90):
+            governor.throttled(second * SECOND_NS, second * SECOND_NS - 50 * MS)
+        for step in range(100):
+            now_ns = second * SECOND_NS + step * 100 * MS
+            governor.decide(now_ns)
+            assert rate_share(governor, now_ns) == 1
+
+
 def test_one_decision_a_window_however_many_errors() -> None:
     governor = Governor(1_000, 0)
     for reply in range(200):
@@ -115,22 +126,25 @@ def test_the_services_own_word_holds_the_number() -> None:
     governor.throttled(SECOND_NS, 0, wait_s=7.5)
     governor.throttled(SECOND_NS, 0, wait_s=2)
     assert governor.hold_until_ns == SECOND_NS + 7_500 * MS
+    governor.throttled(9 * SECOND_NS, 0, wait_s=0.5)
+    assert governor.hold_until_ns == 9_500 * MS, "a short word is a word"
 
 
 def test_a_long_wait_that_the_service_asks_for_is_a_rest_and_told_once() -> None:
-    governor = Governor(80, 0)
-    governor.throttled(0, 0, wait_s=HOLD_S_MAX)
-    assert governor.decide(0) is None, "a short one is only a hold"
-    for reply_ns in range(0, 500 * MS, 10 * MS):
-        governor.throttled(reply_ns, 0, wait_s=60)
+    begun_ns = 100 * SECOND_NS
+    governor = Governor(80, begun_ns)
+    governor.throttled(begun_ns, begun_ns, wait_s=HOLD_S_MAX)
+    assert governor.decide(begun_ns) is None, "a short one is only a hold"
+    for reply_ns in range(begun_ns, begun_ns + 500 * MS, 10 * MS):
+        governor.throttled(reply_ns, begun_ns, wait_s=60)
         rest = governor.decide(reply_ns)
         assert rest == (
-            Suspend(60 * SECOND_NS, "the service asked to wait for 60 s") if not reply_ns else None
+            Suspend(160 * SECOND_NS, "the service asked to wait for 60 s") if reply_ns == begun_ns else None
         )
-    governor.throttled(SECOND_NS, 0, wait_s=600)
-    longer = governor.decide(SECOND_NS)
+    governor.throttled(101 * SECOND_NS, begun_ns, wait_s=600)
+    longer = governor.decide(101 * SECOND_NS)
     assert longer is not None
-    assert longer.until_ns == 601 * SECOND_NS
+    assert longer.until_ns == 701 * SECOND_NS
 
 
 def test_after_a_rest_that_the_service_named_the_number_goes_on_and_may_rest_again() -> None:
@@ -143,17 +157,47 @@ def test_after_a_rest_that_the_service_named_the_number_goes_on_and_may_rest_aga
     assert governor.decide(70 * SECOND_NS) is not None
 
 
-def test_after_a_suspension_the_number_climbs_from_the_floor_within_a_minute() -> None:
+@pytest.mark.parametrize("rested_before", [False, True], ids=["first", "after a rest that the service named"])
+def test_after_a_suspension_the_number_climbs_from_the_floor_within_a_minute(rested_before: bool) -> None:
     governor = Governor(1_000, 0)
-    governor.resume(0)
-    assert governor.rate_per_s(0) == governor.floor_per_s
-    assert governor.rate_per_s(60 * SECOND_NS) == pytest.approx(1_000 * HEADROOM)
+    if rested_before:
+        governor.throttled(0, 0, wait_s=60)
+        assert governor.decide(0) is not None
+        governor.resume(60 * SECOND_NS)
+    governor.resume(3_600 * SECOND_NS)
+    assert governor.rate_per_s(3_600 * SECOND_NS) == governor.floor_per_s
+    assert governor.rate_per_s(3_605 * SECOND_NS) < 500, "not back at once"
+    assert governor.rate_per_s(3_660 * SECOND_NS) == pytest.approx(1_000 * HEADROOM)
 
 
 def test_a_new_limit_is_believed_at_once() -> None:
     governor = Governor(80, 0)
     governor.set_limit(1_000, 5)
     assert governor.rate_per_s(5) == pytest.approx(1_000 * HEADROOM)
+
+
+def test_what_was_learnt_under_an_old_limit_is_forgotten() -> None:
+    governor = Governor(80, 0)
+    for second in (1, 3):  # two windows of throttles: the rate falls
+        for _ in range(60):
+            governor.throttled(second * SECOND_NS, second * SECOND_NS)
+        governor.decide((second + 1) * SECOND_NS)
+    assert rate_share(governor, 4 * SECOND_NS) < 0.5
+    for _ in range(60):
+        governor.throttled(6 * SECOND_NS, 6 * SECOND_NS)
+    governor.set_limit(1_000, 6 * SECOND_NS)
+    for tenth in range(60, 120):
+        governor.decide(tenth * 100 * MS)
+        assert rate_share(governor, tenth * 100 * MS) == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "floor"), [(1_000, 10 * HEADROOM), (80, 0.8 * HEADROOM), (5, 0.2), (0.1, 0.1 * HEADROOM)]
+)
+def test_the_floor_is_a_hundredth_or_enough_to_tell_a_quota_by_and_never_above_the_limit(
+    limit: float, floor: float
+) -> None:
+    assert Governor(limit, 0).floor_per_s == pytest.approx(floor)
 
 
 @given(

@@ -151,6 +151,14 @@ def test_pairs_that_owe_nothing_are_forgotten() -> None:
     assert len(guard) <= 2 * 6_000 + 1
 
 
+def test_who_still_owes_is_remembered_while_others_are_forgotten() -> None:
+    guard = PairGuard(burst=1)
+    guard.admit(0, 0)
+    for other in range(1, 2_000):
+        guard.admit(other, SECOND_NS)
+    assert guard.admit(0, 5 * SECOND_NS) == Defer(1.0, "pair rate")
+
+
 def test_the_map_never_grows_past_its_limit() -> None:
     guard = PairGuard(pairs_max=100)
     for recipient in range(1_000):

@@ -77,6 +77,23 @@ def test_failures_are_the_services_for_a_while_and_then_the_recipients_own_again
     assert breaker.is_downtime(over_ns - 1) and not breaker.is_downtime(over_ns)
 
 
+def test_further_failures_do_not_prolong_the_time_in_which_they_are_the_services(breaker: Breaker) -> None:
+    """Else a few whom it fails for ever, the last of their campaign, would keep the campaign from its end."""
+    begun_ns = 7 * SECOND_NS
+    fail(breaker, FAILURES_IN_A_ROW, begun_ns, DOWN)
+    over_ns = begun_ns + int(DOWNTIME_S_MAX * SECOND_NS)
+    fail(breaker, 1, over_ns - 1, DOWN)
+    assert breaker.suspicious and not breaker.is_downtime(over_ns)
+
+
+def test_it_opens_for_a_while_even_where_the_wait_is_none(
+    breaker: Breaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "wait_s", lambda kind, opening: 0.0)
+    fail(breaker, BREAKS_IN_A_ROW)
+    assert breaker.is_open(SECOND_NS // 5 - 1) and not breaker.is_open(SECOND_NS // 5)
+
+
 def test_after_each_wait_a_failed_probe_waits_longer(breaker: Breaker) -> None:
     fail(breaker, BREAKS_IN_A_ROW)
     assert breaker.is_open(SECOND_NS - 1) and not breaker.is_open(SECOND_NS)
@@ -86,6 +103,6 @@ def test_after_each_wait_a_failed_probe_waits_longer(breaker: Breaker) -> None:
 
 
 def test_what_we_did_not_send_ourselves_says_nothing(breaker: Breaker) -> None:
-    fail(breaker, 2 * FAILURES_IN_A_ROW, outcome=NotSent("permit expired"))
-    fail(breaker, 2 * FAILURES_IN_A_ROW, outcome=NotSent("too many open files", exhausted=True))
+    for ours in (NotSent("permit expired"), NotSent("too many open files", exhausted=True)):
+        assert not any(fail(breaker, 2 * FAILURES_IN_A_ROW, outcome=ours)), "nobody is told of an outage"
     assert not breaker.suspicious

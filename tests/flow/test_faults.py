@@ -101,6 +101,30 @@ async def test_a_connection_that_breaks_at_any_statement_loses_and_doubles_nobod
     await assert_counts(pool, campaign, accepted=120)
 
 
+async def test_whom_a_claim_covers_that_was_lost_and_commits_late_is_sent_to_once(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, lost, calls = raiser.raise_marks, [], 0
+
+    async def late(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            lost.extend(raises)
+            raise ConnectionResetError("cut by the test")
+        if calls == 3:
+            assert await real(connection, lost)
+        return await real(connection, raises)
+
+    monkeypatch.setattr(number, "DOWN_S", 0.02)
+    monkeypatch.setattr(raiser, "raise_marks", late)
+    campaign = await planted(pool, 120, rate_per_s=300)
+    async with serving() as emulator:
+        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert_each_once(emulator, campaign)
+    await assert_counts(pool, campaign, accepted=120)
+
+
 @pytest.mark.parametrize("after", [False, True], ids=["before", "committed"])
 async def test_a_retrys_claim_whose_answer_is_lost_is_sent_once(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]], after: bool
@@ -114,6 +138,20 @@ async def test_a_retrys_claim_whose_answer_is_lost_is_sent_once(
         assert cut.count > 2
         assert_each_once(emulator, campaign)
     await assert_counts(pool, campaign, accepted=60)
+
+
+async def test_what_is_under_way_when_a_retrys_claim_loses_its_answer_is_not_taken_for_unsent(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]]
+) -> None:
+    monkeypatch.setattr(number, "DOWN_S", 0.02)
+    cut = Breaks(number.claim_retries, calls={2}, after=True)
+    monkeypatch.setattr(number, "claim_retries", cut)
+    campaign = await planted(pool, 30, rate_per_s=100)
+    async with serving(fault("refusal", count=10, code=131016), fault("latency", median_ms=400)) as emulator:
+        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert cut.count > 1
+        assert_each_once(emulator, campaign)
+    await assert_counts(pool, campaign, accepted=30)
 
 
 async def test_adopted_ranges_whose_answer_is_lost_are_sent_all_the_same(

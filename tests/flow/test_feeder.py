@@ -171,6 +171,31 @@ async def test_a_range_whose_answer_is_lost_is_fed_all_the_same(
     assert sorted(fed) == campaign.range_ids
 
 
+async def test_what_is_in_hand_already_is_not_fed_again_after_an_answer_was_lost(
+    pool: Pool, lease: Lease, feeder: Feeder, board: Board
+) -> None:
+    campaign = await planted(pool, board, recipients=10)
+    assert await feeder.feed() is not None
+    await feeder.recover()
+    assert feeder.unclaimed == 10
+    assert await claim_all(pool, lease, feeder, 9) == campaign.range_ids
+
+
+async def test_a_range_with_a_claim_that_nobody_accounts_for_is_not_released_and_goes_on(
+    pool: Pool, lease: Lease, feeder: Feeder, board: Board
+) -> None:
+    campaign = await planted(pool, board, recipients=10)
+    feed = await feeder.feed()
+    assert feed is not None
+    async with pool.acquire() as connection:
+        await raise_mark(connection, lease, feed.held, 4, [])
+    await feeder.release([feed.held])
+    again = await feeder.feed()
+    assert again is not None
+    assert ([again.held.range_id], again.held.mark) == (campaign.range_ids, 4)
+    assert [one.seq for one in again.page] == [5, 6, 7, 8, 9, 10]
+
+
 async def test_what_is_released_is_free_and_forgotten(
     pool: Pool, lease: Lease, feeder: Feeder, board: Board
 ) -> None:

@@ -29,11 +29,13 @@ class Statements:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sizes: list[int] = []
+        self.asked_ns: list[int] = []
         self.open = asyncio.Event()
         self.open.set()
         monkeypatch.setattr(raiser, "raise_marks", self)
 
     async def __call__(self, connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+        self.asked_ns.append(suspend_aware_ns())
         self.sizes.append(len(raises))
         raised = await raise_marks(connection, raises)
         await self.open.wait()
@@ -75,8 +77,9 @@ async def test_who_asks_during_a_statement_goes_with_the_next(pool: Pool, statem
         statements.open.set()
         issued = await asyncio.gather(*first, *others)
     assert statements.sizes == [1, 4]
-    assert all(each is not None and begun_ns <= each <= suspend_aware_ns() for each in issued)
-    assert len(set(issued)) == 2
+    assert begun_ns <= issued[0] <= statements.asked_ns[0], "a claim ages from before its statement"
+    assert statements.asked_ns[0] < issued[1] <= statements.asked_ns[1]
+    assert set(issued[1:]) == {issued[1]}
     async with pool.acquire() as connection:
         assert await connection.fetchval("SELECT sum(mark) FROM ranges") == 20
 

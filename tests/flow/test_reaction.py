@@ -1,21 +1,29 @@
-"""What becomes a fact, made without the constructors of its tuples: as whole as with them."""
+"""What becomes a fact, made without the constructors of its tuples: as whole as with them. And what follows
+for the pace, the number, the campaign and the account.
+"""
 
 import time
 from types import SimpleNamespace
 from typing import cast
 
-from engine.campaign_board import CampaignBoard
+import pytest
+
+from engine.breaker import Breaker
+from engine.campaign_board import SYSTEMATIC_REJECTIONS_MAX, CampaignBoard
 from engine.clock import monotonic_ns
-from engine.core.outcome import Accepted
+from engine.core.governor import Governor
+from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
 from engine.core.retry import Budget
 from engine.core.tag import Tag, encode
 from engine.flow import Claimed
-from engine.reaction import fact_of
+from engine.reaction import UNTIL_A_PERSON_S, Reactions, fact_of
 from engine.settings import ServiceSettings
-from engine.shared import Shared
+from engine.shared import AccountStop, CampaignPause, NumberRest, Order, Shared
 from engine.store.claims import Candidate
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
+from engine.trouble import Trouble
+from tests.flow.fakes import claimed
 
 LEASE = Lease("1055", epoch=7, wait_s=0.0)
 SPENT = Budget(pair_throttles=2)
@@ -57,3 +65,112 @@ def test_a_recipient_becomes_a_message_with_every_field() -> None:
     assert messages == [
         Claimed(campaign_id=3, range_id=9, seq=12, attempt_try=2, payload=body, expires_ns=99, spent=SPENT)
     ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind", "reason", "spent"),
+    [
+        (Unknown("reset"), FactKind.UNKNOWN, "reset", SPENT),
+        (Rejected(Scope.RECIPIENT, 131026, "131026", "why"), FactKind.FAILED, "131026", SPENT),
+        (Rejected(Scope.NUMBER, 131045, "131045", "why"), FactKind.DEFERRED, "131045", SPENT),
+        (Throttled(Scope.NUMBER, None, None, "slow"), FactKind.DEFERRED, "throttled", SPENT),
+        (Throttled(Scope.PAIR, 131056, None, "slow"), FactKind.DEFERRED, "131056", Budget(3)),
+        (Transient(None, "down"), FactKind.DEFERRED, "transient", Budget(2, 1)),
+        (NotSent("drained"), FactKind.DEFERRED, "drained", SPENT),
+        (NotSent("refused", unreachable=True), FactKind.DEFERRED, "refused", Budget(2, 0, 1)),
+    ],
+)
+def test_every_outcome_becomes_a_fact_with_its_reason(
+    outcome: Outcome, kind: FactKind, reason: str, spent: Budget
+) -> None:
+    message = Claimed(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
+    fact = fact_of(message, outcome, LEASE, None)
+    assert (fact.kind, fact.reason, fact.wamid, fact.attempted_us) == (kind, reason, None, None)
+    assert fact.spent == spent
+    assert (fact.wait_s > 0) <= (kind is FactKind.DEFERRED)
+    assert fact.throttled == isinstance(outcome, Throttled)
+
+
+class Around:
+    """What the reactions of a number see of its process; keeps what they ask for."""
+
+    def __init__(self) -> None:
+        self.breaker = Breaker()
+        self.service_away = Trouble("away", "back")
+        self.descriptors_short = Trouble("short", "enough")
+        self.stopped: list[int] = []
+        self.board = SimpleNamespace(systematic_rejections={}, stop=self.stopped.append)
+        self.orders: list[tuple[Order, str]] = []
+        self.slowed: list[float | None] = []
+        self.governor = Governor(80, 0)
+        self.reactions = Reactions(cast("Shared", self), "1055", self.governor)
+
+    def order(self, order: Order) -> None:
+        self.orders.append((order, order.reason))
+
+    def slow_account(self, now_ns: int, written_ns: int, wait_s: float | None) -> None:
+        self.slowed.append(wait_s)
+
+    def react(self, *outcomes: Outcome) -> None:
+        for outcome in outcomes:
+            self.reactions.react(claimed(1), outcome, monotonic_ns())
+
+
+@pytest.fixture
+def around() -> Around:
+    return Around()
+
+
+ODD = Rejected(Scope.RECIPIENT, 132000, "132000", "odd", systematic=True)
+
+
+def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: Around) -> None:
+    most = SYSTEMATIC_REJECTIONS_MAX - 1
+    around.react(*[ODD] * most, Accepted("w"), *[ODD] * most)
+    plain = Rejected(Scope.RECIPIENT, 131026, "131026", "nobody")
+    around.react(*[plain] * 2 * most)
+    assert around.orders == around.stopped == []
+    around.react(ODD)
+    assert around.stopped == [1]
+    assert around.orders == [
+        (CampaignPause(1, ""), f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: odd (132000)")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "order", "wait_s"),
+    [
+        (Rejected(Scope.ACCOUNT, 190, "190", "expired"), AccountStop("expired (190)"), None),
+        (Rejected(Scope.TEMPLATE, 132015, "132015", "paused"), CampaignPause(1, "paused (132015)"), None),
+        (
+            Rejected(Scope.NUMBER, 131045, "131045", "", wait_s=60.0),
+            NumberRest("1055", "131045", 0),
+            UNTIL_A_PERSON_S,
+        ),
+        (
+            Rejected(Scope.NUMBER, 131048, "131048", "spam", wait_s=60.0, suspend=True),
+            NumberRest("1055", "spam (131048)", 0),
+            60.0,
+        ),
+    ],
+)
+def test_a_refusal_beyond_the_recipient_is_ordered_with_its_reason(
+    around: Around, outcome: Outcome, order: Order, wait_s: float | None
+) -> None:
+    around.react(outcome)
+    assert around.orders == [(order, order.reason)]
+    assert getattr(around.orders[0][0], "wait_s", None) == wait_s
+    assert around.reactions.blocked == (wait_s is not None), "nothing more is claimed from here"
+    assert around.stopped == ([1] if isinstance(order, CampaignPause) else [])
+
+
+@pytest.mark.parametrize(
+    ("scope", "holds", "slowed"),
+    [(Scope.NUMBER, True, []), (Scope.ACCOUNT, False, [5.0]), (Scope.PAIR, False, [])],
+)
+def test_a_throttle_slows_whom_it_is_about(
+    around: Around, scope: Scope, holds: bool, slowed: list[float]
+) -> None:
+    around.react(Throttled(scope, None, 5.0, ""))
+    assert (around.governor.hold_until_ns > 0) == holds
+    assert around.slowed == slowed

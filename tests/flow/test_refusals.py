@@ -1,12 +1,16 @@
 """What the service refuses: throttles, pair rate, failures that pass, recipients, templates, numbers, tokens."""
 
+from typing import Any
+
 import pytest
 from pydantic import SecretStr
 
 from emulator.identity import Token
 from emulator.testing import Emulator
 from engine import backoff, breaker, number
+from engine.clock import suspend_aware_ns
 from engine.core.retry import TRANSIENT_TRIES_MAX, Wait
+from engine.number import NumberFlow
 from engine.store.database import Pool
 from tests.api import loopback
 from tests.api.transport_contract import answering
@@ -103,6 +107,33 @@ async def test_others_go_on_while_one_pair_waits(pool: Pool, waits: list[tuple[W
         await run_to_end(pool, emulator, campaign)
         assert_each_once(emulator, campaign)
     assert sorted(await tries_of(pool))[-3:] in ([1, 2, 2], [1, 1, 3])
+
+
+async def test_a_claim_ages_from_before_its_statement(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is claimed alone, beside one whom the guard holds back; then that one's."""
+    claimed_ns: list[int] = []
+    asked_ns: list[int] = []
+
+    def noting(real: Any) -> Any:
+        async def statement(*arguments: Any) -> Any:
+            asked_ns.append(suspend_aware_ns())
+            return await real(*arguments)
+
+        return statement
+
+    def send(self: NumberFlow, candidates: Any, tries: Any, when_ns: int) -> None:
+        claimed_ns.extend([when_ns] * len(candidates))
+        real_send(self, candidates, tries, when_ns)
+
+    real_send = NumberFlow._send
+    monkeypatch.setattr(NumberFlow, "_send", send)
+    for name in ("raise_mark", "claim_retries"):
+        monkeypatch.setattr(number, name, noting(getattr(number, name)))
+    campaign = await planted(pool, 2, phones=[5511999990001, 5511999990001])
+    async with serving() as emulator:
+        await run_to_end(pool, emulator, campaign, pair_rate_per_s=10.0, pair_burst=1)
+        assert len(emulator.service.ledger) == 2
+    assert all(claimed <= asked for claimed, asked in zip(claimed_ns, asked_ns, strict=True))
 
 
 async def test_the_guard_keeps_the_pairs_own_pace_before_the_service_must(pool: Pool) -> None:

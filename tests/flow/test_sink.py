@@ -233,6 +233,22 @@ async def test_a_pause_between_attempts_is_not_time_spent_sending(pool: Pool, ap
         assert await connection.fetchval("SELECT active_s FROM campaign_numbers") == 2.0
 
 
+def test_a_clock_that_is_put_back_costs_one_pause_and_not_the_time_since() -> None:
+    sink = Sink(cast("Pool", None))
+
+    def active_s(at_s: float) -> float:
+        at_us = AT_US + int(at_s * 1_000_000)
+        [counted] = sink._counts(
+            [Fact(1, 1, 1, 1, 1, SLOW, FactKind.ACCEPTED, wamid="w", attempted_us=at_us)]
+        )
+        return counted.active_s
+
+    assert [active_s(at_s) for at_s in (0, 0.5, -3_600, -3_599.5)] == [0, 0.5, 0, 0.5]
+    assert [active_s(at_s) for at_s in (-3_600, -3_599)] == [0, 0.5], (
+        "one that is only late tells nothing new"
+    )
+
+
 def test_only_the_last_requests_of_a_bounded_number_of_campaigns_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -12,9 +12,12 @@ from engine import worker
 from engine.core.states import CampaignEvent, Status
 from engine.core.tag import Tag
 from engine.errors import ConfigurationError
+from engine.number import NumberFlow
 from engine.store.campaign_states import apply_event
+from engine.store.claims import raise_mark, take_range
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool, connect
+from engine.store.facts import Fact, FactKind, record
 from engine.store.leases import NumberHeld, take
 from engine.webhooks.folder import fold_batch
 from tests.flow.planted import (
@@ -195,6 +198,40 @@ async def test_outside_its_hours_a_campaign_waits_with_its_reason_and_nothing_is
         assert (await run_to_end(pool, emulator, campaign)).state == "finished"
         assert_each_once(emulator, campaign)
     assert await campaign_row(elsewhere, campaign.campaign_id) == ("finished", "")
+
+
+@pytest.mark.usefixtures("quick")
+async def test_outside_its_hours_a_campaign_tries_nobody_again(
+    pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = datetime.now(UTC)
+    closed = ((now + timedelta(hours=2)).time(), (now + timedelta(hours=3)).time())
+    campaign = await planted(pool, 5, HIGH_RATE_PER_S, window=closed)
+    dead = await take(elsewhere, SLOW, another_process())
+    held = await take_range(elsewhere, dead, campaign.campaign_id)
+    assert held is not None
+    await raise_mark(elsewhere, dead, held, 5, [])
+    who = (campaign.campaign_id, held.range_id)
+    deferred = [
+        Fact(*who, seq, 1, dead.epoch, SLOW, FactKind.DEFERRED, reason="131016") for seq in range(1, 6)
+    ]
+    await record(elsewhere, deferred)
+
+    looks, real = 0, NumberFlow._raise_retries
+
+    async def look(self: NumberFlow, now_ns: int, room: int) -> int:
+        nonlocal looks
+        looks += bool(self.feeder.held)
+        return await real(self, now_ns, room)
+
+    monkeypatch.setattr(NumberFlow, "_raise_retries", look)
+    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+        await until(lambda: looks > 20)
+        assert len(emulator.service.ledger) == 0
+        await runner.drained()
+        await elsewhere.execute("UPDATE campaigns SET window_opens = NULL, window_closes = NULL")
+        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert_each_once(emulator, campaign)
 
 
 @pytest.mark.usefixtures("quick")

@@ -245,6 +245,12 @@ async def test_a_renewal_locks_its_numbers_in_their_order(connection: Connection
     await plant_numbers(connection, **{FAST: 1_000})
     first, last = sorted((SLOW, FAST))
     leases = [await take(connection, number, this_process()) for number in (last, first)]
+    # A plan that finds them as they lie in the table, which is the wrong order: the lock must set it right.
+    await connection.execute(
+        "SET enable_seqscan = on; SET enable_indexscan = off; SET enable_bitmapscan = off"
+    )
+    rows = await connection.fetch("SELECT phone_number_id FROM numbers")
+    assert [row["phone_number_id"] for row in rows] == [last, first]
     async with other.transaction():
         await other.execute("SELECT FROM numbers WHERE phone_number_id = $1 FOR UPDATE", first)
         renewing = asyncio.create_task(renew(connection, leases, [1.0, 1.0]))
