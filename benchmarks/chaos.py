@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.ending import count, parser_of, perform
 from engine.store.leases import LEASE_S
 from tests.chaos import schedule
 from tests.chaos.bench import Bench, Report, standing
@@ -194,14 +195,14 @@ async def main(arguments: argparse.Namespace) -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = parser_of(__doc__)
     names = [group.name for group in groups(1)]
     parser.add_argument(
         "--only", action="append", choices=names, help="repeatable; default: all", metavar="GROUP"
     )
-    parser.add_argument("--runs", type=int, help="of each group; default: its own number")
+    parser.add_argument("--runs", type=count, help="of each group; default: its own number")
     parser.add_argument(
-        "--recipients", type=int, default=2_000, help="of a run, where the group does not say"
+        "--recipients", type=count, default=2_000, help="of a run, where the group does not say"
     )
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=60.0, help="begin no run after so many")
@@ -210,4 +211,5 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(_arguments())))
+    arguments = _arguments()
+    perform(lambda: asyncio.run(main(arguments)))

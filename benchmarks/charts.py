@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from pathlib import Path
 
+from benchmarks.ending import counts
 from campaigns.bench.chart import Axis, Bar, bars, dots
 
 README = Path(__file__).with_name("README.md")
@@ -187,4 +188,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    counts(__doc__)
     main()

@@ -3,7 +3,7 @@
 The yardstick, measured in the same run: a bare httptools server that reads the same requests and returns a
 constant of the same size. Both run on one core, wrk on the other.
 
-    python benchmarks/emulator.py [--seconds 8] [--connections 64]
+    python -m benchmarks.emulator [--seconds 8] [--connections 64]
 """
 
 import argparse
@@ -13,7 +13,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,10 @@ from urllib.request import urlopen
 
 import httptools
 import uvloop
+
+from benchmarks.ending import count, parser_of, perform
+from campaigns.bench.guardian import began, ended
+from campaigns.bench.processes import BenchFailed, end
 
 TARGET_PER_S = 40_000
 TARGET_SHARE_OF_BARE = 0.5
@@ -79,30 +82,32 @@ async def serve_bare() -> None:
 @contextlib.contextmanager
 def running(core: int, *command: str) -> Iterator[tuple[str, int]]:
     """A server on one core: its address and its process id."""
-    process = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
-    os.sched_setaffinity(process.pid, {core})
-    try:
+    with pinned(core, sys.executable, *command) as process:
         assert process.stdout is not None
         yield json.loads(process.stdout.readline())["url"], process.pid
+
+
+@contextlib.contextmanager
+def pinned(core: int, *command: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process on one core, while the block runs."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, process_group=0)
+    began("process", process.pid)
+    try:
+        os.sched_setaffinity(process.pid, {core})
+        yield process
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=30)
+        end([process])
+        ended("process", process.pid)
 
 
 def load(core: int, url: str, script: Path, arguments: argparse.Namespace) -> float:
     """Requests a second that wrk gets answered; raises if any reply is not 200."""
     command = ["wrk", "-t1", f"-c{arguments.connections}", f"-d{arguments.seconds}", "-s", str(script)]
-    wrk = subprocess.Popen(
-        [*command, f"{url}/v22.0/{NUMBER}/messages"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    os.sched_setaffinity(wrk.pid, {core})
-    output, errors = wrk.communicate()
+    with pinned(core, *command, f"{url}/v22.0/{NUMBER}/messages") as wrk:
+        output = wrk.communicate()[0].decode()
     found = re.search(r"Requests/sec:\s+([\d.]+)", output)
     if wrk.returncode or found is None or "Non-2xx" in output or "Socket errors" in output:
-        raise SystemExit(f"wrk failed: {output}{errors}")
+        raise BenchFailed(f"wrk failed: {output}")
     return float(found.group(1))
 
 
@@ -121,7 +126,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, float]:
         file.write(SCRIPT)
         file.flush()
         script = Path(file.name)
-        with running(server_core, __file__, "--bare") as (url, pid):
+        with running(server_core, "-m", "benchmarks.emulator", "--bare") as (url, pid):
             began_s = cpu_seconds(pid)
             bare_per_s = load(client_core, url, script, arguments)
             bare_cpu_s = cpu_seconds(pid) - began_s
@@ -143,21 +148,19 @@ def measure(arguments: argparse.Namespace) -> dict[str, float]:
 
 def main() -> None:
     """Print the figures as JSON, and what was aimed for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=8)
-    parser.add_argument("--connections", type=int, default=64)
-    parser.add_argument("--bare", action="store_true", help="serve constants (used by this program)")
+    parser = parser_of(__doc__)
+    parser.add_argument("--seconds", type=count, default=8)
+    parser.add_argument("--connections", type=count, default=64)
     arguments = parser.parse_args()
-    if arguments.bare:
-        with contextlib.suppress(KeyboardInterrupt):
-            uvloop.run(serve_bare())
-        return
     if shutil.which("wrk") is None:
-        raise SystemExit("wrk is not installed: apt-get install wrk")
+        raise BenchFailed("wrk is not installed: apt-get install wrk")
     figures = measure(arguments)
     print(json.dumps(figures))
     print(f"aimed for: emulator_per_s >= {TARGET_PER_S}, share_of_bare >= {TARGET_SHARE_OF_BARE}")
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["--bare"]:
+        uvloop.run(serve_bare())
+    else:
+        perform(main)

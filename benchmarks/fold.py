@@ -1,6 +1,6 @@
 """How many status events a second become states, against the bare UPDATE by primary key that they amount to?
 
-    python -m benchmarks.fold [RECIPIENTS] [EVENTS A COMMIT]
+    python -m benchmarks.fold [RECIPIENTS [EVENTS_A_COMMIT]]
 
 Three events (sent, delivered, read) a recipient, in the disorder of a real stream, committed 1,000 at once
 unless said otherwise, in batches of 10,000, from the inbox to the tallies. Two streams: in one the events of
@@ -17,9 +17,8 @@ pay.
 
 from __future__ import annotations
 
-import sys
-
 from benchmarks.cost import print_conditions
+from benchmarks.ending import counts, perform
 from campaigns.bench.database import postgres
 from campaigns.bench.folding import APART, Folded, measure
 from engine.webhooks.packing import GROUP_EVENTS_MAX
@@ -36,8 +35,7 @@ def print_folded(name: str, found: Folded) -> None:
 
 
 def main() -> None:
-    recipients = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    commit_events = int(sys.argv[2]) if len(sys.argv) > 2 else GROUP_EVENTS_MAX
+    recipients, commit_events = counts(__doc__, recipients=100_000, events_a_commit=GROUP_EVENTS_MAX)
     print_conditions()
     with postgres() as database:
         for name in APART:
@@ -45,4 +43,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    perform(main)

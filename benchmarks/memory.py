@@ -23,6 +23,7 @@ import psutil
 
 from benchmarks.command import IMPORT, first_arrival_s, running
 from benchmarks.cost import print_conditions
+from benchmarks.ending import counts, perform
 from campaigns.bench.database import Database, postgres
 from campaigns.bench.machine import service_core
 from campaigns.bench.planting import plant
@@ -118,7 +119,7 @@ def over_open_requests(database: Database, idle: Seen) -> None:
 
 
 def main() -> None:
-    largest = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    (largest,) = counts(__doc__, rows=1_000_000)
     print_conditions()
     service_core()
     idle = imported()
@@ -130,4 +131,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    perform(main)

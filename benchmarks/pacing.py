@@ -13,9 +13,8 @@ compresses arrivals that were written apart. Both show here.
 
 from __future__ import annotations
 
-import sys
-
 from benchmarks.cost import print_conditions
+from benchmarks.ending import counts, perform
 from campaigns.bench.database import postgres
 from campaigns.bench.machine import service_core
 from campaigns.bench.rounds import Load, Place, run_engine
@@ -34,10 +33,10 @@ TABLE = [
 
 
 def main() -> None:
-    for_s = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
+    (for_s,) = counts(__doc__, seconds=60)
     print_conditions()
     service_core()
-    print(f"{for_s:.0f} s each")
+    print(f"{for_s} s each")
     print("   limit numbers latency   reached   largest second: written   at the service   throttled")
     with postgres() as database:
         for limit_per_s, numbers, latency_ms in TABLE:
@@ -51,4 +50,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    perform(main)

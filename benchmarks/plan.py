@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import resource
 import statistics
-import sys
 import tempfile
 
 from benchmarks.cost import print_conditions
+from benchmarks.ending import counts, perform
 from campaigns.bench.database import postgres
 from campaigns.bench.machine import on_every_core
 from campaigns.bench.planning import Planned, measure
@@ -39,7 +39,8 @@ def print_planned(found: Planned) -> None:
     print(", ".join(f"{stage} until {at_s:.1f} s" for stage, at_s in found.ended_s.items()), flush=True)
 
 
-def main(rows: int, repeats: int) -> None:
+def main() -> None:
+    rows, repeats = counts(__doc__, rows=1_000_000, repeats=5)
     print_conditions()
     found: list[Planned] = []
     with postgres() as database, on_every_core(database.pid), tempfile.TemporaryDirectory() as directory:
@@ -54,5 +55,4 @@ def main(rows: int, repeats: int) -> None:
 
 
 if __name__ == "__main__":
-    numbers = [int(argument) for argument in sys.argv[1:]]
-    main(*(numbers + [1_000_000, 5][len(numbers) :]))
+    perform(main)

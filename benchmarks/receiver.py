@@ -14,15 +14,15 @@ tenth; Postgres takes 1.5 to 2 us a status where a thousand are committed at onc
 
 from __future__ import annotations
 
-import sys
-
 from benchmarks.cost import print_conditions
+from benchmarks.ending import counts, perform
 from campaigns.bench.database import postgres
 from campaigns.bench.machine import CORES, sender_cores
 from campaigns.bench.receiving import measure
 
 
-def main(seconds: float) -> None:
+def main() -> None:
+    (seconds,) = counts(__doc__, seconds=5)
     print_conditions()
     with postgres() as database:
         for statuses in (1, 100):
@@ -42,4 +42,4 @@ def main(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 5.0)
+    perform(main)

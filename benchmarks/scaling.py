@@ -10,10 +10,10 @@ rate says so.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 
 from benchmarks.cost import print_conditions
+from benchmarks.ending import count, parser_of, perform
 from campaigns.bench.database import Database, postgres
 from campaigns.bench.machine import service_core
 from campaigns.bench.rounds import Load, Place, Run, run_engine
@@ -21,6 +21,7 @@ from campaigns.bench.scaling import SMALL_PER_S, TABLES, load_of, loads, reaches
 from campaigns.bench.service import own_service
 
 ONCE_FROM = 10_000_000  # recipients whose planting takes a minute: one measurement must do
+SMALLEST = min(load.recipients for load in TABLES["audiences"].values())
 PROCESSES_MAX = max(load.processes for load in TABLES["processes"].values())
 
 
@@ -50,15 +51,13 @@ def cost_us(runs: list[Run]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.scaling",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--largest", type=int, default=1_000_000, help="audience")
-    parser.add_argument("--repeats", type=int, default=3, help="of each row; its median is printed")
+    parser = parser_of(__doc__)
+    parser.add_argument("--largest", type=count, default=1_000_000, help="audience")
+    parser.add_argument("--repeats", type=count, default=3, help="of each row; its median is printed")
     parser.add_argument("--only", choices=TABLES, help="one of the three tables")
     asked = parser.parse_args()
+    if not loads("audiences", asked.largest):
+        parser.error(f"--largest is at least {SMALLEST:,}")
     print_conditions(PROCESSES_MAX)
     service_core()
     with postgres() as database:
@@ -68,4 +67,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    perform(main)

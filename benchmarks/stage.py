@@ -8,12 +8,12 @@ Sends a campaign with the engine in this very process, so that a profiler sees i
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import uvloop
 
 from benchmarks.cost import print_conditions
+from benchmarks.ending import counts, perform
 from campaigns.bench.database import postgres
 from campaigns.bench.machine import own_core
 from campaigns.bench.planting import plant
@@ -42,7 +42,7 @@ async def send(
 
 
 def main() -> None:
-    messages = int(sys.argv[1]) if len(sys.argv) > 1 else 60_000
+    (messages,) = counts(__doc__, messages=60_000)
     print_conditions()
     configure_logging(level="warning")
     own_core()
@@ -54,4 +54,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    perform(main)

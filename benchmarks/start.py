@@ -28,6 +28,7 @@ from typing import IO
 
 from benchmarks.command import IMPORT, RUN, first_arrival_s, running
 from benchmarks.cost import print_conditions
+from benchmarks.ending import counts, perform
 from campaigns.bench.database import Database, postgres
 from campaigns.bench.machine import own_core, service_core
 from campaigns.bench.planting import plant
@@ -139,8 +140,7 @@ def campaign(rows: int, repeats: int) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    repeats = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    rows, repeats = counts(__doc__, rows=1_000_000, repeats=3)
     for package in ("engine", "campaigns"):
         compileall.compile_dir(Path(__file__).parents[1] / package, quiet=1)
     print_conditions()
@@ -159,4 +159,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    perform(main)

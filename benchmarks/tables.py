@@ -13,13 +13,13 @@ statuses a message come back and are folded meanwhile.
 from __future__ import annotations
 
 import asyncio
-import sys
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import asyncpg
 
 from benchmarks.cost import print_conditions
+from benchmarks.ending import add_count, parser_of, perform
 from campaigns.bench.database import Database, postgres
 from campaigns.bench.machine import service_core
 from campaigns.bench.planting import PLANT_S_MAX
@@ -98,12 +98,15 @@ def print_tables(database: Database) -> None:
 
 
 def main() -> None:
-    counts = [int(word) for word in sys.argv[1:] if word != "--events"]
+    parser = parser_of(__doc__)
+    add_count(parser, "messages", 1_000_000)
+    parser.add_argument("--events", action="store_true", help="three status events a message")
+    asked = parser.parse_args()
     print_conditions()
     service_core()
     with postgres() as database:
         horizon = Horizon(database.url)
-        load = replace(LOAD, messages=counts[0] if counts else 1_000_000, events="--events" in sys.argv)
+        load = replace(LOAD, messages=asked.messages, events=asked.events)
         run = run_engine(Place(database, own_service, horizon.look), load)
         print(f"{run.messages:,} messages, {run.per_s:,.0f}/s, CPU {run.cpu_us:.1f} µs a message")
         print(
@@ -119,4 +122,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    perform(main)

@@ -17,7 +17,6 @@ fact of it, a tenth opening connections. `benchmarks/README.md` has the figures.
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 from collections.abc import Callable, Iterator
@@ -28,6 +27,7 @@ from functools import partial
 import httpx
 
 from benchmarks.cost import print_conditions
+from benchmarks.ending import count, parser_of, perform
 from campaigns.bench.contestants import Measured, Task, loop_of
 from campaigns.bench.database import postgres
 from campaigns.bench.machine import service_core
@@ -65,22 +65,23 @@ class Asked:
 
 
 def asked() -> Asked:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.throughput",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("count", nargs="?", type=int, metavar="REPEATS", help="as --repeats")
-    parser.add_argument("--repeats", type=int, default=5, help="the median of so many is printed")
-    parser.add_argument("--numbers", type=int, default=32)
+    parser = parser_of(__doc__)
+    parser.add_argument("count", nargs="?", type=count, metavar="REPEATS", help="as --repeats")
+    parser.add_argument("--repeats", type=count, default=5, help="the median of so many is printed")
+    parser.add_argument("--numbers", type=count, default=32)
     parser.add_argument("--rate", type=float, default=1_000.0, help="limit of each number a second")
-    parser.add_argument("--messages", type=int, default=200_000, help="that the engine sends")
+    parser.add_argument("--messages", type=count, default=200_000, help="that the engine sends")
     parser.add_argument("--latency-ms", type=float, default=0.0)
-    parser.add_argument("--processes", type=int, default=1, help="of the engine")
+    parser.add_argument("--processes", type=count, default=1, help="of the engine")
     parser.add_argument("--events", action="store_true", help="three status events a message for the engine")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="such as engine, session")
     parser.add_argument("--json", action="store_true", help="each run as a line of JSON, before the table")
     got = parser.parse_args()
+    for word in got.only:
+        if not any(word in name for name in (ENGINE, *YARDSTICKS)):
+            parser.error(f"--only {word}: there is {', '.join((ENGINE, *YARDSTICKS))}")
+    if got.rate <= 0 or got.latency_ms < 0:
+        parser.error("--rate is above 0, --latency-ms 0 or more")
     load = Load(
         numbers=got.numbers,
         rate_per_s=got.rate,
@@ -161,4 +162,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    perform(main)

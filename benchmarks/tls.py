@@ -30,6 +30,7 @@ import orjson
 import uvloop
 
 from benchmarks.cost import print_conditions
+from benchmarks.ending import counts, perform
 from benchmarks.memory import memory
 from benchmarks.throughput import OURS
 from campaigns.bench.contestants import Task
@@ -150,7 +151,7 @@ async def connect(url: str) -> None:
 
 
 def main() -> None:
-    repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    (repeats,) = counts(__doc__, repeats=5)
     print_conditions()
     with serving() as urls:
         service_core()
@@ -182,4 +183,4 @@ if __name__ == "__main__":
         case ["connect", url]:
             uvloop.run(connect(url))
         case _:
-            main()
+            perform(main)

@@ -73,7 +73,12 @@ def bars(rows: Sequence[Bar], *, about: str, axis_title: str = "") -> str:
             f'<rect class="{kind}" x="0" y="{top:.1f}" width="{width:.1f}" height="{BAR_HEIGHT}" rx="2"/>'
         )
         parts += _labels(row, axis, top, max(width, axis.at(row.most)))
-    return _svg(len(rows) * BAR_STEP + (AXIS_BELOW if axis_title else 0.0), parts, about)
+    return _svg(len(rows) * BAR_STEP + (AXIS_BELOW if axis_title else 0.0), parts, _told(about, rows))
+
+
+def _told(about: str, rows: Sequence[Bar]) -> str:
+    """For those who do not see it: what it shows, with every figure."""
+    return "; ".join([about, *(f"{row.label} {row.text}" for row in rows)])
 
 
 def dots(rows: Sequence[Bar], axis: Axis, *, about: str) -> str:
@@ -145,13 +150,18 @@ def lines(series: Sequence[Line], limit: float, *, about: str) -> str:
     for line in series:
         points = " ".join("{:.1f},{:.1f}".format(*at(s, value)) for s, value in enumerate(line.values))
         title = f"<title>{escape(line.label)}</title>"
+        if len(line.values) == 1:  # no line, and nothing would show
+            x, y = at(0, line.values[0])
+            parts.append(f'<circle class="ours" cx="{x:.1f}" cy="{y:.1f}" r="3">{title}</circle>')
         parts.append(f'<polyline class="series{faint}" points="{points}">{title}</polyline>')
     for tick in range(TICKS + 1):
         second = round((seconds - 1) * tick / TICKS) if seconds > TICKS else tick
         if second < max(seconds, 1):
             x = at(second, 0)[0]
             parts.append(_text(x, PLOT_TOP + PLOT_HEIGHT + 16, f"{second} s", "axis", "middle"))
-    return _svg(PLOT_TOP + PLOT_HEIGHT + PLOT_BELOW, parts, about)
+    seen = [value for line in series for value in line.values]
+    told = f"; from {min(seen):,g} to {max(seen):,g} a second, the limit is {limit:,g}" if seen else ""
+    return _svg(PLOT_TOP + PLOT_HEIGHT + PLOT_BELOW, parts, about + told)
 
 
 def histogram(counts: Sequence[tuple[float, float]], *, about: str) -> str:

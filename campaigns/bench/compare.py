@@ -135,6 +135,8 @@ def _moved(a: dict[str, Any], b: dict[str, Any]) -> Iterator[str]:
 
 
 def _differences(a: dict[str, Any], b: dict[str, Any]) -> Iterator[str]:
+    if a.get("service") != b.get("service"):
+        yield f"service: {a.get('service')} and {b.get('service')}"
     for name in _CONDITIONS:
         ours, theirs = a["conditions"].get(name), b["conditions"].get(name)
         if ours != theirs:

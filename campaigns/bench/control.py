@@ -8,7 +8,9 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import socket
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,6 +20,7 @@ from engine.errors import ConfigurationError
 
 IDENTITY = "drumbeat-emulator"  # what the emulator's `health` says that it is
 ASK_S_MAX = 5.0
+ANSWER_S_MAX = 20.0  # the whole of it; under load a summary of many numbers takes seconds
 REPLY_BYTES_MAX = 16 * 1024 * 1024  # of a summary of 10,000 numbers, several times
 _REMEDY = (
     "a bench sends to an emulator only: start one with `drumbeat emulator serve`, or leave out --service"
@@ -39,6 +42,11 @@ class Control:
 
     def _ask(self, method: str, path: str, body: bytes | None) -> Any:
         connection = http.client.HTTPConnection(self._host, self._port, timeout=ASK_S_MAX)
+        connection.connect()
+        # The time-out is of each read: what answers a byte at a time would hold us for hours.
+        cut = threading.Timer(ANSWER_S_MAX, _cut, [connection.sock])
+        cut.daemon = True
+        cut.start()
         try:
             headers = {"Content-Type": "application/json"} if body else {}
             connection.request(method, f"/_emulator/{path}", body, headers)
@@ -48,7 +56,14 @@ class Control:
                 raise ValueError(f"{method} /_emulator/{path} was answered {reply.status}")
             return orjson.loads(content)
         finally:
+            cut.cancel()
             connection.close()
+
+
+def _cut(sock: socket.socket) -> None:
+    """End whatever is read from it, at once."""
+    with suppress(OSError):  # it ended by itself
+        sock.shutdown(socket.SHUT_RDWR)
 
 
 def prove_emulator(url: str) -> tuple[Control, dict[str, Any]]:
@@ -74,12 +89,13 @@ def _plain(url: str) -> str:
     try:
         place = urlsplit(url)
         port = place.port or 80
-    except ValueError as error:
-        raise _refused(f"{url} is no address: {error}") from None
+    except ValueError as error:  # its text is not repeated: it may hold a password
+        raise _refused(f"this is no address: {error}") from None
     extra = place.path.strip("/") or place.query or place.fragment or place.username or place.password
     if place.scheme != "http" or not place.hostname or extra:
         raise _refused("the address of an emulator is like http://127.0.0.1:8081")
-    return f"http://{place.hostname}:{port}"
+    host = f"[{place.hostname}]" if ":" in place.hostname else place.hostname
+    return f"http://{host}:{port}"
 
 
 def _refused(what: str) -> ConfigurationError:

@@ -23,6 +23,7 @@ from engine.errors import ConfigurationError
 
 SCHEMA = 1
 FILE_NAME = "report.json"
+OWN_SERVICE = "its own"
 REPORT_BYTES_MAX = 64 * 1024 * 1024
 FULL_SHARE = 0.9  # of a core: from here on its owner, not the sender, may set the rate
 ENGINE = "engine"
@@ -60,6 +61,7 @@ class Results:
 def report_of(results: Results) -> dict[str, Any]:
     """The report as it is written."""
     engine = results.contestants[0] if results.contestants else None
+    own = results.service == OWN_SERVICE
     paced = [(results.load, engine)] if engine is not None else []
     return {
         "schema": SCHEMA,
@@ -67,13 +69,14 @@ def report_of(results: Results) -> dict[str, Any]:
         "conditions": asdict(results.conditions),
         "service": results.service,
         "repeats": results.repeats,
-        "load": _load(results.load),
+        "load": _load(results.load, own=own),
         "contestants": [_contestant(one, engine) for one in results.contestants],
         "headroom": None if engine is None else _headroom(engine.runs, results.load.processes),
-        "pace": [_pace(load, titled) for load, titled in [*paced, *results.paces]],
+        "pace": [_pace(load, titled, own=own) for load, titled in [*paced, *results.paces]],
         "stages": [_stage(stage, runs) for stage, runs in results.stages],
         "scaling": [
-            _table(name, results.scaling) for name in dict.fromkeys(row[0] for row in results.scaling)
+            _table(name, results.scaling, own=own)
+            for name in dict.fromkeys(row[0] for row in results.scaling)
         ],
     }
 
@@ -96,12 +99,13 @@ def read_report(place: Path) -> dict[str, Any]:
     return {"stages": [], "scaling": [], **content}  # what older reports of this schema do not have
 
 
-def _load(load: Load) -> dict[str, Any]:
+def _load(load: Load, *, own: bool) -> dict[str, Any]:
+    """`latency_ms`: None where the service is not the bench's own, which has the latency it has."""
     return {
         "numbers": load.numbers,
         "rate_per_s": load.rate_per_s,
         "total_per_s": load.total_per_s,
-        "latency_ms": load.latency_ms,
+        "latency_ms": load.latency_ms if own else None,
         "processes": load.processes,
         "duration_s": load.duration_s,
         "events": load.events,
@@ -176,13 +180,13 @@ def _share(seconds: float | None, run: Run) -> float | None:
     return None if seconds is None else seconds / run.elapsed_s
 
 
-def _pace(load: Load, one: Titled) -> dict[str, Any]:
+def _pace(load: Load, one: Titled, *, own: bool) -> dict[str, Any]:
     typical = _typical(one.runs)
     paces = [run.pace for run in one.runs if run.pace is not None]
     return {
         "name": one.name,
         "title": one.title,
-        "load": _load(load),
+        "load": _load(load, own=own),
         "reached": _spread([pace.reached for pace in paces]),
         "largest_written": _spread([pace.largest_written for pace in paces]),
         "largest_at_service": _spread([pace.largest_at_service for pace in paces]),
@@ -208,19 +212,19 @@ def _stage(stage: Stage, runs: Sequence[StageRun]) -> dict[str, Any]:
     }
 
 
-def _table(name: Table, scaling: Sequence[tuple[Table, Load, Titled]]) -> dict[str, Any]:
+def _table(name: Table, scaling: Sequence[tuple[Table, Load, Titled]], *, own: bool) -> dict[str, Any]:
     rows = [(load, titled) for table, load, titled in scaling if table == name]
     first = rows[0][1].runs
-    return {"name": name, "rows": [_scaled(load, titled, first) for load, titled in rows]}
+    return {"name": name, "rows": [_scaled(load, titled, first, own=own) for load, titled in rows]}
 
 
-def _scaled(load: Load, one: Titled, first: Sequence[Run]) -> dict[str, Any]:
+def _scaled(load: Load, one: Titled, first: Sequence[Run], *, own: bool) -> dict[str, Any]:
     per_s = _each(one.runs, lambda run: run.per_s)
     assert per_s is not None
     return {
         "name": one.name,
         "title": one.title,
-        "load": _load(load),
+        "load": _load(load, own=own),
         "per_s": per_s,
         "cpu_us": _each(one.runs, lambda run: run.cpu_us),
         # against the first row, repeat by repeat

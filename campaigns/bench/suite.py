@@ -10,7 +10,7 @@ from typing import Literal, Protocol, cast, get_args
 from campaigns.bench.database import Database, postgres
 from campaigns.bench.guardian import guarded
 from campaigns.bench.machine import Conditions, conditions, service_core
-from campaigns.bench.report import ENGINE, ENGINE_ALONE, Results, Titled
+from campaigns.bench.report import ENGINE, ENGINE_ALONE, OWN_SERVICE, Results, Titled
 from campaigns.bench.rounds import Load, Place, Run, run_engine, run_yardstick
 from campaigns.bench.scaling import SMALL_PER_S, TABLES, Table, load_of, loads
 from campaigns.bench.service import Provider, StandingService, own_service
@@ -201,7 +201,7 @@ def _results(asked: Asked, began: Conditions, runs: dict[str, list[Measured]]) -
 
     return Results(
         conditions=began,
-        service=asked.service or "its own",
+        service=asked.service or OWN_SERVICE,
         load=asked.load,
         repeats=asked.repeats,
         contestants=tuple(one for _, one in titled("throughput")),

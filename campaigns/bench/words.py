@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from campaigns.bench.compare import Comparison, Row
-from campaigns.bench.report import FULL_SHARE
+from campaigns.bench.report import FULL_SHARE, OWN_SERVICE
 
 Table = tuple[tuple[str, ...], Sequence[tuple[str, ...]]]
 """Headings and rows."""
@@ -40,12 +40,16 @@ def load_line(load: dict[str, Any]) -> str:
     """`32 numbers at 1,000/s each, 20 ms latency, 10 s`."""
     numbers = "one number" if load["numbers"] == 1 else f"{load['numbers']} numbers"
     each = "" if load["numbers"] == 1 else " each"
-    parts = [f"{numbers} at {load['rate_per_s']:,g}/s{each}", f"latency {load['latency_ms']:g} ms"]
+    parts = [f"{numbers} at {load['rate_per_s']:,g}/s{each}", _latency(load["latency_ms"])]
     if load["processes"] > 1:
         parts.append(f"{load['processes']} processes")
     if load["events"]:
         parts.append("three status events a message")
     return ", ".join([*parts, f"{load['duration_s']:g} s"])
+
+
+def _latency(latency_ms: float | None) -> str:
+    return "latency as the emulator has it" if latency_ms is None else f"latency {latency_ms:g} ms"
 
 
 def contestants_table(report: dict[str, Any]) -> Table:
@@ -184,6 +188,7 @@ def notes(report: dict[str, Any]) -> Iterator[str]:
             "The engine's rate was its limit and says nothing about what it could send, and its start weighs"
             " on the CPU of few messages: for a comparison give it more numbers."
         )
+    yield from _pace_notes(report)
     if load["processes"] > 1 and report["contestants"]:
         yield "The yardsticks are one process each, whatever the engine had."
     if report["repeats"] == 1:
@@ -197,6 +202,15 @@ def notes(report: dict[str, Any]) -> Iterator[str]:
             late = f"the last {events['late_s']:.1f} s after the last message"
             took = f"their receiver took {cpu_us:.1f} µs of CPU each, beside the emulator"
             yield f"{events['folded']:,} status events were received and folded, {late}; {took}."
+
+
+def _pace_notes(report: dict[str, Any]) -> Iterator[str]:
+    for one in report["pace"]:
+        line, seconds = load_line(one["load"]), (one["largest_written"], one["largest_at_service"])
+        if any(second is not None and second["most"] > 1 for second in seconds):
+            yield f"{line}: a second held more than the limit, which must not be."
+        elif one["reached"] is not None and one["reached"]["most"] > 1:
+            yield f"{line}: a mean above 100 % makes up for a late start; no second was above the limit."
 
 
 _AT_LIMIT = 0.95
@@ -234,11 +248,11 @@ def conditions_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("machine", f"{on['processor']}, {on['cores']} cores, {on['system']}"),
         ("placement", on["placement"]),
-        ("load before", f"{on['load']:.2f}"),
+        ("load before, 1 min", f"{on['load']:.2f}"),
         ("Python", on["python"]),
         ("date", on["date"]),
         ("command", on["command"]),
-        ("sent", load_line(report["load"]) if report["pace"] else "–"),
+        ("sent", "; ".join(load_line(one["load"]) for one in report["pace"]) or "–"),
         ("repeats", f"{report['repeats']}; the median, in brackets the range"),
         ("service", _service(report)),
         ("made by", report["made_by"]),
@@ -248,7 +262,7 @@ def conditions_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
 def _service(report: dict[str, Any]) -> str:
     if not (report["pace"] or report["scaling"]):
         return "–"
-    return "an emulator of its own" if report["service"] == "its own" else str(report["service"])
+    return "an emulator of its own" if report["service"] == OWN_SERVICE else str(report["service"])
 
 
 # Of what is compared; the others are microseconds or milliseconds.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -122,13 +124,13 @@ def bench(
         duration_s=duration,
         events=events,
     )
-    asked = Asked(load, repeats, _parts(only), service, " ".join(("drumbeat", *sys.argv[1:])))
+    asked = Asked(load, repeats, _parts(only), service, shlex.join(("drumbeat", *sys.argv[1:])))
     _check(asked)
     if dry_run:
         _tell_plan(asked)
         return
     configure_logging(level="warning")
-    _show(_measure(asked, output, quiet=quiet), as_json=json)
+    _show(_measure(asked, output, quiet=quiet, as_json=json), as_json=json)
 
 
 @app.command()
@@ -139,15 +141,23 @@ def compare(
 ) -> None:
     """Compare two reports: what changed, by how much, and whether it is more than the repeats vary."""
     reports = {"A": read_report(a), "B": read_report(b)}
-    found = compare_reports(*reports.values())
+    try:
+        found = compare_reports(*reports.values())
+        heads = [f"{name}: {_head(report)}" for name, report in reports.items()]
+    except (AttributeError, KeyError, TypeError) as error:
+        what = f"one of the two is no whole report of `drumbeat bench` ({type(error).__name__}: {error})"
+        raise ConfigurationError(what, where=f"{a}, {b}") from None
     if json:
         print_json(found.as_json())
         return
-    for name, report in reports.items():
-        typer.echo(f"{name}: {report['conditions']['command']}, {report['conditions']['date']}")
+    typer.echo("\n".join(heads))
     _print_table(comparison_table(found))
     for line in (*found.differences, *found.missing):
         typer.echo(f"not alike: {line}")
+
+
+def _head(report: dict[str, Any]) -> str:
+    return f"{report['conditions']['command']}, {report['conditions']['date']}, {report['made_by']}"
 
 
 def _parts(only: list[str] | None) -> tuple[Part, ...]:
@@ -172,22 +182,27 @@ def _check(asked: Asked) -> None:
 
 
 def _tell_plan(asked: Asked) -> None:
+    times = "once" if asked.repeats == 1 else f"{asked.repeats} times"
     for step in steps(asked):
-        typer.echo(f"{step.title}, {step.amount}, {asked.repeats} times")
+        typer.echo(f"{step.title}, {step.amount}, {times}")
     typer.echo(f"about {in_words(duration_s(asked))} in all")
 
 
-def _measure(asked: Asked, output: Path | None, *, quiet: bool) -> dict[str, Any]:
+def _measure(asked: Asked, output: Path | None, *, quiet: bool, as_json: bool) -> dict[str, Any]:
     place = output or Path(f"bench-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
     with _directory(place) as directory:
         with progress_of(asked.repeats * len(steps(asked)), quiet=quiet) as watcher:
             report = report_of(run_suite(asked, watcher))
-        _write(directory / PAGE_NAME, page_of(report).encode())
-        # The last, and whole: a directory with it holds all of a report.
-        _write(
-            directory / FILE_NAME,
-            orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
-        )
+        try:
+            _write(directory / PAGE_NAME, page_of(report).encode())
+            # The last, and whole: a directory with it holds all of a report.
+            _write(
+                directory / FILE_NAME,
+                orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
+            )
+        except ConfigurationError:
+            _show(report, as_json=as_json)  # minutes of measuring are not lost with it
+            raise
     if not quiet:
         note(f"the report is in {place / PAGE_NAME} and {place / FILE_NAME}")
     return report
@@ -203,6 +218,10 @@ def _directory(place: Path) -> Iterator[Path]:
         )
     try:
         place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):  # told now, and not after minutes of measuring
+            pass
+    except FileExistsError:
+        raise ConfigurationError("the report needs a directory", where=str(place)) from None
     except OSError as error:
         raise ConfigurationError(
             f"the report cannot be written: {error.strerror}", where=str(place)
@@ -227,7 +246,8 @@ def _write(path: Path, content: bytes) -> None:
             f"the report cannot be written: {error.strerror}", where=str(path)
         ) from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # a disk that has become read-only says so once
+            part.unlink(missing_ok=True)
 
 
 def _show(report: dict[str, Any], *, as_json: bool) -> None:
@@ -235,7 +255,7 @@ def _show(report: dict[str, Any], *, as_json: bool) -> None:
         print_json(report)
         return
     for name, value in conditions_rows(report):
-        typer.echo(f"{name:<12} {value}")
+        typer.echo(f"{name:<19} {value}")
     typer.echo("")
     for table in _tables(report):
         _print_table(table)

@@ -9,6 +9,9 @@ import orjson
 import psutil
 import pytest
 
+from campaigns.cli import bench
+from engine.errors import ConfigurationError
+from tests.campaigns.bench.samples import report
 from tests.cli.processes import Drumbeat, Service, children_of, leftovers, serving, until
 
 SHORT = ("bench", "--duration", "2", "--repeats", "1", "--quiet")
@@ -155,6 +158,48 @@ def test_what_cannot_be_measured_is_a_usage_error(
     done = drumbeat("bench", *words)
     assert done.exit_code == 2
     assert part in done.complaint
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"schema":1,"contestants":[],"pace":[],"conditions":{}}',
+        '{"schema":1,"contestants":[7],"pace":[],"conditions":{},"load":{}}',
+        '{"schema":1,"contestants":null,"pace":[],"conditions":[]}',
+    ],
+)
+def test_a_broken_report_is_told_and_no_error_of_ours(
+    drumbeat: Drumbeat, tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "a.json").write_text(content)
+    done = drumbeat("bench", "compare", "a.json", "a.json")
+    assert done.exit_code == 78
+    assert "no whole report" in done.complaint
+
+
+@pytest.mark.parametrize("kind", ["file", "read-only"])
+def test_where_no_report_can_be_written_nothing_is_measured(
+    drumbeat: Drumbeat, place: Path, tmp_path: Path, kind: str
+) -> None:
+    if kind == "file":
+        (tmp_path / "kept").touch()
+    done = drumbeat(*SHORT, "--output", "kept" if kind == "file" else "/proc/self")
+    assert done.exit_code == 78
+    assert "report" in done.complaint
+    assert done.stdout == ""
+    assert leftovers(place) == []
+
+
+def test_figures_outlive_a_report_that_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = bench.Asked(bench.Load(1, 80.0, duration_s=2.0), 1, ("pacing",), None, "drumbeat bench")
+    monkeypatch.setattr(bench, "run_suite", lambda *_: None)
+    monkeypatch.setattr(bench, "report_of", lambda _: report())
+    monkeypatch.setattr(bench, "page_of", lambda _: (tmp_path / "kept" / ".report.html.part").mkdir() or "")
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        bench._measure(asked, tmp_path / "kept", quiet=True, as_json=False)
+    assert "The engine sent 1,500 messages/s" in capsys.readouterr().out
 
 
 def test_a_dry_run_says_what_would_be_measured(drumbeat: Drumbeat, place: Path, tmp_path: Path) -> None:

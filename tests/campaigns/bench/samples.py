@@ -89,7 +89,7 @@ def report(
     loop = loop or [500.0, 510.0, 490.0][: len(engine)]
     results = Results(
         conditions=changed.get("conditions", CONDITIONS),
-        service="its own",
+        service=changed.get("service", "its own"),
         load=changed.get("load", LOAD),
         repeats=len(engine),
         contestants=(

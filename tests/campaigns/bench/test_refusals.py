@@ -1,8 +1,9 @@
 """A bench sends to an emulator only, and empties only a database of its own."""
 
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import orjson
@@ -108,6 +109,44 @@ def test_an_address_is_scheme_host_and_port_and_nothing_else(url: str) -> None:
         with pytest.raises(ConfigurationError, match="nothing was sent"):
             prove_emulator(url.format(port=right.rpartition(":")[2]))
         assert came == []
+
+
+@pytest.mark.parametrize("url", ["http://user:hunter2@127.0.0.1:99999", "http://user:hunter2@[::1"])
+def test_a_password_is_not_repeated(url: str) -> None:
+    with pytest.raises(ConfigurationError) as refusal:
+        prove_emulator(url)
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_an_address_of_ipv6_is_an_address() -> None:
+    assert control._plain("http://[::1]:8081/") == "http://[::1]:8081"
+    with pytest.raises(ConfigurationError, match="has no emulator's control plane"):
+        prove_emulator("http://[::1]:9")
+
+
+@pytest.mark.parametrize("begin", [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.0 200 OK\r\n\r\n"])
+def test_what_answers_a_byte_at_a_time_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, begin: bytes
+) -> None:
+    monkeypatch.setattr(control, "ANSWER_S_MAX", 0.3)
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            peer, _ = server.accept()
+            with peer, suppress(OSError):
+                peer.sendall(begin)
+                while not over.wait(0.05):
+                    peer.sendall(b"x")
+
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        try:
+            with pytest.raises(ConfigurationError, match="has no emulator's control plane"):
+                prove_emulator(f"http://127.0.0.1:{server.getsockname()[1]}")
+        finally:
+            over.set()
+            thread.join()
 
 
 def test_an_emulator_on_this_machine_is_taken() -> None:

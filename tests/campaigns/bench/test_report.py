@@ -153,7 +153,13 @@ def test_a_report_without_sending_says_what_it_measured_and_nothing_of_messages(
     assert ("sent", "–") in conditions_rows(content)
     page = page_of(content).replace("\u00a0", " ")
     assert page.count("<svg") == 2 + 1  # a chart for each stage, one for the numbers
-    for figure in ("175k rows/s", "bare COPY of the same file", "Cost of a message by numbers", "16 numbers"):
+    for figure in (
+        "plan an audience, rows",
+        "175k/s",
+        "bare COPY of the same file",
+        "Cost of a message by numbers",
+        "16 numbers",
+    ):
         assert figure in page
     assert "Messages a second" not in page
 
@@ -240,6 +246,63 @@ def test_a_limit_stays_inside_its_chart(limit: float) -> None:
     drawn = ElementTree.fromstring(chart.lines([chart.Line("a", [limit])], limit, about="a"))
     (line,) = [one for one in drawn.iter("line") if one.attrib["class"] == "limit"]
     assert chart.PLOT_TOP < float(line.attrib["y1"]) < chart.PLOT_TOP + chart.PLOT_HEIGHT
+
+
+def test_what_is_drawn_lies_within_its_picture_and_is_told_in_words() -> None:
+    content = stages_report()
+    content["stages"][1]["yardstick"]["per_s"] = {
+        "median": 2.95e6,
+        "least": 1.8e6,
+        "most": 4.1e6,
+        "values": [1.8e6, 4.1e6],
+    }
+    for picture in re.findall(r"<svg.*?</svg>", page_of(content), re.DOTALL):
+        drawing = ElementTree.fromstring(picture)
+        for text in drawing.iter("text"):
+            if text.attrib["class"] == "value":
+                # A bold character of 12 px is 8 wide at most.
+                assert float(text.attrib["x"]) + 8 * len(text.text or "") <= chart.WIDTH
+                assert (text.text or "") in drawing.attrib["aria-label"]
+
+
+def test_a_single_second_is_seen_too() -> None:
+    drawn = ElementTree.fromstring(chart.lines([chart.Line("a", [40])], 80, about="a"))
+    assert [one.attrib["class"] for one in drawn.iter("circle")] == ["ours"]
+    assert drawn.attrib["aria-label"] == "a; from 40 to 40 a second, the limit is 80"
+
+
+def test_tables_name_their_rows_and_columns() -> None:
+    page = page_of(report())
+    tables = re.findall(r"<table>.*?</table>", page, re.DOTALL)
+    assert tables
+    for text in tables:
+        table = ElementTree.fromstring(text)
+        assert table.find("caption") is not None
+        rows = list(table.find("tbody") or ())
+        assert rows
+        for row in rows:
+            assert [cell.attrib.get("scope") for cell in row][:2] == ["row", None]
+        assert all(
+            cell.attrib["scope"] == "col" for cell in table.iter("th") if cell not in [r[0] for r in rows]
+        )
+
+
+def test_the_latency_of_another_emulator_is_not_called_ours() -> None:
+    content = report(service="http://127.0.0.1:8081")
+    assert content["load"]["latency_ms"] is None
+    assert content["pace"][0]["load"]["latency_ms"] is None
+    assert "latency 5 ms" not in page_of(content)
+    assert "latency as the emulator has it" in page_of(content)
+    assert "service: its own and http://127.0.0.1:8081" in compare(report(), content).differences
+
+
+def test_a_mean_above_the_limit_is_explained_and_a_second_above_it_is_told() -> None:
+    content = report()
+    content["pace"][1]["reached"]["most"] = 1.0025
+    assert any("makes up for a late start; no second" in note for note in notes(content))
+    content["pace"][1]["largest_at_service"]["most"] = 1.01
+    assert any("a second held more than the limit" in note for note in notes(content))
+    assert not any("above the limit" in note for note in notes(report()))
 
 
 # ---- two reports
