@@ -45,6 +45,7 @@ NUMBERS_MAX, PROCESSES_MAX, REPEATS_MAX = 256, 16, 20
 RATE_PER_S_MAX = 10_000.0
 DURATION_S_MIN, DURATION_S_MAX = 2.0, 120.0
 LATENCY_MS_MAX = 5_000.0
+MESSAGES_MIN = 20  # of a number: its first half second is not measured
 
 
 Duration = Annotated[
@@ -174,6 +175,11 @@ def _check(asked: Asked) -> None:
     if load.processes > load.numbers:
         raise UsageError(
             "each process needs a number of its own: give at least as many --numbers as --processes"
+        )
+    if load.rate_per_s * (load.duration_s or 0.0) < MESSAGES_MIN:
+        raise UsageError(
+            f"at this --rate a number sends fewer than {MESSAGES_MIN} messages in its time, which is no"
+            " measurement: give a higher --rate, or a longer --duration"
         )
     if asked.service is not None and load.events:
         raise UsageError("--events needs the bench's own emulator: leave out --service")

@@ -148,6 +148,7 @@ def test_a_bench_that_is_killed_while_it_receives_ends_the_receiver_too(
         (("--service", "http://127.0.0.1:9", "--events"), "--events needs the bench's own emulator"),
         (("--service", "http://127.0.0.1:9", "--latency-ms", "5"), "has its own latency"),
         (("--duration", "1"), "--duration"),
+        (("--duration", "2", "--rate", "9"), "fewer than 20 messages"),
         (("--only", "everything"), "--only"),
         (("--only", "pacing", "--only", "Planning"), "'Planning' is not a part"),
     ],
