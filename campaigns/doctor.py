@@ -14,6 +14,7 @@ from pathlib import Path
 
 import aiohttp
 
+from engine.api.proxy import proxy_of
 from engine.api.resources import ManagementClient
 from engine.core.descriptors import CONNECTIONS_MAX, WANTED, connections_within
 from engine.core.room import MIB, is_short
@@ -139,7 +140,7 @@ async def _guarded(subject: str, look: Callable[[], Awaitable[list[Finding]]]) -
         return await look()
     except DrumbeatError as error:
         return [failed(subject, error)]
-    except aiohttp.ClientHttpProxyError as error:  # whose own text shows the proxy's password
+    except aiohttp.ClientHttpProxyError as error:
         refused = f"the proxy refuses with {error.status} {error.message}"
         return [_fail(subject, refused, "check DRUMBEAT_PROXY_URL", 69)]
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
@@ -149,9 +150,15 @@ async def _guarded(subject: str, look: Callable[[], Awaitable[list[Finding]]]) -
 
 async def _reach(base_url: str, proxy: str | None) -> list[Finding]:
     timeout = aiohttp.ClientTimeout(total=ANSWER_S_MAX)
+    by_way = proxy_of(proxy, base_url)
     async with (
-        aiohttp.ClientSession(timeout=timeout) as session,
-        session.get(base_url, proxy=proxy, allow_redirects=False) as response,
+        aiohttp.ClientSession(timeout=timeout, proxy=by_way.url) as session,
+        session.get(
+            base_url,
+            headers=by_way.request_headers,
+            allow_redirects=False,
+            proxy_headers=by_way.tunnel_headers,
+        ) as response,
     ):
         told = _moment(response.headers.get("Date", ""))
     answers = _ok("service", f"{base_url} answers")

@@ -14,7 +14,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import platformdirs
 from pydantic import AfterValidator, Field, SecretStr, ValidationError
@@ -34,7 +34,7 @@ from engine.store.migrate import is_current, migrate
 
 PREFIX = "DRUMBEAT_"
 SETTINGS_FILE = Path("drumbeat.toml")
-SECRETS = ("database_url", "access_token", "app_secret", "verify_token")
+SECRETS = ("database_url", "access_token", "app_secret", "verify_token", "proxy_url")
 SECRET_BYTES_MAX = 16 * 1024  # a path that names the wrong file must not be read into memory
 # A recipient in doubt without an event for so long, while its number has others, was probably not sent to.
 SILENCE_S = 900.0  # rule of doubt: the service tells nearly everything within a quarter of an hour
@@ -88,7 +88,8 @@ def _base_url(url: str) -> str:
 
 
 def _proxy(value: SecretStr) -> SecretStr:
-    if not re.fullmatch(r"http://[^\s/?#]+/?", value.get_secret_value()):
+    url = value.get_secret_value()
+    if not re.fullmatch(r"http://[^\s/?#]+/?", url) or ":" in unquote(urlsplit(url).username or ""):
         raise ValueError("a URL like http://proxy.example:3128 is wanted")
     return value
 

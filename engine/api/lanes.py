@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import ssl
-from base64 import b64encode
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
@@ -19,6 +18,7 @@ from yarl import URL
 
 from engine.api.breaks import not_sent
 from engine.api.lane_connection import Lane
+from engine.api.proxy import proxy_of
 from engine.api.session import (
     API_VERSION,
     CONNECT_S_MAX,
@@ -196,31 +196,22 @@ def _new_lane(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
 
 def _pooled_request(root: str, token: str, tls: ssl.SSLContext | None, proxy: str | None) -> ClientRequest:
     """The request in whose name the pool connects: it says where to, how to trust, and through whom."""
-    url, proxy_url = URL(root), URL(proxy) if proxy else None
+    by_way = proxy_of(proxy, root)
     headers = {
         "Authorization": f"Bearer {token}",
         "Content-Type": "application/json",
         "Accept-Encoding": "identity",
+        **by_way.request_headers,
     }
-    proxy_headers = _proxy_headers(proxy_url)
-    if url.scheme == "http":  # no tunnel: the proxy reads the request itself
-        headers |= proxy_headers
     return ClientRequest(
         "POST",
-        url,
+        URL(root),
         headers=headers,
         loop=asyncio.get_running_loop(),
         ssl=tls if tls is not None else True,
-        proxy=proxy_url.with_user(None) if proxy_url else None,
-        proxy_headers=proxy_headers if proxy_url else None,
+        proxy=by_way.url,
+        proxy_headers=by_way.tunnel_headers,
     )
-
-
-def _proxy_headers(proxy: URL | None) -> dict[str, str]:
-    if proxy is None or proxy.user is None:
-        return {}
-    credentials = f"{proxy.user}:{proxy.password or ''}".encode()
-    return {"Proxy-Authorization": f"Basic {b64encode(credentials).decode()}"}
 
 
 def _head_bytes(request: ClientRequest, url: URL) -> bytes:

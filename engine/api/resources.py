@@ -15,6 +15,7 @@ import aiohttp
 import orjson
 from aiolimiter import AsyncLimiter
 
+from engine.api.proxy import proxy_of
 from engine.api.reply import parse_error
 from engine.api.session import API_VERSION, CONNECT_S_MAX
 from engine.core.classify import classify
@@ -88,12 +89,14 @@ class ManagementClient:
         self._base_url = base_url
         self._root = f"{base_url.rstrip('/')}/{api_version}"
         self._budget = budget if budget is not None else AsyncLimiter(CALLS_PER_HOUR / 2, 3600)
+        self._proxy = proxy_of(proxy, base_url)
+        # Of each request: what the session has for all of them, aiohttp shows the proxy, too.
+        self._headers = {"Authorization": f"Bearer {token}", **self._proxy.request_headers}
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=4, ssl=tls if tls is not None else True),
-            headers={"Authorization": f"Bearer {token}"},
             timeout=aiohttp.ClientTimeout(total=call_s, connect=CONNECT_S_MAX),
             cookie_jar=aiohttp.DummyCookieJar(),
-            proxy=proxy,
+            proxy=self._proxy.url,
         )
 
     async def __aenter__(self) -> ManagementClient:
@@ -141,13 +144,20 @@ class ManagementClient:
         await self._budget.acquire()
         try:
             async with self._session.get(
-                f"{self._root}/{path}", params=query, allow_redirects=False
+                f"{self._root}/{path}",
+                params=query,
+                headers=self._headers,
+                allow_redirects=False,
+                proxy_headers=self._proxy.tunnel_headers,
             ) as response:
                 body = await _read(response, path)
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
             reason = str(problem) or type(problem).__name__
+            refused = isinstance(problem, aiohttp.ClientHttpProxyError)
             raise Unreachable(
-                f"the service did not answer: {reason}", where=self._base_url, remedy="check the base address"
+                f"the service did not answer: {reason}",
+                where=self._base_url,
+                remedy="check DRUMBEAT_PROXY_URL" if refused else "check the base address",
             ) from problem
         if response.status != 200:
             raise self._error(response.status, body, path)

@@ -15,6 +15,7 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import BytesPayload
 
 from engine.api.breaks import not_sent, reason_of
+from engine.api.proxy import proxy_of
 from engine.api.reply import BODY_BYTES_MAX, outcome_of
 from engine.api.transport import Gate
 from engine.core.outcome import NotSent, Outcome, Unknown
@@ -50,6 +51,14 @@ class SessionTransport:
         `proxy` is the URL of an HTTP proxy, with user and password where it wants them.
         """
         self._root = f"{base_url.rstrip('/')}/{api_version}"
+        self._proxy = proxy_of(proxy, base_url)
+        # Of each request: what the session has for all of them, aiohttp shows the proxy, too.
+        self._headers = {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/json",
+            "Accept-Encoding": "identity",
+            **self._proxy.request_headers,
+        }
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=connections,
@@ -57,15 +66,10 @@ class SessionTransport:
                 ttl_dns_cache=DNS_CACHE_S,
                 ssl=tls if tls is not None else True,
             ),
-            headers={
-                "Authorization": f"Bearer {token}",
-                "Content-Type": "application/json",
-                "Accept-Encoding": "identity",
-            },
             timeout=aiohttp.ClientTimeout(total=total_s, connect=connect_s, sock_read=reply_s),
             cookie_jar=aiohttp.DummyCookieJar(),
             raise_for_status=False,
-            proxy=proxy,
+            proxy=self._proxy.url,
         )
 
     async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
@@ -90,7 +94,13 @@ class SessionTransport:
 
     async def _exchange(self, phone_number_id: str, body: _GatedBody) -> Outcome:
         url = f"{self._root}/{phone_number_id}/messages"
-        async with self._session.post(url, data=body, allow_redirects=False) as response:
+        async with self._session.post(
+            url,
+            data=body,
+            headers=self._headers,
+            allow_redirects=False,
+            proxy_headers=self._proxy.tunnel_headers,
+        ) as response:
             if not body.written:  # an answer to nothing: the connection is out of step
                 response.close()
                 return NotSent("the service answered before the request", unreachable=True)

@@ -39,10 +39,10 @@ def test_an_option_that_is_not_given_and_an_empty_variable_count_as_unset(
 def test_a_secret_may_stand_in_a_file_and_is_never_shown(
     name: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (elsewhere / "secret").write_text("hush-hush\n")
+    (elsewhere / "secret").write_text("http://hush-hush\n")  # one of them must be a URL
     monkeypatch.setenv(f"DRUMBEAT_{name.upper()}_FILE", str(elsewhere / "secret"))
     settings = load_settings()
-    assert getattr(settings, name).get_secret_value() == "hush-hush"
+    assert getattr(settings, name).get_secret_value() == "http://hush-hush"
     assert "hush" not in repr(settings)
     assert "hush" not in str(settings.model_dump())
 
@@ -73,6 +73,7 @@ def test_settings_cannot_be_changed() -> None:
         ("PAIR_BURST", "many-hidden", "environment DRUMBEAT_PAIR_BURST"),
         ("SILENCE_S", "-86400", "environment DRUMBEAT_SILENCE_S"),
         ("PROXY_URL", "socks5://secret@proxy:1", "environment DRUMBEAT_PROXY_URL"),
+        ("PROXY_URL", "http://a%3Ab:secret@proxy:1", "environment DRUMBEAT_PROXY_URL"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_source_and_without_its_value(

@@ -1,0 +1,82 @@
+"""The proxy on the way to the service: who asks is told to it, and to nobody else."""
+
+from base64 import b64encode
+from typing import Literal
+
+import pytest
+from pydantic import SecretStr
+from yarl import URL
+
+from engine.api.proxy import Proxy, proxy_of
+from engine.api.resources import ManagementClient
+from engine.app import transport_of
+from engine.core.outcome import NotSent
+from engine.errors import Unreachable
+from engine.settings import ServiceSettings
+
+from .loopback import Conversation, Server, serving
+from .transport_contract import PAYLOAD, aclosing_transport, open_gate
+
+PASSWORD = "s3cret/ü"
+ASKS = b"proxy-authorization: basic " + b64encode(f"me:{PASSWORD}".encode()).lower()
+
+
+async def refusing(server: Server, conversation: Conversation) -> None:
+    await server.read(conversation)
+    await conversation.answer(407, b"")
+
+
+def assert_told(proxy: Server) -> None:
+    """It knows who asks it, and not the token that the service is asked with."""
+    head = proxy.requests[0].lower()
+    assert head.startswith(b"connect service.invalid:443 ")
+    assert ASKS in head
+    assert b"bearer" not in head
+
+
+def asked_by_me(proxy: Server) -> str:
+    return proxy.base_url.replace("http://", "http://me:s3cret%2F%C3%BC@")
+
+
+MY_NAME = {"Proxy-Authorization": "Basic bWU6"}
+ME = {"Proxy-Authorization": "Basic bWU6c0A="}
+
+
+@pytest.mark.parametrize(
+    ("address", "service", "proxy"),
+    [
+        (None, "https://service", Proxy()),
+        ("http://proxy:3128", "http://service", Proxy(URL("http://proxy:3128"))),
+        ("http://me@proxy", "https://service", Proxy(URL("http://proxy"), MY_NAME)),
+        ("http://me:s%40@proxy:1/", "http://service", Proxy(URL("http://proxy:1/"), ME, ME)),
+    ],
+)
+def test_who_asks_stands_apart_from_the_address(address: str | None, service: str, proxy: Proxy) -> None:
+    assert proxy_of(address, service) == proxy
+
+
+@pytest.mark.parametrize("way", ["lanes", "session"])
+async def test_a_proxy_that_refuses_is_told_of_without_its_password(
+    way: Literal["lanes", "session"],
+) -> None:
+    async with serving(refusing) as proxy:
+        settings = ServiceSettings(
+            "https://service.invalid", SecretStr("t"), transport=way, proxy_url=SecretStr(asked_by_me(proxy))
+        )
+        async with aclosing_transport(transport_of(settings)) as transport:
+            outcome = await transport.send("1", PAYLOAD, open_gate)
+    assert isinstance(outcome, NotSent)
+    assert "407" in outcome.reason
+    assert "s3cret" not in outcome.reason
+    assert_told(proxy)
+
+
+async def test_a_call_of_the_management_tells_no_password_either() -> None:
+    async with (
+        serving(refusing) as proxy,
+        ManagementClient("https://service.invalid", "t", proxy=asked_by_me(proxy)) as client,
+    ):
+        with pytest.raises(Unreachable, match=r"407.*PROXY_URL") as told:
+            await client.phone_numbers("1")
+    assert "s3cret" not in f"{told.value}{told.value.__cause__}"
+    assert_told(proxy)
