@@ -67,7 +67,7 @@ def test_the_database_is_blamed_while_a_campaign_is_created(
         raise problem
 
     monkeypatch.setattr("campaigns.cli.create.create_campaign", fail)
-    monkeypatch.setattr("campaigns.cli.create.database_url", lambda _: URL)
+    monkeypatch.setattr("campaigns.cli.create.ready_database", lambda _: URL)
     spec = CampaignSpec("spring", "order", "en", tmp_path / "people.csv", ("1",))
     with pytest.raises(Unreachable, match=re.escape("ana:***@h/db")):
         _create(spec, json=True, quiet=True)
