@@ -82,15 +82,18 @@ class PeopleControl:
         recipient = digits(content, "to")
         if "wa_id" in content and content["wa_id"] is not None:
             digits(content, "wa_id")
+        kinds = {"on_network": bool, "reads": bool, "fails_with": int, "wa_id": str}
+        fate: dict[str, Any] = {
+            name: optional(content, name, kind) for name, kind in kinds.items() if name in content
+        }
+        if "blocks" in content:
+            fate["blocks"] = field(content, "blocks", bool)
         try:
             person = self._service.people.know(recipient)
         except ValueError as error:
             raise Refused(100, str(error)) from None
-        for name, kind in (("on_network", bool), ("reads", bool), ("fails_with", int), ("wa_id", str)):
-            if name in content:
-                setattr(person, name, optional(content, name, kind))
-        if "blocks" in content:
-            person.blocks = field(content, "blocks", bool)
+        for name, value in fate.items():
+            setattr(person, name, value)
         return json_reply({"success": True})
 
     def read_late(self, request: Request) -> Reply:

@@ -10,6 +10,7 @@ from emulator.errors import Refused
 from emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, QUALITY_RATINGS, Number, Token
 from emulator.service import APP_LIMIT, App, Service
 from emulator.templates.template import STATUSES
+from emulator.tiers import TIERS
 from emulator.wire.message import Reply, Request, json_reply, parse_object
 
 TEST_RECIPIENTS_LIMIT = 5
@@ -62,20 +63,20 @@ class SettingsControl:
         """`{"id", "verified"?, "locked"?, "event"?}`: an unknown id opens an account."""
         content = parse_object(request.body)
         check_members(content, "id", "verified", "locked", "event")
-        account_id = field(content, "id", str)
-        account = self._service.accounts.get(account_id)
-        if account is None:
-            account = _try(self._service.open_account, account_id)
+        account_id, event = field(content, "id", str), optional(content, "event", str)
         verified, locked = optional(content, "verified", bool), optional(content, "locked", int)
         if locked is not None and locked not in LOCKS:
             raise Refused(100, f"locked is one of {LOCKS}")
+        account = self._service.accounts.get(account_id)
+        if account is None:
+            account = _try(self._service.open_account, account_id)
         if verified is not None:
             account.verified = verified
         if verified:
             self._lift_lowest_tier(account_id)
         if locked is not None:
             account.locked = locked
-        if (event := optional(content, "event", str)) is not None:
+        if event is not None:
             self._service.tell_account(account, event)
         return json_reply({"success": True})
 
@@ -104,17 +105,23 @@ class SettingsControl:
         check_members(content, *_NUMBER_MEMBERS)
         number_id = field(content, "id", str)
         rate_per_s = content.get("rate_per_s", content.get("rate"))
+        words = {name: optional(content, name, str) for name in ("status", "verified_name")}
+        testers = _test_recipients(content.get("test_recipients"))
+        tier, rating = _standing(content)
         number = self._service.numbers.get(number_id)
         if number is None:
             number = self._new_number(number_id, content, 80 if rate_per_s is None else rate_per_s)
         elif rate_per_s is not None:
             _try(number.window.set_rate, _try(float, rate_per_s))
-        for name in ("status", "verified_name"):
-            if (value := optional(content, name, str)) is not None:
-                setattr(number, name, value)
+        for name, word in words.items():
+            if word is not None:
+                setattr(number, name, word)
         if "test_recipients" in content:
-            number.test_recipients = _test_recipients(content["test_recipients"])
-        self._set_standing(number, content)
+            number.test_recipients = testers
+        if tier is not None and tier != number.tiers.word:
+            self._service.set_tier(number, tier, "ONBOARDING")
+        if rating is not None and rating != number.quality_rating:
+            self._service.set_quality(number, rating)
         return json_reply({"success": True, "rate_per_s": number.window.rate_per_s})
 
     def _new_number(self, number_id: str, content: dict[str, Any], rate_per_s: Any) -> Number:
@@ -124,18 +131,6 @@ class SettingsControl:
         config = _try(lambda: NumberConfig(number_id, float(rate_per_s)))
         number: Number = _try(self._service.add_number, account_id, config)
         return number
-
-    def _set_standing(self, number: Number, content: dict[str, Any]) -> None:
-        tier, rating = (
-            optional(content, "messaging_limit_tier", str),
-            optional(content, "quality_rating", str),
-        )
-        if tier is not None and tier != number.tiers.word:
-            _try(self._service.set_tier, number, tier, "ONBOARDING")
-        if rating is not None and rating not in QUALITY_RATINGS:
-            raise Refused(100, f"quality_rating is one of {', '.join(QUALITY_RATINGS)}")
-        if rating is not None and rating != number.quality_rating:
-            self._service.set_quality(number, rating)
 
     def set_token(self, request: Request) -> Reply:
         """`{"value", "expires_in_s"?, "permissions"?, "accounts"?, "app"?}` puts a token in force;
@@ -210,6 +205,16 @@ def _try(action: Any, *arguments: Any) -> Any:
         return action(*arguments)
     except (TypeError, ValueError, OverflowError) as error:
         raise Refused(100, str(error)) from None
+
+
+def _standing(content: dict[str, Any]) -> tuple[str | None, str | None]:
+    """The messaging limit and the quality that a command names."""
+    tier, rating = (optional(content, name, str) for name in ("messaging_limit_tier", "quality_rating"))
+    if tier is not None and tier not in TIERS:
+        raise Refused(100, f"messaging_limit_tier is one of {', '.join(TIERS)}")
+    if rating is not None and rating not in QUALITY_RATINGS:
+        raise Refused(100, f"quality_rating is one of {', '.join(QUALITY_RATINGS)}")
+    return tier, rating
 
 
 def _test_recipients(value: Any) -> frozenset[int] | None:

@@ -236,3 +236,27 @@ async def test_a_command_that_cannot_be_is_an_error(client: Client, path: str, c
     answer = await client.call("POST", f"/_emulator/{path}", json=content)
     assert answer.status in (400, 404)
     assert answer.code in (33, 100, 132001)
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("accounts", {"id": ACCOUNT, "locked": 131031, "event": 5}),
+        ("accounts", {"id": "77", "event": 5}),
+        ("numbers", {"id": NUMBER, "rate_per_s": 5, "quality_rating": "BLUE"}),
+        ("numbers", {"id": NUMBER, "status": "BANNED", "messaging_limit_tier": "TIER_7"}),
+        ("numbers", {"id": "7701", "verified_name": 5}),
+        ("recipients", {"to": ANA, "on_network": False, "blocks": "yes"}),
+        ("recipients", {"to": "5511900000001", "reads": "yes"}),
+    ],
+)
+async def test_a_command_that_is_wrong_in_part_changes_nothing(
+    client: Client, path: str, content: Any
+) -> None:
+    before = await client.ask("snapshot")
+    answer = await client.call("POST", f"/_emulator/{path}", json=content)
+    assert (answer.status, answer.code) == (400, 100)
+    after = await client.ask("snapshot")
+    for state in (before, after):
+        del state["now_ns"], state["unix_s"], state["next_id"], state["errors"]
+    assert after == before
