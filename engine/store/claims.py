@@ -213,7 +213,8 @@ async def claim_retries(
 ) -> dict[tuple[int, int], int]:
     """Claim later tries; returns `(range_id, seq)` → the claimed try, for those that were granted.
 
-    `decided`: what the guard refused meanwhile. Ranges that are lost or closed grant nothing.
+    `decided`: what the guard refused meanwhile. Ranges that are lost or closed grant nothing, and nobody who
+    has asked for silence since `wanted` was read is granted.
     """
     sql = queries("claims")
     concerned = sorted({one.range_id for one in wanted} | {fact.range_id for fact in decided})
@@ -232,7 +233,11 @@ async def _grant(
     if not wanted:
         return {}
     rows = await connection.fetch(
-        queries("claims")["claim_retries"], *_columns(wanted), lease.epoch, lease.phone_number_id
+        queries("claims")["claim_retries"],
+        *_columns(wanted),
+        lease.epoch,
+        lease.phone_number_id,
+        [one.phone for one in wanted],
     )
     counts = Counter(row["range_id"] for row in rows)
     await connection.execute(queries("claims")["count_claimed"], list(counts.keys()), list(counts.values()))

@@ -303,6 +303,18 @@ async def test_a_retry_tells_who_asked_for_silence_meanwhile(connection: Connect
     }
 
 
+async def test_who_asks_for_silence_after_the_look_is_granted_no_retry(connection: Connection) -> None:
+    planted, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 10, [])
+    await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2)])
+    due = await due_retries(connection, [held], 10)
+    await connection.execute(
+        "INSERT INTO suppressions (phone, reason) VALUES ($1, 'test')", planted.phones[1]
+    )
+    assert await claim_retries(connection, lease, due, []) == {(held.range_id, 1): 2}
+    assert [(one.seq, one.opted_out) for one in await due_retries(connection, [held], 10)] == [(2, True)]
+
+
 async def test_only_a_range_with_nothing_left_is_finished(connection: Connection) -> None:
     _, lease, held = await owned(connection, recipients=2)
     await raise_mark(connection, lease, held, 2, [])

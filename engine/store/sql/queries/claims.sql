@@ -163,12 +163,14 @@ WHERE range_id = ANY($1::bigint[]) AND phone_number_id = $2 AND epoch = $3 AND s
 ORDER BY range_id FOR UPDATE;
 
 -- name: claim_retries
+-- Who asked for silence since the look is passed over, by key (OFFSET 0): the next look skips that recipient.
 -- Here and wherever lists of recipients are joined, naming their ranges twice bounds what is read, whatever plan was kept.
 UPDATE open_tries
 SET state = 'claimed', try = open_tries.try + 1, epoch = $4, phone_number_id = $5, since = now()
-FROM unnest($1::bigint[], $2::integer[], $3::integer[]) AS wanted (range_id, seq, try)
+FROM unnest($1::bigint[], $2::integer[], $3::integer[], $6::bigint[]) AS wanted (range_id, seq, try, phone)
 WHERE open_tries.range_id = wanted.range_id AND open_tries.seq = wanted.seq AND open_tries.range_id = ANY($1::bigint[])
   AND open_tries.state = 'deferred' AND open_tries.try = wanted.try
+  AND NOT EXISTS (SELECT 1 FROM suppressions WHERE suppressions.phone = wanted.phone OFFSET 0)
 RETURNING open_tries.range_id, open_tries.seq, open_tries.try;
 
 -- name: count_claimed
