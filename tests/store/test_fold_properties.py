@@ -29,6 +29,7 @@ from tests.webhooks.planted import (
 )
 
 RECIPIENTS = 3
+PHONE = 5511900000000  # on no list of suppressions
 REPLIES = (FactKind.ACCEPTED, FactKind.FAILED, FactKind.DEFERRED, FactKind.UNKNOWN)
 RANKS = (Status.SENT, Status.FAILED, Status.DELIVERED, Status.READ)
 seqs = st.integers(1, RECIPIENTS)
@@ -132,7 +133,7 @@ class World:
         async with self.connection.transaction():
             await self.connection.execute(queries("facts")["lock_tallies"], [self.range_id])
             rows = await self.connection.fetch(
-                sql["claim_retries"], [self.range_id], [seq], [current], 1, NUMBER
+                sql["claim_retries"], [self.range_id], [seq], [current], 1, NUMBER, [PHONE]
             )
             await self.connection.execute(sql["count_claimed"], [self.range_id], [len(rows)])
         if rows:
