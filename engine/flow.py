@@ -1,4 +1,4 @@
-"""What travels through the flow: a claimed message, and what the flow of a number knows of its campaigns."""
+"""What travels through the flow: what was granted, its messages, and what the flow knows of campaigns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +9,18 @@ from zoneinfo import ZoneInfo
 from engine.core.guard import DailyWindow
 from engine.core.message import CompiledTemplate
 from engine.core.retry import Budget
+from engine.store.claims import Candidate
+
+
+class Granted(NamedTuple):
+    """Recipients whose claim is committed, each with the try that it covers (from 1).
+
+    `claimed_ns`, on the suspend-aware clock: no later than the claiming statement.
+    """
+
+    candidates: Sequence[Candidate]
+    tries: Sequence[int]
+    claimed_ns: int
 
 
 class Claimed(NamedTuple):

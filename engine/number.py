@@ -8,53 +8,33 @@ mark; it never leaves marked recipients behind.
 """
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import suppress
-from itertools import islice
 from math import ceil
 
 import structlog
 
 from engine.api.transport import Transport
-from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
+from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.bucket import PaceBucket
 from engine.core.governor import Governor
 from engine.core.guard import PairGuard
 from engine.core.lead import Lead
 from engine.core.outcome import Outcome, Transient
-from engine.feeder import Feed, Feeder
-from engine.flow import Claimed
-from engine.guarding import Guarded, guard_first_tries, guard_retries, refuse_opted_out
+from engine.feeder import Feeder
+from engine.first_tries import FirstTries
+from engine.flow import Claimed, Granted
 from engine.pacer import Pacer
 from engine.reaction import Reactions, fact_of
+from engine.retries import RETRY_PERIOD_NS, Retries
 from engine.sender import Sender
 from engine.shared import Shared
-from engine.store.claims import (
-    Candidate,
-    ClaimRefused,
-    HeldRange,
-    Raise,
-    adopt_ranges,
-    claim_retries,
-    due_retries,
-    known_above,
-    let_go_ranges,
-    opted_out_phones,
-    postpone_retries,
-    raise_mark,
-    read_mark,
-    unsent_claims,
-    unsent_first_try,
-)
+from engine.store.claims import ClaimRefused, HeldRange, adopt_ranges, let_go_ranges
 from engine.store.database import LOST_CONNECTION
 from engine.store.facts import FactKind
 from engine.store.leases import PERMIT_S, Lease, Renewal
 
 # A claim is a permit of 2 s: at low rates nothing is claimed until its turn is this near.
 TURN_NS_MAX = SECOND_NS // 2
-RETRY_PERIOD_NS = SECOND_NS // 4
-# While nobody is found who waits: with many slow numbers these looks cost as much as all claims together.
-RETRY_PERIOD_NS_MAX = SECOND_NS
 LET_GO_PERIOD_NS = SECOND_NS // 2
 PARK_S = 10.0  # deferred recipients due later than this need no owner meanwhile
 HAND_OVER_S = 1.0  # how long the slower number leaves a tail to the faster one
@@ -81,12 +61,12 @@ class NumberFlow:
         self.suspended_reason: str | None = None
         self._shared = shared
         self._reactions = Reactions(shared, lease.phone_number_id, self.governor)
-        self._pairs = PairGuard(every_s=1 / shared.service.pair_rate_per_s, burst=shared.service.pair_burst)
-        self._stopping = False
-        self._retried_ns = self._let_go_ns = 0
-        self._retry_period_ns = RETRY_PERIOD_NS
+        pairs = PairGuard(every_s=1 / shared.service.pair_rate_per_s, burst=shared.service.pair_burst)
+        self._first_tries = FirstTries(shared, lease, self.feeder, pairs)
+        self._retries = Retries(shared, lease, self.feeder, pairs)
         self._lead = Lead(limit_per_s, now_ns)
-        self._claims_unanswered = False
+        self._stopping = False
+        self._let_go_ns = 0
         shared.sink.limits_per_s[lease.phone_number_id] = limit_per_s
 
     @property
@@ -178,8 +158,9 @@ class NumberFlow:
         if self.sender.failure is not None:
             raise self.sender.failure  # a bug: better to end, all accounted for, than to stand still
         now_ns = monotonic_ns()
-        if self._claims_unanswered:
-            await self._give_up_unanswered()
+        if self._retries.unanswered:
+            await self.sender.idle()
+            await self._retries.give_up_unanswered()
         await self._let_go(now_ns)
         if self.pacer.bucket.wait_ns(now_ns) > PERMIT_S * SECOND_NS:
             self.sender.give_back("the number waits")  # a claim would run out in the queue, unnoticed
@@ -190,19 +171,18 @@ class NumberFlow:
         room = lead - self.sender.queued
         if room <= lead // 2 and self.sender.queued:
             return await self._until_low()
-        raised = await self._raise(now_ns, room)
-        self.idle = not (raised or self.sender.under_way)
-        return raised
+        claimed = await self._claim(now_ns, room)
+        self.idle = not (claimed or self.sender.under_way)
+        return claimed
 
-    async def _raise(self, now_ns: int, room: int) -> bool:
+    async def _claim(self, now_ns: int, room: int) -> bool:
         """Claim recipients that wait for another try, then first tries. To find out whether the service is
         back, first tries come first: those that wait may be the ones that it always fails.
         """
-        if self._shared.breaker.suspicious and await self._raise_first_tries(room):
+        if self._shared.breaker.suspicious and await self._claim_first_tries(room):
             return True
-        retried = await self._raise_retries(now_ns, room)
-        raised = await self._raise_first_tries(room - retried) if room > retried else False
-        return bool(raised or retried)
+        retried = await self._claim_retries(now_ns, room)
+        return (room > retried and await self._claim_first_tries(room - retried)) or retried > 0
 
     def _claimable(self) -> int:
         """How many messages may be claimed and not yet written."""
@@ -231,130 +211,23 @@ class NumberFlow:
             async with asyncio.timeout(wait_s):  # `wait_for` would make a task
                 await self.sender.low.wait()
 
-    async def _raise_first_tries(self, room: int) -> bool:
+    async def _claim_first_tries(self, room: int) -> bool:
         feed = await self.feeder.feed()
         if feed is None or self._stopping:
             return False
-        candidates = list(islice(feed.page, room))
-        campaign = self._shared.board[feed.held.campaign_id]
-        guarded = guard_first_tries(candidates, campaign, self._pairs, self.lease, monotonic_ns())
-        mark = candidates[-1].seq if len(candidates) < len(feed.page) else feed.held.hi
-        claimed_ns = await self._claim(feed, mark, guarded)
-        for _ in candidates:
-            feed.page.popleft()
-        self._send(guarded.passed, [1] * len(guarded.passed), claimed_ns)
+        self._send(await self._first_tries.claim(feed, room))
         self.feeder.look_ahead(2 * self._claimable())
         return True
 
-    async def _claim(self, feed: Feed, mark: int, guarded: Guarded) -> int:
-        """Raise the mark; returns when the claiming statement was issued, on the suspend-aware clock.
+    async def _claim_retries(self, now_ns: int, room: int) -> int:
+        granted = await self._retries.claim(now_ns, room)
+        self._send(granted)
+        return len(granted.tries)
 
-        Recipients who asked for silence since the page was read are then no longer in `guarded.passed`.
-        """
-        claimed_ns = suspend_aware_ns()
-        try:
-            if not guarded.decided and (together_ns := await self._raise_together(feed, mark, guarded)):
-                return together_ns
-            async with self._shared.pool.acquire(timeout=5) as connection:
-                gone = await opted_out_phones(connection, guarded.passed)
-                refuse_opted_out(guarded, gone, self._shared.board[feed.held.campaign_id], self.lease)
-                known = await known_above(connection, feed.held, mark)
-                guarded.passed = [one for one in guarded.passed if one.seq not in known]
-                claimed_ns = suspend_aware_ns()
-                await raise_mark(connection, self.lease, feed.held, mark, guarded.decided)
-        except ClaimRefused:
-            await self._look_at_refused(feed)
-            raise
-        except LOST_CONNECTION:
-            if await self._read_mark(feed) != mark:
-                raise
-            feed.held.mark = mark
-        return claimed_ns
-
-    async def _raise_together(self, feed: Feed, mark: int, guarded: Guarded) -> int | None:
-        claimed_ns = await self._shared.raiser.raise_mark(Raise(self.lease, feed.held, mark, guarded.passed))
-        if claimed_ns is not None:
-            feed.held.mark = mark
-        return claimed_ns
-
-    async def _read_mark(self, feed: Feed) -> int:
-        """The answer to a COMMIT was lost: nothing else happens until the database says what became of it."""
-        while True:
-            try:
-                async with self._shared.pool.acquire(timeout=5) as connection:
-                    return await read_mark(connection, self.lease, feed.held)
-            except ClaimRefused:
-                self.feeder.drop(feed.held.range_id)
-                raise
-            except LOST_CONNECTION:
-                if self._stopping:
-                    raise
-                await asyncio.sleep(DOWN_S)
-
-    async def _look_at_refused(self, feed: Feed) -> None:
-        """Lost: the range has a new owner. Closed: we still wait for its outcomes.
-
-        A mark beyond ours is a raise whose answer was lost and which came late: nobody sent what it covers.
-        """
-        async with self._shared.pool.acquire(timeout=5) as connection:
-            try:
-                mark = await read_mark(connection, self.lease, feed.held)
-            except ClaimRefused:
-                self.feeder.forget({feed.held.range_id})
-                return
-        if mark == feed.held.mark:
-            self.feeder.drop(feed.held.range_id)
-        while feed.page and feed.page[0].seq <= mark:
-            self._shared.sink.put(unsent_first_try(feed.page.popleft(), self.lease))
-        feed.held.mark = mark
-
-    async def _raise_retries(self, now_ns: int, room: int) -> int:
-        """Claim what is due for another try; returns how many."""
-        if now_ns - self._retried_ns < self._retry_period_ns or not self.feeder.held:
-            return 0
-        self._retried_ns = now_ns
-        sendable = [one for one in self.feeder.held.values() if self._shared.board.sends(one.campaign_id)]
-        claimed_ns = suspend_aware_ns()
-        try:
-            guarded, tries = await self._claim_retries(sendable, room, now_ns)
-        except LOST_CONNECTION:
-            self._claims_unanswered = True
-            raise
-        found = guarded.passed or guarded.decided or guarded.postponed
-        self._retry_period_ns = (
-            RETRY_PERIOD_NS if found else min(2 * self._retry_period_ns, RETRY_PERIOD_NS_MAX)
-        )
-        granted = [one for one in guarded.passed if (one.range_id, one.seq) in tries]
-        self._send(granted, [tries[one.range_id, one.seq] for one in granted], claimed_ns)
-        return len(tries)
-
-    async def _claim_retries(
-        self, sendable: list[HeldRange], room: int, now_ns: int
-    ) -> tuple[Guarded, dict[tuple[int, int], int]]:
-        async with self._shared.pool.acquire(timeout=5) as connection:
-            due = await due_retries(connection, sendable, room)
-            guarded = guard_retries(due, self._shared.board, self._pairs, self.lease, now_ns)
-            if guarded.postponed:
-                await postpone_retries(connection, guarded.postponed)
-            if not (guarded.passed or guarded.decided):
-                return guarded, {}
-            return guarded, await claim_retries(connection, self.lease, guarded.passed, guarded.decided)
-
-    async def _give_up_unanswered(self) -> None:
-        """Claims of retries whose COMMIT lost its answer: what they granted was never sent."""
-        await self.sender.idle()
-        await self._shared.sink.flushed()
-        async with self._shared.pool.acquire(timeout=5) as connection:
-            unsent = await unsent_claims(connection, self.lease, list(self.feeder.held.values()))
-        for fact in unsent:
-            self._shared.sink.put(fact)
-        await self._shared.sink.flushed()
-        self._claims_unanswered = False
-
-    def _send(self, candidates: Sequence[Candidate], tries: Sequence[int], claimed_ns: int) -> None:
-        """Hand over what was granted; each may be written until its claim is two seconds old."""
-        expires_ns = claimed_ns + int(PERMIT_S * SECOND_NS)
-        self.sender.send(self._shared.messages(candidates, tries, self.lease, expires_ns))
+    def _send(self, granted: Granted) -> None:
+        """Each may be written until its claim is two seconds old."""
+        expires_ns = granted.claimed_ns + int(PERMIT_S * SECOND_NS)
+        self.sender.send(self._shared.messages(granted.candidates, granted.tries, self.lease, expires_ns))
 
     async def _let_go(self, now_ns: int) -> None:
         """Finish ranges in which nothing is left; hand the tail of a campaign to a faster idle number."""
@@ -390,5 +263,5 @@ class NumberFlow:
         fact = fact_of(message, outcome, self.lease, written_ns, downtime=downtime)
         self._shared.sink.put(fact)
         if fact.kind is FactKind.DEFERRED:
-            self._retry_period_ns = RETRY_PERIOD_NS
+            self._retries.expect()
         self._reactions.react(message, outcome, written_ns)

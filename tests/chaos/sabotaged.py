@@ -14,8 +14,10 @@ import asyncpg
 
 import campaigns.cli.main
 import engine.app
+import engine.first_tries
 import engine.number
 import engine.raiser
+import engine.retries
 import engine.sink
 import engine.store.facts
 from engine.store.claims import Candidate, HeldRange, Raise
@@ -47,7 +49,7 @@ def mark() -> None:
     async def raise_marks(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
         return {(one.held.range_id, one.lease.epoch) for one in raises}
 
-    _replace(engine.number, "raise_mark", raise_mark)
+    _replace(engine.first_tries, "raise_mark", raise_mark)
     _replace(engine.raiser, "raise_marks", raise_marks)
 
 
@@ -77,7 +79,7 @@ def retries() -> None:
     ) -> dict[tuple[int, int], int]:
         return {(one.range_id, one.seq): one.attempt_try + 1 for one in wanted}
 
-    _replace(engine.number, "claim_retries", claim_retries)
+    _replace(engine.retries, "claim_retries", claim_retries)
 
 
 def permit() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine import backoff, number, worker
+from engine import backoff, number, retries, worker
 from engine.clock import SECOND_NS
 from engine.core.retry import Wait
 
@@ -12,8 +12,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ranges are let go, campaigns finished and orders of people read some ten times as often."""
     monkeypatch.setattr(worker, "CONTROL_PERIOD_S", 0.05)
     monkeypatch.setattr(number, "LET_GO_PERIOD_NS", SECOND_NS // 20)
-    monkeypatch.setattr(number, "RETRY_PERIOD_NS", SECOND_NS // 40)
-    monkeypatch.setattr(number, "RETRY_PERIOD_NS_MAX", SECOND_NS // 10)
+    for module in (number, retries):
+        monkeypatch.setattr(module, "RETRY_PERIOD_NS", SECOND_NS // 40)
+    monkeypatch.setattr(retries, "RETRY_PERIOD_NS_MAX", SECOND_NS // 10)
     monkeypatch.setattr(number, "IDLE_S", 0.05)
 
 

@@ -10,13 +10,13 @@ from pydantic import SecretStr
 
 from emulator.config import EmulatorConfig, NumberConfig
 from emulator.testing import running_emulator
-from engine import feeder, number, raiser, sink
+from engine import feeder, first_tries, number, raiser, retries, sink
 from engine.core.retry import Wait
 from engine.errors import TryLater
 from engine.settings import ServiceSettings
-from engine.store.claims import Raise, raise_mark, take_range
+from engine.store.claims import Candidate, Raise, raise_mark, take_range
 from engine.store.database import Connection, Pool, connect
-from engine.store.leases import take
+from engine.store.leases import Lease, take
 from tests.flow.planted import (
     FAST,
     SLOW,
@@ -91,6 +91,7 @@ async def test_a_connection_that_breaks_at_any_statement_loses_and_doubles_nobod
     pool: Pool, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, calls: set[int], after: bool
 ) -> None:
     monkeypatch.setattr(number, "DOWN_S", 0.02)
+    monkeypatch.setattr(first_tries, "ASK_AGAIN_S", 0.02)
     cut = Breaks(getattr(place, name), calls=calls, after=after)
     monkeypatch.setattr(place, name, cut)
     campaign = await planted(pool, 120, rate_per_s=300, range_size=30)
@@ -130,8 +131,8 @@ async def test_a_retrys_claim_whose_answer_is_lost_is_sent_once(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]], after: bool
 ) -> None:
     monkeypatch.setattr(number, "DOWN_S", 0.02)
-    cut = Breaks(number.claim_retries, calls={1, 2}, after=after)
-    monkeypatch.setattr(number, "claim_retries", cut)
+    cut = Breaks(retries.claim_retries, calls={1, 2}, after=after)
+    monkeypatch.setattr(retries, "claim_retries", cut)
     campaign = await planted(pool, 60, rate_per_s=300)
     async with serving(fault("refusal", 0.3, count=10, code=131016)) as emulator:
         assert (await run_to_end(pool, emulator, campaign)).state == "finished"
@@ -143,9 +144,14 @@ async def test_a_retrys_claim_whose_answer_is_lost_is_sent_once(
 async def test_what_is_under_way_when_a_retrys_claim_loses_its_answer_is_not_taken_for_unsent(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]]
 ) -> None:
+    real = retries.claim_retries
+
+    async def claim(connection: Connection, lease: Lease, wanted: Sequence[Candidate], *others: Any) -> Any:
+        return await real(connection, lease, wanted[:1] if cut.count == 1 else wanted, *others)
+
     monkeypatch.setattr(number, "DOWN_S", 0.02)
-    cut = Breaks(number.claim_retries, calls={2}, after=True)
-    monkeypatch.setattr(number, "claim_retries", cut)
+    cut = Breaks(claim, calls={2}, after=True)
+    monkeypatch.setattr(retries, "claim_retries", cut)
     campaign = await planted(pool, 30, rate_per_s=100)
     async with serving(fault("refusal", count=10, code=131016), fault("latency", median_ms=400)) as emulator:
         assert (await run_to_end(pool, emulator, campaign)).state == "finished"
@@ -309,8 +315,8 @@ async def test_a_range_that_somebody_locks_for_a_moment_is_claimed_alone(
 
     freed: list[asyncio.Task[None]] = []
     monkeypatch.setattr(raiser, "raise_marks", locked_once)
-    alone = Breaks(number.raise_mark, calls=set(), after=False)
-    monkeypatch.setattr(number, "raise_mark", alone)
+    alone = Breaks(first_tries.raise_mark, calls=set(), after=False)
+    monkeypatch.setattr(first_tries, "raise_mark", alone)
     campaign = await planted(pool, 60, rate_per_s=300)
     async with serving() as emulator:
         assert (await run_to_end(pool, emulator, campaign)).state == "finished"

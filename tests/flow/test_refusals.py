@@ -7,9 +7,10 @@ from pydantic import SecretStr
 
 from emulator.identity import Token
 from emulator.testing import Emulator
-from engine import backoff, breaker, number
+from engine import backoff, breaker, first_tries, number, retries
 from engine.clock import suspend_aware_ns
 from engine.core.retry import TRANSIENT_TRIES_MAX, Wait
+from engine.flow import Granted
 from engine.number import NumberFlow
 from engine.store.database import Pool
 from tests.api import loopback
@@ -121,14 +122,14 @@ async def test_a_claim_ages_from_before_its_statement(pool: Pool, monkeypatch: p
 
         return statement
 
-    def send(self: NumberFlow, candidates: Any, tries: Any, when_ns: int) -> None:
-        claimed_ns.extend([when_ns] * len(candidates))
-        real_send(self, candidates, tries, when_ns)
+    def send(self: NumberFlow, granted: Granted) -> None:
+        claimed_ns.extend([granted.claimed_ns] * len(granted.candidates))
+        real_send(self, granted)
 
     real_send = NumberFlow._send
     monkeypatch.setattr(NumberFlow, "_send", send)
-    for name in ("raise_mark", "claim_retries"):
-        monkeypatch.setattr(number, name, noting(getattr(number, name)))
+    for module, name in ((first_tries, "raise_mark"), (retries, "claim_retries")):
+        monkeypatch.setattr(module, name, noting(getattr(module, name)))
     campaign = await planted(pool, 2, phones=[5511999990001, 5511999990001])
     async with serving() as emulator:
         await run_to_end(pool, emulator, campaign, pair_rate_per_s=10.0, pair_burst=1)

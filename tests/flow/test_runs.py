@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine import number
+from engine import retries
 from engine.clock import monotonic_ns
 from engine.store.database import Pool
 from tests.flow.planted import FAST, SLOW, campaign_row, plant_campaign, plant_numbers
@@ -175,18 +175,18 @@ async def test_looks_for_who_waits_become_rare_while_nobody_does(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks_ns: list[int] = []
-    real = number.due_retries
+    real = retries.due_retries
 
     async def looked(*arguments: Any) -> Any:
         looks_ns.append(monotonic_ns())
         return await real(*arguments)
 
-    monkeypatch.setattr(number, "due_retries", looked)
+    monkeypatch.setattr(retries, "due_retries", looked)
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 40.0})
         campaign = await plant_campaign(connection, recipients=50)
     async with serving() as emulator:
         await run_to_end(pool, emulator, campaign)
     lasted_ns = looks_ns[-1] - looks_ns[0]
-    assert lasted_ns > 8 * number.RETRY_PERIOD_NS_MAX
-    assert len(looks_ns) <= lasted_ns / number.RETRY_PERIOD_NS_MAX + 5, "from 25 ms by doubling"
+    assert lasted_ns > 8 * retries.RETRY_PERIOD_NS_MAX
+    assert len(looks_ns) <= lasted_ns / retries.RETRY_PERIOD_NS_MAX + 5, "from 25 ms by doubling"

@@ -12,7 +12,8 @@ from engine import worker
 from engine.core.states import CampaignEvent, Status
 from engine.core.tag import Tag
 from engine.errors import ConfigurationError
-from engine.number import NumberFlow
+from engine.flow import Granted
+from engine.retries import Retries
 from engine.store.campaign_states import apply_event
 from engine.store.claims import raise_mark, take_range
 from engine.store.closing import close_ranges
@@ -217,14 +218,14 @@ async def test_outside_its_hours_a_campaign_tries_nobody_again(
     ]
     await record(elsewhere, deferred)
 
-    looks, real = 0, NumberFlow._raise_retries
+    looks, real = 0, Retries.claim
 
-    async def look(self: NumberFlow, now_ns: int, room: int) -> int:
+    async def look(self: Retries, now_ns: int, room: int) -> Granted:
         nonlocal looks
-        looks += bool(self.feeder.held)
+        looks += bool(self._feeder.held)
         return await real(self, now_ns, room)
 
-    monkeypatch.setattr(NumberFlow, "_raise_retries", look)
+    monkeypatch.setattr(Retries, "claim", look)
     async with serving() as emulator, started(pool, emulator, campaign) as runner:
         await until(lambda: looks > 20)
         assert len(emulator.service.ledger) == 0
