@@ -34,8 +34,8 @@ from campaigns.bench.machine import own_core, service_core
 from campaigns.bench.planting import plant
 from campaigns.bench.processes import BenchFailed, Process, last_line
 from campaigns.bench.service import Service, Wanted, own_service
+from engine.core.lease import PACE_WINDOW_S, PERMIT_S
 from engine.store.database import connect
-from engine.store.leases import PACE_WINDOW_S, PERMIT_S
 from engine.store.queries import queries
 
 YARDSTICK_ROWS = 10_000

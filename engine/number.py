@@ -19,6 +19,7 @@ from engine.core.bucket import PaceBucket
 from engine.core.governor import Governor
 from engine.core.guard import PairGuard
 from engine.core.lead import Lead
+from engine.core.lease import PERMIT_S
 from engine.core.outcome import Outcome, Transient
 from engine.feeder import Feeder
 from engine.first_tries import FirstTries
@@ -31,7 +32,7 @@ from engine.shared import Shared
 from engine.store.claims import ClaimRefused, HeldRange, adopt_ranges, let_go_ranges
 from engine.store.database import LOST_CONNECTION
 from engine.store.facts import FactKind
-from engine.store.leases import PERMIT_S, Lease, Renewal
+from engine.store.leases import Lease, Renewal
 
 # A claim is a permit of 2 s: at low rates nothing is claimed until its turn is this near.
 TURN_NS_MAX = SECOND_NS // 2

@@ -1,24 +1,21 @@
 """Owning numbers: one owner at a time, fenced by an epoch that no other start ever had.
 
-Law: time is the database's. Taking over needs the lease to have run out, or the former owner's clean
-release, or proof that its process is dead. A claim is a permit of two seconds, so a new owner waits that
-long, plus the pace's second, before its first write; after a clean release or a proven death only the second
-remains. An owner that ends inside its own wait leaves the rest of it to the next one, and one that ends
-before it stamped its ranges leaves all of it: until then the former owner may still claim.
+Law: time is the database's. Who may take over, and how long the new owner waits, is `engine.core.lease`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import asyncpg
+
 from engine.core.bucket import LIMIT_PER_S_MAX
+from engine.core.lease import FormerOwner
 from engine.errors import ConfigurationError, TryLater
 from engine.process import ProcessIdentity, is_proven_dead
 from engine.store.database import Connection
 from engine.store.queries import queries
 
-LEASE_S = 5.0  # with the 3 s below, a killed owner's number sends again within 10 s
-PERMIT_S = 2.0
-PACE_WINDOW_S = 1.0
+LEASE_S = 5.0  # with the next owner's wait of 3 s, a killed owner's number sends again within 10 s
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +54,22 @@ async def take(connection: Connection, phone_number_id: str, owner: ProcessIdent
             raise ConfigurationError(
                 f"no number {phone_number_id} in the database", remedy="run `drumbeat numbers sync`"
             )
-        dead = not row["released"] and is_proven_dead(row["owner_process"])
-        if row["lease_runs"] and not row["released"] and not dead:
+        former = _former_owner(row)
+        if former.holds:
             raise NumberHeld(
                 f"number {phone_number_id} is sending for {row['owner']}",
                 remedy="stop it, or try again when it has ended",
             )
-        proven = row["released"] or dead or row["epoch"] == 0
         epoch = await connection.fetchval(
-            sql["take_over"], phone_number_id, owner.name, owner.stored(), LEASE_S, not proven
+            sql["take_over"], phone_number_id, owner.name, owner.stored(), LEASE_S, former.may_claim
         )
-    quiet_s = PERMIT_S + PACE_WINDOW_S if row["unstamped"] else row["quiet_s"]
-    wait_s = _wait_s(row["released"], dead, row["past_lease_s"], row["epoch"])
-    return Lease(phone_number_id, epoch, max(quiet_s, wait_s))
+    return Lease(phone_number_id, epoch, former.wait_s)
+
+
+def _former_owner(row: asyncpg.Record) -> FormerOwner:
+    told = dict(row)
+    process, _ = told.pop("owner_process"), told.pop("owner")
+    return FormerOwner(dead=not told["released"] and is_proven_dead(process), **told)
 
 
 async def begin_wait(connection: Connection, lease: Lease) -> None:
@@ -83,15 +83,6 @@ async def takeable(connection: Connection, phone_number_ids: Sequence[str]) -> l
     """Which of these numbers `take` would probably give now; one statement, so it may be asked often."""
     rows = await connection.fetch(queries("leases")["owners"], list(phone_number_ids))
     return [row["phone_number_id"] for row in rows if row["free"] or is_proven_dead(row["owner_process"])]
-
-
-def _wait_s(released: bool, dead: bool, past_lease_s: float | None, former_epoch: int) -> float:
-    """The wait for the former owner alone; `past_lease_s` tells when it gave the number back."""
-    if former_epoch == 0:
-        return 0.0
-    if released:
-        return max(0.0, PACE_WINDOW_S - (past_lease_s or 0.0))
-    return PACE_WINDOW_S if dead else PERMIT_S + PACE_WINDOW_S
 
 
 async def renew(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from engine.store.leases import LEASE_S, PACE_WINDOW_S, PERMIT_S
+from engine.core.lease import PACE_WINDOW_S, PERMIT_S
+from engine.store.leases import LEASE_S
 from tests.chaos import schedule
 from tests.chaos.bench import Bench, standing
 from tests.chaos.disk import why_no_disk

@@ -2,7 +2,8 @@
 
 import pytest
 
-from engine.store.leases import LEASE_S, PACE_WINDOW_S, PERMIT_S
+from engine.core.lease import PACE_WINDOW_S, PERMIT_S
+from engine.store.leases import LEASE_S
 from tests.chaos.bench import RUN_S_MAX, Report, standing
 from tests.chaos.schedule import Plan, Planned, Strike
 

@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from engine.core.lease import PACE_WINDOW_S, PERMIT_S
 from engine.process import ProcessIdentity, this_process
 from engine.store import claims
 from engine.store.claims import Candidate, ClaimRefused, HeldRange
 from engine.store.closing import close_ranges
 from engine.store.database import LOST_CONNECTION, Connection, Pool
 from engine.store.facts import Fact, FactKind, record
-from engine.store.leases import PACE_WINDOW_S, PERMIT_S, Lease, release, take
+from engine.store.leases import Lease, release, take
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, recount, state_of, tallies
 
 FORMER = Lease(NUMBER, 1, 0.0)

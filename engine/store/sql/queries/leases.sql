@@ -1,10 +1,9 @@
 -- name: lock_number
-SELECT epoch, owner, owner_process, released, leased_until,
+SELECT epoch, owner, owner_process, released,
        coalesce(leased_until > now(), false) AS lease_runs,
        extract(epoch FROM clock_timestamp() - leased_until)::float8 AS past_lease_s,
        coalesce(quiet_until = 'infinity', false) AS unstamped,
-       coalesce(extract(epoch FROM nullif(quiet_until, 'infinity') - clock_timestamp()), 0)::float8 AS quiet_s,
-       suspended_until, suspended_reason
+       coalesce(extract(epoch FROM nullif(quiet_until, 'infinity') - clock_timestamp()), 0)::float8 AS quiet_s
 FROM numbers WHERE phone_number_id = $1 FOR UPDATE;
 
 -- name: owners
