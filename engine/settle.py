@@ -107,7 +107,7 @@ async def assume_sent(connection: Connection, campaign_id: int, actor: str) -> i
 
     async def settle(ranges: Sequence[int]) -> int:
         async with connection.transaction():
-            await connection.execute(sql["lock_tallies"], ranges)
+            await connection.execute(queries("facts")["lock_tallies"], ranges)
             rows = await connection.fetch(sql["assume_sent"], ranges)
             settled: int = sum(row["recipients"] for row in rows)
             if settled:
@@ -125,7 +125,7 @@ async def _defer(
     async def defer(ranges: Sequence[int]) -> int:
         async with connection.transaction():
             held = [row["range_id"] for row in await connection.fetch(sql["lock_ranges"], ranges)]
-            await connection.execute(sql["lock_tallies"], held)
+            await connection.execute(queries("facts")["lock_tallies"], held)
             waiting = await _waiting_untagged(connection, held) if quiet_s is not None else ([], [])
             rows = await connection.fetch(sql["defer_doubts"], held, quiet_s, spends, budget, *waiting)
             deferred: int = sum(row["recipients"] for row in rows)

@@ -78,7 +78,7 @@ async def _stamp(connection: Connection, lease: Lease) -> list[HeldRange]:
         if not held:
             return []
         range_ids = [row["range_id"] for row in held]
-        stamped = await connection.fetch(sql["stamp"], range_ids, lease.epoch)
+        stamped = await connection.fetch(sql["stamp"], range_ids, lease.epoch, lease.phone_number_id)
         await connection.execute(sql["lock_tallies"], range_ids)
         marked = await connection.fetch(
             sql["doubt_marked"], range_ids, [row["epoch"] for row in held], lease.phone_number_id
@@ -89,10 +89,7 @@ async def _stamp(connection: Connection, lease: Lease) -> list[HeldRange]:
         await connection.execute(sql["count_doubts"], list(doubts.keys()), list(doubts.values()))
         if doubts:
             await connection.execute(sql["wake_untagged"], lease.phone_number_id)
-        ranges = [HeldRange(**dict(row)) for row in stamped]
-        for adopted in ranges:
-            await _record_claim(connection, adopted, lease)
-    return ranges
+    return [HeldRange(**dict(row)) for row in stamped]
 
 
 async def own_ranges(connection: Connection, lease: Lease) -> list[HeldRange]:
@@ -179,10 +176,12 @@ async def _raise(connection: Connection, lease: Lease, held: HeldRange, mark: in
 
 async def read_mark(connection: Connection, lease: Lease, held: HeldRange) -> int:
     """Where the mark stands after a lost COMMIT. Raises ClaimRefused where the range is no longer ours."""
-    row = await connection.fetchrow(queries("claims")["read_mark"], held.range_id)
-    if row is None or (row["phone_number_id"], row["epoch"]) != (lease.phone_number_id, lease.epoch):
+    mark: int | None = await connection.fetchval(
+        queries("claims")["read_mark"], held.range_id, lease.phone_number_id, lease.epoch
+    )
+    if mark is None:
         raise ClaimRefused(f"range {held.range_id} has a new owner")
-    return int(row["mark"])
+    return mark
 
 
 async def due_retries(connection: Connection, ranges: Sequence[HeldRange], limit: int) -> list[Candidate]:
@@ -347,9 +346,3 @@ async def release_ranges(connection: Connection, lease: Lease, ranges: Sequence[
         await connection.execute(
             queries("claims")["release_ranges"], range_ids, lease.phone_number_id, lease.epoch
         )
-
-
-async def _record_claim(connection: Connection, held: HeldRange, lease: Lease) -> None:
-    await connection.execute(
-        queries("claims")["record_claim"], held.range_id, held.mark + 1, lease.epoch, lease.phone_number_id
-    )

@@ -181,6 +181,8 @@ async def test_a_takeover_names_each_doubt_once_and_leaves_what_is_known(connect
         }  # fmt: skip
         await assert_tallies_hold(connection)
     assert await adopt_ranges(connection, successor) == [], "what is stamped is no longer a former owner's"
+    claims = await connection.fetch("SELECT from_seq, epoch FROM claims ORDER BY epoch")
+    assert [tuple(claim) for claim in claims] == [(1, 1), (9, 2), (9, 3)], "who claims from where"
     rows = await connection.fetch(
         "SELECT seq, try, state FROM open_tries WHERE state = 'unknown' ORDER BY seq"
     )

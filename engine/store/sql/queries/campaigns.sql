@@ -1,5 +1,5 @@
 -- name: lock_state
-SELECT state, start_at FROM campaigns WHERE campaign_id = $1 FOR UPDATE;
+SELECT state FROM campaigns WHERE campaign_id = $1 FOR UPDATE;
 
 -- name: set_state
 UPDATE campaigns

@@ -5,8 +5,13 @@ WHERE phone_number_id = $1 AND epoch < $2 ORDER BY range_id FOR UPDATE;
 
 -- name: stamp
 -- The fence stands on the range itself: from here no claim of an earlier epoch finds its row.
-UPDATE ranges SET epoch = $2 WHERE range_id = ANY($1::bigint[])
-RETURNING range_id, campaign_id, hi, mark, state;
+WITH stamped AS (
+    UPDATE ranges SET epoch = $2 WHERE range_id = ANY($1::bigint[])
+    RETURNING range_id, campaign_id, hi, mark, state),
+told AS (
+    INSERT INTO claims (range_id, from_seq, epoch, phone_number_id) SELECT range_id, mark + 1, $2, $3 FROM stamped
+    ON CONFLICT DO NOTHING)
+SELECT range_id, campaign_id, hi, mark, state FROM stamped;
 
 -- name: lock_tallies
 SELECT range_id FROM tallies WHERE range_id = ANY((SELECT $1::bigint[])::bigint[]) ORDER BY range_id FOR UPDATE;
@@ -81,9 +86,6 @@ told AS (
     ON CONFLICT DO NOTHING)
 SELECT range_id, campaign_id, hi, mark, state FROM taken;
 
--- name: record_claim
-INSERT INTO claims (range_id, from_seq, epoch, phone_number_id) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING;
-
 -- name: page
 -- A range's recipients that are still to be claimed for the first time, in one page.
 -- Nobody above the mark was sent to, unless the database went back in time: then replies and events may tell of messages
@@ -142,7 +144,7 @@ RETURNING mark;
 
 -- name: read_mark
 -- Locks the row: a transaction of a connection that was lost may still be under way, and its COMMIT may yet arrive.
-SELECT mark, state, phone_number_id, epoch FROM ranges WHERE range_id = $1 FOR UPDATE;
+SELECT mark FROM ranges WHERE range_id = $1 AND phone_number_id = $2 AND epoch = $3 FOR UPDATE;
 
 -- name: due_retries
 SELECT open_tries.range_id, open_tries.seq, open_tries.try, recipients.phone, recipients.variables,

@@ -42,9 +42,6 @@ ORDER BY campaigns.campaign_id;
 -- name: lock_ranges
 SELECT range_id FROM ranges WHERE range_id = ANY($1::bigint[]) AND state <> 'closed' ORDER BY range_id FOR UPDATE;
 
--- name: lock_tallies
-SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
-
 -- name: waiting_untagged
 -- Of events without a tag that are not folded yet, of numbers that have doubts in these ranges.
 SELECT DISTINCT phone_number_id, recipient
