@@ -9,7 +9,7 @@ from engine.campaign_board import SYSTEMATIC_REJECTIONS_MAX
 from engine.clock import monotonic_ns
 from engine.core.governor import Governor
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
-from engine.core.retry import Defer, Doubt, Fail, Settled, decide
+from engine.core.retry import Defer, Doubt, Fail, decide
 from engine.flow import Claimed
 from engine.shared import AccountStop, CampaignPause, NumberRest, Shared
 from engine.store.facts import Fact, FactKind
@@ -29,27 +29,20 @@ def fact_of(
     if written_ns is not None:
         attempted_us = (time.time_ns() - monotonic_ns() + written_ns) // 1_000
     campaign_id, range_id, seq, attempt_try, _, _, spent = message
-    if type(outcome) is Accepted:  # nearly every message: what `decide` says of it, without the way there
+    if isinstance(outcome, Accepted):  # nearly every message; not Fact(…): a call less
         tried = (campaign_id, range_id, seq, attempt_try, lease.epoch, lease.phone_number_id)
         told = (FactKind.ACCEPTED, outcome.wamid, None, None, attempted_us, 0.0, spent, False, False)
         return tuple.__new__(Fact, tried + told)
     decision = decide(outcome, spent, downtime=downtime)
-    kind, wamid, reason = FactKind.UNKNOWN, None, None
     wait_s, suppress = 0.0, False
     match decision:
-        case Settled():
-            kind, wamid = FactKind.ACCEPTED, decision.wamid
         case Doubt():
-            reason = decision.reason
+            kind, reason = FactKind.UNKNOWN, decision.reason
         case Fail():
             kind, reason, suppress = FactKind.FAILED, decision.name, decision.suppress
         case Defer():
-            kind, reason, wait_s, spent = (
-                FactKind.DEFERRED,
-                decision.reason,
-                deferral_s(decision),
-                decision.spent,
-            )
+            kind, reason, spent = FactKind.DEFERRED, decision.reason, decision.spent
+            wait_s = deferral_s(decision)
     return Fact(
         campaign_id,
         range_id,
@@ -58,7 +51,6 @@ def fact_of(
         lease.epoch,
         lease.phone_number_id,
         kind,
-        wamid=wamid,
         code=getattr(outcome, "code", None),
         reason=reason,
         attempted_us=attempted_us,

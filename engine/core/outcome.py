@@ -91,4 +91,7 @@ class NotSent:
     exhausted: bool = False
 
 
-Outcome = Accepted | Throttled | Transient | Rejected | Unknown | NotSent
+Setback = Throttled | Transient | Rejected | Unknown | NotSent
+"""What leaves something to decide about the recipient; see `engine.core.retry`."""
+
+Outcome = Accepted | Setback

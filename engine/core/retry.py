@@ -1,4 +1,4 @@
-"""What an outcome does to its recipient: done, in doubt, failed, or another try after a wait.
+"""What a setback does to its recipient: in doubt, failed, or another try after a wait.
 
 Law: throttles by number or account and requests never written spend no budget; transient failures have
 five tries, but those of a downtime are nobody's; pair throttles wait five times and fail at the sixth
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
+from engine.core.outcome import NotSent, Rejected, Scope, Setback, Throttled, Transient, Unknown
 
 TRANSIENT_TRIES_MAX = 5
 PAIR_WAITS_MAX = 5
@@ -36,13 +36,6 @@ class Budget:
     pair_throttles: int = 0
     transient_failures: int = 0
     unreachable: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """Accepted under this wamid."""
-
-    wamid: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +68,15 @@ class Defer:
     spent: Budget
 
 
-Decision = Settled | Doubt | Fail | Defer
+Decision = Doubt | Fail | Defer
 
 
-def decide(outcome: Outcome, spent: Budget, *, downtime: bool = False) -> Decision:
+def decide(outcome: Setback, spent: Budget, *, downtime: bool = False) -> Decision:
     """The decision on one outcome, from what the earlier tries spent.
 
     `downtime`: the service fails everybody at this moment, so that its failures are not the recipient's.
     """
     match outcome:
-        case Accepted(wamid=wamid):
-            return Settled(wamid)
         case Unknown(reason=reason):
             return Doubt(reason)
         case Throttled():

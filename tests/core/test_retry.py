@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
-from engine.core.retry import Budget, Defer, Doubt, Fail, Settled, Wait, decide
+from engine.core.outcome import NotSent, Rejected, Scope, Setback, Throttled, Transient, Unknown
+from engine.core.retry import Budget, Defer, Doubt, Fail, Wait, decide
 
 NONE = Budget()
 
 
-def follow(outcome: Outcome, most: int) -> list[Defer | Fail]:
+def follow(outcome: Setback, most: int) -> list[Defer | Fail]:
     """Meet the same outcome again and again, until it fails or `most` times."""
     spent, met = NONE, []
     for _ in range(most):
@@ -23,8 +23,7 @@ def follow(outcome: Outcome, most: int) -> list[Defer | Fail]:
     return met
 
 
-def test_accepted_is_settled_and_unknown_in_doubt() -> None:
-    assert decide(Accepted("wamid.A"), NONE) == Settled("wamid.A")
+def test_what_may_have_been_accepted_is_in_doubt() -> None:
     assert decide(Unknown("reset"), NONE) == Doubt("reset")
 
 
@@ -63,7 +62,7 @@ def test_a_downtime_of_the_service_costs_nobody_a_try() -> None:
         (Rejected(Scope.TEMPLATE, 132015, "132015", ""), Wait.NONE),
     ],
 )
-def test_what_is_nobodys_fault_spends_nothing(outcome: Outcome, wait: Wait) -> None:
+def test_what_is_nobodys_fault_spends_nothing(outcome: Setback, wait: Wait) -> None:
     met = follow(outcome, 50)
     assert len(met) == 50
     for step in met:
