@@ -68,7 +68,7 @@ class NumberFlow:
         self._lead = Lead(limit_per_s, now_ns)
         self._stopping = False
         self._let_go_ns = 0
-        shared.sink.limits_per_s[lease.phone_number_id] = limit_per_s
+        shared.sink.counting.limits_per_s[lease.phone_number_id] = limit_per_s
 
     @property
     def limit_per_s(self) -> float:
@@ -83,7 +83,7 @@ class NumberFlow:
         now_ns = monotonic_ns()
         if renewal.limit_per_s != self.limit_per_s:
             log.info("limit_changed", number=self.lease.phone_number_id, limit_per_s=renewal.limit_per_s)
-            self._shared.sink.limits_per_s[self.lease.phone_number_id] = renewal.limit_per_s
+            self._shared.sink.counting.limits_per_s[self.lease.phone_number_id] = renewal.limit_per_s
             self.pacer.bucket.set_limit(renewal.limit_per_s, now_ns)
             self.governor.set_limit(renewal.limit_per_s, now_ns)
         rests = renewal.suspended_s is not None and renewal.suspended_s > 0

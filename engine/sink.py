@@ -6,17 +6,15 @@ for as long as it takes. A fact that it refuses never holds up the others: its r
 """
 
 import asyncio
-import secrets
 import time
-from collections.abc import Sequence
 from contextlib import suppress
-from itertools import pairwise
 
 import asyncpg
 import structlog
 from tenacity import RetryCallState
 
 from engine.backoff import reconnecting
+from engine.counting import Counting
 from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
 from engine.store.facts import Attempts, Fact, FactKind, record
 from engine.trouble import Trouble
@@ -25,10 +23,6 @@ PERIOD_S = 0.05  # of outcomes in one transaction: amortises a commit, and adds 
 BATCH_MAX = 1_000  # longer transactions would jitter the pace
 MANY = 500  # enough for a transaction of its own: waiting longer would only add doubt
 HIGH_MARK = 2_000
-LATE_US_MAX = 60_000_000  # no reply takes as long
-GAP_US_MAX = 1_000_000  # longer pauses between two attempts are not time spent sending
-# Pairs of campaign and number whose last request is kept in mind; a process works on far fewer at a time.
-LAST_MAX = 10_000
 
 # What the driver cannot encode, or the database does not take. No other error is the fault of a fact.
 REFUSED_FACT = (
@@ -48,18 +42,13 @@ class Sink:
     def __init__(self, pool: Pool) -> None:
         self._own = OwnConnection(pool)  # outcomes must not pile up behind claims that wait
         self._facts: list[Fact] = []
-        # Of the batches of counts: one that is replayed counts once.
-        self._name, self._batch = secrets.token_hex(8), 0
-        self.limits_per_s: dict[str, float] = {}  # of the numbers; told by their owners
-        self._last_us: dict[tuple[int, str], int] = {}  # the last request of each number for each campaign
+        self.counting = Counting(time.process_time())
         self._arrived = asyncio.Event()
         self._many = asyncio.Event()
         self._relieved = asyncio.Event()
         self._stored = 0
         self._put = 0
         self._progress = asyncio.Condition()
-        self._cpu_s = time.process_time()
-        self.healthy = True
         self._not_stored = Trouble("outcomes_not_stored", "outcomes_stored_again")
         self.problem = ""  # in words, while outcomes cannot be stored
 
@@ -70,7 +59,7 @@ class Sink:
 
     @property
     def full(self) -> bool:
-        return self.pending >= HIGH_MARK or not self.healthy
+        return self.pending >= HIGH_MARK or bool(self.problem)
 
     def put(self, fact: Fact) -> None:
         self._facts.append(fact)
@@ -123,12 +112,12 @@ class Sink:
             self._arrived.set()
 
     async def _store(self, batch: list[Fact]) -> None:
-        counted = self._counts(batch)
+        counted = self.counting.counted(batch, time.process_time())
         async for attempt in reconnecting(*LOST_CONNECTION, asyncpg.PostgresError, before_sleep=self._failed):
             with attempt:
                 await self._store_once(batch, counted)
-        if not self.healthy:
-            self.healthy, self.problem = True, ""
+        if self.problem:
+            self.problem = ""
             self._not_stored.is_over(pending=self.pending)
 
     async def _store_once(self, batch: list[Fact], counted: list[Attempts]) -> None:
@@ -161,54 +150,11 @@ class Sink:
             await self._store_once([_in_doubt(batch[0])], [])
 
     def _failed(self, state: RetryCallState) -> None:
-        if self.healthy:
-            self.healthy = False
+        if not self.problem:
             self._relieved.clear()  # or whoever waits for room would spin until the database is back
             problem = repr(state.outcome.exception() if state.outcome else None)[:200]
             self.problem = f"outcomes cannot be stored: {problem}"
             self._not_stored.met(problem=problem, pending=self.pending, effect="sending stops")
-
-    def _counts(self, batch: list[Fact]) -> list[Attempts]:
-        """What each number did for each campaign, by the requests of a batch."""
-        self._batch += 1
-        cpu_s, self._cpu_s = time.process_time() - self._cpu_s, time.process_time()
-        written: dict[tuple[int, str], list[Fact]] = {}
-        for fact in batch:
-            if fact.attempted_us is not None:
-                written.setdefault((fact.campaign_id, fact.phone_number_id), []).append(fact)
-        total = sum(map(len, written.values()))
-        return [self._count(key, facts, cpu_s * len(facts) / total) for key, facts in written.items()]
-
-    def _count(self, key: tuple[int, str], facts: list[Fact], cpu_s: float) -> Attempts:
-        _, _, _, _, _, _, kinds, _, _, _, times_us, _, _, _, throttled = zip(*facts, strict=True)
-        first_us, last_us = min(times_us), max(times_us)
-        before_us = self._last_us.pop(key, first_us)
-        if before_us - last_us > LATE_US_MAX:
-            before_us = first_us  # the wall clock was put back
-        self._last_us[key] = max(before_us, last_us)  # at the end
-        if len(self._last_us) > LAST_MAX:
-            del self._last_us[next(iter(self._last_us))]
-        return Attempts(
-            *key,
-            self.limits_per_s.get(key[1], 0.0),
-            len(facts),
-            accepted=kinds.count(FactKind.ACCEPTED),
-            throttled=throttled.count(True),
-            active_s=_active_us(before_us, times_us) / 1e6,
-            cpu_s=cpu_s,
-            first_attempt_us=first_us,
-            last_attempt_us=last_us,
-            sink=self._name,
-            batch=self._batch,
-        )
-
-
-def _active_us(before_us: int, times_us: Sequence[int]) -> int:
-    """The time spent sending since `before_us`, by the times of requests in any order."""
-    if (span_us := max(times_us) - before_us) <= GAP_US_MAX:
-        return max(0, span_us)  # no pause in it; or nothing newer, as after a step of the clock
-    known_us = [before_us, *sorted(time_us for time_us in times_us if time_us > before_us)]
-    return sum(min(later - earlier, GAP_US_MAX) for earlier, later in pairwise(known_us))
 
 
 def _in_doubt(fact: Fact) -> Fact:

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -132,13 +132,13 @@ async def test_a_cut_database_stops_claims_until_everything_is_stored(pool: Pool
         cut.set()
         for place in range(1, 25):
             sink.put(fact(campaign, place))
-        await until(lambda: not sink.healthy)
+        await until(lambda: bool(sink.problem))
         assert sink.full and sink.pending == 24
         for place in range(25, 50):
             sink.put(fact(campaign, place))
         cut.clear()
         await flush(sink)
-        assert sink.healthy and not sink.full
+        assert not sink.problem and not sink.full
     async with pool.acquire() as connection:
         assert await counts(connection, campaign.campaign_id) == {"accepted": 50}
         await assert_tallies_hold(connection)
@@ -152,7 +152,7 @@ async def test_relief_comes_with_the_database_not_before(pool: Pool, cut: asynci
         await flush(sink)
         cut.set()
         sink.put(fact(campaign, 1))
-        await until(lambda: not sink.healthy)
+        await until(lambda: bool(sink.problem))
         waiting = asyncio.create_task(sink.relief(60))
         for _ in range(20):
             await asyncio.sleep(0)
@@ -196,7 +196,7 @@ async def test_a_fact_that_the_database_refuses_stands_alone_as_a_doubt(
         for place in range(50):
             sink.put(fact(campaign, place, **(bad if place == 17 else {})))
         await flush(sink)
-        assert sink.healthy
+        assert not sink.problem
     async with pool.acquire() as connection:
         assert await counts(connection, campaign.campaign_id) == {"accepted": 49, "unknown": 1}
         assert await connection.fetchval("SELECT seq FROM open_tries WHERE state = 'unknown'") == 18
@@ -206,7 +206,7 @@ async def test_a_fact_that_the_database_refuses_stands_alone_as_a_doubt(
 async def test_what_a_number_did_is_counted_also_beside_a_bad_fact(pool: Pool) -> None:
     campaign = await planted(pool)
     async with storing(pool) as sink:
-        sink.limits_per_s[SLOW] = 80.0
+        sink.counting.limits_per_s[SLOW] = 80.0
         outcomes = [Accepted("w0"), Accepted("w\x00"), Throttled(Scope.NUMBER, 130429, None, "")]
         for place, outcome in enumerate(outcomes):
             kind = FactKind.ACCEPTED if isinstance(outcome, Accepted) else FactKind.DEFERRED
@@ -231,37 +231,3 @@ async def test_a_pause_between_attempts_is_not_time_spent_sending(pool: Pool, ap
         await flush(sink)
     async with pool.acquire() as connection:
         assert await connection.fetchval("SELECT active_s FROM campaign_numbers") == 2.0
-
-
-def test_a_clock_that_is_put_back_costs_one_pause_and_not_the_time_since() -> None:
-    sink = Sink(cast("Pool", None))
-
-    def active_s(at_s: float) -> float:
-        at_us = AT_US + int(at_s * 1_000_000)
-        [counted] = sink._counts(
-            [Fact(1, 1, 1, 1, 1, SLOW, FactKind.ACCEPTED, wamid="w", attempted_us=at_us)]
-        )
-        return counted.active_s
-
-    assert [active_s(at_s) for at_s in (0, 0.5, -3_600, -3_599.5)] == [0, 0.5, 0, 0.5]
-    assert [active_s(at_s) for at_s in (-3_600, -3_599)] == [0, 0.5], (
-        "one that is only late tells nothing new"
-    )
-
-
-def test_only_the_last_requests_of_a_bounded_number_of_campaigns_are_kept(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "LAST_MAX", 2)
-    sink = Sink(cast("Pool", None))
-
-    def attempted(campaign_id: int, at_us: int) -> float:
-        told = Fact(campaign_id, 1, 1, 1, 1, SLOW, FactKind.ACCEPTED, wamid="w", attempted_us=at_us)
-        [counted] = sink._counts([told])
-        return counted.active_s
-
-    for place, campaign_id in enumerate((1, 2, 1, 3)):
-        attempted(campaign_id, AT_US + place * 100_000)
-    assert len(sink._last_us) == 2
-    assert attempted(1, AT_US + 500_000) == pytest.approx(0.3), "used since: still known"
-    assert attempted(2, AT_US + 500_000) == 0, "forgotten: it begins anew"
