@@ -16,7 +16,8 @@ from tenacity import RetryCallState
 from engine.backoff import reconnecting
 from engine.counting import Counting
 from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
-from engine.store.facts import Attempts, Fact, FactKind, record
+from engine.store.facts import Attempts, Fact, FactKind
+from engine.store.recording import record
 from engine.trouble import Trouble
 
 PERIOD_S = 0.05  # of outcomes in one transaction: amortises a commit, and adds this little to the doubt

@@ -14,9 +14,10 @@ import asyncpg
 
 from engine.core.retry import Budget
 from engine.store.database import Connection
-from engine.store.facts import Fact, FactKind, record_in_transaction
+from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease, begin_wait
 from engine.store.queries import queries
+from engine.store.recording import record_in_transaction
 
 _UNSPENT = Budget()
 ANSWER_LOST = "the claim's answer was lost"

@@ -11,8 +11,8 @@ from collections import Counter
 from engine.core.states import CampaignEvent
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
-from engine.store.facts import change_tallies, states
 from engine.store.queries import queries
+from engine.store.recording import change_tallies, states
 
 # At most twenty thousand recipients: a fraction of a second, and senders wait for its locks that long.
 RANGES_A_BATCH = 20

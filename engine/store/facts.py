@@ -1,27 +1,12 @@
-"""Recording what became of tries: one transaction for a batch of facts and the tallies that they change.
+"""What became of tries, as it is handed to the store: values, without a word about how they are stored."""
 
-Law: facts of any epoch are stored, twice the same changes nothing, and the tallies change by exactly the
-difference of the recipients' states before and after. A recipient without a record was pending, so the common
-batch is one round trip; the others are looked up before and after the writing.
-"""
-
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import accumulate, groupby
-from operator import sub
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from engine.core.retry import Budget
-from engine.core.spelling import spellings
-from engine.core.states import CampaignEvent
-from engine.store.campaign_states import apply_if_allowed
-from engine.store.database import Connection
-from engine.store.queries import queries
 
 REASON_CHARACTERS_MAX = 200
-SEPARATOR = "\x1f"  # of texts in one argument; no text of ours or of the service's has a use for it
 _UNSPENT = Budget()
 
 
@@ -35,8 +20,8 @@ class FactKind(StrEnum):
     UNKNOWN = "unknown"
 
 
-_ACCEPTED = FactKind.ACCEPTED  # asked for by identity: to hash a member of an enum is a call
-_STORED_KIND = {FactKind.ACCEPTED: 1, FactKind.FAILED: 2, FactKind.SKIPPED: 3}
+ACCEPTED = FactKind.ACCEPTED  # asked for by identity: to hash a member of an enum is a call
+STORED_KIND = {FactKind.ACCEPTED: 1, FactKind.FAILED: 2, FactKind.SKIPPED: 3}
 
 
 class Fact(NamedTuple):
@@ -69,7 +54,7 @@ class Fact(NamedTuple):
 
     @property
     def settles(self) -> bool:
-        return self.kind is _ACCEPTED or self.kind in _STORED_KIND
+        return self.kind is ACCEPTED or self.kind in STORED_KIND
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,266 +79,6 @@ class Attempts:
     batch: int
 
 
-async def record(connection: Connection, facts: Sequence[Fact], attempts: Sequence[Attempts] = ()) -> None:
-    """Store a batch. Safe to repeat, in whole or in part, after a lost COMMIT.
-
-    Facts do not depend on each other: outcomes of recipients without a record go first, in a transaction of
-    their own, the others in a second one.
-    """
-    outcomes = {
-        fact[1:3]: fact for fact in facts if fact.kind is _ACCEPTED or (fact.settles and not fact.suppress)
-    }
-    others: list[Fact] = []
-    if len(outcomes) < len(facts):
-        others = [fact for fact in facts if outcomes.get(fact.key) is not fact]
-        others += [outcomes.pop(key) for key in {fact.key for fact in others} if key in outcomes]
-    if outcomes:
-        others += await _record_outcomes(connection, outcomes, attempts)
-        attempts = ()
-    if others or attempts:
-        async with connection.transaction():
-            await record_in_transaction(connection, others)
-            await connection.execute(queries("facts")["count_attempts"], list(attempts))
-
-
-async def _record_outcomes(
-    connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[Attempts]
-) -> list[Fact]:
-    """Store outcomes of recipients without a record; returns the other facts, which were not stored."""
-    facts = [outcomes[key] for key in sorted(outcomes)]
-    _, range_ids, seqs, tries, epochs, numbers, kinds, wamids, codes, reasons, attempted_us, *_ = zip(
-        *facts, strict=True
-    )
-    plain = kinds.count(_ACCEPTED) == len(kinds)
-    stored_kinds = [] if plain else [_STORED_KIND[kind] for kind in kinds]
-    stretches = _stretches(range_ids, epochs, numbers, seqs)
-    rows = await connection.fetch(
-        queries("facts")["record_stretches"],
-        *_stretch_columns(stretches, stored_kinds),
-        _integers([place for place, stretch in enumerate(stretches, 1) for _ in range(stretch.length)]),
-        _integers(seqs),
-        "{}" if tries.count(1) == len(tries) else _integers(tries),
-        _integers(stored_kinds),
-        _texts(wamids),
-        _integers(codes) if codes.count(None) < len(codes) else "{}",
-        _texts([_shortened(reason) for reason in reasons]) if any(reasons) else "",
-        _integers(attempted_us),
-        list(attempts),
-    )
-    return [outcomes[row["left_range_id"], row["left_seq"]] for row in rows]
-
-
-class _Stretch(NamedTuple):
-    """Recipients side by side in one range, claimed by one epoch of one number: what their outcomes share."""
-
-    range_id: int
-    epoch: int
-    phone_number_id: str
-    first_seq: int
-    length: int
-
-
-def _stretches(
-    range_ids: Sequence[int], epochs: Sequence[int], numbers: Sequence[str], seqs: Sequence[int]
-) -> list[_Stretch]:
-    """Of columns in the order of range and seq, which grow together within a stretch."""
-    stretches: list[_Stretch] = []
-    begin = 0
-    offsets = map(sub, seqs, range(len(seqs)))
-    shared = zip(range_ids, epochs, numbers, offsets, strict=True)
-    for (range_id, epoch, number, offset), members in groupby(shared):
-        length = sum(1 for _ in members)
-        stretches.append(_Stretch(range_id, epoch, number, offset + begin, length))
-        begin += length
-    return stretches
-
-
-def _stretch_columns(stretches: Sequence[_Stretch], kinds: Sequence[int]) -> list[str]:
-    """As `record_stretches` wants them; no `kinds`: all are accepted."""
-    range_ids, epochs, numbers, first_seqs, lengths = zip(*stretches, strict=True)
-    ends = list(accumulate(lengths))
-    failures, skips = (
-        [kinds[end - length : end].count(kind) for end, length in zip(ends, lengths, strict=True)]
-        for kind in (_STORED_KIND[FactKind.FAILED], _STORED_KIND[FactKind.SKIPPED])
-    )
-    return [
-        _integers(range_ids),
-        _integers(epochs),
-        _texts(numbers),
-        _integers(first_seqs),
-        _integers(lengths),
-        _integers(failures),
-        _integers(skips),
-    ]
-
-
-async def record_in_transaction(connection: Connection, facts: Sequence[Fact]) -> None:
-    """As `record`, as a part of the caller's transaction (a raise that also defers or skips)."""
-    if not facts:
-        return
-    sql = queries("facts")
-    await connection.execute(sql["lock_tallies"], sorted({fact.range_id for fact in facts}))
-    touched = await _touched(connection, facts)
-    plain = [fact for fact in facts if fact.settles and fact.key not in touched]
-    looked_up = [fact for fact in facts if not fact.settles or fact.key in touched]
-    changes: Counter[tuple[int, str]] = Counter((fact.range_id, fact.kind.value) for fact in plain)
-    if plain:
-        await connection.execute(sql["insert_outcomes"], *_outcome_columns(plain))
-    if looked_up:
-        await _record_looked_up(connection, looked_up, changes)
-    await change_tallies(connection, changes)
-    if silenced := [fact for fact in facts if fact.suppress]:
-        await _suppress(connection, silenced)
-
-
-async def _suppress(connection: Connection, silenced: Sequence[Fact]) -> None:
-    """Silence for these recipients, in every spelling: another campaign may have the other one."""
-    reasons = [f"asked for silence ({fact.reason})" for fact in silenced]
-    rows = await connection.fetch(queries("facts")["phones"], *_keys(silenced), reasons)
-    silent = [(phone, row["reason"]) for row in rows for phone in spellings(str(row["phone"]))]
-    await connection.execute(
-        queries("facts")["suppress"], [phone for phone, _ in silent], [reason for _, reason in silent]
-    )
-
-
-async def change_tallies(connection: Connection, changes: Counter[tuple[int, str]]) -> None:
-    """Apply differences, (range, state) → change; the tallies must be locked. `pending` is the rest."""
-    counted = [(*key, change) for key, change in changes.items() if change and key[1] != "pending"]
-    if counted:
-        await connection.execute(queries("facts")["change_tallies"], *map(list, zip(*counted, strict=True)))
-
-
-async def states(connection: Connection, keys: Sequence[tuple[int, int]]) -> Counter[tuple[int, str]]:
-    """How many of the recipients `(range_id, seq)` are in which state, by range."""
-    rows = await connection.fetch(
-        queries("facts")["states"], [key[0] for key in keys], [key[1] for key in keys]
-    )
-    return Counter((row["range_id"], row["state"]) for row in rows)
-
-
-async def _touched(connection: Connection, facts: Sequence[Fact]) -> set[tuple[int, int]]:
-    rows = await connection.fetch(queries("facts")["touched"], *_keys(facts))
-    touched = {(row["range_id"], row["seq"]) for row in rows}
-    counts = Counter(fact.key for fact in facts)
-    return touched | {key for key, count in counts.items() if count > 1}
-
-
-async def _record_looked_up(
-    connection: Connection, facts: Sequence[Fact], changes: Counter[tuple[int, str]]
-) -> None:
-    sql = queries("facts")
-    keys = sorted({fact.key for fact in facts})
-    changes.subtract(await states(connection, keys))
-    if settling := [fact for fact in facts if fact.settles]:
-        await connection.execute(sql["insert_outcomes"], *_outcome_columns(settling))
-        await connection.execute(sql["complete_outcomes"], *_reply_columns(settling))
-        await connection.execute(sql["settle_open_tries"], *_tries(settling), _stored_kinds(settling))
-    for waiting in _waiting_by_try(facts):
-        await connection.execute(sql["write_open_tries"], *_open_columns(waiting))
-        await connection.execute(sql["drop_reached"], *_tries(waiting))
-        await connection.execute(sql["skip_deferred_of_closed"], *_keys(waiting))
-    changes.update(await states(connection, keys))
-    await _reopen_done(
-        connection, sorted({fact.range_id for fact in facts if fact.kind is FactKind.DEFERRED})
-    )
-
-
-def _waiting_by_try(facts: Sequence[Fact]) -> list[list[Fact]]:
-    """What settles nothing, the earlier tries first; one fact a try, since one statement writes a row once.
-
-    "Certainly not accepted" says more than "in doubt".
-    """
-    unsettled = [fact for fact in facts if not fact.settles]
-    unsettled.sort(key=lambda fact: (fact.attempt_try, fact.key, fact.kind is FactKind.DEFERRED))
-    one_each = {(fact.attempt_try, fact.key): fact for fact in unsettled}.values()
-    return [list(waiting) for _, waiting in groupby(one_each, key=lambda fact: fact.attempt_try)]
-
-
-async def _reopen_done(connection: Connection, range_ids: Sequence[int]) -> None:
-    """A deferral in a range that was done opens it again, and its campaign.
-
-    A range that is done is nobody's: its row is locked after the tallies. Only a resend of its doubts, which
-    locks it before them, may meet that; one of the two is then repeated.
-    """
-    if range_ids:
-        rows = await connection.fetch(queries("facts")["reopen_done"], range_ids)
-        for campaign_id in sorted({row["campaign_id"] for row in rows}):
-            await apply_if_allowed(
-                connection,
-                campaign_id,
-                CampaignEvent.REOPEN,
-                "recipients in doubt were not sent to after all",
-            )
-
-
-def _keys(facts: Sequence[Fact]) -> tuple[list[int], list[int]]:
-    return [fact.range_id for fact in facts], [fact.seq for fact in facts]
-
-
-def _tries(facts: Sequence[Fact]) -> tuple[list[int], list[int], list[int]]:
-    return (*_keys(facts), [fact.attempt_try for fact in facts])
-
-
-def _stored_kinds(facts: Sequence[Fact]) -> list[int]:
-    return [_STORED_KIND[fact.kind] for fact in facts]
-
-
-def _row(fact: Fact) -> tuple[Any, ...]:
-    """As `insert_outcomes` wants it."""
-    return (
-        fact.range_id,
-        fact.seq,
-        fact.attempt_try,
-        fact.epoch,
-        _STORED_KIND[fact.kind],
-        fact.phone_number_id,
-        fact.wamid,
-        fact.code,
-        _shortened(fact.reason),
-        fact.attempted_us,
-    )
-
-
-def _outcome_columns(facts: Sequence[Fact]) -> list[list[Any]]:
-    return [list(column) for column in zip(*map(_row, facts), strict=True)]
-
-
-def _integers(column: Sequence[int | None]) -> str:
-    """The literal of an array."""
-    return "{" + repr(list(column))[1:-1].replace("None", "NULL") + "}"
-
-
-def _texts(column: Sequence[str | None]) -> str:
-    """Texts in one; those that are None are empty in it."""
-    joined = SEPARATOR.join([text or "" for text in column])
-    if joined.count(SEPARATOR) >= len(column):
-        joined = SEPARATOR.join([(text or "").replace(SEPARATOR, " ") for text in column])
-    return joined
-
-
-def _reply_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
-    return (
-        *_tries(facts),
-        _stored_kinds(facts),
-        [fact.wamid for fact in facts],
-        [fact.attempted_us for fact in facts],
-    )
-
-
-def _open_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
-    return (
-        *_tries(facts),
-        [fact.kind.value for fact in facts],
-        [fact.epoch for fact in facts],
-        [fact.phone_number_id for fact in facts],
-        [_shortened(fact.reason) or "" for fact in facts],
-        [fact.wait_s for fact in facts],
-        [fact.spent.transient_failures for fact in facts],
-        [fact.spent.pair_throttles for fact in facts],
-        [fact.spent.unreachable for fact in facts],
-    )
-
-
-def _shortened(reason: str | None) -> str | None:
+def shortened(reason: str | None) -> str | None:
     """A service's text may hold a NUL, which Postgres refuses: one odd reply must not block a batch."""
     return None if reason is None else reason.replace("\x00", " ")[:REASON_CHARACTERS_MAX]

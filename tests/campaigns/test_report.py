@@ -11,7 +11,8 @@ from campaigns.report import campaign_report
 from engine.core.states import RecipientState
 from engine.store.closing import close_ranges
 from engine.store.database import Pool
-from engine.store.facts import Fact, FactKind, record
+from engine.store.facts import Fact, FactKind
+from engine.store.recording import record
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, recount, tallies
 

@@ -24,7 +24,7 @@ from engine.settings import ServiceSettings
 from engine.store import closing
 from engine.store.closing import close_ranges
 from engine.store.database import Pool
-from engine.store.facts import change_tallies
+from engine.store.recording import change_tallies
 from tests.campaigns.conftest import PHONE, WriteAudience
 
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")

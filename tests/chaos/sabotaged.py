@@ -19,7 +19,7 @@ import engine.number
 import engine.raiser
 import engine.retries
 import engine.sink
-import engine.store.facts
+import engine.store.recording
 from engine.store.claims import Candidate, HeldRange, Raise
 from engine.store.database import Connection
 from engine.store.facts import Fact
@@ -111,7 +111,7 @@ def difference() -> None:
         return set()
 
     _record_all_in_transaction()
-    _replace(engine.store.facts, "_touched", touched)
+    _replace(engine.store.recording, "_touched", touched)
 
 
 def idempotence() -> None:
@@ -143,7 +143,7 @@ def _record_all_in_transaction() -> None:
     ) -> list[Fact]:
         return list(outcomes.values())
 
-    _replace(engine.store.facts, "_record_outcomes", record_outcomes)
+    _replace(engine.store.recording, "record_outcomes", record_outcomes)
 
 
 SABOTAGES: dict[str, Callable[[], None]] = {

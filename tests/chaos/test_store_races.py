@@ -11,8 +11,9 @@ from engine.store import claims
 from engine.store.claims import Candidate, ClaimRefused, HeldRange
 from engine.store.closing import close_ranges
 from engine.store.database import LOST_CONNECTION, Connection, Pool
-from engine.store.facts import Fact, FactKind, record
+from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease, release, take
+from engine.store.recording import record
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, recount, state_of, tallies
 
 FORMER = Lease(NUMBER, 1, 0.0)

@@ -18,8 +18,9 @@ from engine.store.campaign_states import apply_event
 from engine.store.claims import raise_mark, take_range
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool, connect
-from engine.store.facts import Fact, FactKind, record
+from engine.store.facts import Fact, FactKind
 from engine.store.leases import NumberHeld, take
+from engine.store.recording import record
 from engine.webhooks.folder import fold_batch
 from tests.flow.planted import (
     SLOW,

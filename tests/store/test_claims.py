@@ -30,9 +30,10 @@ from engine.store.claims import (
 )
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind, record
+from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease, take
 from engine.store.queries import queries
+from engine.store.recording import record
 from tests.flow.planted import (
     FAST,
     SLOW,

@@ -10,8 +10,9 @@ from engine.core.retry import Budget
 from engine.store.claims import HeldRange, claim_retries, due_retries, raise_mark, take_range
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
-from engine.store.facts import REASON_CHARACTERS_MAX, Attempts, Fact, FactKind, record
+from engine.store.facts import REASON_CHARACTERS_MAX, Attempts, Fact, FactKind
 from engine.store.leases import Lease, take
+from engine.store.recording import record
 from tests.flow.planted import (
     SLOW,
     another_process,

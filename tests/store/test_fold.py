@@ -7,7 +7,8 @@ import pytest
 
 from engine.core.tag import Tag
 from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind, record
+from engine.store.facts import Fact, FactKind
+from engine.store.recording import record
 from engine.webhooks.folder import FOREIGN_TRIES_MAX, Folded, fold_batch
 from tests.webhooks.planted import (
     FIRST_RANGE,

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from engine.core.tag import Tag
 from engine.store import migrate as migrating
 from engine.store.database import LOST_CONNECTION, Connection, Pool, connect, open_pool
-from engine.store.facts import Fact, FactKind, record, record_in_transaction
+from engine.store.facts import Fact, FactKind
 from engine.store.installation import identify
 from engine.store.migrate import migrate, migrations
 from engine.store.queries import queries
+from engine.store.recording import record, record_in_transaction
 from engine.webhooks.events import StatusEvent
 from engine.webhooks.folder import fold_batch
 from tests.webhooks.planted import (

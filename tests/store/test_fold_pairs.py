@@ -6,7 +6,8 @@ import pytest
 
 from engine.settle import resend
 from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind, record
+from engine.store.facts import Fact, FactKind
+from engine.store.recording import record
 from engine.webhooks.folder import fold_batch
 from tests.store.test_fold import READ, SENT, accepted, fold_all
 from tests.webhooks.planted import (

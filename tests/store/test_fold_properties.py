@@ -12,8 +12,9 @@ from engine.core.states import RecipientState, Status
 from engine.core.tag import Tag
 from engine.settle import assume_sent, resend
 from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind, record
+from engine.store.facts import Fact, FactKind
 from engine.store.queries import queries
+from engine.store.recording import record
 from engine.webhooks.folder import fold_batch
 from tests.model import tries as model
 from tests.model.tries import Tries

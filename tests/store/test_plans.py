@@ -7,8 +7,9 @@ import pytest
 
 from engine.core.tag import Tag
 from engine.store.database import Connection, Pool, open_pool
-from engine.store.facts import Fact, FactKind, record
+from engine.store.facts import Fact, FactKind
 from engine.store.queries import queries
+from engine.store.recording import record
 from engine.webhooks.folder import fold_batch
 from tests.flow.planted import SLOW, plant_campaign, plant_numbers
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, put_in_inbox, status_event

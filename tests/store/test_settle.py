@@ -11,7 +11,8 @@ from engine.settle import POLICY_RESENDS_MAX, assume_sent, doubts, resend, resen
 from engine.store.campaign_states import apply_event
 from engine.store.closing import close_ranges, finish_campaign
 from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind, record
+from engine.store.facts import Fact, FactKind
+from engine.store.recording import record
 from engine.webhooks.folder import fold_batch
 from tests.webhooks.planted import (
     FIRST_RANGE,

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind, record
+from engine.store.facts import Fact, FactKind
+from engine.store.recording import record
 from tests.flow.planted import FAST, SLOW, assert_tallies_hold, plant_campaign, plant_numbers
 
 SINCE = datetime(1970, 1, 1, tzinfo=UTC)
