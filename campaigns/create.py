@@ -21,18 +21,11 @@ from campaigns.audience.workers import staged_batches
 from campaigns.campaign import CampaignSpec, Identity, file_sha256, identify
 from campaigns.freeze import close, freeze
 from campaigns.place import place
-from campaigns.plan import (
-    STATEMENT_TIMEOUT_S,
-    PlanCounts,
-    ProgressCallback,
-    Staged,
-    find_duplicates,
-    no_progress,
-    range_size,
-    stage,
-)
+from campaigns.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
+from campaigns.range_size import range_size
 from campaigns.room import while_there_is_room
 from campaigns.schedule import Schedule
+from campaigns.staging import Staged, find_duplicates, stage
 from campaigns.template import CampaignTemplate, check_header, check_params, load_template
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.number_sync import DEFAULT_LIMIT_PER_S

@@ -16,8 +16,9 @@ from datetime import date
 
 import asyncpg
 
-from campaigns.plan import STATEMENT_TIMEOUT_S, Chunk, PlanProgress, ProgressCallback, Staged
+from campaigns.plan import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
 from campaigns.range_cut import COLUMNS, RangeCut
+from campaigns.staging import Chunk, Staged
 from engine.store.database import Connection, connect
 from engine.store.queries import queries
 

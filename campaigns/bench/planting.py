@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from campaigns.bench.database import refuse_foreign
-from campaigns.plan import range_size
+from campaigns.range_size import range_size
 from engine.store.database import Connection, connect
 from engine.store.migrate import migrate
 from engine.store.queries import queries

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from campaigns import plan
+from campaigns import range_size, staging
 from campaigns.audience import encoding, reader
 from campaigns.campaign import CampaignSpec
 from engine.store.database import Pool
@@ -62,7 +62,7 @@ def spec(write_audience: WriteAudience) -> CampaignSpec:
 @pytest.fixture
 def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same arithmetic with hundreds of rows."""
-    monkeypatch.setattr(plan, "RANGE_SIZE", 10)
-    monkeypatch.setattr(plan, "CHUNK_ROWS", 50)
+    monkeypatch.setattr(range_size, "RANGE_SIZE", 10)
+    monkeypatch.setattr(staging, "CHUNK_ROWS", 50)
     monkeypatch.setattr(encoding, "CHUNK_BYTES", 700)
     monkeypatch.setattr(reader, "HEAD_CHARACTERS", 100)
