@@ -28,7 +28,7 @@ class Feeder:
         self._lease = lease
         self._board = board
         self._feeds: deque[Feed] = deque()
-        self._ahead: asyncio.Task[bool] | None = None
+        self._ahead: asyncio.Task[None] | None = None
         self._last_campaign = 0
         self._uncertain = False  # an answer was lost: the database may hold ranges for us that we do not know
         self.held: dict[int, HeldRange] = {}
@@ -98,17 +98,17 @@ class Feeder:
     def _sendable_count(self) -> int:
         return sum(len(feed.page) for feed in self._feeds if self._board.sends(feed.held.campaign_id))
 
-    async def _fetch(self) -> bool:
+    async def _fetch(self) -> None:
         """Take one range, from the campaign after the one that was served last."""
         try:
             if self._uncertain:
                 await self.recover()
-            return await self._take_next()
+            await self._take_next()
         except LOST_CONNECTION:
             self._uncertain = True
             raise
 
-    async def _take_next(self) -> bool:
+    async def _take_next(self) -> None:
         campaigns = self._board.with_free_ranges(self._lease.phone_number_id)
         campaigns.sort(key=lambda campaign_id: (campaign_id <= self._last_campaign, campaign_id))
         for campaign_id in campaigns:
@@ -117,11 +117,10 @@ class Feeder:
             if held is not None:
                 self._last_campaign = campaign_id
                 await self._add(held)
-                return True
+                return
             self._board.none_free(campaign_id)
-        return False
 
-    def _fetched(self, task: asyncio.Task[bool]) -> None:
+    def _fetched(self, task: asyncio.Task[None]) -> None:
         self._ahead = None
         if not task.cancelled():
             task.exception()  # the next fetch meets the same trouble where somebody awaits it

@@ -24,7 +24,6 @@ from engine.core.outcome import Outcome, Transient
 from engine.feeder import Feeder
 from engine.first_tries import FirstTries
 from engine.flow import Claimed, Granted
-from engine.pacer import Pacer
 from engine.reaction import Reactions, fact_of
 from engine.retries import RETRY_PERIOD_NS, Retries
 from engine.sender import Sender
@@ -53,10 +52,10 @@ class NumberFlow:
         now_ns = monotonic_ns()
         self.lease = lease
         self.governor = Governor(limit_per_s, now_ns)
-        self.sender = Sender(lease.phone_number_id, transport, self._on_outcome)
-        self.pacer = Pacer(PaceBucket(limit_per_s, now_ns), self.sender.serve)
-        self.pacer.bucket.hold_until(now_ns + ceil(lease.wait_s * SECOND_NS))
-        self.sender.pacer = self.pacer
+        bucket = PaceBucket(limit_per_s, now_ns)
+        bucket.hold_until(now_ns + ceil(lease.wait_s * SECOND_NS))
+        self.sender = Sender(lease.phone_number_id, transport, bucket, self._on_outcome)
+        self.pacer = self.sender.pacer
         self.feeder = Feeder(shared.pool, lease, shared.board)
         self.idle = False
         self.suspended_reason: str | None = None

@@ -16,6 +16,7 @@ import structlog
 from engine.api.transport import Connection, Transport
 from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.arrivals import Arrivals
+from engine.core.bucket import PaceBucket
 from engine.core.concurrency import Concurrency
 from engine.core.outcome import NotSent, Outcome, Unknown
 from engine.core.strain import Load
@@ -31,7 +32,10 @@ OutcomeHandler = Callable[[Claimed, Outcome, int | None], None]
 class Sender:
     """The open requests of one number. `on_outcome` is called once for each message that `send` was given."""
 
-    def __init__(self, phone_number_id: str, transport: Transport, on_outcome: OutcomeHandler) -> None:
+    def __init__(
+        self, phone_number_id: str, transport: Transport, bucket: PaceBucket, on_outcome: OutcomeHandler
+    ) -> None:
+        self.pacer = Pacer(bucket, self.serve)
         self._phone_number_id = phone_number_id
         self._transport = transport
         self._on_outcome = on_outcome
@@ -52,7 +56,6 @@ class Sender:
         self._idle.set()
         self.low = asyncio.Event()
         self.low_below = 1
-        self.pacer: Pacer  # set by the owner: pacer and sender know each other
 
     @property
     def queued(self) -> int:

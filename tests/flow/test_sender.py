@@ -15,7 +15,7 @@ from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.bucket import SECOND_NS, SLACK_NS, PaceBucket
 from engine.core.concurrency import OPEN_MIN
 from engine.core.outcome import Accepted, NotSent, Unknown
-from engine.pacer import Pacer, Ticker
+from engine.pacer import Ticker
 from engine.sender import Sender
 from tests.flow.fakes import FakeTransport, Outcomes, claimed
 from tests.flow.running import until
@@ -35,8 +35,7 @@ def outcomes() -> Outcomes:
 async def sending(
     transport: FakeTransport, outcomes: Outcomes, rate_per_s: float = 2_000
 ) -> AsyncIterator[Sender]:
-    sender = Sender("1", transport, outcomes)
-    sender.pacer = Pacer(PaceBucket(rate_per_s, monotonic_ns()), sender.serve)
+    sender = Sender("1", transport, PaceBucket(rate_per_s, monotonic_ns()), outcomes)
     ticker = Ticker()
     ticker.add(sender.pacer)
     running = asyncio.create_task(ticker.run())
