@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -69,7 +69,8 @@ class Worker:
         self._owner = this_process()
         self._ticker = Ticker()
         self._flows: dict[str, NumberFlow] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._claiming: dict[str, asyncio.Task[None]] = {}  # by number, those of lost ones too
+        self._beside: dict[str, asyncio.Task[None]] = {}  # by what they do: it may take long
         self._leaving: set[asyncio.Task[None]] = set()  # of lost numbers: their open requests end
         self._ended = asyncio.Event()
         self._refresh = refresh
@@ -89,7 +90,7 @@ class Worker:
                 await _cancel_all([control], STOP_CONTROL_S)  # or it would start flows that nobody drains
                 drained = await self._drain()
         finally:
-            await _cancel_all([*background, *self._tasks.values()])
+            await _cancel_all([*background, *self._claiming.values(), *self._beside.values()])
         return await self._end(drained)
 
     async def _until_end(self, stop: asyncio.Event, background: list[asyncio.Task[None]]) -> None:
@@ -111,13 +112,9 @@ class Worker:
                 except DrumbeatError as error:
                     if isinstance(error, NumberHeld) and self._campaign_id is None:
                         continue  # it is taken over when its owner is gone
-                    await self._give_back(connection, leases)
+                    await _give_back(connection, leases)
                     raise
             await self._start(connection, leases)
-
-    async def _give_back(self, connection: Connection, leases: list[Lease]) -> None:
-        for lease in leases:
-            await release(connection, lease)
 
     async def _retake(self, connection: Connection) -> None:
         """A worker takes over numbers whose owner is gone."""
@@ -135,7 +132,7 @@ class Worker:
             flow.renewed(renewal)
             self._flows[lease.phone_number_id] = self._shared.numbers[lease.phone_number_id] = flow
             self._ticker.add(flow.pacer)
-            self._tasks[lease.phone_number_id] = asyncio.create_task(flow.run())
+            self._claiming[lease.phone_number_id] = asyncio.create_task(flow.run())
             log.info("number_taken", number=lease.phone_number_id, epoch=lease.epoch, wait_s=lease.wait_s)
 
     async def _regulate(self) -> None:
@@ -167,7 +164,7 @@ class Worker:
         await self._finish_campaigns(connection)
         if self._campaign_id is not None and self._campaign_id not in self._shared.board.running:
             self._ended.set()
-        for task in self._tasks.values():
+        for task in (*self._claiming.values(), *self._beside.values()):
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                 raise error
 
@@ -220,9 +217,16 @@ class Worker:
 
     def _begin_closing(self) -> None:
         """Beside everything else: closing a large campaign takes longer than a lease lasts."""
-        closing = self._tasks.get("closing")
-        if self._shared.board.to_close and (closing is None or closing.done()):
-            self._tasks["closing"] = asyncio.create_task(self._close_ended())
+        if self._shared.board.to_close:
+            self._begin_beside("closing", self._close_ended)
+
+    def _begin_beside(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> bool:
+        """Begin it, unless it is still under way."""
+        before = self._beside.get(name)
+        if before is not None and not before.done():
+            return False
+        self._beside[name] = asyncio.create_task(work())
+        return True
 
     async def _close_ended(self) -> None:
         to_close = self._shared.board.to_close
@@ -237,10 +241,9 @@ class Worker:
 
     def _refresh_numbers(self) -> None:
         """Read the numbers again, beside all else; not more often than the budget of such calls bears."""
-        now_s, before = time.monotonic(), self._tasks.get("refresh")
-        if now_s - self._reread_s >= REREAD_PERIOD_S and (before is None or before.done()):
+        now_s = time.monotonic()
+        if now_s - self._reread_s >= REREAD_PERIOD_S and self._begin_beside("refresh", self._read_numbers):
             self._reread_s = now_s
-            self._tasks["refresh"] = asyncio.create_task(self._read_numbers())
 
     async def _read_numbers(self) -> None:
         try:
@@ -289,7 +292,7 @@ class Worker:
         """
         for flow in flows:
             flow.stop()
-        claiming = [self._tasks[flow.lease.phone_number_id] for flow in flows]
+        claiming = [self._claiming[flow.lease.phone_number_id] for flow in flows]
         if claiming:
             _, stuck = await asyncio.wait(claiming, timeout=STOP_CLAIMING_S)
             for task in stuck:
@@ -322,7 +325,7 @@ class Worker:
             await flow.release()
         async with self._shared.pool.acquire() as connection:
             await self._carry_out_orders(connection)
-            await self._give_back(connection, [flow.lease for flow in flows])
+            await _give_back(connection, [flow.lease for flow in flows])
         log.info("numbers_given_back", numbers=[flow.lease.phone_number_id for flow in flows])
 
     async def _end(self, drained: bool) -> RunEnd:
@@ -337,6 +340,11 @@ class Worker:
         if row is None:
             return RunEnd(drained=False)
         return RunEnd(row["state"], row["reason"], drained)
+
+
+async def _give_back(connection: Connection, leases: Sequence[Lease]) -> None:
+    for lease in leases:
+        await release(connection, lease)
 
 
 def _moment_in(wait_s: float) -> str:
