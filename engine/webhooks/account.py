@@ -5,8 +5,8 @@ pauses its campaigns; one that it approves again changes only its own row, for a
 """
 
 import re
+from typing import Any
 
-import orjson
 import structlog
 
 from engine.store.campaign_states import pause_campaigns_of_template
@@ -39,14 +39,13 @@ async def act(connection: Connection) -> int:
     return len(rows)
 
 
-async def _act_on(connection: Connection, field: str, value: object) -> None:
-    fields = value if isinstance(value, dict) else orjson.loads(value) if isinstance(value, str) else {}
+async def _act_on(connection: Connection, field: str, value: dict[str, Any]) -> None:
     if field == TEMPLATE_FIELD:
-        status = read_template_status(fields)
+        status = read_template_status(value)
         if status is not None:
             await _set_template(connection, status)
     elif field == NUMBER_FIELD:
-        await _refresh_number(connection, fields)
+        await _refresh_number(connection, value)
     elif field in ACCOUNT_FIELDS:
         await connection.execute(queries("inbox")["refresh_numbers"])
 
@@ -63,9 +62,9 @@ async def _set_template(connection: Connection, status: TemplateStatus) -> None:
     _log.warning("template_stopped", template=status.name, language=status.language, campaigns=paused)
 
 
-async def _refresh_number(connection: Connection, fields: dict[str, object]) -> None:
-    digits = re.sub(r"\D", "", str(fields.get("display_phone_number") or ""))
-    limit = fields.get("current_limit")
+async def _refresh_number(connection: Connection, value: dict[str, Any]) -> None:
+    digits = re.sub(r"\D", "", str(value.get("display_phone_number") or ""))
+    limit = value.get("current_limit")
     tier = limit if isinstance(limit, str) and limit.startswith("TIER_") else None
     if digits:
         await connection.execute(queries("inbox")["refresh_number"], digits, tier)

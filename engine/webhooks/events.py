@@ -76,7 +76,7 @@ class TemplateStatus(NamedTuple):
 
 
 class AccountEvent(NamedTuple):
-    """Any other change, `value` as JSON; a template's status is kept as one too, and `template` reads it.
+    """Any other change, `value` as JSON: always an object.
 
     `occurred_at`: the entry's own time, where it has one. `subject`: what it is about, so that a later event
     about the same can be told from a repetition of this one.
@@ -86,7 +86,6 @@ class AccountEvent(NamedTuple):
     value: str
     subject: str
     occurred_at: datetime | None
-    template: TemplateStatus | None
 
 
 class Unreadable(NamedTuple):

@@ -72,14 +72,6 @@ class Slot:
             self.answer = answer
             self._connection.send_ready()
 
-    def settle(self, done: bool) -> None:
-        """Fill it with 200 when what was asked is done, else with 503."""
-        self.fill(_DONE if done else _AWAY)
-
-
-_DONE = Answer(200)
-_AWAY = Answer(503)
-
 
 class Handler(Protocol):
     """Takes one whole request. `headers`: names in lower case; of a repeated one the last."""

@@ -133,7 +133,7 @@ async def _write_messages(connection: Connection, messages: Sequence[IncomingMes
 
 
 async def _write_account(connection: Connection, events: Sequence[AccountEvent]) -> None:
-    rows = [(account_key(event.field, event.value, event.occurred_at), *event[:4]) for event in events]
+    rows = [(account_key(event.field, event.value, event.occurred_at), *event) for event in events]
     await connection.execute(queries("inbox")["keep_account_events"], *map(list, zip(*rows, strict=True)))
 
 

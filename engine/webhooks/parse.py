@@ -163,7 +163,7 @@ class Reader:
             return
         template = read_template_status(value) if field == TEMPLATE_FIELD else None
         subject, occurred_at = _subject(field, value, template), _time_or_none(entry.get("time"))
-        self._parsed.account.append(AccountEvent(field, text, subject, occurred_at, template))
+        self._parsed.account.append(AccountEvent(field, text, subject, occurred_at))
 
     def _list_of(self, parent: dict[str, Any], name: str) -> list[Any]:
         """The list of that name; anything else in its place is kept as it is."""

@@ -11,6 +11,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import parse_qs
 
 from pydantic import SecretStr
@@ -27,6 +28,7 @@ SWEEP_S = 1.0  # how late a slow peer may be noticed
 DRAIN_S = 3.0  # for answers that wait for their commit when we are told to stop
 BACKLOG = 1_024  # connections that the kernel holds while we are busy
 
+_COMMITTED = Answer(200)
 _FORBIDDEN = Answer(403)
 _AWAY = Answer(503)
 
@@ -99,7 +101,7 @@ class Receiver:
     def _take_events(self, slot: Slot, signature: bytes | None, body: bytes) -> None:
         if not self._verify(body, signature):
             slot.fill(_FORBIDDEN)
-        elif not self._intake.offer(body, slot.settle):
+        elif not self._intake.offer(body, partial(_settle, slot)):
             slot.fill(_AWAY)
 
     def _shake_hands(self, query: bytes) -> Answer:
@@ -132,6 +134,10 @@ class Receiver:
         if not self._connections:
             self._empty.set()
         self._metrics.connections = len(self._connections)
+
+
+def _settle(slot: Slot, committed: bool) -> None:
+    slot.fill(_COMMITTED if committed else _AWAY)
 
 
 class _Refused(asyncio.Protocol):

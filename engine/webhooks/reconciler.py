@@ -59,7 +59,7 @@ class Reconciler:
         intervals = self._intervals
         loops = [
             asyncio.create_task(self._fold_on(stop)),
-            asyncio.create_task(self._repeat(self._act, intervals.act_s, stop)),
+            asyncio.create_task(self._repeat(act, intervals.act_s, stop)),
             asyncio.create_task(self._repeat(self._apply_policies, intervals.policy_s, stop)),
         ]
         stopping = asyncio.create_task(stop.wait())
@@ -127,11 +127,9 @@ class Reconciler:
         self._metrics.folds["returned"] += folded.returned
         self._metrics.folds["dropped"] += folded.dropped
         if folded.dropped:
-            _log.warning("events_dropped", events=folded.dropped, why="they matched no message for 8 days")
+            why = "they matched no message in time, or came with another program's data"
+            _log.warning("events_dropped", events=folded.dropped, why=why)
         return folded.taken
-
-    async def _act(self, connection: Connection) -> int:
-        return await act(connection)
 
     async def _apply_policies(self, connection: Connection) -> int:
         resent = await resend_by_policy(connection, quiet_s=self._intervals.quiet_s)

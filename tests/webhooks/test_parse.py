@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine.core.states import Status
 from engine.core.tag import Tag, encode
 from engine.webhooks.events import FOREIGN, NO_TAG, Parsed, StatusEvent
-from engine.webhooks.parse import parse
+from engine.webhooks.parse import parse, read_template_status
 from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
 
 NOW = datetime(2026, 7, 1, 0, 0, 0, 123457, tzinfo=UTC)
@@ -108,7 +108,7 @@ def test_what_an_account_event_is_about_fits_an_index() -> None:
     """Its whole body, statuses and all, would be refused otherwise."""
     value = {"message_template_name": "😀" * 512, "message_template_language": "😀" * 512, "event": "PAUSED"}
     (event,) = parse(change_body("message_template_status_update", value), PRODUCT, NOW).account
-    assert event.template is not None
+    assert event.subject.startswith("message_template_status_update:😀")
     assert len(event.subject.encode()) < 2_704
 
 
@@ -121,14 +121,11 @@ def test_template_and_account_events() -> None:
     }
     parsed = parse(change_body("message_template_status_update", value, time=1780000000), PRODUCT, NOW)
     event = parsed.account[0]
-    assert event.template == ("offer", "pt_BR", "PAUSED", None)
+    assert read_template_status(orjson.loads(event.value)) == ("offer", "pt_BR", "PAUSED", None)
+    assert event.subject == "message_template_status_update:offer:pt_BR"
     assert event.occurred_at == datetime.fromtimestamp(1780000000, UTC)
     other = parse(change_body("account_update", {"event": "x"}), PRODUCT, NOW).account[0]
-    assert (other.field, other.template, orjson.loads(other.value)) == (
-        "account_update",
-        None,
-        {"event": "x"},
-    )
+    assert (other.field, orjson.loads(other.value)) == ("account_update", {"event": "x"})
 
 
 @given(body=st.binary(max_size=200))

@@ -8,10 +8,13 @@ from urllib.parse import urlsplit
 
 import orjson
 import pytest
+from structlog.testing import capture_logs
 
 from engine.core.tag import Tag
 from engine.store.database import LOST_CONNECTION, Connection, Pool, open_pool
+from engine.webhooks import reconciler
 from engine.webhooks.account import act
+from engine.webhooks.folder import Folded
 from engine.webhooks.inbox import Group, write
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.reconciler import Intervals, Reconciler
@@ -245,3 +248,19 @@ async def test_the_loops_outlive_a_lost_database(server_url: str, database_url: 
             await until(pool, "SELECT deferred FROM tallies", 1)
         async with pool.acquire() as connection:
             assert await state_of(connection, 1) == "sent"
+
+
+async def test_a_drop_is_told_with_both_its_reasons(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program's events are dropped within a minute: to call them eight days old sends people astray."""
+    stop = asyncio.Event()
+
+    async def fold_batch(_: Connection) -> Folded:
+        stop.set()
+        return Folded(taken=1, dropped=1)
+
+    monkeypatch.setattr(reconciler, "fold_batch", fold_batch)
+    with capture_logs() as lines:
+        await Reconciler(pool, Metrics(), asyncio.Event()).run(stop)
+    [told] = [line for line in lines if line["event"] == "events_dropped"]
+    assert told["events"] == 1
+    assert "in time" in told["why"] and "another program" in told["why"]
