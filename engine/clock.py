@@ -3,8 +3,7 @@
 import time
 from functools import partial
 
-SECOND_NS = 1_000_000_000
-
+from engine.core.bucket import SECOND_NS as SECOND_NS
 
 # For pacing: never steps. These three are read several times a message, so nothing of ours is between.
 monotonic_ns = time.monotonic_ns

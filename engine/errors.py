@@ -61,7 +61,3 @@ class ConfigurationError(DrumbeatError):
 
 class ServiceError(DrumbeatError):
     """The service answered a management call with an error that has no better name here."""
-
-    def __init__(self, what: str, *, code: int | None = None, where: str = "", remedy: str = "") -> None:
-        self.code = code
-        super().__init__(what, where=where, remedy=remedy)

@@ -25,6 +25,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from engine.api.transport import API_VERSION
 from engine.core.guard import PAIR_BURST, PAIR_EVERY_S
 from engine.core.room import LEAST_FREE_MIB
 from engine.errors import ConfigurationError
@@ -38,12 +39,11 @@ SECRETS = ("database_url", "access_token", "app_secret", "verify_token", "proxy_
 SECRET_BYTES_MAX = 16 * 1024  # a path that names the wrong file must not be read into memory
 # A recipient in doubt without an event for so long, while its number has others, was probably not sent to.
 SILENCE_S = 900.0  # rule of doubt: the service tells nearly everything within a quarter of an hour
-API_VERSION = "v22.0"
 PRODUCT = "chat"  # the word that the service's identifiers carry
 ROOT_HOME = Path("/var/lib/drumbeat")  # the embedded Postgres runs as another user, who cannot enter /root
 
 # lanes: the fast one. session: the fallback, should a new aiohttp not have what lanes rely on.
-Transport = Literal["lanes", "session"]
+TransportName = Literal["lanes", "session"]
 
 
 def default_home() -> Path:
@@ -116,7 +116,7 @@ class ServiceSettings:
     api_version: str = API_VERSION
     product: str = PRODUCT
     waba_id: str | None = None
-    transport: Transport = "lanes"
+    transport: TransportName = "lanes"
     pair_rate_per_s: float = 1 / PAIR_EVERY_S
     pair_burst: int = PAIR_BURST
     tag: bool = True
@@ -144,7 +144,7 @@ class Settings(BaseSettings):
     verify_token: SecretStr | None = None
     waba_id: Identifier | None = None
     product: Product = PRODUCT
-    transport: Transport = "lanes"
+    transport: TransportName = "lanes"
     proxy_url: ProxyUrl | None = None
     pair_rate_per_s: float = Field(default=1 / PAIR_EVERY_S, gt=0)
     pair_burst: int = Field(default=PAIR_BURST, ge=1)

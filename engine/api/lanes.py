@@ -19,7 +19,7 @@ from yarl import URL
 from engine.api.breaks import not_sent
 from engine.api.lane_connection import Lane
 from engine.api.proxy import proxy_of
-from engine.api.session import (
+from engine.api.transport import (
     API_VERSION,
     CONNECT_S_MAX,
     CONNECTIONS,
@@ -27,8 +27,8 @@ from engine.api.session import (
     KEEPALIVE_S,
     REPLY_S_MAX,
     TOTAL_S_MAX,
+    Gate,
 )
-from engine.api.transport import Gate
 from engine.core.outcome import Outcome
 
 # How exactly time-outs are met, as a share of the shortest; looked at by one timer for all lanes.

@@ -17,7 +17,8 @@ from aiolimiter import AsyncLimiter
 
 from engine.api.proxy import proxy_of
 from engine.api.reply import parse_error
-from engine.api.session import API_VERSION, CONNECT_S_MAX
+from engine.api.session import read_bounded
+from engine.api.transport import API_VERSION, CONNECT_S_MAX
 from engine.core.classify import classify
 from engine.core.outcome import Rejected, Scope, Throttled, Transient
 from engine.errors import AuthenticationError, ConfigurationError, ServiceError, TryLater, Unreachable
@@ -150,7 +151,9 @@ class ManagementClient:
                 allow_redirects=False,
                 proxy_headers=self._proxy.tunnel_headers,
             ) as response:
-                body = await _read(response, path)
+                body = await read_bounded(response, PAGE_BYTES_MAX)
+                if body is None:
+                    response.close()
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
             reason = str(problem) or type(problem).__name__
             refused = isinstance(problem, aiohttp.ClientHttpProxyError)
@@ -159,6 +162,8 @@ class ManagementClient:
                 where=self._base_url,
                 remedy="check DRUMBEAT_PROXY_URL" if refused else "check the base address",
             ) from problem
+        if body is None:
+            raise ServiceError(f"the answer is longer than {PAGE_BYTES_MAX} bytes", where=path)
         if response.status != 200:
             raise self._error(response.status, body, path)
         return self._object(body, path)
@@ -212,20 +217,7 @@ class ManagementClient:
                 where=where,
                 remedy="check DRUMBEAT_WABA_ID, the account's id",
             )
-        return ServiceError(detail or "the service refused the call", code=code, where=where)
-
-
-async def _read(response: aiohttp.ClientResponse, path: str) -> bytes:
-    """The whole body; ServiceError where it is longer than PAGE_BYTES_MAX."""
-    chunks: list[bytes] = []
-    size = 0
-    async for chunk in response.content.iter_any():
-        size += len(chunk)
-        if size > PAGE_BYTES_MAX:
-            response.close()
-            raise ServiceError(f"the answer is longer than {PAGE_BYTES_MAX} bytes", where=path)
-        chunks.append(chunk)
-    return b"".join(chunks)
+        return ServiceError(detail or "the service refused the call", where=where)
 
 
 def _entries(page: Mapping[str, Any]) -> list[dict[str, Any]]:

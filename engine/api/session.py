@@ -17,17 +17,17 @@ from aiohttp.payload import BytesPayload
 from engine.api.breaks import not_sent, reason_of
 from engine.api.proxy import proxy_of
 from engine.api.reply import BODY_BYTES_MAX, outcome_of
-from engine.api.transport import Gate
+from engine.api.transport import (
+    API_VERSION,
+    CONNECT_S_MAX,
+    CONNECTIONS,
+    DNS_CACHE_S,
+    KEEPALIVE_S,
+    REPLY_S_MAX,
+    TOTAL_S_MAX,
+    Gate,
+)
 from engine.core.outcome import NotSent, Outcome, Unknown
-
-API_VERSION = "v22.0"
-# Shorter than servers keep an idle connection, so that none is written to while they close it.
-KEEPALIVE_S = 15.0
-CONNECT_S_MAX = 10.0  # waiting for a place in the pool included
-REPLY_S_MAX = 30.0  # silence after the write; the service answers within a second or two
-TOTAL_S_MAX = 60.0
-DNS_CACHE_S = 60
-CONNECTIONS = 100
 
 
 class SessionTransport:
@@ -104,7 +104,7 @@ class SessionTransport:
             if not body.written:  # an answer to nothing: the connection is out of step
                 response.close()
                 return NotSent("the service answered before the request", unreachable=True)
-            content = await _read_bounded(response)
+            content = await read_bounded(response, BODY_BYTES_MAX)
             if content is None:
                 response.close()
                 return Unknown(f"HTTP {response.status} with more than {BODY_BYTES_MAX} bytes")
@@ -166,13 +166,13 @@ class _GatedBody(BytesPayload):
             raise _NotWritten("permit expired")
 
 
-async def _read_bounded(response: aiohttp.ClientResponse) -> bytes | None:
-    """The whole body, or None where it is longer than any reply of the service."""
+async def read_bounded(response: aiohttp.ClientResponse, most_bytes: int) -> bytes | None:
+    """The whole body, or None where it is longer."""
     chunks: list[bytes] = []
     size = 0
     async for chunk in response.content.iter_any():
         size += len(chunk)
-        if size > BODY_BYTES_MAX:
+        if size > most_bytes:
             return None
         chunks.append(chunk)
     return b"".join(chunks)

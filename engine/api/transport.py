@@ -11,6 +11,15 @@ from typing import Protocol
 
 from engine.core.outcome import Outcome
 
+API_VERSION = "v22.0"
+# Shorter than servers keep an idle connection, so that none is written to while they close it.
+KEEPALIVE_S = 15.0
+CONNECT_S_MAX = 10.0  # waiting for a place in the pool included
+REPLY_S_MAX = 30.0  # silence after the write; the service answers within a second or two
+TOTAL_S_MAX = 60.0
+DNS_CACHE_S = 60
+CONNECTIONS = 100
+
 Gate = Callable[[], Awaitable[bool]]
 """Awaited once, when a connection is in hand and nothing is written yet. True: write, and the bytes go out
 before anything else runs, so take the pacer's permit last and return without another await. False: nothing is

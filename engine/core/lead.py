@@ -7,7 +7,8 @@ its claim, a permit of two seconds, runs out. Times are integers, nanoseconds.
 from collections import deque
 from math import ceil
 
-SECOND_NS = 1_000_000_000
+from engine.core.bucket import SECOND_NS
+
 LEAD_S = 0.25  # of the rate
 # At least so much of the rate, however slowly messages get written.
 LEAD_S_MIN = 0.05

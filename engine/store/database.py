@@ -3,8 +3,8 @@
 import asyncio
 import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -215,26 +215,20 @@ def safe_url(url: str) -> str:
     return masked + options
 
 
-class _translated:
+@contextmanager
+def _translated(url: str) -> Iterator[None]:
     """Turns what connecting raises into one clear error."""
-
-    def __init__(self, url: str) -> None:
-        self.where = safe_url(url)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            return
-        if isinstance(error, (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidPasswordError)):
-            raise AuthenticationError(f"the database {self.where} refused the user or password") from error
-        if isinstance(error, asyncpg.InvalidCatalogNameError):
-            raise ConfigurationError(f"there is no such database: {self.where}; create it first") from error
-        if isinstance(error, (ValueError, asyncpg.ClientConfigurationError)):
-            raise ConfigurationError(f"the database URL cannot be read: {self.where}: {error}") from error
-        if isinstance(error, (OSError, asyncio.TimeoutError, asyncpg.PostgresError)):
-            raise Unreachable(
-                f"the database {self.where} does not answer: {str(error) or type(error).__name__}; "
-                "is it running, and is DRUMBEAT_DATABASE_URL right?"
-            ) from error
+    where = safe_url(url)
+    try:
+        yield
+    except (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidPasswordError) as error:
+        raise AuthenticationError(f"the database {where} refused the user or password") from error
+    except asyncpg.InvalidCatalogNameError as error:
+        raise ConfigurationError(f"there is no such database: {where}; create it first") from error
+    except (ValueError, asyncpg.ClientConfigurationError) as error:
+        raise ConfigurationError(f"the database URL cannot be read: {where}: {error}") from error
+    except (TimeoutError, OSError, asyncpg.PostgresError) as error:
+        raise Unreachable(
+            f"the database {where} does not answer: {str(error) or type(error).__name__}; "
+            "is it running, and is DRUMBEAT_DATABASE_URL right?"
+        ) from error
