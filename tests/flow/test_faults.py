@@ -102,6 +102,20 @@ async def test_a_connection_that_breaks_at_any_statement_loses_and_doubles_nobod
     await assert_counts(pool, campaign, accepted=120)
 
 
+async def test_a_claim_that_is_committed_is_used_though_its_answer_was_lost(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not given up and claimed again: should the campaign stop in between, nobody would be in doubt by it."""
+    cut = Breaks(raiser.raise_marks, calls={2}, after=True)
+    monkeypatch.setattr(raiser, "raise_marks", cut)
+    campaign = await planted(pool, 120, rate_per_s=300)
+    async with serving() as emulator:
+        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert_each_once(emulator, campaign)
+    assert cut.count > 2
+    assert await pool.fetchval("SELECT max(try) FROM outcomes") == 1
+
+
 async def test_whom_a_claim_covers_that_was_lost_and_commits_late_is_sent_to_once(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
