@@ -33,7 +33,7 @@ def read_schedule(
     end = None if expires_at is None else read_moment("--expires-at", expires_at)
     if start is not None and end is not None and end <= start:
         raise UsageError(
-            "--expires-at lies before --start-at", remedy="nothing would be sent; change one of them"
+            "--expires-at is not after --start-at", remedy="nothing would be sent; change one of them"
         )
     return Schedule(start, end, opens, closes, read_time_zone(time_zone))
 

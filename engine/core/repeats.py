@@ -33,4 +33,4 @@ class Repeats:
 
     def has_ceased(self, now_ns: int, quiet_ns: int) -> bool:
         """As `is_over`, of what nothing is the opposite of: it did not come again for `quiet_ns`."""
-        return self.goes_on and now_ns - self._last_ns >= quiet_ns and self.is_over()
+        return now_ns - self._last_ns >= quiet_ns and self.is_over()

@@ -4,7 +4,14 @@ from datetime import UTC, datetime, time
 
 import pytest
 
-from campaigns.schedule import check_max_failed, read_moment, read_schedule, read_time_zone, read_window
+from campaigns.schedule import (
+    Schedule,
+    check_max_failed,
+    read_moment,
+    read_schedule,
+    read_time_zone,
+    read_window,
+)
 from engine.errors import UsageError
 
 
@@ -36,6 +43,7 @@ def test_windows(text: str, expected: tuple[time, time]) -> None:
     [
         "9-20",
         "09:00",
+        "09:00-20:00:30",
         "09:00-25:00",
         "09:60-10:00",
         "09:00-24:30",
@@ -56,9 +64,23 @@ def test_unknown_time_zones(name: str) -> None:
         read_time_zone(name)
 
 
-def test_an_end_before_the_start_is_refused() -> None:
-    with pytest.raises(UsageError, match="before"):
-        read_schedule("2026-03-01T09:00Z", "2026-03-01T10:00+02:00", None, "UTC")
+@pytest.mark.parametrize("end", ["2026-03-01T10:00+02:00", "2026-03-01T11:00+02:00"])
+def test_an_end_that_is_not_after_the_start_is_refused(end: str) -> None:
+    with pytest.raises(UsageError, match="not after"):
+        read_schedule("2026-03-01T09:00Z", end, None, "UTC")
+
+
+def test_what_is_given_is_kept_each_in_its_place() -> None:
+    schedule = read_schedule("2026-03-01T09:00Z", "2026-03-01T12:00Z", "20:30-02:15", "America/Sao_Paulo")
+    assert schedule == Schedule(
+        datetime(2026, 3, 1, 9, tzinfo=UTC), datetime(2026, 3, 1, 12, tzinfo=UTC), time(20, 30), time(2, 15),
+        "America/Sao_Paulo",
+    )  # fmt: skip
+
+
+def test_each_unreadable_time_is_told_by_its_option() -> None:
+    with pytest.raises(UsageError, match="--expires-at 'soon'"):
+        read_schedule("2026-03-01T09:00Z", "soon", None, "UTC")
 
 
 def test_nothing_given_is_no_bound() -> None:

@@ -86,6 +86,25 @@ def test_further_failures_do_not_prolong_the_time_in_which_they_are_the_services
     assert breaker.suspicious and not breaker.is_downtime(over_ns)
 
 
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_a_later_downtime_is_judged_by_its_own_begin(breaker: Breaker, decision: Outcome) -> None:
+    """Else its failures would be the recipients' own, and all who are tried in it would fail."""
+    fail(breaker, 1, SECOND_NS, DOWN)
+    breaker.record(decision, SECOND_NS)
+    later_ns = SECOND_NS + int(DOWNTIME_S_MAX * SECOND_NS)
+    fail(breaker, FAILURES_IN_A_ROW, later_ns, DOWN)
+    assert breaker.is_downtime(later_ns)
+
+
+def test_a_later_outage_begins_with_the_shortest_wait(breaker: Breaker) -> None:
+    for opening in range(4):
+        fail(breaker, BREAKS_IN_A_ROW, opening * 60 * SECOND_NS)
+    later_ns = 3_600 * SECOND_NS
+    breaker.record(Accepted("w"), later_ns)
+    fail(breaker, BREAKS_IN_A_ROW, later_ns)
+    assert breaker.is_open(later_ns + SECOND_NS - 1) and not breaker.is_open(later_ns + SECOND_NS)
+
+
 def test_it_opens_for_a_while_even_where_the_wait_is_none(
     breaker: Breaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,5 @@
 """Doubts: shown with their reason, ended by a person's word or a policy, audited, and never twice."""
 
-import asyncio
-
 import pytest
 
 from engine.core.states import CampaignEvent
@@ -9,7 +7,7 @@ from engine.core.tag import Tag
 from engine.errors import UsageError
 from engine.settle import POLICY_RESENDS_MAX, assume_sent, doubts, resend, resend_by_policy
 from engine.store.campaign_states import apply_event
-from engine.store.closing import close_ranges, finish_campaign
+from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.recording import record
@@ -278,93 +276,10 @@ async def test_a_policy_does_not_go_round_for_ever(connection: Connection) -> No
     assert await resend(connection, campaign, "ana") == 1
 
 
-async def test_two_persons_at_once_change_each_doubt_once(pool: Pool) -> None:
-    async with pool.acquire() as connection:
-        campaign = await plant_campaign(connection, ranges=5, recipients=50)
-        for range_id in range(FIRST_RANGE, FIRST_RANGE + 5):
-            await doubt(connection, range_id, *range(1, 51))
-
-    async def settle(actor: str) -> int:
-        async with pool.acquire() as connection:
-            return await (resend if actor == "ana" else assume_sent)(connection, campaign, actor)
-
-    settled = await asyncio.gather(settle("ana"), settle("bob"), settle("ana"))
-    assert sum(settled) == 250
-    async with pool.acquire() as connection:
-        assert await tallies(connection) == await recount(connection)
-
-
 async def test_an_unknown_campaign(connection: Connection) -> None:
     for settle in (resend, assume_sent):
         with pytest.raises(LookupError):
             await settle(connection, 404, "ana")
-
-
-# ---- beside the end of the campaign
-
-
-async def waits_for_a_lock(pool: Pool, process: int) -> None:
-    async with pool.acquire() as looking, asyncio.timeout(15):
-        while not await looking.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", process):
-            await asyncio.sleep(0.01)
-
-
-async def test_a_campaign_does_not_finish_while_its_doubts_are_sent_again(pool: Pool) -> None:
-    """A resend locks the campaign even where there is nothing to change about its state."""
-    async with pool.acquire() as first, pool.acquire() as second:
-        campaign = await plant_campaign(first)
-        await doubt(first, FIRST_RANGE, 1, 2, 3)
-        await first.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
-        async with first.transaction():
-            assert await resend(first, campaign, "ana") == 3
-            finishing = asyncio.create_task(finish_campaign(second, campaign))
-            await waits_for_a_lock(pool, second.get_server_pid())
-        assert await finishing is None
-        assert await campaign_state(first, campaign) == "running"
-        assert await first.fetchval("SELECT state FROM ranges") == "open"
-
-
-async def test_a_campaign_does_not_finish_while_a_late_refusal_is_recorded(pool: Pool) -> None:
-    async with pool.acquire() as first, pool.acquire() as second:
-        campaign = await plant_campaign(first)
-        await doubt(first, FIRST_RANGE, 1)
-        await first.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
-        late = Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.DEFERRED, reason="throttled")
-        async with first.transaction():
-            await record(first, [late])
-            finishing = asyncio.create_task(finish_campaign(second, campaign))
-            await waits_for_a_lock(pool, second.get_server_pid())
-        assert await finishing is None
-        assert await campaign_state(first, campaign) == "running"
-        assert await state_of(first, 1) == "deferred"
-
-
-async def test_a_cancel_and_a_resend_leave_nobody_waiting(pool: Pool) -> None:
-    """Whoever comes first: a cancel that slips in makes the resend undo what it did."""
-    async with pool.acquire() as first, pool.acquire() as second:
-        campaign = await plant_campaign(first)
-        await doubt(first, FIRST_RANGE, 1, 2, 3)
-        async with second.transaction():
-            await apply_event(second, campaign, CampaignEvent.CANCEL, "by hand")
-            sending = asyncio.create_task(resend(first, campaign, "ana"))
-            await waits_for_a_lock(pool, first.get_server_pid())
-        with pytest.raises(UsageError, match="cancelled campaign sends nothing again"):
-            await sending
-        await close_ranges(second, campaign, "cancelled")
-        assert [await state_of(first, seq) for seq in (1, 2, 3)] == ["unknown"] * 3
-        assert await tallies(first) == await recount(first)
-
-
-async def test_a_policy_passes_over_a_campaign_that_is_cancelled_meanwhile(pool: Pool) -> None:
-    async with pool.acquire() as first, pool.acquire() as second:
-        campaign = await plant_campaign(first, on_unknown="resend")
-        await doubt(first, FIRST_RANGE, 1, 2, 3)
-        async with second.transaction():
-            await apply_event(second, campaign, CampaignEvent.CANCEL, "by hand")
-            sending = asyncio.create_task(resend_by_policy(first))
-            await waits_for_a_lock(pool, first.get_server_pid())
-        assert await sending == 0
-        assert await tallies(first) == await recount(first)
 
 
 async def test_what_is_over_is_not_sent_again(connection: Connection) -> None:

@@ -1,0 +1,213 @@
+"""A person's word, a policy, the end of a campaign and what is being recorded, all at once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from engine import settle as settling
+from engine.core.states import CampaignEvent, CampaignState
+from engine.errors import UsageError
+from engine.settle import assume_sent, resend, resend_by_policy
+from engine.store import closing
+from engine.store.campaign_states import apply_event
+from engine.store.closing import close_ranges, finish_campaign
+from engine.store.database import Connection, Pool
+from engine.store.facts import Fact, FactKind, record
+from engine.store.queries import queries
+from tests.webhooks.planted import (
+    FIRST_RANGE,
+    NUMBER,
+    doubt,
+    plant_campaign,
+    recount,
+    state_of,
+    tallies,
+)
+
+Settle = Callable[[Connection, int, str], Awaitable[int]]
+
+
+async def campaign_state(connection: Connection, campaign: int) -> str:
+    state: str = await connection.fetchval("SELECT state FROM campaigns WHERE campaign_id = $1", campaign)
+    return state
+
+
+async def waits_for_a_lock(pool: Pool, process: int, work: asyncio.Task[Any] | None = None) -> None:
+    """Return when the connection's process waits, or when the work that should have waited is done."""
+    async with pool.acquire() as looking, asyncio.timeout(15):
+        while not (work and work.done()) and not await looking.fetchval(
+            "SELECT cardinality(pg_blocking_pids($1)) > 0", process
+        ):
+            await asyncio.sleep(0.01)
+
+
+async def test_two_persons_at_once_change_each_doubt_once(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection, ranges=5, recipients=50)
+        for range_id in range(FIRST_RANGE, FIRST_RANGE + 5):
+            await doubt(connection, range_id, *range(1, 51))
+
+    async def settle(actor: str) -> int:
+        async with pool.acquire() as connection:
+            return await (resend if actor == "ana" else assume_sent)(connection, campaign, actor)
+
+    settled = await asyncio.gather(settle("ana"), settle("bob"), settle("ana"))
+    assert sum(settled) == 250
+    async with pool.acquire() as connection:
+        assert await tallies(connection) == await recount(connection)
+
+
+async def test_a_campaign_does_not_finish_while_its_doubts_are_sent_again(pool: Pool) -> None:
+    """A resend locks the campaign even where there is nothing to change about its state."""
+    async with pool.acquire() as first, pool.acquire() as second:
+        campaign = await plant_campaign(first)
+        await doubt(first, FIRST_RANGE, 1, 2, 3)
+        await first.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
+        async with first.transaction():
+            assert await resend(first, campaign, "ana") == 3
+            finishing = asyncio.create_task(finish_campaign(second, campaign))
+            await waits_for_a_lock(pool, second.get_server_pid())
+        assert await finishing is None
+        assert await campaign_state(first, campaign) == "running"
+        assert await first.fetchval("SELECT state FROM ranges") == "open"
+
+
+async def test_a_campaign_does_not_finish_while_a_late_refusal_is_recorded(pool: Pool) -> None:
+    async with pool.acquire() as first, pool.acquire() as second:
+        campaign = await plant_campaign(first)
+        await doubt(first, FIRST_RANGE, 1)
+        await first.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
+        late = Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.DEFERRED, reason="throttled")
+        async with first.transaction():
+            await record(first, [late])
+            finishing = asyncio.create_task(finish_campaign(second, campaign))
+            await waits_for_a_lock(pool, second.get_server_pid())
+        assert await finishing is None
+        assert await campaign_state(first, campaign) == "running"
+        assert await state_of(first, 1) == "deferred"
+
+
+async def test_a_resend_that_comes_while_the_end_is_decided_makes_the_campaign_go_on(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody looks into the ranges of a campaign that is finished: its deferred ones would be forgotten."""
+    async with pool.acquire() as first, pool.acquire() as second:
+        campaign = await plant_campaign(first)
+        await doubt(first, FIRST_RANGE, 1, 2, 3)
+        await first.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
+        real, sending = closing.apply_if_allowed, []
+
+        async def end(*arguments: Any) -> CampaignState | None:
+            sending.append(asyncio.create_task(resend(second, campaign, "ana")))
+            await waits_for_a_lock(pool, second.get_server_pid(), sending[0])
+            return await real(*arguments)
+
+        monkeypatch.setattr(closing, "apply_if_allowed", end)
+        assert await finish_campaign(first, campaign) == 3
+        assert await sending[0] == 3
+        assert await campaign_state(first, campaign) == "running"
+        assert await first.fetchval("SELECT state FROM ranges") == "open"
+
+
+async def test_who_pauses_before_the_end_is_decided_keeps_the_campaign_paused(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection, state="paused")
+        await connection.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
+        assert await finish_campaign(connection, campaign) is None
+        assert await campaign_state(connection, campaign) == "paused"
+
+
+async def test_of_two_who_close_a_campaign_at_once_one_skips_each_recipient(pool: Pool) -> None:
+    """A person cancels, and each process that sends looks after the ranges too."""
+    async with pool.acquire() as first, pool.acquire() as second:
+        campaign = await plant_campaign(first, ranges=2, mark=4)
+        async with first.transaction():
+            assert await close_ranges(first, campaign, "cancelled") == 12
+            other = asyncio.create_task(close_ranges(second, campaign, "cancelled"))
+            await waits_for_a_lock(pool, second.get_server_pid())
+        assert await other == 0
+        assert await tallies(first) == await recount(first)
+
+
+@pytest.mark.parametrize("settle", [resend, assume_sent])
+async def test_a_persons_word_that_is_cut_short_changes_nothing(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, settle: Settle
+) -> None:
+    """Half of it would be a message again without a trace, or recipients in a range that nobody looks into."""
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection)
+        await doubt(connection, FIRST_RANGE, 1, 2, 3)
+        await connection.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
+
+        async def cut(*_: Any) -> None:
+            raise ConnectionResetError("cut by the test")
+
+        with monkeypatch.context() as patch, pytest.raises(ConnectionResetError):
+            patch.setattr(settling, "_audit", cut)
+            await settle(connection, campaign, "ana")
+        assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["unknown"] * 3
+        assert await connection.fetchval("SELECT state FROM ranges") == "done"
+        assert await tallies(connection) == await recount(connection)
+        assert await settle(connection, campaign, "ana") == 3
+
+
+async def test_a_resend_waits_for_claims_that_are_being_made(pool: Pool) -> None:
+    """Whoever took tallies before ranges would meet whoever claims, and one of the two would fail."""
+    async with pool.acquire() as first, pool.acquire() as second:
+        campaign = await plant_campaign(first)
+        await doubt(first, FIRST_RANGE, 1, 2, 3)
+        late = Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, wamid="w")
+        async with first.transaction():
+            await first.execute("SELECT FROM ranges WHERE range_id = $1 FOR UPDATE", FIRST_RANGE)
+            sending = asyncio.create_task(resend(second, campaign, "ana"))
+            await waits_for_a_lock(pool, second.get_server_pid())
+            await record(first, [late])
+        assert await sending == 2
+        assert await tallies(first) == await recount(first)
+
+
+@pytest.mark.parametrize("settle", [resend, assume_sent])
+async def test_a_persons_word_waits_for_replies_that_are_being_recorded(pool: Pool, settle: Settle) -> None:
+    """Whoever took recipients before tallies would meet whoever records, and one of the two would fail."""
+    async with pool.acquire() as first, pool.acquire() as second:
+        campaign = await plant_campaign(first)
+        await doubt(first, FIRST_RANGE, 1, 2, 3)
+        late = Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, wamid="w")
+        async with first.transaction():
+            await first.execute(queries("facts")["lock_tallies"], [FIRST_RANGE])
+            word = asyncio.ensure_future(settle(second, campaign, "ana"))
+            await waits_for_a_lock(pool, second.get_server_pid())
+            await record(first, [late])
+        assert await word == 2, "one of the three had been accepted"
+        assert await first.fetchval("SELECT wamid FROM outcomes WHERE seq = 1") == "w"
+        assert await tallies(first) == await recount(first)
+
+
+async def test_a_cancel_and_a_resend_leave_nobody_waiting(pool: Pool) -> None:
+    """Whoever comes first: a cancel that slips in makes the resend undo what it did."""
+    async with pool.acquire() as first, pool.acquire() as second:
+        campaign = await plant_campaign(first)
+        await doubt(first, FIRST_RANGE, 1, 2, 3)
+        async with second.transaction():
+            await apply_event(second, campaign, CampaignEvent.CANCEL, "by hand")
+            sending = asyncio.create_task(resend(first, campaign, "ana"))
+            await waits_for_a_lock(pool, first.get_server_pid())
+        with pytest.raises(UsageError, match="cancelled campaign sends nothing again"):
+            await sending
+        await close_ranges(second, campaign, "cancelled")
+        assert [await state_of(first, seq) for seq in (1, 2, 3)] == ["unknown"] * 3
+        assert await tallies(first) == await recount(first)
+
+
+async def test_a_policy_passes_over_a_campaign_that_is_cancelled_meanwhile(pool: Pool) -> None:
+    async with pool.acquire() as first, pool.acquire() as second:
+        campaign = await plant_campaign(first, on_unknown="resend")
+        await doubt(first, FIRST_RANGE, 1, 2, 3)
+        async with second.transaction():
+            await apply_event(second, campaign, CampaignEvent.CANCEL, "by hand")
+            sending = asyncio.create_task(resend_by_policy(first))
+            await waits_for_a_lock(pool, first.get_server_pid())
+        assert await sending == 0
+        assert await tallies(first) == await recount(first)
