@@ -136,6 +136,8 @@ class CampaignBoard:
         if campaign is None:
             return
         self._known[campaign_id] = campaign
+        if row["expires_in_s"] is not None:
+            campaign.expires_ns = monotonic_ns() + int(row["expires_in_s"] * SECOND_NS)
         if campaign_id not in self._running:  # new, or resumed by a person
             self._running.add(campaign_id)
             campaign.stopped = False
@@ -207,7 +209,6 @@ def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
         row["name"],
         _compiled(row["template"], product),
         tuple(row["phone_number_ids"]),
-        row["expires_at"],
         _window(row),
         ZoneInfo(row["time_zone"]),
         waiting=_waiting(row),

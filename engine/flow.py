@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -40,17 +39,18 @@ class RunningCampaign:
     """A campaign as the flow sees it.
 
     `sending` is False outside its window, and after this process stopped it (`stopped`).
-    `none_free_until_ns`, on the monotonic clock: until then nobody looks for a free range of it.
+    On the monotonic clock: `expires_ns`, by the time that the database last said was left (its clock and ours
+    may differ), and `none_free_until_ns`, until when nobody looks for a free range of it.
     """
 
     campaign_id: int
     name: str
     template: CompiledTemplate
     phone_number_ids: Sequence[str]
-    expires_at: datetime | None
     window: DailyWindow | None
     time_zone: ZoneInfo
     sending: bool = True
     stopped: bool = False
     waiting: str = ""
     none_free_until_ns: int = 0
+    expires_ns: int | None = None

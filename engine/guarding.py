@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from engine.campaign_board import CampaignBoard
+from engine.clock import monotonic_ns
 from engine.core.guard import Defer, PairGuard, Refuse, check_recipient
 from engine.flow import RunningCampaign
 from engine.store.claims import Candidate
@@ -26,9 +26,8 @@ def guard_first_tries(
 ) -> Guarded:
     """Guard recipients that were never claimed; a deferral becomes a stored fact of try 0."""
     guarded = Guarded()
-    now = datetime.now(UTC)
     for candidate in candidates:
-        refusal = _refusal(candidate, campaign, now)
+        refusal = _refusal(candidate, campaign, now_ns)
         if refusal is not None:
             guarded.decided.append(_fact(candidate, lease, FactKind.SKIPPED, refusal))
         elif isinstance(verdict := pairs.admit(candidate.phone, now_ns), Defer):
@@ -40,10 +39,10 @@ def guard_first_tries(
 
 def refuse_opted_out(guarded: Guarded, phones: set[int], campaign: RunningCampaign, lease: Lease) -> None:
     """Look again: skip those who passed and have asked for silence meanwhile."""
-    now = datetime.now(UTC)
+    now_ns = monotonic_ns()
     passed, guarded.passed = guarded.passed, []
     for candidate in passed:
-        refusal = _refusal(candidate._replace(opted_out=candidate.phone in phones), campaign, now)
+        refusal = _refusal(candidate._replace(opted_out=candidate.phone in phones), campaign, now_ns)
         if refusal is None:
             guarded.passed.append(candidate)
         else:
@@ -55,9 +54,8 @@ def guard_retries(
 ) -> Guarded:
     """Guard recipients that wait for another try; they are stored already, so a deferral moves their time."""
     guarded = Guarded()
-    now = datetime.now(UTC)
     for candidate in candidates:
-        refusal = _refusal(candidate, board[candidate.campaign_id], now)
+        refusal = _refusal(candidate, board[candidate.campaign_id], now_ns)
         if refusal is not None:
             guarded.decided.append(_fact(candidate, lease, FactKind.SKIPPED, refusal))
         elif isinstance(verdict := pairs.admit(candidate.phone, now_ns), Defer):
@@ -67,9 +65,11 @@ def guard_retries(
     return guarded
 
 
-def _refusal(candidate: Candidate, campaign: RunningCampaign, now: datetime) -> str | None:
-    if candidate.opted_out or campaign.expires_at is not None:
-        verdict = check_recipient(opted_out=candidate.opted_out, expires_at=campaign.expires_at, now=now)
+def _refusal(candidate: Candidate, campaign: RunningCampaign, now_ns: int) -> str | None:
+    if candidate.opted_out or campaign.expires_ns is not None:
+        verdict = check_recipient(
+            opted_out=candidate.opted_out, expires_ns=campaign.expires_ns, now_ns=now_ns
+        )
         if isinstance(verdict, Refuse):
             return verdict.reason
     variables = candidate.variables

@@ -48,11 +48,11 @@ Verdict = Pass | Defer | Refuse
 PASS = Pass()
 
 
-def check_recipient(*, opted_out: bool, expires_at: datetime | None, now: datetime) -> Verdict:
-    """Opt-out and expiry, by aware times. A campaign that expires now has expired."""
+def check_recipient(*, opted_out: bool, expires_ns: int | None, now_ns: int) -> Verdict:
+    """Opt-out and expiry, on one clock. A campaign that expires now has expired."""
     if opted_out:
         return Refuse("opted out")
-    if expires_at is not None and now >= expires_at:
+    if expires_ns is not None and now_ns >= expires_ns:
         return Refuse("expired")
     return PASS
 

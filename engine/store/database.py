@@ -25,6 +25,9 @@ Greeting: TypeAlias = Callable[[Connection], Awaitable[object]]
 CONNECT_TIMEOUT_S = 10.0
 # Longer than any statement of the sending path; planning and maintenance pass their own.
 COMMAND_TIMEOUT_S = 30.0
+# A server's machine that acknowledges nothing for so long is gone, or the way to it: twice a lease, and long
+# enough for a switch to fail over. A slow statement is no such silence: its machine acknowledges meanwhile.
+UNACKNOWLEDGED_S = 10
 SERVER_SETTINGS = {
     "application_name": "drumbeat",
     # ms: below the lease, so that a process that stands still holds no locks when its number is taken over
@@ -71,17 +74,23 @@ def _encode_json(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def _keep_alive(connection: Connection) -> None:
-    """Client side: a half-open connection is noticed within 30 s even when nothing is asked."""
+def _keep_alive(connection: Connection, *, gives_up: bool) -> None:
+    """Client side: a half-open connection is noticed even when nothing is asked.
+
+    `gives_up`: as soon when something is, since keepalives rest while the kernel repeats what it sent. Not
+    for sessions that stream: a server that takes nothing for a while is as silent to the kernel.
+    """
     transport = getattr(connection, "_transport", None)
     sock = transport.get_extra_info("socket") if transport is not None else None
     if sock is None or sock.family == socket.AF_UNIX:
         return
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_KEEPIDLE"):
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 15)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, max(1, UNACKNOWLEDGED_S // 2))
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, max(1, UNACKNOWLEDGED_S // 2))
+    if gives_up and hasattr(socket, "TCP_USER_TIMEOUT"):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNACKNOWLEDGED_S * 1000)
 
 
 async def _connect(*arguments: Any, **options: Any) -> "asyncpg.Connection[asyncpg.Record]":
@@ -93,8 +102,10 @@ async def _connect(*arguments: Any, **options: Any) -> "asyncpg.Connection[async
     return connection
 
 
-async def _initialise(connection: Connection, greet: Greeting | None = None) -> None:
-    _keep_alive(connection)
+async def _initialise(
+    connection: Connection, greet: Greeting | None = None, *, gives_up: bool = True
+) -> None:
+    _keep_alive(connection, gives_up=gives_up)
     await _prepare(connection)
     if greet is not None:
         await greet(connection)
@@ -200,7 +211,7 @@ async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> 
             command_timeout=command_timeout_s,
             server_settings=OWN_SESSION_SETTINGS,
         )
-    await _initialise(connection)
+    await _initialise(connection, gives_up=False)
     return connection
 
 

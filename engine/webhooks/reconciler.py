@@ -23,6 +23,7 @@ from engine.webhooks.metrics import Metrics
 
 STOP_S = 4.0  # a transaction under way gets this long; the database undoes it afterwards
 RECONNECT_WAIT_S_MAX = 10.0
+ACQUIRE_S = 5.0  # to get a connection, and to give one back
 
 _log = structlog.get_logger()
 
@@ -112,7 +113,8 @@ class Reconciler:
         return done
 
     async def _with_connection(self, work: Callable[[Connection], Awaitable[int]]) -> int:
-        async with self._pool.acquire() as connection:
+        # The time also bounds the return of a connection that no longer answers.
+        async with self._pool.acquire(timeout=ACQUIRE_S) as connection:
             done = await work(connection)
         self._not_folded.is_over()
         return done

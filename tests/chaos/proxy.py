@@ -1,6 +1,7 @@
 """A TCP proxy before the database that delays, stalls, resets and cuts connections, or lets them die unnoticed."""
 
 import asyncio
+import ctypes
 import socket
 import struct
 from collections.abc import AsyncIterator, Collection
@@ -9,6 +10,8 @@ from pathlib import Path
 
 CHUNK_BYTES = 65_536
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER of zero seconds: closing sends RST
+_SO_ATTACH_FILTER = 26  # Linux
+_DROP = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # BPF: take no byte of any packet
 
 
 class Proxy:
@@ -48,6 +51,15 @@ class Proxy:
         """From now on these connections, or all, lead nowhere, as behind a router that forgot them."""
         known = set(self._open.values())
         self.half_open |= known if ports is None else known.intersection(ports)
+
+    def darken(self) -> None:
+        """As `vanish`, and the kernel acknowledges nothing any more: as if the way to the server were cut."""
+        self.vanish()
+        for writer in self._open:
+            sock = writer.get_extra_info("socket")
+            if sock.family != socket.AF_UNIX:
+                program = struct.pack("HL", 1, ctypes.addressof(_DROP))
+                sock.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pump both directions until either ends."""

@@ -1,4 +1,4 @@
-"""The clock on the wall steps while a run is under way: the pace stays, and an expiry moves by the step alone."""
+"""The clock on the wall steps while a run is under way: the pace stays, and an expiry is the database's."""
 
 import time
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -41,7 +41,7 @@ class Wall:
         monkeypatch.setattr(time, "time", lambda: real_s() + wall.step_s)
         monkeypatch.setattr(time, "time_ns", lambda: real_ns() + int(wall.step_s * 1e9))
         for module in (guarding, campaign_board):
-            monkeypatch.setattr(module, "datetime", Stepped)
+            monkeypatch.setattr(module, "datetime", Stepped, raising=False)  # whichever asks the wall
 
 
 @pytest.mark.parametrize("step_s", [STEP_S, -STEP_S])
@@ -65,20 +65,15 @@ async def test_a_step_changes_no_pace(pool: Pool, monkeypatch: pytest.MonkeyPatc
     await assert_counts(pool, campaign, accepted=RECIPIENTS)
 
 
-async def test_an_expiry_comes_earlier_by_the_step_alone(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_clock_that_runs_ahead_expires_nobody(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere it would say the same of a process whose clock was never right."""
     wall = Wall(monkeypatch)
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: LIMIT_PER_S})
         expires_at = datetime.now(UTC) + timedelta(seconds=STEP_S)
         campaign = await plant_campaign(connection, recipients=RECIPIENTS, expires_at=expires_at)
+    wall.step_s = 2 * STEP_S
     async with serving() as emulator, started(pool, emulator, campaign) as runner:
-        await until(lambda: len(emulator.service.ledger) >= 50)
-        wall.step_s = STEP_S - 600.0
-        before = len(emulator.service.ledger)
-        await until(lambda: len(emulator.service.ledger) >= before + 200)
-        assert await pool.fetchval("SELECT sum(skipped) FROM tallies") == 0, "ten minutes are left"
-        wall.step_s = STEP_S + 1.0
         assert (await runner.end()).state == "finished"
-        skipped = await pool.fetchval("SELECT sum(skipped) FROM tallies")
-        assert 0 < skipped < RECIPIENTS - 250
-        assert len(emulator.service.ledger) == RECIPIENTS - skipped
+        assert_each_once(emulator, campaign)
+    await assert_counts(pool, campaign, accepted=RECIPIENTS)

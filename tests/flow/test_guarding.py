@@ -1,12 +1,12 @@
 """Who passes, who waits and who is skipped, before anything is claimed."""
 
-from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from engine.campaign_board import CampaignBoard
+from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.guard import PairGuard
 from engine.core.retry import Budget
 from engine.flow import RunningCampaign
@@ -21,9 +21,9 @@ UNFIT = "variables do not fit the template"
 
 
 def campaign(expires_in_s: float | None = None) -> RunningCampaign:
-    expires_at = None if expires_in_s is None else datetime.now(UTC) + timedelta(seconds=expires_in_s)
+    expires_ns = None if expires_in_s is None else monotonic_ns() + int(expires_in_s * SECOND_NS)
     template = SimpleNamespace(placeholders=("1", "2"))
-    return cast("RunningCampaign", SimpleNamespace(template=template, expires_at=expires_at))
+    return cast("RunningCampaign", SimpleNamespace(template=template, expires_ns=expires_ns))
 
 
 def candidate(phone: int, **others: Any) -> Candidate:
@@ -34,8 +34,8 @@ def candidate(phone: int, **others: Any) -> Candidate:
 def guarded(candidates: list[Candidate], running: RunningCampaign, retries: bool) -> Guarded:
     pairs = PairGuard(burst=1)
     if retries:
-        return guard_retries(candidates, cast("CampaignBoard", {1: running}), pairs, LEASE, 0)
-    return guard_first_tries(candidates, running, pairs, LEASE, 0)
+        return guard_retries(candidates, cast("CampaignBoard", {1: running}), pairs, LEASE, monotonic_ns())
+    return guard_first_tries(candidates, running, pairs, LEASE, monotonic_ns())
 
 
 @pytest.mark.parametrize("retries", [False, True], ids=["first tries", "retries"])

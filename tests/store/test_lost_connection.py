@@ -1,13 +1,16 @@
 """What counts as the loss of the database: whoever is told so waits and repeats, and does not end."""
 
 import asyncio
+import sys
 from contextlib import suppress
-from urllib.parse import urlsplit
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import pytest
 
 from engine.store.database import LOST_CONNECTION, OwnConnection, Pool, open_pool, report_loop_errors
+from tests.chaos.proxy import proxied
 
 
 @pytest.fixture
@@ -91,3 +94,24 @@ async def test_the_drivers_echo_of_a_cut_is_not_told_and_everything_else_is(
     )
     assert len(caplog.records) == 2
     future.cancel()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives up what is not acknowledged")
+async def test_a_server_that_acknowledges_nothing_is_lost_before_a_command_times_out(
+    monkeypatch: pytest.MonkeyPatch, database_url: str
+) -> None:
+    """Both the connection that waits for an answer and the one that rests."""
+    monkeypatch.setattr("engine.store.database.UNACKNOWLEDGED_S", 2)
+    parts = urlsplit(database_url)
+    async with proxied(Path(parse_qs(parts.query)["host"][0]) / ".s.PGSQL.5432") as proxy:
+        url = f"postgresql://postgres@127.0.0.1:{proxy.port}{parts.path}"
+        async with open_pool(url, size=2, command_timeout_s=20) as pool:
+            async with pool.acquire() as asking, pool.acquire() as resting:
+                assert [await one.fetchval("SELECT 1") for one in (asking, resting)] == [1, 1]
+                proxy.darken()
+                with pytest.raises(asyncpg.ConnectionDoesNotExistError):
+                    await asking.fetchval("SELECT 1")
+                async with asyncio.timeout(30):
+                    while pool.get_size():  # it takes back what is closed
+                        await asyncio.sleep(0.01)
+            assert await pool.fetchval("SELECT 1") == 1

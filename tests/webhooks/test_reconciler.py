@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import orjson
 import pytest
@@ -18,6 +19,7 @@ from engine.webhooks.folder import Folded
 from engine.webhooks.inbox import Group, write
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.reconciler import Intervals, Reconciler
+from tests.chaos.proxy import proxied
 from tests.webhooks.conversation import PRODUCT, change_body
 from tests.webhooks.planted import (
     FIRST_RANGE,
@@ -264,3 +266,28 @@ async def test_a_drop_is_told_with_both_its_reasons(pool: Pool, monkeypatch: pyt
     [told] = [line for line in lines if line["event"] == "events_dropped"]
     assert told["events"] == 1
     assert "in time" in told["why"] and "another program" in told["why"]
+
+
+async def test_a_connection_that_answers_nothing_is_not_waited_for_a_second_time(
+    database_url: str, pool: Pool, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver waits for the end of a statement that it gave up: as long again as for the statement."""
+    monkeypatch.setattr("engine.webhooks.reconciler.ACQUIRE_S", 0.1)
+    await plant_campaign(connection)
+    parts = urlsplit(database_url)
+    async with proxied(Path(parse_qs(parts.query)["host"][0]) / ".s.PGSQL.5432") as proxy:
+        url = f"postgresql://postgres@127.0.0.1:{proxy.port}{parts.path}"
+        one = {"size": 1, "command_timeout_s": 5.0}
+        async with open_pool(url, **one) as through, open_pool(url, **one) as patient:
+            proxy.vanish()
+            waiting = asyncio.create_task(patient.fetchval("SELECT 1"))
+            seldom = Intervals(gather_s=0.0, act_s=3600.0, policy_s=3600.0)
+            async with reconciling(through, seldom):
+                await put_in_inbox(
+                    connection,
+                    status_event("w", 2, Tag(await installation(connection), FIRST_RANGE, 1, 1, 1)),
+                )
+                await until(pool, "SELECT count(*) FROM waiting_events", 0)
+                assert not waiting.done()
+            with pytest.raises(TimeoutError):
+                await waiting

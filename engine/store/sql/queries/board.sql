@@ -6,7 +6,8 @@ WHERE state = 'scheduled' AND planned_at IS NOT NULL AND (start_at IS NULL OR st
 ORDER BY campaign_id;
 
 -- name: running
-SELECT campaign_id, name, reason, template, phone_number_ids, window_opens, window_closes, time_zone, expires_at
+SELECT campaign_id, name, reason, template, phone_number_ids, window_opens, window_closes, time_zone,
+       extract(epoch FROM expires_at - now())::float8 AS expires_in_s
 FROM campaigns
 WHERE state = 'running' AND planned_at IS NOT NULL AND ($1::bigint IS NULL OR campaign_id = $1)
 ORDER BY campaign_id;
