@@ -57,5 +57,8 @@ def error_of(problem: Exception, url: str) -> DrumbeatError | None:
 
 
 def _is_closed(problem: Exception) -> bool:
-    """The driver's error for a connection that was cut between two statements is that of a misuse, too."""
-    return isinstance(problem, asyncpg.InterfaceError) and "connection is closed" in str(problem)
+    """The driver's errors for a connection that was cut between two statements, and for one that its pool has
+    taken back for that, are those of a misuse, too.
+    """
+    said = ("connection is closed", "connection has been released back")
+    return isinstance(problem, asyncpg.InterfaceError) and any(words in str(problem) for words in said)

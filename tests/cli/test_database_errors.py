@@ -1,5 +1,6 @@
 """A database that refuses, stalls or breaks is told in a line with an exit code of its own."""
 
+import asyncio
 import re
 from pathlib import Path
 
@@ -79,6 +80,18 @@ async def test_a_connection_that_breaks_within_a_transaction_is_the_databases(po
             backend = await connection.fetchval("SELECT pg_backend_pid()")
             await pool.execute("SELECT pg_terminate_backend($1)", backend)
             await connection.execute("SELECT 1")
+
+
+async def test_a_connection_that_breaks_while_nothing_is_asked_is_the_databases(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        backend = await connection.fetchval("SELECT pg_backend_pid()")
+        await pool.execute("SELECT pg_terminate_backend($1)", backend)
+        with pytest.raises(Unreachable, match="broke"), database_blamed(URL):
+            async with asyncio.timeout(30):
+                while not connection.is_closed():
+                    await asyncio.sleep(0)
+            async with connection.transaction():
+                pass
 
 
 async def test_a_database_that_can_only_be_read_is_told(drumbeat: Drumbeat, other: Connection) -> None:
