@@ -8,6 +8,7 @@ import structlog
 
 from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.room import MIB, is_short
+from engine.trouble import Trouble
 
 # At 5,000/s this many seconds fill 20 MiB: small against what must be free.
 LOOK_PERIOD_NS = 4 * SECOND_NS
@@ -53,6 +54,7 @@ class Room:
     def __init__(self, disk: Disk | None) -> None:
         self._look = None if disk is None else DiskLook(disk, LOOK_PERIOD_NS)
         self._told_short = False
+        self._not_read = Trouble("disk_not_read", "disk_read_again")
 
     def shortage(self) -> str:
         """Why nothing may be claimed for now, in words; empty while there is room."""
@@ -68,8 +70,9 @@ class Room:
         try:
             short = look.is_short()
         except OSError as problem:  # what cannot be looked at stops nobody: the database will say
-            log.warning("disk_not_read", directory=str(look.disk.directory), problem=str(problem)[:200])
+            self._not_read.met(directory=str(look.disk.directory), problem=str(problem)[:200])
             return
+        self._not_read.look(2 * LOOK_PERIOD_NS)  # between two looks nothing is read
         if short != self._told_short:
             self._told_short = short
             tell = log.warning if short else log.info

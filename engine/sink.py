@@ -126,8 +126,11 @@ class Sink:
             async with self._own.use() as connection:
                 await record(connection, batch, counted)
         except REFUSED_FACT as problem:
-            await self._store_apart(batch, problem)
-            await self._store_counts(counted)
+            if counted:  # it may be they that are refused, and no fact
+                await self._store_once(batch, [])
+                await self._store_counts(counted)
+            else:
+                await self._store_apart(batch, problem)
 
     async def _store_counts(self, counted: list[Attempts]) -> None:
         """The counts of a batch that was refused: they are for the report, and must not be the trouble."""

@@ -8,7 +8,7 @@ import pytest
 
 from engine import feeder as module
 from engine.feeder import Feeder
-from engine.store.claims import ClaimRefused, raise_mark
+from engine.store.claims import ClaimRefused, raise_mark, take_range
 from engine.store.database import Pool
 from engine.store.leases import Lease, take
 from tests.flow.planted import SLOW, Planted, another_process, plant_campaign, plant_numbers
@@ -19,6 +19,7 @@ class Board:
 
     def __init__(self) -> None:
         self.sending: list[int] = []
+        self.told: list[tuple[str, int]] = []
 
     def sends(self, campaign_id: int) -> bool:
         return campaign_id in self.sending
@@ -28,8 +29,10 @@ class Board:
 
     def none_free(self, campaign_id: int) -> None:
         """It is asked for again at once."""
+        self.told.append(("none free", campaign_id))
 
-    some_free = none_free
+    def some_free(self, campaign_id: int) -> None:
+        self.told.append(("some free", campaign_id))
 
 
 @pytest.fixture
@@ -77,6 +80,7 @@ async def test_every_range_is_fed_once_and_then_nothing(
 ) -> None:
     campaign = await planted(pool, board, recipients=23, range_size=5)
     assert await claim_all(pool, lease, feeder, 99) == campaign.range_ids
+    assert board.told == [("none free", campaign.campaign_id)], "nobody asks for more at once"
     assert await feeder.feed() is None
     assert feeder.unclaimed == 0
 
@@ -104,7 +108,7 @@ async def test_a_campaign_that_may_not_send_now_keeps_its_place(
 async def test_the_next_range_is_fetched_ahead_of_need(
     pool: Pool, lease: Lease, feeder: Feeder, board: Board
 ) -> None:
-    await planted(pool, board, recipients=20, range_size=10)
+    campaign = await planted(pool, board, recipients=30, range_size=10)
     await feeder.feed()
     feeder.look_ahead(5)
     await feeder.close()
@@ -112,7 +116,63 @@ async def test_the_next_range_is_fetched_ahead_of_need(
     feeder.look_ahead(15)
     feeder.look_ahead(15)
     await feeder.close()
-    assert (len(feeder.held), feeder.unclaimed) == (2, 20)
+    assert (len(feeder.held), feeder.unclaimed) == (2, 20), "one at a time"
+    assert await claim_all(pool, lease, feeder, 9) == campaign.range_ids
+
+
+async def test_who_needs_a_range_waits_for_the_one_that_is_being_fetched(
+    pool: Pool, lease: Lease, feeder: Feeder, board: Board
+) -> None:
+    campaign = await planted(pool, board, recipients=20, range_size=10)
+    feeder.look_ahead(5)
+    assert await feeder.feed() is not None
+    await feeder.close()
+    assert list(feeder.held) == campaign.range_ids[:1]
+
+
+async def test_recipients_of_a_campaign_that_may_not_send_now_are_no_supply(
+    pool: Pool, lease: Lease, feeder: Feeder, board: Board
+) -> None:
+    await planted(pool, board, recipients=10)
+    await feeder.feed()
+    board.sending.clear()
+    other = await planted(pool, board, recipients=10)
+    feeder.look_ahead(5)
+    await feeder.close()
+    assert [held.campaign_id for held in feeder.held.values()][1:] == [other.campaign_id]
+
+
+async def test_a_fetch_that_hangs_ends_with_the_number(
+    pool: Pool, lease: Lease, feeder: Feeder, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await planted(pool, board)
+    ended = asyncio.Event()
+
+    async def hang(*_: Any) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(module, "take_range", hang)
+    monkeypatch.setattr(module, "CLOSE_S", 0.0)
+    feeder.look_ahead(5)
+    await asyncio.sleep(0)
+    await feeder.close()
+    await asyncio.wait_for(ended.wait(), 10)
+
+
+async def test_a_range_that_was_closed_while_it_was_ours_is_held_and_not_fed(
+    pool: Pool, lease: Lease, feeder: Feeder, board: Board
+) -> None:
+    """Held, or nobody would give it back."""
+    campaign = await planted(pool, board)
+    async with pool.acquire() as connection:
+        await take_range(connection, lease, campaign.campaign_id)
+        await connection.execute("UPDATE ranges SET state = 'closed'")
+    await feeder.recover()
+    assert list(feeder.held) == campaign.range_ids
+    assert await feeder.feed() is None
 
 
 async def test_a_range_that_comes_while_another_goes_is_fed(
@@ -199,11 +259,12 @@ async def test_a_range_with_a_claim_that_nobody_accounts_for_is_not_released_and
 async def test_what_is_released_is_free_and_forgotten(
     pool: Pool, lease: Lease, feeder: Feeder, board: Board
 ) -> None:
-    await planted(pool, board, recipients=10)
+    campaign = await planted(pool, board, recipients=10)
     feed = await feeder.feed()
     assert feed is not None
     await feeder.release([feed.held])
     assert feeder.held == {} and feeder.unclaimed == 0
+    assert board.told == [("some free", campaign.campaign_id)], "others look for it again"
     async with pool.acquire() as connection:
         assert await connection.fetchval("SELECT phone_number_id FROM ranges") is None
         with pytest.raises(ClaimRefused):

@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from emulator.testing import Emulator
-from engine import room
+from engine import room, trouble
+from engine.clock import SECOND_NS
 from engine.core.room import MIB
 from engine.room import Disk
 from engine.store.database import Pool
@@ -120,6 +122,38 @@ async def test_a_run_that_begins_on_a_full_disk_sends_nothing(
         assert (await runner.drained()).state == "running"
         assert len(emulator.service.ledger) == 0
     assert await pool.fetchval("SELECT sum(mark) FROM ranges") == 0
+
+
+def test_a_disk_that_cannot_be_looked_at_stops_nobody_and_is_told_of_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told: list[str] = []
+    log = SimpleNamespace(
+        warning=lambda event, **_: told.append(event), info=lambda event, **_: told.append(event)
+    )
+    monkeypatch.setattr(trouble, "log", log)
+    monkeypatch.setattr(room, "log", log)
+    monkeypatch.setattr(room, "LOOK_PERIOD_NS", 0)
+    looks: list[int | OSError] = [OSError("stale"), OSError("stale"), 9 * MIB, OSError("stale"), 12 * MIB]
+
+    def free_bytes(_: Path) -> int:
+        look = looks.pop(0)
+        if isinstance(look, OSError):
+            raise look
+        return look
+
+    monkeypatch.setattr(room, "free_bytes", free_bytes)
+    disk = room.Room(Disk(tmp_path, least_free_mib=10))
+    assert [bool(disk.shortage()) for _ in range(5)] == [False, False, True, True, False], "else as it was"
+    assert told == ["disk_not_read", "disk_read_again", "disk_short", "disk_has_room"]
+
+
+def test_between_two_looks_the_disk_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    looks: list[Path] = []
+    monkeypatch.setattr(room, "free_bytes", lambda directory: looks.append(directory) or MIB)
+    look = room.DiskLook(Disk(tmp_path, least_free_mib=1), 3_600 * SECOND_NS)
+    assert not look.is_short() and not look.is_short()
+    assert looks == [tmp_path]
 
 
 def test_free_space_is_what_the_file_system_says(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ async def test_what_is_put_is_stored_in_batches_and_flushed_tells_when(
         await real(connection, facts, attempts)
 
     monkeypatch.setattr(module, "record", record)
+    monkeypatch.setattr(module, "PERIOD_S", 3_600.0)  # none of these batches waits for more
     campaign = await planted(pool, 2_500)
     async with storing(pool) as sink:
         for place in range(2_500):
@@ -133,7 +134,7 @@ async def test_a_cut_database_stops_claims_until_everything_is_stored(pool: Pool
         for place in range(1, 25):
             sink.put(fact(campaign, place))
         await until(lambda: bool(sink.problem))
-        assert sink.full and sink.pending == 24
+        assert sink.full and sink.pending == 24 and "cut by the test" in sink.problem
         for place in range(25, 50):
             sink.put(fact(campaign, place))
         cut.clear()
@@ -162,6 +163,49 @@ async def test_relief_comes_with_the_database_not_before(pool: Pool, cut: asynci
         assert not sink.full
 
 
+async def test_whoever_waits_for_room_waits_until_there_is_some(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a number would ask again and again, and keep the loop from storing."""
+    batches = asyncio.Semaphore(0)
+
+    async def record(*_: Any) -> None:
+        await batches.acquire()
+
+    monkeypatch.setattr(module, "record", record)
+    monkeypatch.setattr(module, "HIGH_MARK", 4)
+    monkeypatch.setattr(module, "BATCH_MAX", 2)
+    campaign = await planted(pool, 10)
+    async with storing(pool) as sink:
+        batches.release()
+        sink.put(fact(campaign, 0))
+        await flush(sink)
+        for place in range(1, 8):
+            sink.put(fact(campaign, place))
+        waiting = asyncio.create_task(sink.relief(60))
+        batches.release()
+        await until(lambda: sink.pending == 5)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert sink.full and not waiting.done()
+        batches.release()
+        await asyncio.wait_for(waiting, 30)
+        assert sink.pending == 3 and not sink.full
+        batches.release()
+        batches.release()
+        await flush(sink)
+
+
+async def test_a_sink_that_ends_gives_its_connection_back(pool: Pool) -> None:
+    """Or whoever closes the pool would wait for it, and an orderly end would take too long."""
+    campaign = await planted(pool)
+    async with storing(pool) as sink:
+        sink.put(fact(campaign, 0))
+        await flush(sink)
+        assert pool.get_idle_size() == pool.get_size() - 1
+    assert pool.get_idle_size() == pool.get_size()
+
+
 async def test_connections_cut_by_the_server_lose_and_double_nothing(pool: Pool, database_url: str) -> None:
     campaign = await planted(pool, 3_000)
     elsewhere = await connect(database_url)
@@ -185,8 +229,9 @@ async def test_connections_cut_by_the_server_lose_and_double_nothing(pool: Pool,
         {"wamid": "w\x00"},
         {"code": 2**40},
         {"wamid": "\ud800"},
+        {"attempted_us": 2**63},
     ],
-    ids=["a NUL", "a code beyond int4", "half a character"],
+    ids=["a NUL", "a code beyond int4", "half a character", "a time beyond int8"],
 )
 async def test_a_fact_that_the_database_refuses_stands_alone_as_a_doubt(
     pool: Pool, bad: dict[str, Any]
@@ -199,8 +244,34 @@ async def test_a_fact_that_the_database_refuses_stands_alone_as_a_doubt(
         assert not sink.problem
     async with pool.acquire() as connection:
         assert await counts(connection, campaign.campaign_id) == {"accepted": 49, "unknown": 1}
-        assert await connection.fetchval("SELECT seq FROM open_tries WHERE state = 'unknown'") == 18
+        row = await connection.fetchrow("SELECT seq, try, epoch, state FROM open_tries")
+        assert row is not None and tuple(row) == (18, 1, 1, "unknown")
         await assert_tallies_hold(connection)
+
+
+async def test_a_fact_of_which_not_even_the_doubt_can_be_stored_holds_up_nobody(pool: Pool) -> None:
+    campaign = await planted(pool)
+    async with storing(pool) as sink:
+        for place in range(10):
+            told = fact(campaign, place)
+            sink.put(told._replace(seq=2**40) if place == 3 else told)
+        await flush(sink)
+        assert not sink.problem
+    async with pool.acquire() as connection:
+        assert await counts(connection, campaign.campaign_id) == {"accepted": 9, "pending": 41}
+        await assert_tallies_hold(connection)
+
+
+async def test_counts_that_cannot_be_stored_put_nobody_in_doubt(pool: Pool) -> None:
+    """An accepted recipient in doubt may be sent to twice. Here nobody knows the campaign any more."""
+    campaign = await planted(pool)
+    await pool.execute("DELETE FROM campaigns")
+    async with storing(pool) as sink:
+        sink.put(fact(campaign, 0))
+        await flush(sink)
+        assert not sink.problem
+    async with pool.acquire() as connection:
+        assert await counts(connection, campaign.campaign_id) == {"accepted": 1, "pending": 49}
 
 
 async def test_what_a_number_did_is_counted_also_beside_a_bad_fact(pool: Pool) -> None:
@@ -212,6 +283,7 @@ async def test_what_a_number_did_is_counted_also_beside_a_bad_fact(pool: Pool) -
             kind = FactKind.ACCEPTED if isinstance(outcome, Accepted) else FactKind.DEFERRED
             told = {"wamid": getattr(outcome, "wamid", None), "throttled": isinstance(outcome, Throttled)}
             sink.put(fact(campaign, place, kind, reason="x", attempted_us=AT_US + 500_000 * place, **told))
+        sink.put(fact(campaign, 3, FactKind.DEFERRED, wamid=None, reason="not sent", attempted_us=None))
         await flush(sink)
     async with pool.acquire() as connection:
         row = await connection.fetchrow(

@@ -265,6 +265,34 @@ async def test_silence_is_none_while_its_own_event_waits(
     assert await tallies(connection) == await recount(connection)
 
 
+async def test_events_that_are_not_about_a_doubt_leave_its_silence(connection: Connection) -> None:
+    """Another program's, another recipient's at the same place of another range, and one that names nobody."""
+    await plant_campaign(connection, on_unknown="resend-silent", ranges=2, first_phone=5511980000000)
+    await doubt(connection, FIRST_RANGE, 1, 2)
+    await doubt(connection, FIRST_RANGE + 1, 2)
+    await age(connection, 1000)
+    tag = Tag(await installation(connection), FIRST_RANGE + 1, 2, 1, 1)
+    for event in (
+        status_event("w1", 2, recipient="5511980000001", installation=""),
+        status_event("w2", 2, tag),
+        status_event("w3", 2),
+    ):
+        await put_in_inbox(connection, event)
+    assert await resend_by_policy(connection) == 2
+    assert [await state_of(connection, seq) for seq in (1, 2)] == ["deferred", "deferred"]
+    assert await state_of(connection, 2, FIRST_RANGE + 1) == "unknown"
+
+
+async def test_a_policy_leaves_whom_it_has_sent_to_often_enough_beside_others(connection: Connection) -> None:
+    await plant_campaign(connection, on_unknown="resend")
+    await doubt(connection, FIRST_RANGE, 1, 2)
+    await connection.execute(
+        "UPDATE open_tries SET transient_failures = $1 WHERE seq = 2", POLICY_RESENDS_MAX
+    )
+    assert await resend_by_policy(connection) == 1
+    assert [await state_of(connection, seq) for seq in (1, 2)] == ["deferred", "unknown"]
+
+
 async def test_a_policy_does_not_go_round_for_ever(connection: Connection) -> None:
     campaign = await plant_campaign(connection, on_unknown="resend")
     await doubt(connection, FIRST_RANGE, 1)
