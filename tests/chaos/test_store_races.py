@@ -141,6 +141,22 @@ async def test_a_replayed_batch_changes_nothing(connection: Connection, kind: Fa
     assert sum((await tallies(connection))[FIRST_RANGE].values()) == 1
 
 
+async def test_a_batch_that_is_replayed_while_its_first_writing_goes_on_waits_and_changes_nothing(
+    connection: Connection, other: Connection, pool: Pool
+) -> None:
+    """Its connection is gone, and its transaction is not: a refusal here would put who was accepted in doubt."""
+    campaign = await plant_campaign(connection, mark=10)
+    batch = [fact(campaign, seq, FactKind.ACCEPTED) for seq in (1, 2, 3)]
+    async with other.transaction():
+        await record(other, batch)
+        replaying = asyncio.create_task(record(connection, batch))
+        async with pool.acquire() as watcher:
+            await blocked(watcher, connection)
+    await replaying
+    assert (await tallies(connection))[FIRST_RANGE] == {"accepted": 3}
+    await consistent(connection)
+
+
 async def test_a_replayed_deferral_does_not_undo_the_retry_that_followed(connection: Connection) -> None:
     campaign = await plant_campaign(connection, mark=10)
     first = fact(campaign, 1, FactKind.DEFERRED)
