@@ -1,5 +1,6 @@
 """How an error of a connection is reported, the same for both transports."""
 
+import asyncio
 import errno
 import os
 import socket
@@ -15,6 +16,14 @@ RESOLUTION_DESCRIPTORS = 2  # of a look-up of a name at a time: a file or a sock
 def reason_of(problem: BaseException) -> str:
     """A break in words for people."""
     return f"{type(problem).__name__}: {problem}".removesuffix(": ")[:REASON_CHARACTERS_MAX]
+
+
+def ours_to_end(closed: bool) -> bool:
+    """Whether a cancellation comes from the pool, which cancels whoever waits in it when it is `closed`, and
+    not from whoever runs this task.
+    """
+    task = asyncio.current_task()
+    return closed and task is not None and not task.cancelling()
 
 
 def not_sent(problem: BaseException) -> NotSent:

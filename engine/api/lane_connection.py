@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from aiohttp.client_proto import ResponseHandler
 
 from engine.api.breaks import REASON_CHARACTERS_MAX, reason_of
+from engine.api.parsing import ends_reply, stands_between
 from engine.api.reply import BODY_BYTES_MAX, outcome_of
 from engine.api.transport import Answered, Gate
 from engine.core.outcome import NotSent, Outcome, Unknown
@@ -30,10 +31,9 @@ HEADERS_MAX = 128
 # The head of a plain reply: one length, and no header that changes what the body is or how the reply ends.
 # First letters are spelled out: to match all of it without case takes twice the time.
 _TELLING = rb"[Cc](?i:ontent-(?:length|encoding)|onnection)|[Tt](?i:ransfer-|railer)|[Uu](?i:pgrade)"
-_OTHER = rb"(?:\r\n(?!" + _TELLING + rb")[A-Za-z0-9-]++:[ -~]*+)*+"
+_OTHER = rb"(?:\r\n(?!" + _TELLING + rb")[A-Za-z0-9-]++:[ -~]*+){0,%d}+" % ((HEADERS_MAX - 1) // 2)
 _LENGTH = rb"\r\n[Cc](?i:ontent-length): ?([0-9]{1,6})"
 _PLAIN = re.compile(rb"HTTP/1\.1 200 [ -~]*+" + _OTHER + _LENGTH + _OTHER + rb"\r\n\r\n")
-_END = b"\r\n\r\n"
 NO_HEADERS: Mapping[str, str] = {}  # of an acceptance nothing but its body is read
 
 
@@ -183,14 +183,19 @@ class Lane(ResponseHandler):
             self.force_close()
             self._break("the service answered before the request")
             self.abort()
+        elif self._connection is None and self._pool is not None:
+            self.force_close()  # given back: half an answer to nothing would go down in the parser
+            self.abort()
         else:
             self.suspect = True
             known_bytes = None if self._body is None else self._body.total_bytes
             super().data_received(data)
             self._between = False
             if self._message is not None and self._body is not None:
-                if self._body.is_eof() and not ends_reply(data, self._message, self._body, known_bytes):
-                    self.force_close()  # the parser may stand in the middle of another reply
+                if self._body.is_eof() and not (
+                    ends_reply(data, self._message, self._body, known_bytes) or stands_between(self._parser)
+                ):
+                    self.force_close()  # what more the parser holds would begin the next reply
                 self._look()
 
     def resume_reading(self, resume_parser: bool = True) -> None:
@@ -200,8 +205,8 @@ class Lane(ResponseHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
-        if self._body is not None:
-            self._look()  # a body without a length ends with its connection
+        if self._body is not None and exc is None:
+            self._look()  # a body without a length ends with its connection, unless that broke
         self._break(reason_of(self.exception() or exc or ConnectionError("connection lost")))
 
     def _look(self) -> None:
@@ -251,22 +256,3 @@ def plain_body(data: bytes) -> bytes | None:
         return None
     length = len(data) - head
     return data[head:] if length == int(found[1]) and length <= BODY_BYTES_MAX else None
-
-
-def ends_reply(data: bytes, message: RawResponseMessage, body: StreamReader, known_bytes: int | None) -> bool:
-    """Whether nothing follows a reply that this piece has completed. `known_bytes`: what was known of its
-    body before; None where its head ends in this piece too.
-    """
-    if message.chunked:
-        return _ends_lines(data)
-    if message.compression is not None:  # what was sent has another length than what was read
-        length = int(message.headers.get("Content-Length", "0"))
-        return known_bytes is None and _ends_lines(data[: max(0, len(data) - length)])
-    if known_bytes is not None:
-        return len(data) == body.total_bytes - known_bytes
-    return _ends_lines(data[: max(0, len(data) - body.total_bytes)])
-
-
-def _ends_lines(data: bytes) -> bool:
-    """Whether a head, or the last chunk, ends with this piece of it."""
-    return data.endswith(_END) or _END.endswith(data)

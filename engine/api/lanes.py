@@ -16,7 +16,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ClientRequest
 from yarl import URL
 
-from engine.api.breaks import not_sent
+from engine.api.breaks import not_sent, ours_to_end
 from engine.api.lane_connection import Lane
 from engine.api.proxy import proxy_of
 from engine.api.transport import (
@@ -88,6 +88,10 @@ class LaneTransport:
             # Not "or": a lane is a queue too, and an empty one is false.
             if (lane := self.free_connection()) is None:
                 lane = await self._connect()
+        except asyncio.CancelledError as problem:
+            if ours_to_end(self._closed):
+                return not_sent(problem)
+            raise
         except Exception as problem:
             return not_sent(problem)
         return await lane.exchange(phone_number_id, payload, gate, self._loop.time() + self._total_s)

@@ -7,14 +7,20 @@ connection is in hand and even the headers are still in aiohttp's buffer, and go
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import ssl
+from collections.abc import Callable
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 import aiohttp
 from aiohttp.abc import AbstractStreamWriter
+from aiohttp.client_proto import ResponseHandler
 from aiohttp.payload import BytesPayload
 
-from engine.api.breaks import not_sent, reason_of
+from engine.api.breaks import not_sent, ours_to_end, reason_of
+from engine.api.parsing import stands_between
 from engine.api.proxy import proxy_of
 from engine.api.reply import BODY_BYTES_MAX, outcome_of
 from engine.api.transport import (
@@ -28,6 +34,10 @@ from engine.api.transport import (
     Gate,
 )
 from engine.core.outcome import NotSent, Outcome, Unknown
+
+if TYPE_CHECKING:
+    from aiohttp.http_parser import RawResponseMessage
+    from aiohttp.streams import StreamReader
 
 
 class SessionTransport:
@@ -59,14 +69,17 @@ class SessionTransport:
             "Accept-Encoding": "identity",
             **self._proxy.request_headers,
         }
+        self._total_s, self._written_s = total_s, min(reply_s, total_s)
+        connector = aiohttp.TCPConnector(
+            limit=connections,
+            keepalive_timeout=keepalive_s,
+            ttl_dns_cache=DNS_CACHE_S,
+            ssl=tls if tls is not None else True,
+        )
+        connector._factory = functools.partial(_new_listener, asyncio.get_running_loop())
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=connections,
-                keepalive_timeout=keepalive_s,
-                ttl_dns_cache=DNS_CACHE_S,
-                ssl=tls if tls is not None else True,
-            ),
-            timeout=aiohttp.ClientTimeout(total=total_s, connect=connect_s, sock_read=reply_s),
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=None, connect=connect_s),
             cookie_jar=aiohttp.DummyCookieJar(),
             raise_for_status=False,
             proxy=self._proxy.url,
@@ -74,9 +87,15 @@ class SessionTransport:
 
     async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
         """See `Transport.send`."""
-        body = _GatedBody(payload, gate)
+        limit = asyncio.timeout(self._total_s)
+        body = _GatedBody(payload, gate, lambda: self._await_reply(limit))
         try:
-            outcome = await self._exchange(phone_number_id, body)
+            async with limit:
+                outcome = await self._exchange(phone_number_id, body)
+        except asyncio.CancelledError as problem:
+            if not ours_to_end(self._session.closed):
+                raise
+            outcome = _outcome_of_break(body, problem)
         except Exception as problem:  # whatever it is, the recipient needs an outcome, not a traceback
             outcome = _outcome_of_break(body, problem)
         finally:
@@ -91,6 +110,9 @@ class SessionTransport:
     async def close(self) -> None:
         """Close every connection; open requests end as breaks."""
         await self._session.close()
+
+    def _await_reply(self, limit: asyncio.Timeout) -> None:
+        limit.reschedule(asyncio.get_running_loop().time() + self._written_s)
 
     async def _exchange(self, phone_number_id: str, body: _GatedBody) -> Outcome:
         url = f"{self._root}/{phone_number_id}/messages"
@@ -125,9 +147,11 @@ class _NotWritten(Exception):
 class _GatedBody(BytesPayload):
     """A request body that goes out, headers and all, when its gate opens, and remembers whether it did."""
 
-    def __init__(self, payload: bytes, gate: Gate) -> None:
+    def __init__(self, payload: bytes, gate: Gate, writing: Callable[[], None]) -> None:
+        """`writing` is called before the write, and may raise to prevent it."""
         super().__init__(payload, content_type="application/json")
         self._gate = gate
+        self._writing = writing
         self._stage = _Stage.WAITING
         self.gate_error: BaseException | None = None
 
@@ -145,11 +169,18 @@ class _GatedBody(BytesPayload):
             self._stage = _Stage.ABANDONED
 
     async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
+        protocol = getattr(writer, "protocol", None)
+        listener = protocol if isinstance(protocol, _Listener) else None
+        if listener is not None and not listener.hold():
+            raise _NotWritten("the service answered before the request")
         await self._pass_gate()
-        transport, protocol = writer.transport, getattr(writer, "protocol", None)
+        transport = writer.transport
         # A protocol that should close has an answer to nothing in its buffer, or a broken reader.
         if transport is None or transport.is_closing() or getattr(protocol, "should_close", False):
             raise _NotWritten("the connection was lost before the request")
+        self._writing()
+        if listener is not None:
+            listener.ask()
         self._stage = _Stage.WRITTEN  # before the call: a write that fails half-way may have left bytes
         await super().write_with_length(writer, content_length)
 
@@ -166,6 +197,64 @@ class _GatedBody(BytesPayload):
             raise _NotWritten("permit expired")
 
 
+def _new_listener(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
+    return _Listener(loop)
+
+
+class _Listener(ResponseHandler):
+    """aiohttp's connection, which knows whether a request waits for its reply: what comes unasked ends it.
+
+    aiohttp begins each request with a new parser, in which the rest of an answer to nothing can pass for the
+    reply. Should a new aiohttp build other connections, the session works on without this.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._held = False  # a request of ours has come to it; until then it may talk to a proxy for aiohttp
+        self._asked = False  # a request was written whose reply is not complete
+        self._body: StreamReader | None = None
+        self._unasked = False
+
+    def hold(self) -> bool:
+        """Whether a request may wait for its gate here. If not it is NotSent; lanes look for another once."""
+        self._held = True
+        return not self._unasked
+
+    def ask(self) -> None:
+        self._asked = True
+
+    def data_received(self, data: bytes) -> None:
+        asked = self._asked
+        if data and not asked:
+            self._refuse()
+        super().data_received(data)
+        if asked and not self._asked and not stands_between(self._parser):
+            self._refuse()
+
+    def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
+        message, body = data
+        if not 100 <= message.code < 200 or message.code == 101:
+            if not self._asked:
+                self._refuse()
+            self._body = body
+            body.on_eof(self._answered)
+        super().feed_data(data, size)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if exc is not None and self._body is not None and not self._body.is_eof():
+            self._body.set_exception(exc)  # or it would pass for a body that ends with its connection
+        super().connection_lost(exc)
+
+    def _answered(self) -> None:
+        self._asked = False
+
+    def _refuse(self) -> None:
+        self._unasked = True
+        if self._held:
+            self.force_close()
+            self.abort()
+
+
 async def read_bounded(response: aiohttp.ClientResponse, most_bytes: int) -> bytes | None:
     """The whole body, or None where it is longer."""
     chunks: list[bytes] = []
@@ -178,7 +267,7 @@ async def read_bounded(response: aiohttp.ClientResponse, most_bytes: int) -> byt
     return b"".join(chunks)
 
 
-def _outcome_of_break(body: _GatedBody, problem: Exception) -> Outcome:
+def _outcome_of_break(body: _GatedBody, problem: BaseException) -> Outcome:
     if body.refused:
         return NotSent("permit expired")
     return Unknown(reason_of(problem)) if body.written else not_sent(problem)

@@ -15,8 +15,8 @@ API_VERSION = "v22.0"
 # Shorter than servers keep an idle connection, so that none is written to while they close it.
 KEEPALIVE_S = 15.0
 CONNECT_S_MAX = 10.0  # waiting for a place in the pool included
-REPLY_S_MAX = 30.0  # silence after the write; the service answers within a second or two
-TOTAL_S_MAX = 60.0
+REPLY_S_MAX = 30.0  # from the write to the end of the reply; the service answers within a second or two
+TOTAL_S_MAX = 60.0  # from `send` to the write, and from there to the end of the reply
 DNS_CACHE_S = 60
 CONNECTIONS = 100
 

@@ -197,6 +197,27 @@ class TestConnections:
                 assert isinstance(await transport.send("1", PAYLOAD, open_gate), Unknown)
         assert server.connections == 2
 
+    async def test_half_an_answer_to_nothing_ends_a_lane_that_was_given_back(self) -> None:
+        idle, strayed = asyncio.Event(), asyncio.Event()
+
+        async def script(server: Server, conversation: Conversation) -> None:
+            while await server.read(conversation):
+                await conversation.answer(200, ACCEPTED)
+                await idle.wait()
+                await conversation.write(b"\r\n")
+                strayed.set()
+
+        async with sending(lane_transport, script) as (server, transport):
+            await transport.send("1", PAYLOAD, open_gate)
+            lane = transport.free_connection()
+            transport._lanes.discard(lane)
+            lane.give_back()
+            idle.set()
+            await strayed.wait()
+            await turns_of_the_loop()
+            assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        assert server.connections == 2
+
     async def test_a_service_that_speaks_first_is_not_connected_to_again_and_again(self) -> None:
         async def script(server: Server, conversation: Conversation) -> None:
             await conversation.write(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")

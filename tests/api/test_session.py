@@ -42,7 +42,7 @@ class Writer:
 @pytest.mark.parametrize("state", [{"should_close": True}, {"closing": True}])
 async def test_nothing_is_written_to_a_connection_that_broke_in_the_same_turn(state: dict[str, bool]) -> None:
     writer: Any = Writer(**state)
-    body = _GatedBody(b"{}", open_gate)
+    body = _GatedBody(b"{}", open_gate, lambda: None)
     with pytest.raises(Exception, match="lost before the request"):
         await body.write_with_length(writer, None)
     assert (writer.written, body.written) == ([], False)
@@ -55,7 +55,7 @@ async def test_nothing_is_written_after_the_request_was_given_up() -> None:
         body.abandon()
         return True
 
-    body = _GatedBody(b"{}", gate)
+    body = _GatedBody(b"{}", gate, lambda: None)
     with pytest.raises(Exception, match="given up"):
         await body.write_with_length(writer, None)
     assert (writer.written, body.written) == ([], False)
@@ -67,7 +67,7 @@ async def test_a_write_that_fails_counts_as_written() -> None:
             raise OSError("half-way")
 
     writer: Any = Failing()
-    body = _GatedBody(b"{}", open_gate)
+    body = _GatedBody(b"{}", open_gate, lambda: None)
     with pytest.raises(OSError, match="half-way"):
         await body.write_with_length(writer, None)
     assert body.written

@@ -23,6 +23,8 @@ from .loopback import Conversation, Script, Server, free_port, serving
 
 PAYLOAD = b'{"to":"5511999990000","tag":"once"}'
 ACCEPTED = b'{"messaging_product":"chat","contacts":[{"wa_id":"5511"}],"messages":[{"id":"wamid.A"}]}'
+_STRAYED = ACCEPTED.replace(b"wamid.A", b"wamid.STRAY")
+STRAY = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(_STRAYED), _STRAYED)
 OPEN = "open"
 
 
@@ -438,6 +440,136 @@ class TransportContract:
             await turns_of_the_loop()
             assert await transport.send("1", PAYLOAD, open_gate) != Accepted("wamid.STRAY")
 
+    @pytest.mark.parametrize("cut", [1, 20, -20])
+    async def test_an_answer_that_began_before_the_request_is_not_taken_for_its_reply(
+        self, factory: Factory, cut: int
+    ) -> None:
+        began = asyncio.Event()
+
+        async def eager(server: Server, conversation: Conversation) -> None:
+            await conversation.write(STRAY[:cut])
+            began.set()
+            await server.read(conversation)
+            await conversation.write(STRAY[cut:])
+            await conversation.closed_by_client()
+
+        async def gate() -> bool:
+            await began.wait()
+            await turns_of_the_loop()
+            return True
+
+        async with sending(factory, eager) as (server, transport):
+            outcome = await transport.send("1", PAYLOAD, gate)
+        assert isinstance(outcome, NotSent)
+        assert outcome.unreachable
+        assert server.requests == []
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            b"\r\n",
+            b"x",
+            STRAY[:20],
+            STRAY[:-1],
+            STRAY,
+            b"HTTP/1.1 100 Continue\r\n",
+            b"HTTP/1.1 100 Go\r\n\r\n",
+        ],
+    )
+    async def test_whatever_comes_on_an_idle_connection_ends_it(self, factory: Factory, more: bytes) -> None:
+        idle, came = asyncio.Event(), asyncio.Event()
+
+        async def script(server: Server, conversation: Conversation) -> None:
+            while await server.read(conversation):
+                if len(server.requests) == 2:
+                    await conversation.write(b"\r\n" + STRAY)
+                await conversation.answer(200, ACCEPTED)
+                await idle.wait()
+                if len(server.requests) == 1:
+                    await conversation.write(more)
+                    came.set()
+
+        async with sending(factory, script) as (server, transport):
+            assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+            idle.set()
+            await came.wait()
+            await turns_of_the_loop()
+            await transport.send("1", PAYLOAD, open_gate)
+        assert (server.connections, len(server.requests)) == (2, 2)
+
+    @pytest.mark.parametrize("cut", [0, 10, -1])
+    @pytest.mark.parametrize("more", [b"HTTP/1.1 429 Slow\r\nX: ", STRAY[:-1], STRAY])
+    async def test_more_behind_a_reply_is_no_part_of_the_next(
+        self, factory: Factory, more: bytes, cut: int
+    ) -> None:
+        """The reply's own empty line stands where its head would end if the rest were its body."""
+        body = b" " * (len(more) - 4) + b"\r\n\r\n" + ACCEPTED
+        reply = b"HTTP/1.1 200 OK\r\nTrailer: x\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+        told_nothing = b"HTTP/1.1 200 OK\r\nTrailer: x\r\nContent-Length: 60\r\n\r\n{}" + b" " * 58
+
+        async def script(server: Server, conversation: Conversation) -> None:
+            while await server.read(conversation):
+                if len(server.requests) > 1:
+                    await conversation.write(told_nothing)
+                    continue
+                await conversation.write(reply[:cut])
+                await turns_of_the_loop()
+                await conversation.write(reply[cut:] + more)
+
+        async with sending(factory, script) as (server, transport):
+            assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+            await turns_of_the_loop()
+            outcome = await transport.send("1", PAYLOAD, open_gate)
+            assert outcome == Unknown("HTTP 200 without the name of a message")
+        assert server.connections == 2
+
+    async def test_half_a_refusal_that_a_reset_ends_is_in_doubt(self, factory: Factory) -> None:
+        """Without a length only the end of the connection says where the body ends, and it may go on."""
+
+        async def script(server: Server, conversation: Conversation) -> None:
+            await server.read(conversation)
+            await conversation.write(b"HTTP/1.1 400 Bad\r\n\r\n<html>")
+            await turns_of_the_loop()
+            conversation.reset()
+
+        async with sending(factory, script) as (_, transport):
+            assert isinstance(await transport.send("1", PAYLOAD, open_gate), Unknown)
+
+    @pytest.mark.parametrize(
+        ("began", "drop"),
+        [(b"HTTP/1.1 100 Continue\r\n\r\n", b""), (b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n", b" ")],
+        ids=["interim", "dripping"],
+    )
+    async def test_a_reply_that_only_began_ends_at_the_limit_of_replies(
+        self, factory: Factory, began: bytes, drop: bytes
+    ) -> None:
+        async def script(server: Server, conversation: Conversation) -> None:
+            await server.read(conversation)
+            await conversation.write(began)
+            while drop:
+                await conversation.write(drop)
+                await asyncio.sleep(0.01)
+            await conversation.closed_by_client()
+
+        async with sending(factory, script, reply_s=0.2, total_s=900) as (_, transport):
+            outcome = await asyncio.wait_for(transport.send("1", PAYLOAD, open_gate), 20)
+        assert isinstance(outcome, Unknown)
+
+    @pytest.mark.parametrize("pieces", [1, 2])
+    async def test_a_head_with_too_many_lines_is_in_doubt(self, factory: Factory, pieces: int) -> None:
+        lines = b"".join(b"X-%d: 1\r\n" % n for n in range(200))
+        raw = b"HTTP/1.1 200 OK\r\n%bContent-Length: %d\r\n\r\n%b" % (lines, len(ACCEPTED), ACCEPTED)
+
+        async def script(server: Server, conversation: Conversation) -> None:
+            await server.read(conversation)
+            for n in range(pieces):
+                await conversation.write(raw[n * len(raw) // pieces : (n + 1) * len(raw) // pieces])
+                await turns_of_the_loop()
+            await conversation.closed_by_client()
+
+        async with sending(factory, script) as (_, transport):
+            assert isinstance(await transport.send("1", PAYLOAD, open_gate), Unknown)
+
     async def test_what_the_gate_raises_is_raised_and_nothing_written(self, factory: Factory) -> None:
         async def broken() -> bool:
             raise LookupError("the claim is gone")
@@ -505,3 +637,15 @@ class TransportContract:
             await transport.close()
             assert isinstance(await transport.send("1", PAYLOAD, open_gate), NotSent)
         assert server.requests == []
+
+    async def test_closing_ends_a_wait_for_a_connection_with_an_outcome(self, factory: Factory) -> None:
+        """The pool cancels whoever waits in it; that is no cancellation of the one who sends."""
+        async with sending(factory, stalling, connections=1) as (server, transport):
+            sends = [asyncio.create_task(transport.send("1", PAYLOAD, open_gate)) for _ in range(3)]
+            await server.received.wait()
+            await transport.close()
+            outcomes = await asyncio.wait_for(asyncio.gather(*sends), 20)
+        waited = [outcome for outcome in outcomes if isinstance(outcome, NotSent)]
+        assert len(waited) == 2
+        assert all(outcome.unreachable for outcome in waited)
+        assert len(server.requests) == 1
