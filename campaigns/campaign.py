@@ -19,6 +19,7 @@ from engine.errors import UsageError
 
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
+AUDIENCE_CONTENT = "the audience's content"  # of the stored options: the hash of the file
 DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service fetches by HTTPS only
 
@@ -116,7 +117,7 @@ def identify(spec: CampaignSpec, schedule: Schedule, audience_sha256: str) -> Id
             "--external-id": spec.external_id,
             "--template": spec.template,
             "--language": spec.language,
-            "the audience's content": audience_sha256,
+            AUDIENCE_CONTENT: audience_sha256,
             "--number": sorted(set(spec.numbers)),
             "--param": list(spec.params),
             "--phone-column": spec.phone_column,
@@ -145,7 +146,7 @@ def _moment(moment: datetime | None) -> str | None:
 
 
 def _difference(name: str, was: Any, now: Any) -> str:
-    if name == "the audience's content":
+    if name == AUDIENCE_CONTENT:
         return f"{name} has changed"
     return f"{name} was {_shown(was)} and is {_shown(now)}"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,11 +14,11 @@ import asyncpg
 
 from campaigns.audience.encoding import Encoding
 from campaigns.audience.reader import AudienceReader, open_audience
-from campaigns.audience.rejects import RejectFile, default_rejects_path
+from campaigns.audience.rejects import RejectFile, default_rejects_path, require_no_list
 from campaigns.audience.staged import CheckSpec
 from campaigns.audience.unchanged import Unchanged
 from campaigns.audience.workers import staged_batches
-from campaigns.campaign import CampaignSpec, Identity, file_sha256, identify
+from campaigns.campaign import AUDIENCE_CONTENT, CampaignSpec, Identity, file_sha256, identify
 from campaigns.freeze import close, freeze
 from campaigns.place import place
 from campaigns.plan import (
@@ -46,7 +46,8 @@ class Created:
     """A campaign that now exists. `unchanged`: it did before, and nothing was done.
 
     `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
-    `encoding`: as which the audience was read; None where it was not read again.
+    `encoding`: as which the audience was read; None where it was not read again. `same_audience`: the other
+    campaigns of the very same file, but for those that were cancelled before they sent anything.
     """
 
     campaign_id: int
@@ -57,6 +58,7 @@ class Created:
     rejects_path: Path | None
     reject_codes: Mapping[str, int]
     encoding: Encoding | None = None
+    same_audience: Sequence[str] = ()
 
 
 async def create_campaign(
@@ -80,9 +82,18 @@ async def create_campaign(
             known = await _known(connection, spec, identity)
             watched = while_there_is_room(disk, progress)
             planning = _Planning(url, connection, spec, schedule, identity, watched)
-            return known or await planning.run(file, unchanged)
+            created = known or await planning.run(file, unchanged)
+            return replace(created, same_audience=await _same_audience(connection, identity, created))
         finally:
             await close(connection)
+
+
+async def _same_audience(connection: Connection, identity: Identity, created: Created) -> list[str]:
+    content = identity.options[AUDIENCE_CONTENT]
+    rows = await connection.fetch(
+        queries("plan")["same_audience"], AUDIENCE_CONTENT, content, created.campaign_id
+    )
+    return [row["name"] for row in rows]
 
 
 async def _lock(connection: Connection, spec: CampaignSpec) -> None:
@@ -159,6 +170,7 @@ class _Planning:
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience)
         with RejectFile(rejects_path, self.spec.audience) as rejects:
             reader = await asyncio.to_thread(AudienceReader, file, str(self.spec.audience))
+            require_no_list(reader.header, reader.name)
             staged = await self._stage(reader, unchanged, rejects)
             published = rejects.publish()
             self._check_counts(staged, published)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from campaigns.audience.check import row_check
 from campaigns.audience.reader import AudienceReader, open_audience
-from campaigns.audience.rejects import RejectFile
+from campaigns.audience.rejects import RejectFile, require_no_list
 from campaigns.audience.repeats import Repeats
 from campaigns.audience.unchanged import Unchanged
 from campaigns.plan import PlanProgress, ProgressCallback, no_progress
@@ -53,6 +53,7 @@ def inspect_audience(
     with open_audience(path) as file, RejectFile(rejects_path, path) as rejects, Repeats() as repeats:
         unchanged = Unchanged(file, str(path))
         reader = AudienceReader(file, str(path))
+        require_no_list(reader.header, str(path))
         check = row_check(reader.header, str(path), phone_column, params, region)
         rows = good = 0
         for batch in check.batches(reader):

@@ -19,6 +19,7 @@ from engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
 from engine.errors import UsageError
 
 _SPACES_TOO_MANY = " " * 5
+_NAME_THE_PHONES = "; say with --phone-column which of these holds the phones"
 
 
 @dataclass(slots=True)
@@ -123,7 +124,7 @@ def row_check(
     picks = tuple(
         param[1:] if is_literal(param) else column_index(header, param, where=where) for param in params
     )
-    phone_index = column_index(header, phone_column, where=where)
+    phone_index = column_index(header, phone_column, where=where, otherwise=_NAME_THE_PHONES)
     return RowCheck(
         normalise_all=Normaliser(region).normalise_all,
         phone_index=phone_index,

@@ -14,11 +14,12 @@ class MissingColumn(ConfigurationError):
     """The header has no such column, or has it more than once."""
 
 
-def column_index(header: Sequence[str], wanted: str, *, where: str) -> int:
+def column_index(header: Sequence[str], wanted: str, *, where: str, otherwise: str = "") -> int:
     """The index of a column: by its exact name, else by its name trimmed, without regard to case and to
     characters that nobody sees.
 
-    Raises MissingColumn listing the columns there are, or the places of a name that is there twice.
+    Raises MissingColumn listing the columns there are, with what to do `otherwise`; or the places of a name
+    that is there twice.
     """
     exact = [index for index, name in enumerate(header) if name == wanted]
     alike = exact or [index for index, name in enumerate(header) if _plain(name) == _plain(wanted)]
@@ -31,7 +32,9 @@ def column_index(header: Sequence[str], wanted: str, *, where: str) -> int:
             where=where,
             remedy="rename all but one",
         )
-    raise MissingColumn(f'there is no column "{wanted}"', where=where, remedy=f"it has {_listed(header)}")
+    raise MissingColumn(
+        f'there is no column "{wanted}"', where=where, remedy=f"it has {_listed(header)}{otherwise}"
+    )
 
 
 def _plain(name: str) -> str:

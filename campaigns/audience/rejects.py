@@ -31,7 +31,7 @@ REASONS = {
     "cell_size": "a cell is larger than 128 KiB",
     "phone_empty": "there is no phone number",
     "phone_scientific": "a spreadsheet rounded the number; format the column as text and export again",
-    "phone_malformed": "it holds something other than digits, + and the usual separators",
+    "phone_malformed": "it is no single phone number of digits, + and the usual separators",
     "phone_too_short": "it is too short for a phone number",
     "phone_too_long": "it is too long for a phone number",
     "phone_invalid": "no country has such a number; a national one needs --region",
@@ -68,6 +68,19 @@ def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
 def spreadsheet_safe(value: str) -> str:
     """The value, cut, without NUL, and quoted where a spreadsheet would run it."""
     return safe_cell(value[:VALUE_CHARACTERS_MAX].replace("\x00", "\N{REPLACEMENT CHARACTER}"))
+
+
+def require_no_list(header: Iterable[str], where: str) -> None:
+    """ConfigurationError where these are the columns of a list of rejects.
+
+    It holds the phones of duplicates too: a campaign of it would send to people whom the first one reaches.
+    """
+    if tuple(header) == HEADER:
+        raise ConfigurationError(
+            "this is a list of rejected rows, and its duplicates are people of the campaign",
+            where=where,
+            remedy="correct its rows in a copy of the audience, and leave only these in that copy",
+        )
 
 
 class RejectFile:

@@ -155,6 +155,7 @@ def _as_json(created: Created) -> dict[str, Any]:
         "reject_codes": dict(created.reject_codes),
         "encoding": None if created.encoding is None else created.encoding.label,
         "encoding_guessed": created.encoding is not None and created.encoding.is_guess,
+        "same_audience": list(created.same_audience),
     }
 
 
@@ -175,5 +176,8 @@ def _print(created: Created) -> None:
     if created.rejects_path is not None:
         codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
         typer.echo(f"rejected and duplicate rows: {created.rejects_path} ({codes})")
+    if created.same_audience:
+        others = ", ".join(f'"{name}"' for name in created.same_audience)
+        typer.echo(f"warning: the very same file is the audience of {others}: people get a message of each")
     if not created.unchanged:
         typer.echo(f"send it with: {command('campaign', 'run', created.name)}")

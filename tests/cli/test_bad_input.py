@@ -85,6 +85,37 @@ def test_nobody_to_send_to(drumbeat: Drumbeat, synced: Service, tmp_path: Path) 
     nothing_was_created(drumbeat)
 
 
+def test_phones_in_another_column(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
+    (tmp_path / "german.csv").write_text("Telefon;name;order\n5511980000000;Ana;A\n")
+    done = create(drumbeat, tmp_path / "german.csv", *TEMPLATE, *PARAMS)
+    refused(done, 78, 'no column "phone"', '"Telefon"', "--phone-column")
+
+
+def test_a_list_of_rejects_is_no_audience(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
+    """Its duplicates are people whom the campaign reaches."""
+    rows = ["5511980000000,Ana,A", "5511980000000,Bia,B", "12,Caio,C"]
+    (tmp_path / "people.csv").write_text("\n".join(("phone,name,order", *rows)))
+    assert create(drumbeat, tmp_path / "people.csv", *TEMPLATE, *PARAMS).exit_code == 0
+    listed, told = tmp_path / "people.rejects.csv", ("list of rejected rows", "in a copy of the audience")
+    phones = ("--phone-column", "value")
+
+    literals = ("--param", "=Hi", "--param", "=A")
+    refused(create(drumbeat, listed, *TEMPLATE, *phones, *literals, name="again"), 78, *told)
+    refused(drumbeat("audience", "check", listed, *phones), 78, *told)
+
+
+def test_another_campaign_of_the_same_file_is_told(
+    drumbeat: Drumbeat, synced: Service, audience: Path
+) -> None:
+    created(drumbeat, audience)
+    again = create(drumbeat, audience, *TEMPLATE, *PARAMS, name="again")
+    assert 'the very same file is the audience of "spring"' in again.stdout
+
+    drumbeat.ok("campaign", "cancel", "spring")  # before it has sent anything
+    third = create(drumbeat, audience, *TEMPLATE, *PARAMS, "--json", name="third")
+    assert third.json["same_audience"] == ["again"]
+
+
 def test_a_guess_at_the_encoding_is_told(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_bytes("phone,name,order\n5511980000000,João,A\n".encode("cp1252"))
     said = "Windows-1252.*a guess; if letters come out wrong, export the file as UTF-8"

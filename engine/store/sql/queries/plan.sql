@@ -26,6 +26,14 @@ FROM campaigns
 WHERE name = $1 OR external_id = $2
 ORDER BY external_id IS NOT DISTINCT FROM $2 DESC;
 
+-- name: same_audience
+-- Other campaigns whose stored option $1, the hash of the audience, is $2. Whoever reads it is a person.
+SELECT name FROM campaigns
+WHERE options ->> $1::text = $2::text AND campaign_id <> $3 AND planned_at IS NOT NULL
+  AND NOT (state = 'cancelled' AND started_at IS NULL)
+ORDER BY campaign_id
+LIMIT 10;
+
 -- name: hold_unplanned
 -- Held by a chunk that is being written, so that nobody removes the campaign under it.
 SELECT campaign_id FROM campaigns WHERE campaign_id = $1 AND planned_at IS NULL FOR KEY SHARE;
