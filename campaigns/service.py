@@ -52,12 +52,16 @@ class Campaign:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What became of a campaign. `changed` False: it was there already. `skipped`: by a cancel."""
+    """What became of a campaign. `changed` False: it was there already. `skipped`: by a cancel.
+
+    `nobody_sends`: it was released, it runs, and no process holds any of its numbers.
+    """
 
     name: str
     state: CampaignState
     changed: bool
     skipped: int = 0
+    nobody_sends: bool = False
 
 
 async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
@@ -81,8 +85,12 @@ async def list_campaigns(connection: Connection) -> list[Campaign]:
     doubtful = [one.campaign_id for one in listed if one.reason.endswith(SETTLE_HINT)]
     found = await connection.fetch(queries("service")["unknown_counts"], doubtful)
     unknown = {row["campaign_id"]: row["unknown"] for row in found}
-    owned = {row["phone_number_id"] for row in await connection.fetch(queries("service")["owned_numbers"])}
+    owned = await _owned_numbers(connection)
     return [replace(one, reason=_reason_now(one, unknown.get(one.campaign_id, 0), owned)) for one in listed]
+
+
+async def _owned_numbers(connection: Connection) -> set[str]:
+    return {row["phone_number_id"] for row in await connection.fetch(queries("service")["owned_numbers"])}
 
 
 def _reason_now(campaign: Campaign, unknown: int, owned: AbstractSet[str]) -> str:
@@ -175,7 +183,7 @@ async def _release(connection: Connection, name: str, asked: CampaignEvent, acto
         campaign = await _held(connection, name)
         require_planned(campaign)
         if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
-            return Moved(name, campaign.state, changed=False)
+            return await _released(connection, campaign, campaign.state, changed=False)
         if campaign.state is CampaignState.PAUSED and asked is CampaignEvent.START:
             raise TryLater(f'the campaign "{name}" is paused: {campaign.reason}', remedy="resume it")
         if not allows(campaign.state, asked):
@@ -183,7 +191,15 @@ async def _release(connection: Connection, name: str, asked: CampaignEvent, acto
         event = CampaignEvent.SCHEDULE if await is_future(connection, campaign) else asked
         state = await apply_event(connection, campaign.campaign_id, event, "")
         await _note(connection, campaign.campaign_id, asked.value, actor)
-    return Moved(name, state, changed=True)
+    return await _released(connection, campaign, state, changed=True)
+
+
+async def _released(
+    connection: Connection, campaign: Campaign, state: CampaignState, *, changed: bool
+) -> Moved:
+    owned = await _owned_numbers(connection) if state is CampaignState.RUNNING else set()
+    waits = state is CampaignState.RUNNING and owned.isdisjoint(campaign.phone_number_ids)
+    return Moved(campaign.name, state, changed, nobody_sends=waits)
 
 
 async def _held(connection: Connection, name: str) -> Campaign:

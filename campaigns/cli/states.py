@@ -11,7 +11,9 @@ import typer
 from campaigns.actor import actor
 from campaigns.cli.edge import note, print_json, with_connection
 from campaigns.cli.options import CampaignName, Json
+from campaigns.cli.words import how_to_go_on
 from campaigns.hint import command
+from campaigns.progress import NOBODY_SENDS
 from campaigns.service import Moved, cancel, pause, pause_all, resume, resume_all, start
 from engine.core.states import CampaignState
 from engine.errors import UsageError
@@ -73,7 +75,13 @@ def _move(action: Callable[..., Awaitable[Moved]], name: str) -> Moved:
 def _tell(moved: list[Moved], json: bool, nobody: str = "no campaign is scheduled or running") -> None:
     if json:
         campaigns = [
-            {"name": one.name, "state": one.state, "changed": one.changed, "skipped": one.skipped}
+            {
+                "name": one.name,
+                "state": one.state,
+                "changed": one.changed,
+                "skipped": one.skipped,
+                "nobody_sends": one.nobody_sends,
+            }
             for one in moved
         ]
         print_json({"schema": 1, "campaigns": campaigns})
@@ -81,5 +89,7 @@ def _tell(moved: list[Moved], json: bool, nobody: str = "no campaign is schedule
     for one in moved:
         skipped = f", {one.skipped:,} skipped" if one.skipped else ""
         typer.echo(f"{one.name}: {one.state}{'' if one.changed else ' already'}{skipped}")
+        if one.nobody_sends:
+            note(f"{NOBODY_SENDS}; {how_to_go_on(one.name)}")
     if not moved:
         note(nobody)
