@@ -128,7 +128,7 @@ def bench(
     asked = Asked(load, repeats, _parts(only), service, shlex.join(("drumbeat", *sys.argv[1:])))
     _check(asked)
     if dry_run:
-        _tell_plan(asked)
+        _tell_plan(asked, as_json=json)
         return
     configure_logging(level="warning")
     _show(_measure(asked, output, quiet=quiet, as_json=json), as_json=json)
@@ -187,7 +187,13 @@ def _check(asked: Asked) -> None:
         raise UsageError("a running emulator has its own latency: leave out --latency-ms, or --service")
 
 
-def _tell_plan(asked: Asked) -> None:
+def _tell_plan(asked: Asked, *, as_json: bool) -> None:
+    if as_json:
+        planned = [
+            {"what": step.title, "amount": step.amount, "repeats": asked.repeats} for step in steps(asked)
+        ]
+        print_json({"schema": 1, "measurements": planned, "takes_s": round(duration_s(asked), 1)})
+        return
     times = "once" if asked.repeats == 1 else f"{asked.repeats} times"
     for step in steps(asked):
         typer.echo(f"{step.title}, {step.amount}, {times}")

@@ -207,5 +207,9 @@ def test_a_dry_run_says_what_would_be_measured(drumbeat: Drumbeat, place: Path, 
     done = drumbeat.ok("bench", "--dry-run", "--repeats", "2")
     assert done.stdout.count("2 times") == 6 + 5
     assert "1,000,000 rows" in done.stdout
+    plan = drumbeat.ok("bench", "--dry-run", "--repeats", "2", "--json").json
+    assert len(plan["measurements"]) == 6 + 5
+    assert {"what": "plan an audience", "amount": "1,000,000 rows", "repeats": 2} in plan["measurements"]
+    assert plan["takes_s"] > 0
     assert leftovers(place) == []
     assert not list(tmp_path.glob("bench-*"))
