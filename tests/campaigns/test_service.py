@@ -89,13 +89,19 @@ async def test_what_is_not_found_names_the_database_and_near_names(pool: Pool, s
 
 async def test_start_pause_resume(pool: Pool, spring: str) -> None:
     async with pool.acquire() as connection:
-        assert await service.start(connection, spring) == Moved(spring, CampaignState.RUNNING, True)
-        assert await service.start(connection, spring) == Moved(spring, CampaignState.RUNNING, False)
+        assert await service.start(connection, spring) == Moved(
+            spring, CampaignState.RUNNING, True, nobody_sends=True
+        )
+        assert await service.start(connection, spring) == Moved(
+            spring, CampaignState.RUNNING, False, nobody_sends=True
+        )
         assert await service.pause(connection, spring) == Moved(spring, CampaignState.PAUSED, True)
         assert await service.pause(connection, spring) == Moved(spring, CampaignState.PAUSED, False)
         with pytest.raises(TryLater, match="paused: paused by hand"):
             await service.start(connection, spring)
-        assert await service.resume(connection, spring) == Moved(spring, CampaignState.RUNNING, True)
+        assert await service.resume(connection, spring) == Moved(
+            spring, CampaignState.RUNNING, True, nobody_sends=True
+        )
         assert (await service.find_campaign(connection, spring)).reason == ""
 
 
@@ -193,8 +199,8 @@ async def test_all_that_had_started_is_resumed_and_what_nobody_released_is_not(
             await service.pause(connection, name)
         await service.cancel(connection, "over")
         assert await service.resume_all(connection) == [
-            Moved(spring, CampaignState.RUNNING, changed=True),
-            Moved("autumn", CampaignState.RUNNING, changed=True),
+            Moved(spring, CampaignState.RUNNING, changed=True, nobody_sends=True),
+            Moved("autumn", CampaignState.RUNNING, changed=True, nobody_sends=True),
             Moved("draft", CampaignState.PAUSED, changed=False),
         ]
         assert (await service.find_campaign(connection, "draft")).state is CampaignState.PAUSED
