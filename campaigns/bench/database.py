@@ -15,7 +15,7 @@ from campaigns.bench.machine import on_service_core
 from campaigns.bench.processes import START_S_MAX, BenchFailed, first_line, held_signals, last_line, started
 from engine.errors import ConfigurationError
 from engine.store.database import Connection
-from engine.store.embedded import stop_embedded
+from engine.store.embedded import bearable, stop_embedded
 from engine.store.queries import queries
 
 HOME_PREFIX = "drumbeat-bench-"
@@ -57,7 +57,9 @@ async def refuse_foreign(connection: Connection) -> None:
 
 def _parent() -> str | None:
     """A directory on a disk: /tmp may lie in memory, where making a write durable costs nothing."""
-    return None if os.environ.get("TMPDIR") or not os.access("/var/tmp", os.W_OK) else "/var/tmp"  # noqa: S108
+    chosen = os.environ.get("TMPDIR")
+    meant = bool(chosen) and bearable(tempfile.gettempdir())
+    return None if meant or not os.access("/var/tmp", os.W_OK) else "/var/tmp"  # noqa: S108
 
 
 def _start(home: Path) -> str:

@@ -22,6 +22,7 @@ from campaigns.cli.signals import STOP_SIGNALS
 from campaigns.ending import end_all
 from engine.errors import DrumbeatError
 from engine.settings import PREFIX
+from engine.store.embedded import bearable
 
 START_S_MAX = 60.0  # the first start of Postgres on a slow disk
 COMMAND_S_MAX = 600.0
@@ -103,7 +104,7 @@ class Stage:
 @contextmanager
 def demo_stage() -> Iterator[Stage]:
     """A stage that is gone afterwards, whatever ends it. No setting of the user reaches it."""
-    directory = Path(tempfile.mkdtemp(prefix="drumbeat-demo-"))
+    directory = Path(tempfile.mkdtemp(prefix="drumbeat-demo-", dir=_parent()))
     directory.chmod(0o711)  # the embedded Postgres of root runs as another user, who has to pass
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     environment |= {f"{PREFIX}{name}": value for name, value in SETTINGS.items()}
@@ -117,6 +118,12 @@ def demo_stage() -> Iterator[Stage]:
         stage.end()
         for number, handler in zip(STOP_SIGNALS, former, strict=True):
             signal.signal(number, handler)
+
+
+def _parent() -> str:
+    """The user's temporary directory, unless the database cannot lie in it."""
+    usual = tempfile.gettempdir()
+    return usual if bearable(usual) else "/tmp"  # noqa: S108 - mkdtemp makes a directory of our own in it
 
 
 def _first_line(process: subprocess.Popen[bytes]) -> bytes:

@@ -35,13 +35,18 @@ autovacuum_naptime = 20s
 """
 
 
+def bearable(path: Path | str) -> bool:
+    """Whether the embedded Postgres can lie below `path`."""
+    return _UNSAFE.search(str(path)) is None
+
+
 def start_embedded(home: Path) -> str:
     """Start, or adopt, the server of `home`; returns its URL. The server outlives this process.
 
     Raises ConfigurationError where the directory cannot be used, Unreachable when the server stays down.
     """
     data = home / "postgres"
-    if _UNSAFE.search(str(data)):
+    if not bearable(data):
         raise ConfigurationError(
             f"the embedded Postgres cannot lie in {data}: its tools want a path of letters, digits and ._~-",
             remedy="set DRUMBEAT_HOME to such a directory, or DRUMBEAT_DATABASE_URL to a Postgres of yours",

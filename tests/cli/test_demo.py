@@ -7,7 +7,7 @@ import pytest
 
 from campaigns.demo_audience import PARAMS, PHONE_COLUMN, write_audience
 from campaigns.inspection import inspect_audience
-from tests.cli.processes import Drumbeat, children_of, leftovers, until
+from tests.cli.processes import COMMAND_S_MAX, Drumbeat, children_of, leftovers, until
 
 
 def test_the_audience_is_what_it_says_and_the_same_for_a_seed(tmp_path: Path) -> None:
@@ -41,6 +41,17 @@ def test_a_demo_that_is_stopped_leaves_nothing(
     demo = drumbeat.start("demo")
     until(lambda: any("campaign run" in words for words in children_of(demo.pid)), "the demo sends")
     demo.send_signal(number)
-    _, stderr = demo.communicate(timeout=60)
+    _, stderr = demo.communicate(timeout=COMMAND_S_MAX)
     assert demo.returncode == exit_code, stderr
     assert leftovers(place) == []
+
+
+def test_a_demo_runs_where_the_temporary_directory_is_none_for_postgres(
+    drumbeat: Drumbeat, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = place / "with a space"
+    odd.mkdir()
+    monkeypatch.setenv("TMPDIR", str(odd))
+    done = drumbeat("demo", "--rows", "100")
+    assert done.exit_code == 0, done.stderr
+    assert list(odd.iterdir()) == []
