@@ -15,8 +15,8 @@ from engine.store.campaign_states import apply_event
 from engine.store.closing import close_ranges, finish_campaign
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
-from engine.store.recording import record
 from engine.store.queries import queries
+from engine.store.recording import record
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
