@@ -93,8 +93,12 @@ async def _owned_numbers(connection: Connection) -> set[str]:
     return {row["phone_number_id"] for row in await connection.fetch(queries("service")["owned_numbers"])}
 
 
+def _nobody_sends(campaign: Campaign, owned: AbstractSet[str]) -> bool:
+    return campaign.state is CampaignState.RUNNING and owned.isdisjoint(campaign.phone_number_ids)
+
+
 def _reason_now(campaign: Campaign, unknown: int, owned: AbstractSet[str]) -> str:
-    if campaign.state is CampaignState.RUNNING and owned.isdisjoint(campaign.phone_number_ids):
+    if _nobody_sends(campaign, owned):
         return NOBODY_SENDS
     return present_reason(campaign.state, campaign.reason, unknown)
 
@@ -197,8 +201,7 @@ async def _release(connection: Connection, name: str, asked: CampaignEvent, acto
 async def _released(
     connection: Connection, campaign: Campaign, state: CampaignState, *, changed: bool
 ) -> Moved:
-    owned = await _owned_numbers(connection) if state is CampaignState.RUNNING else set()
-    waits = state is CampaignState.RUNNING and owned.isdisjoint(campaign.phone_number_ids)
+    waits = _nobody_sends(replace(campaign, state=state), await _owned_numbers(connection))
     return Moved(campaign.name, state, changed, nobody_sends=waits)
 
 

@@ -18,7 +18,7 @@ def reason_of(problem: BaseException) -> str:
     return f"{type(problem).__name__}: {problem}".removesuffix(": ")[:REASON_CHARACTERS_MAX]
 
 
-def ours_to_end(closed: bool) -> bool:
+def cancelled_by_pool(closed: bool) -> bool:
     """Whether a cancellation comes from the pool, which cancels whoever waits in it when it is `closed`, and
     not from whoever runs this task.
     """

@@ -16,7 +16,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ClientRequest
 from yarl import URL
 
-from engine.api.breaks import not_sent, ours_to_end
+from engine.api.breaks import cancelled_by_pool, not_sent
 from engine.api.lane_connection import Lane
 from engine.api.proxy import proxy_of
 from engine.api.transport import (
@@ -89,7 +89,7 @@ class LaneTransport:
             if (lane := self.free_connection()) is None:
                 lane = await self._connect()
         except asyncio.CancelledError as problem:
-            if ours_to_end(self._closed):
+            if cancelled_by_pool(self._closed):
                 return not_sent(problem)
             raise
         except Exception as problem:

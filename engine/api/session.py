@@ -19,7 +19,7 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.payload import BytesPayload
 
-from engine.api.breaks import not_sent, ours_to_end, reason_of
+from engine.api.breaks import cancelled_by_pool, not_sent, reason_of
 from engine.api.parsing import stands_between
 from engine.api.proxy import proxy_of
 from engine.api.reply import BODY_BYTES_MAX, outcome_of
@@ -93,7 +93,7 @@ class SessionTransport:
             async with limit:
                 outcome = await self._exchange(phone_number_id, body)
         except asyncio.CancelledError as problem:
-            if not ours_to_end(self._session.closed):
+            if not cancelled_by_pool(self._session.closed):
                 raise
             outcome = _outcome_of_break(body, problem)
         except Exception as problem:  # whatever it is, the recipient needs an outcome, not a traceback
