@@ -71,8 +71,9 @@ class IllegalTransition(UsageError):
     def __init__(self, state: CampaignState, event: CampaignEvent) -> None:
         self.state = state
         self.event = event
-        known = ", ".join(word for word in _COMMANDS if (state, word) in CAMPAIGN_TRANSITIONS) or "nothing"
-        super().__init__(f"{with_article(state)} campaign cannot {event}", remedy=f"what it can do: {known}")
+        known = ", ".join(word for word in _COMMANDS if (state, word) in CAMPAIGN_TRANSITIONS)
+        remedy = f"possible now: {known}" if known else "it has ended"
+        super().__init__(f"{with_article(state)} campaign cannot {event}", remedy=remedy)
 
 
 def allows(state: CampaignState, event: CampaignEvent) -> bool:

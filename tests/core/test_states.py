@@ -57,3 +57,15 @@ def test_an_expired_campaign_has_its_article() -> None:
     refused = IllegalTransition(CampaignState.EXPIRED, CampaignEvent.RESUME)
     assert str(refused).startswith("an expired campaign cannot resume")
     assert with_article(CampaignState.PAUSED) == "a paused"
+
+
+@pytest.mark.parametrize(
+    ("state", "event", "remedy"),
+    [
+        (CampaignState.DRAFT, CampaignEvent.RESUME, "possible now: start, pause, cancel"),
+        (CampaignState.RUNNING, CampaignEvent.START, "possible now: pause, cancel"),
+        (CampaignState.CANCELLED, CampaignEvent.CANCEL, "it has ended"),
+    ],
+)
+def test_a_refusal_says_what_is_possible(state: CampaignState, event: CampaignEvent, remedy: str) -> None:
+    assert IllegalTransition(state, event).remedy == remedy
