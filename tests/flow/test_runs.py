@@ -129,7 +129,9 @@ async def test_two_numbers_share_a_campaign_by_their_rates(pool: Pool) -> None:
         assert ended.state == "finished"
         assert_each_once(emulator, campaign)
         sent = accepted_by_number(emulator)
-        assert sent[SLOW] > 30 and sent[FAST] > 2 * sent[SLOW], "ten times where nothing stalls; shared alike without the rates"
+        assert sent[SLOW] > 30 and sent[FAST] > 2 * sent[SLOW], (
+            "ten times where nothing stalls; shared alike without the rates"
+        )
 
 
 async def test_the_tail_of_a_slow_number_goes_to_a_fast_one(pool: Pool) -> None:
