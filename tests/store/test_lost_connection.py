@@ -108,7 +108,10 @@ async def test_a_server_that_acknowledges_nothing_is_lost_before_a_command_times
         async with open_pool(url, size=2, command_timeout_s=20) as pool:
             async with pool.acquire() as asking, pool.acquire() as resting:
                 assert [await one.fetchval("SELECT 1") for one in (asking, resting)] == [1, 1]
-                proxy.darken()
+                try:
+                    proxy.darken()
+                except PermissionError:
+                    pytest.skip("no right to attach a filter to a socket")
                 with pytest.raises(asyncpg.ConnectionDoesNotExistError):
                     await asking.fetchval("SELECT 1")
                 async with asyncio.timeout(30):
