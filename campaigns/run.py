@@ -10,7 +10,7 @@ import structlog
 
 from campaigns.hint import command
 from campaigns.progress import FINAL_STATES, CampaignStatus, campaign_status
-from campaigns.service import Campaign, find_campaign, is_future, start
+from campaigns.service import Campaign, close, find_campaign, is_future, start
 from engine.app import run_numbers
 from engine.core.states import CampaignState, RecipientState
 from engine.errors import AuthenticationError, Incomplete, TryLater, Unreachable
@@ -65,6 +65,7 @@ async def run_campaign(
     while not stop.is_set():
         campaign = await find_campaign(pool, name)
         if campaign.state in FINAL_STATES:
+            await _close(pool, campaign)
             break
         try:
             await _make_running(pool, campaign)
@@ -134,6 +135,13 @@ async def reach(service: ServiceSettings) -> None:
             remedy="check DRUMBEAT_PROXY_URL",
         ) from error
     writer.close()
+
+
+async def _close(pool: Pool, campaign: Campaign) -> None:
+    """Whoever cancelled or expired it may have been killed before all of its recipients were skipped."""
+    if campaign.state is not CampaignState.FINISHED:
+        async with pool.acquire() as connection:
+            await close(connection, campaign.campaign_id, campaign.state)
 
 
 async def _make_running(pool: Pool, campaign: Campaign) -> None:

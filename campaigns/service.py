@@ -176,10 +176,16 @@ async def cancel(connection: Connection, name: str, *, actor: str = "") -> Moved
         if changed:
             await apply_event(connection, campaign.campaign_id, CampaignEvent.CANCEL, CANCELLED_BY_HAND)
             await _note(connection, campaign.campaign_id, "cancel", actor)
-    skipped = await close_ranges(connection, campaign.campaign_id, "cancelled")
+    skipped = await close(connection, campaign.campaign_id, CampaignState.CANCELLED)
+    return Moved(name, CampaignState.CANCELLED, changed, skipped)
+
+
+async def close(connection: Connection, campaign_id: int, state: CampaignState) -> int:
+    """Skip whom a cancelled or expired campaign left; returns how many. Repeated, it changes nothing."""
+    skipped = await close_ranges(connection, campaign_id, state.value)
     # A sender that was killed left doubts, and nobody else would name them any more.
     await recover_abandoned(connection, this_process())
-    return Moved(name, CampaignState.CANCELLED, changed, skipped)
+    return skipped
 
 
 async def _release(connection: Connection, name: str, asked: CampaignEvent, actor: str) -> Moved:

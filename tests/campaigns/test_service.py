@@ -22,10 +22,13 @@ from engine.core.states import CampaignState, IllegalTransition
 from engine.errors import ConfigurationError, TryLater
 from engine.settings import ServiceSettings
 from engine.store import closing
+from engine.store.claims import raise_mark, take_range
 from engine.store.closing import close_ranges
 from engine.store.database import Pool
+from engine.store.leases import take
 from engine.store.recording import change_tallies
 from tests.campaigns.conftest import PHONE, WriteAudience
+from tests.flow.planted import another_process
 
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
 
@@ -292,6 +295,47 @@ async def test_a_cancel_killed_half_way_is_finished_by_the_next(pool: Pool, spri
 
         assert not (await service.cancel(connection, spring)).changed
     assert (await counted(pool))["skipped"] == 10 + 2 + 10 + 600 + 490
+
+
+@pytest.mark.parametrize("state", ["expired", "cancelled"])
+async def test_an_end_that_was_killed_half_way_is_finished_by_the_next_run(
+    pool: Pool, spring: str, state: str
+) -> None:
+    """Also what a killed sender had claimed is named; nobody can cancel a campaign that has expired."""
+    async with pool.acquire() as connection:
+        await service.start(connection, spring)
+        lease = await take(connection, "1001", another_process())
+        campaign_id = (await service.find_campaign(connection, spring)).campaign_id
+        held = await take_range(connection, lease, campaign_id)
+        assert held is not None
+        await raise_mark(connection, lease, held, 5, [])
+        await connection.execute("UPDATE campaigns SET state = $1, reason = 'for a test'", state)
+    nobody = ServiceSettings("http://127.0.0.1:9", SecretStr("t"))
+    end = await run_campaign(pool, nobody, spring, stop=asyncio.Event())
+    assert await counted(pool) == {"unknown": 5, "skipped": 2495}
+    assert f"{state} (for a test): 2,495 of 2,500 skipped; 5 in doubt" in end.shortfall
+    assert await pool.fetchval("SELECT count(*) FROM ranges WHERE state <> 'closed'") == 0
+
+
+async def test_a_resume_tries_the_numbers_of_the_campaign_again_that_a_person_had_to_look_at(
+    pool: Pool, spring: str
+) -> None:
+    rests = {"1001": "10 years", "1002": "1 day"}
+    for number, rest in (*rests.items(), ("1003", "10 years")):
+        await pool.execute(
+            "INSERT INTO numbers (phone_number_id, suspended_until, suspended_reason)"
+            " VALUES ($1, now() + $2::text::interval, 'blocked') ON CONFLICT (phone_number_id) DO UPDATE"
+            " SET suspended_until = EXCLUDED.suspended_until, suspended_reason = EXCLUDED.suspended_reason",
+            number,
+            rest,
+        )
+    await pool.execute("UPDATE campaigns SET phone_number_ids = ARRAY['1001', '1002']")
+    async with pool.acquire() as connection:
+        await service.start(connection, spring)
+        await service.pause(connection, spring)
+        await service.resume(connection, spring)
+    rows = await pool.fetch("SELECT phone_number_id FROM numbers WHERE suspended_reason IS NULL")
+    assert [row["phone_number_id"] for row in rows] == ["1001"], "no rest that ends by itself, and no other's"
 
 
 async def test_ranges_that_are_done_are_left_alone(pool: Pool, spring: str) -> None:

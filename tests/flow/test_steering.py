@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from emulator.testing import Emulator
-from engine import worker
+from engine import campaign_board, worker
 from engine.core.states import CampaignEvent, Status
 from engine.core.tag import Tag
 from engine.errors import ConfigurationError
@@ -270,6 +270,27 @@ async def test_the_end_of_a_campaign_that_a_kill_interrupted_is_finished(
         assert len(emulator.service.ledger) == 0
     reasons = await elsewhere.fetch("SELECT DISTINCT reason FROM recipient_states")
     assert [row["reason"] for row in reasons] == [state]
+
+
+@pytest.mark.usefixtures("quick")
+async def test_the_end_that_a_kill_interrupted_reaches_ranges_that_a_living_worker_holds(
+    pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on for days, and would keep their recipients pending for as long."""
+    monkeypatch.setattr(campaign_board, "UNCLOSED_PERIOD_S", 0.1)
+    campaign = await planted(pool, 600, 100)
+    async with serving() as emulator, started(pool, emulator) as worker:
+        await until(lambda: len(emulator.service.ledger) >= 20)
+        await elsewhere.execute(
+            "UPDATE campaigns SET state = 'expired', finished_at = now() - interval '1 hour'"
+        )
+
+        async def all_ended() -> bool:
+            counted = await counts(elsewhere, campaign.campaign_id)
+            return counted.keys() == {"accepted", "skipped"}
+
+        await until(all_ended)
+        assert not worker.task.done()
 
 
 @pytest.mark.usefixtures("quick")

@@ -20,13 +20,15 @@ WHERE state IN ('draft', 'scheduled', 'running', 'paused') AND planned_at IS NOT
 ORDER BY campaign_id;
 
 -- name: unclosed
--- Campaigns that ended a while ago and still have free ranges open: whoever closed them was killed. Ranges that a number
--- holds are closed when it has given them back.
+-- Campaigns that ended a while ago and still have open ranges: whoever closed them was killed. Those that numbers hold are few,
+-- and looked up together: a number that lives would keep them, and their recipients pending, for as long.
 SELECT campaign_id, state FROM campaigns
 WHERE state IN ('cancelled', 'expired') AND coalesce(finished_at, '-infinity') < now() - interval '1 minute'
   AND ($1::bigint IS NULL OR campaign_id = $1)
-  AND EXISTS (SELECT 1 FROM ranges WHERE ranges.campaign_id = campaigns.campaign_id AND ranges.state = 'open'
-                                     AND ranges.phone_number_id IS NULL)
+  AND (EXISTS (SELECT 1 FROM ranges WHERE ranges.campaign_id = campaigns.campaign_id AND ranges.state = 'open'
+                                      AND ranges.phone_number_id IS NULL)
+       OR campaign_id IN (SELECT ranges.campaign_id FROM ranges
+                          WHERE ranges.state = 'open' AND ranges.phone_number_id IS NOT NULL))
 ORDER BY campaign_id;
 
 -- name: state
