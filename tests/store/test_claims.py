@@ -190,6 +190,28 @@ async def test_a_takeover_names_each_doubt_once_and_leaves_what_is_known(connect
     assert [tuple(row) for row in rows] == [(seq, 1, "unknown") for seq in (6, 7, 8)]
 
 
+@pytest.mark.parametrize("ends", ["released", "dead"])
+async def test_who_had_a_range_and_claimed_nobody_does_not_stand_for_its_next_owner(
+    connection: Connection, ends: str
+) -> None:
+    """Two numbers' first owners have the same epoch, and the same mark where the one handed the range over."""
+    planted, lease, held = await owned(connection)
+    await release_ranges(connection, lease, [held])
+    await connection.execute("UPDATE claims SET claimed_at = now() - interval '1 day'")
+    if ends == "dead":
+        await connection.execute("UPDATE claims SET epoch = 2")
+    other = await take(connection, FAST, another_process())
+    assert await take_range(connection, other, planted.campaign_id) is not None
+    if ends == "dead":
+        other = await take(connection, FAST, another_process())
+        await adopt_ranges(connection, other)
+    claims = await connection.fetch(
+        "SELECT phone_number_id, claimed_at > now() - interval '1 hour' FROM claims WHERE epoch = $1",
+        other.epoch,
+    )
+    assert [tuple(claim) for claim in claims] == [(FAST, True)]
+
+
 async def test_a_retry_under_way_becomes_a_doubt_unless_the_recipient_was_reached(
     connection: Connection,
 ) -> None:

@@ -7,9 +7,11 @@ from engine.core.tag import Tag
 from engine.errors import UsageError
 from engine.settle import POLICY_RESENDS_MAX, assume_sent, doubts, resend, resend_by_policy
 from engine.store.campaign_states import apply_event
+from engine.store.claims import HeldRange, claim_retries, due_retries, postpone_retries
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
+from engine.store.leases import Lease
 from engine.store.recording import record
 from engine.webhooks.folder import fold_batch
 from tests.webhooks.planted import (
@@ -336,3 +338,25 @@ async def test_a_doubt_that_was_to_be_sent_again_is_a_doubt_when_the_campaign_en
     assert await tallies(connection) == await recount(connection)
     (told,) = (await doubts(connection, campaign)).doubts
     assert told.reason == "cancelled before it was sent again"
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+async def test_a_doubt_that_was_sent_again_in_vain_is_a_doubt_when_the_campaign_ends(
+    connection: Connection, guarded: bool
+) -> None:
+    """Only the later try was certainly not accepted; or the guard held it back, and nobody made it."""
+    campaign = await plant_campaign(connection)
+    await doubt(connection, FIRST_RANGE, 1)
+    assert await resend(connection, campaign, "ana") == 1
+    due = await due_retries(connection, [HeldRange(FIRST_RANGE, campaign, 10, 10, "open")], 10)
+    if guarded:
+        await postpone_retries(connection, [(due[0], 6.0, "pair rate")])
+    else:
+        await claim_retries(connection, Lease(NUMBER, 1, 0.0), due, [])
+        later = Fact(campaign, FIRST_RANGE, 1, 2, 1, NUMBER, FactKind.DEFERRED, reason="130429", wait_s=6.0)
+        await record(connection, [later])
+    assert await connection.fetchval("SELECT state = 'deferred' AND due_at > now() FROM open_tries")
+    await apply_event(connection, campaign, CampaignEvent.CANCEL, "by hand")
+    await close_ranges(connection, campaign, "cancelled")
+    assert await state_of(connection, 1) == "unknown"
+    assert await tallies(connection) == await recount(connection)

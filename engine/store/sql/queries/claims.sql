@@ -4,13 +4,14 @@ SELECT range_id, epoch FROM ranges
 WHERE phone_number_id = $1 AND epoch < $2 ORDER BY range_id FOR UPDATE;
 
 -- name: stamp
--- The fence stands on the range itself: from here no claim of an earlier epoch finds its row.
+-- The fence stands on the range itself: from here no claim of an earlier epoch finds its row. Who had the same mark at the same
+-- epoch, of another number, claimed nobody: `claims` then forgets it.
 WITH stamped AS (
     UPDATE ranges SET epoch = $2 WHERE range_id = ANY($1::bigint[])
     RETURNING range_id, campaign_id, hi, mark, state),
 told AS (
     INSERT INTO claims (range_id, from_seq, epoch, phone_number_id) SELECT range_id, mark + 1, $2, $3 FROM stamped
-    ON CONFLICT DO NOTHING)
+    ON CONFLICT (range_id, from_seq, epoch) DO UPDATE SET phone_number_id = EXCLUDED.phone_number_id, claimed_at = now())
 SELECT range_id, campaign_id, hi, mark, state FROM stamped;
 
 -- name: lock_tallies
@@ -83,7 +84,7 @@ taken AS (
     RETURNING range_id, campaign_id, hi, mark, state),
 told AS (
     INSERT INTO claims (range_id, from_seq, epoch, phone_number_id) SELECT range_id, mark + 1, $3, $2 FROM taken
-    ON CONFLICT DO NOTHING)
+    ON CONFLICT (range_id, from_seq, epoch) DO UPDATE SET phone_number_id = EXCLUDED.phone_number_id, claimed_at = now())
 SELECT range_id, campaign_id, hi, mark, state FROM taken;
 
 -- name: page
@@ -181,8 +182,10 @@ FROM unnest($1::bigint[], $2::integer[]) AS claimed (range_id, count)
 WHERE tallies.range_id = claimed.range_id;
 
 -- name: postpone_retries
--- What the guard defers again keeps its try; only its time moves.
-UPDATE open_tries SET due_at = now() + make_interval(secs => wanted.wait_s), reason = wanted.reason
+-- What the guard defers again keeps its try; only its time moves. That it is a doubt, too, is not forgotten.
+UPDATE open_tries
+SET due_at = now() + make_interval(secs => wanted.wait_s),
+    reason = CASE open_tries.reason WHEN 'resend' THEN 'resend' ELSE wanted.reason END
 FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::float8[], $5::text[]) AS wanted (range_id, seq, try, wait_s, reason)
 WHERE open_tries.range_id = wanted.range_id AND open_tries.seq = wanted.seq AND open_tries.range_id = ANY($1::bigint[])
   AND open_tries.state = 'deferred' AND open_tries.try = wanted.try;

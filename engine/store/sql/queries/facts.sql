@@ -54,6 +54,7 @@ WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open
 
 -- name: write_open_tries
 -- "Not accepted" and "in doubt" hold only for the current try, as its owner claimed it, and only while nothing settled it.
+-- Of a doubt that is sent again, only the later try was not accepted: its reason stays.
 INSERT INTO open_tries (range_id, seq, try, state, epoch, phone_number_id, reason, due_at,
                         transient_failures, pair_throttles, unreachable)
 SELECT fact.range_id, fact.seq, fact.try, fact.state, fact.epoch, fact.phone_number_id, fact.reason,
@@ -66,7 +67,8 @@ WHERE NOT EXISTS (SELECT 1 FROM outcomes
                   WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq
                     AND (outcomes.try >= fact.try OR outcomes.kind = 1 AND outcomes.status <> 3) OFFSET 0)
 ON CONFLICT (range_id, seq) DO UPDATE
-SET state = EXCLUDED.state, reason = EXCLUDED.reason, due_at = EXCLUDED.due_at, since = now(),
+SET state = EXCLUDED.state, due_at = EXCLUDED.due_at, since = now(),
+    reason = CASE WHEN EXCLUDED.state = 'deferred' AND open_tries.reason = 'resend' THEN 'resend' ELSE EXCLUDED.reason END,
     transient_failures = EXCLUDED.transient_failures, pair_throttles = EXCLUDED.pair_throttles,
     unreachable = EXCLUDED.unreachable
 WHERE open_tries.try = EXCLUDED.try AND open_tries.epoch = EXCLUDED.epoch
