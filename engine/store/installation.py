@@ -20,23 +20,32 @@ async def identify(connection: Connection) -> str:
 
     Another server, timeline, database or table than the name was written in means a restored backup or a
     fail-over: what lies above the marks may have been sent, and a campaign that never started here may have
-    run. Every campaign that would send is paused first and needs a person's word. Not noticed: a whole
-    machine, or the files of a server, put back to an earlier moment.
+    run. Every campaign that would send is paused first and needs a person's word; so do the doubts of those
+    that are over, whatever their policy says. Not noticed: a whole machine, or the files of a server, put
+    back to an earlier moment.
     """
+    installation, moved = await _look(connection)
+    if moved:
+        log.error("database_time_travel", effect="campaigns are paused")
+        async with connection.transaction():
+            await connection.execute(queries("board")["lock_installation"])
+            if (await _look(connection))[1]:  # or another connection was first, and a person may have looked
+                await _pause_all(connection)
+    return installation
+
+
+async def _look(connection: Connection) -> tuple[str, bool]:
+    """The installation's name, and whether the database is another one than it was written in."""
     row = await connection.fetchrow(queries("board")["installation"])
     assert row is not None  # written by the migrations
-    if row["moved"]:
-        log.error("database_time_travel", effect="campaigns are paused")
-        await _pause_all(connection)
-    return str(row["installation"])
+    return row["installation"], row["moved"]
 
 
 async def _pause_all(connection: Connection) -> None:
-    async with connection.transaction():
-        for row in await connection.fetch(queries("board")["may_have_sent"]):
-            campaign_id = row["campaign_id"]
-            if await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, TIME_TRAVEL) is None:
-                await connection.execute(
-                    queries("campaigns")["set_reason_of_pause"], campaign_id, TIME_TRAVEL
-                )
-        await connection.execute(queries("board")["accept_time_travel"])
+    sql = queries("board")
+    for row in await connection.fetch(sql["may_have_sent"]):
+        campaign_id = row["campaign_id"]
+        if await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, TIME_TRAVEL) is None:
+            await connection.execute(queries("campaigns")["set_reason_of_pause"], campaign_id, TIME_TRAVEL)
+    for statement in ("hold_doubts", "raise_epoch_floor", "accept_time_travel"):
+        await connection.execute(sql[statement])

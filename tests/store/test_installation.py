@@ -11,11 +11,14 @@ from campaigns.service import start
 from engine.campaign_board import CampaignBoard
 from engine.core.states import CampaignEvent
 from engine.errors import TryLater
+from engine.settle import resend, resend_by_policy
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection, Pool, connect, open_pool
 from engine.store.installation import TIME_TRAVEL, identify
+from engine.store.leases import renew, take
 from tests.conftest import with_database
-from tests.webhooks.planted import FIRST_RANGE, plant_campaign
+from tests.flow.planted import another_process
+from tests.webhooks.planted import FIRST_RANGE, NUMBER, doubt, plant_campaign, state_of
 
 STATES = ("draft", "scheduled", "running", "paused", "finished", "cancelled")
 
@@ -65,6 +68,18 @@ async def test_every_campaign_that_would_send_waits_for_a_person(pool: Pool) -> 
         assert (await states(connection))[campaigns[2]][0] == "running"
 
 
+@pytest.mark.parametrize("what", ["system_identifier", "timeline", "database_oid", "table_oid"])
+async def test_each_sign_of_another_database_is_noticed_once(pool: Pool, what: str) -> None:
+    async with pool.acquire() as connection:
+        campaign = await planted(connection, "running", 0)
+        await connection.execute(f"UPDATE installation SET {what} = {what} - 1")
+        await identify(connection)
+        assert (await states(connection))[campaign] == ("paused", TIME_TRAVEL)
+        await apply_event(connection, campaign, CampaignEvent.RESUME, "")
+        await identify(connection)
+        assert (await states(connection))[campaign][0] == "running"
+
+
 async def test_what_was_scheduled_does_not_start_by_itself(pool: Pool) -> None:
     async with pool.acquire() as connection:
         campaign = await planted(connection, "scheduled", 0)
@@ -83,6 +98,78 @@ async def test_a_cron_job_does_not_start_a_draft_of_a_restored_database(pool: Po
         await identify(connection)
         with pytest.raises(TryLater, match="restored"):
             await start(connection, "news")
+
+
+async def test_no_policy_opens_a_campaign_of_a_restored_database_again(pool: Pool) -> None:
+    """Its doubts may be settled since, or sent again: one more message is a person's to decide."""
+    async with pool.acquire() as connection:
+        campaigns = [
+            await plant_campaign(
+                connection, state="finished", on_unknown=policy, first_range=FIRST_RANGE + 10 * place
+            )
+            for place, policy in enumerate(("resend", "resend-silent", "resend"))
+        ]
+        await connection.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
+        for place in range(2):
+            await doubt(connection, FIRST_RANGE + 10 * place, 1)
+        await connection.execute("UPDATE open_tries SET since = now() - interval '1 day'")
+        await connection.execute("INSERT INTO event_flow VALUES ($1, now())", NUMBER)
+        await go_back(connection)
+        await identify(connection)
+        assert await resend_by_policy(connection) == 0
+        assert [await state_of(connection, 1, FIRST_RANGE + 10 * place) for place in range(2)] == [
+            "unknown"
+        ] * 2
+        assert await resend(connection, campaigns[0], "ana") == 1
+        assert (await states(connection))[campaigns[0]][0] == "running"
+        kept = await connection.fetchval(
+            "SELECT on_unknown FROM campaigns WHERE campaign_id = $1", campaigns[2]
+        )
+        assert kept == "resend", "nobody is in doubt there"
+
+
+async def test_an_epoch_that_the_database_has_forgotten_is_given_to_nobody_else(pool: Pool) -> None:
+    """Its owner may live, and would find its number and its ranges as its own: two would send."""
+    async with pool.acquire() as connection:
+        await plant_campaign(connection)
+        surviving = await take(connection, NUMBER, another_process())
+        await connection.execute("UPDATE numbers SET epoch = epoch - 1")
+        for _ in range(2):  # another backup of the same day
+            await go_back(connection)
+            await identify(connection)
+            successor = await take(connection, NUMBER, another_process())
+            assert successor.epoch > surviving.epoch
+            assert await renew(connection, [surviving], [0.0]) == []
+            await connection.execute("UPDATE numbers SET epoch = 1")
+            surviving = successor
+
+
+async def test_who_owns_a_number_in_a_restored_database_goes_on(pool: Pool) -> None:
+    """It knows to whom it has sent since, and leaves them out."""
+    async with pool.acquire() as connection:
+        await plant_campaign(connection)
+        owner = await take(connection, NUMBER, another_process())
+        await go_back(connection)
+        await identify(connection)
+        assert len(await renew(connection, [owner], [0.0])) == 1
+
+
+async def test_of_two_connections_that_notice_it_at_once_one_pauses(pool: Pool) -> None:
+    """What a person has resumed before the second comes to it stays resumed."""
+    async with pool.acquire() as first, pool.acquire() as second:
+        campaign = await planted(first, "running", 0)
+        await go_back(first)
+        async with first.transaction():
+            await identify(first)
+            noticing = asyncio.create_task(identify(second))
+            async with asyncio.timeout(30):
+                while not await pool.fetchval(
+                    "SELECT cardinality(pg_blocking_pids($1)) > 0", second.get_server_pid()
+                ):
+                    await asyncio.sleep(0.01)
+            await apply_event(first, campaign, CampaignEvent.RESUME, "")
+        await noticing
+        assert (await states(first))[campaign] == ("running", "")
 
 
 async def test_a_copy_on_the_same_server_is_noticed(database_url: str, server_url: str) -> None:

@@ -42,6 +42,19 @@ SELECT installation,
 FROM installation, pg_control_system() AS server, pg_control_checkpoint() AS checkpoint, pg_database
 WHERE datname = current_database();
 
+-- name: lock_installation
+SELECT FROM installation FOR UPDATE;
+
+-- name: raise_epoch_floor
+-- The seconds since 1970: no number was ever taken over as often.
+UPDATE installation SET epoch_floor = greatest(epoch_floor + 1, extract(epoch FROM now())::bigint);
+
+-- name: hold_doubts
+-- Of campaigns that are over, which a policy would open again: what is in doubt here may be settled, or sent again, already.
+UPDATE campaigns SET on_unknown = 'hold'
+WHERE state = 'finished' AND on_unknown <> 'hold'
+  AND EXISTS (SELECT FROM tallies WHERE tallies.campaign_id = campaigns.campaign_id AND tallies.unknown > 0);
+
 -- name: accept_time_travel
 UPDATE installation
 SET system_identifier = (SELECT system_identifier FROM pg_control_system()),

@@ -13,7 +13,7 @@ FROM numbers WHERE phone_number_id = ANY($1::text[]) ORDER BY phone_number_id;
 
 -- name: take_over
 UPDATE numbers
-SET epoch = epoch + 1, owner = $2, owner_process = $3, released = false,
+SET epoch = greatest(epoch + 1, (SELECT epoch_floor FROM installation)), owner = $2, owner_process = $3, released = false,
     leased_until = clock_timestamp() + make_interval(secs => $4),
     quiet_until = CASE WHEN $5 THEN 'infinity' ELSE quiet_until END
 WHERE phone_number_id = $1
