@@ -7,8 +7,9 @@ import pytest
 
 from campaigns.progress import campaign_status
 from campaigns.prune import prune
-from engine.core.states import RecipientState
+from engine.core.states import CampaignEvent, RecipientState
 from engine.errors import TryLater
+from engine.store.campaign_states import apply_event
 from engine.store.database import Pool
 from tests.cli.processes import Drumbeat
 
@@ -52,12 +53,63 @@ async def test_an_old_month_goes_and_its_counts_stay(pool: Pool) -> None:
     assert await months(pool) == {}
 
 
+async def test_a_month_goes_out_of_every_large_table_and_no_other_month(pool: Pool) -> None:
+    for month in ("2024-03", "2024-04"):
+        await plant(pool, month, "finished" if month == "2024-03" else "paused", 400, month)
+    await months(pool)
+    found = await pool.fetch(
+        "SELECT inhparent::regclass::text, count(*), min(relname) FROM pg_inherits JOIN pg_class ON oid = inhrelid"
+        " WHERE relkind = 'r' AND relname ~ '_2024_' GROUP BY 1 ORDER BY 1"
+    )
+    assert [tuple(row) for row in found] == [
+        (table, 1, f"{table}_2024_04")
+        for table in ("claims", "open_tries", "outcomes", "ranges", "recipients", "tallies")
+    ]
+
+
 @pytest.mark.parametrize(("state", "ended_days"), [("paused", 400), ("running", 400), ("finished", 10)])
 async def test_one_campaign_that_may_go_on_keeps_its_month(pool: Pool, state: str, ended_days: int) -> None:
     await plant(pool, "old", "finished", 400, "2024-03")
     await plant(pool, "other", state, ended_days, "2024-03")
     assert await months(pool) == {}
     assert await pool.fetchval("SELECT count(*) FROM ranges") == 2
+
+
+@pytest.mark.parametrize("state", ["cancelled", "expired"])
+async def test_every_end_is_an_end(pool: Pool, state: str) -> None:
+    await plant(pool, "old", state, 400, "2024-03")
+    assert await months(pool) == {"2024-03": ("old",)}
+
+
+async def test_a_month_that_still_goes_on_stays(pool: Pool) -> None:
+    """A create may just be writing to it."""
+    await plant(pool, "old", "finished", 400, f"{datetime.now(UTC):%Y-%m}")
+    assert (await prune(pool, older_than_days=0, dry_run=False)).pruned == ()
+
+
+async def test_a_campaign_that_is_opened_again_in_this_moment_keeps_its_month(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("campaigns.prune.ATTEMPTS_MAX", 2)
+    old = await plant(pool, "old", "finished", 400, "2024-03")
+    async with pool.acquire() as sender:
+        async with sender.transaction():
+            await sender.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            await apply_event(sender, old, CampaignEvent.REOPEN, "doubts are sent again")
+            with pytest.raises(TryLater):
+                await months(pool)
+        assert await months(pool) == {}
+        assert await sender.fetchval("SELECT count(*) FROM ranges") == 1
+
+
+async def test_every_count_stays_and_each_campaigns_own(pool: Pool) -> None:
+    campaigns = [await plant(pool, name, "finished", 400, "2024-03") for name in ("one", "two")]
+    states = [state.value for state in RecipientState if state is not RecipientState.PENDING]
+    counts = ", ".join(f"{state} = campaign_id * 100 + {place}" for place, state in enumerate(states))
+    await pool.execute(f"UPDATE tallies SET recipients = 100000, {counts}")
+    before = [(await campaign_status(pool, campaign)).counts for campaign in campaigns]
+    assert await months(pool) == {"2024-03": ("one", "two")}
+    assert [(await campaign_status(pool, campaign)).counts for campaign in campaigns] == before
 
 
 async def test_who_keeps_a_month_is_told_with_how_to_go_on(pool: Pool, drumbeat: Drumbeat) -> None:

@@ -1,0 +1,97 @@
+"""Numbers whose owners are gone: whoever looks names their doubts and gives back what they held."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from engine.process import ProcessIdentity, this_process
+from engine.store import recovery
+from engine.store.claims import raise_mark, take_range
+from engine.store.database import Connection, Pool
+from engine.store.leases import NumberHeld, take
+from engine.store.recovery import SILENT_S, recover_abandoned
+from tests.flow.planted import (
+    FAST,
+    SLOW,
+    Planted,
+    another_process,
+    assert_tallies_hold,
+    counts,
+    plant_campaign,
+    plant_numbers,
+)
+
+ELSEWHERE = ProcessIdentity("far.example", "another boot", 1, 77, 1)  # nobody can prove its death
+
+
+@pytest.fixture
+async def connection(pool: Pool) -> AsyncIterator[Connection]:
+    async with pool.acquire() as connection:
+        yield connection
+
+
+async def left_by(connection: Connection, owner: ProcessIdentity, number: str = SLOW) -> Planted:
+    """A campaign whose range an owner took and claimed two of four recipients from; none has an outcome."""
+    await plant_numbers(connection, **{number: 80})
+    campaign = await plant_campaign(connection, recipients=4, numbers=(number,))
+    lease = await take(connection, number, owner)
+    held = await take_range(connection, lease, campaign.campaign_id)
+    assert held is not None
+    await raise_mark(connection, lease, held, 2, [])
+    return campaign
+
+
+async def silent_for(connection: Connection, seconds: float) -> None:
+    await connection.execute("UPDATE numbers SET leased_until = now() - make_interval(secs => $1)", seconds)
+
+
+async def test_what_a_dead_owner_left_is_named_and_given_back(connection: Connection) -> None:
+    campaign = await left_by(connection, another_process())
+    assert await recover_abandoned(connection, this_process()) == [SLOW]
+    assert await counts(connection, campaign.campaign_id) == {"unknown": 2, "pending": 2}
+    await assert_tallies_hold(connection)
+    assert await connection.fetchval("SELECT phone_number_id FROM ranges") is None
+    await take(connection, SLOW, ELSEWHERE)  # nobody holds the number
+    assert await recover_abandoned(connection, this_process()) == [], "it has nothing to look after"
+
+
+async def test_an_owner_that_may_only_be_slow_is_left_to_those_who_want_its_number(
+    connection: Connection,
+) -> None:
+    campaign = await left_by(connection, ELSEWHERE)
+    assert await recover_abandoned(connection, this_process()) == [], "its lease runs"
+    await silent_for(connection, SILENT_S - 10)
+    assert await recover_abandoned(connection, this_process()) == []
+    assert await counts(connection, campaign.campaign_id) == {"pending": 4}
+    await silent_for(connection, SILENT_S + 10)
+    assert await recover_abandoned(connection, this_process()) == [SLOW]
+    assert await counts(connection, campaign.campaign_id) == {"unknown": 2, "pending": 2}
+    assert (await take(connection, SLOW, this_process())).wait_s > 2.0, "its permits are waited for"
+
+
+async def test_a_number_that_was_given_back_with_a_claim_that_nobody_accounts_for(
+    connection: Connection,
+) -> None:
+    """As a drain leaves it whose statement hung; nobody may ever want that number again."""
+    campaign = await left_by(connection, ELSEWHERE)
+    await connection.execute("UPDATE numbers SET released = true")
+    assert await recover_abandoned(connection, this_process()) == [SLOW]
+    assert await counts(connection, campaign.campaign_id) == {"unknown": 2, "pending": 2}
+
+
+async def test_numbers_of_the_caller_are_left_alone(connection: Connection) -> None:
+    await left_by(connection, another_process())
+    await left_by(connection, another_process(), FAST)
+    assert await recover_abandoned(connection, this_process(), [SLOW]) == [FAST]
+    assert await connection.fetchval("SELECT phone_number_id FROM ranges WHERE phone_number_id <> ''") == SLOW
+
+
+async def test_an_owner_that_comes_back_in_this_moment_keeps_its_number_and_hinders_nobody(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await left_by(connection, ELSEWHERE)
+    await left_by(connection, another_process(), FAST)
+    monkeypatch.setattr(recovery, "is_proven_dead", lambda _: True)  # as it was when it was looked for
+    assert await recover_abandoned(connection, this_process()) == [FAST]
+    with pytest.raises(NumberHeld):
+        await take(connection, SLOW, this_process())
