@@ -1,7 +1,8 @@
 """Recording what became of tries: twice the same, in any order, with odd texts, and the tallies follow exactly."""
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
 import pytest
@@ -284,6 +285,23 @@ async def test_what_a_number_did_adds_up(sending: Sending) -> None:
     await record(sending.connection, [], [attempts(sending, 2)])
     await record(sending.connection, [], [attempts(sending, 1, "another")])
     assert await counted(sending) == (30, 24, 6, 1.5)
+
+
+async def test_the_first_and_the_last_attempt_and_the_latest_limit_are_kept(sending: Sending) -> None:
+    for batch, (limit_per_s, first_us, last_us) in enumerate(((80.0, 5, 6), (120.0, 3, 9), (100.0, 4, 8)), 1):
+        told = replace(
+            attempts(sending, batch),
+            limit_per_s=limit_per_s,
+            first_attempt_us=NOON_US + first_us,
+            last_attempt_us=NOON_US + last_us,
+        )
+        await record(sending.connection, [], [told])
+    row = await sending.connection.fetchrow(
+        "SELECT limit_per_s, cpu_s, first_attempt_at, last_attempt_at FROM campaign_numbers"
+    )
+    assert row is not None
+    first, last = (NOON + timedelta(microseconds=late_us) for late_us in (3, 9))
+    assert tuple(row) == (100.0, pytest.approx(0.03), first, last)
 
 
 async def test_a_batch_that_is_replayed_after_a_lost_commit_counts_its_attempts_once(

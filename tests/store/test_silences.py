@@ -1,0 +1,55 @@
+"""Whoever adds to the suppression list does so in one order, or two of them would wait for each other."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from campaigns.suppression import add_suppressions
+from engine.store.database import Connection, Pool
+from engine.store.facts import Fact, FactKind
+from engine.store.recording import record
+from engine.webhooks.events import Parsed
+from engine.webhooks.inbox import Flow, write_together
+from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, status_event
+
+LOW, HIGH = 5511960000001, 5511960000002
+ADD = "INSERT INTO suppressions (phone, reason) VALUES ($1, 'another') ON CONFLICT DO NOTHING"
+
+
+async def by_hand(connection: Connection, _: int) -> None:
+    await add_suppressions(connection, [str(HIGH), str(LOW)])
+
+
+async def by_replies(connection: Connection, campaign: int) -> None:
+    facts = [
+        Fact(campaign, FIRST_RANGE, seq, 1, 1, NUMBER, FactKind.FAILED, code=131050, suppress=True)
+        for seq in (2, 1)
+    ]
+    await record(connection, facts)
+
+
+async def by_events(connection: Connection, _: int) -> None:
+    silenced = [status_event(f"w{phone}", 3, recipient=str(phone), code=131050) for phone in (HIGH, LOW)]
+    await write_together(connection, Parsed(silenced=silenced), Flow())
+
+
+@pytest.mark.parametrize("silence", [by_hand, by_replies, by_events])
+async def test_the_lower_phone_comes_first(
+    pool: Pool, silence: Callable[[Connection, int], Awaitable[None]]
+) -> None:
+    async with pool.acquire() as first, pool.acquire() as second, pool.acquire() as third:
+        campaign = await plant_campaign(first, first_phone=LOW - 1)
+        async with first.transaction():
+            await first.execute(ADD, LOW)
+            silencing = asyncio.ensure_future(silence(second, campaign))
+            async with asyncio.timeout(30):
+                while not await third.fetchval(
+                    "SELECT cardinality(pg_blocking_pids($1)) > 0", second.get_server_pid()
+                ):
+                    await asyncio.sleep(0.01)
+            await third.execute("SET lock_timeout = '3s'")
+            await third.execute(ADD, HIGH)  # nobody holds it yet
+        await silencing
+        listed = await first.fetch("SELECT phone FROM suppressions WHERE phone >= $1 ORDER BY phone", LOW)
+        assert [row["phone"] for row in listed] == [LOW, HIGH]
