@@ -112,6 +112,18 @@ async def test_every_count_stays_and_each_campaigns_own(pool: Pool) -> None:
     assert [(await campaign_status(pool, campaign)).counts for campaign in campaigns] == before
 
 
+async def test_sinks_of_old_are_forgotten(pool: Pool) -> None:
+    """One whose batches still come would count a replayed one twice."""
+    await pool.execute(
+        "INSERT INTO counted_batches SELECT sink, 1, now() - make_interval(days => days)"
+        " FROM unnest(ARRAY['old', 'young'], ARRAY[91, 89]) AS known (sink, days)"
+    )
+    await months(pool, dry_run=True)
+    assert await pool.fetchval("SELECT count(*) FROM counted_batches") == 2
+    await months(pool)
+    assert [row["sink"] for row in await pool.fetch("SELECT sink FROM counted_batches")] == ["young"]
+
+
 async def test_who_keeps_a_month_is_told_with_how_to_go_on(pool: Pool, drumbeat: Drumbeat) -> None:
     await plant(pool, "old", "finished", 400, "2024-03")
     for name, state in (("a draft", "draft"), ("paused", "paused"), ("killed", "draft")):
