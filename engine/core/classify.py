@@ -116,7 +116,7 @@ def _outcome(rule: Rule, status: int, code: int | None, detail: str, wait_s: flo
     if rule.action is Action.THROTTLE:
         return Throttled(rule.scope, code, wait_s, detail)
     if rule.action is Action.TRANSIENT:
-        return Transient(code, detail)
+        return Transient(code, detail, wait_s)
     return Rejected(
         scope=rule.scope,
         code=code,

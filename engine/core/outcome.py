@@ -46,10 +46,14 @@ class Throttled:
 
 @dataclass(frozen=True, slots=True)
 class Transient:
-    """The service failed and says so: worth another try, a bounded number of times."""
+    """The service failed and says so: worth another try, a bounded number of times.
+
+    `wait_s` as of Throttled.
+    """
 
     code: int | None
     detail: str
+    wait_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

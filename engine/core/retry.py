@@ -82,7 +82,7 @@ def decide(outcome: Setback, spent: Budget, *, downtime: bool = False) -> Decisi
         case Throttled():
             return _after_throttle(outcome, spent)
         case Transient() if downtime:
-            return _out_of_reach(_name(outcome.code, "transient"), spent)
+            return _out_of_reach(_name(outcome.code, "transient"), outcome.wait_s, spent)
         case Transient():
             return _after_transient(outcome, spent)
         case Rejected():
@@ -110,9 +110,8 @@ def _after_transient(outcome: Transient, spent: Budget) -> Decision:
     failures = spent.transient_failures + 1
     if failures >= TRANSIENT_TRIES_MAX:
         return Fail(name, outcome.detail)
-    return Defer(
-        Wait.TRANSIENT, failures, name, None, Budget(spent.pair_throttles, failures, spent.unreachable)
-    )
+    counted = Budget(spent.pair_throttles, failures, spent.unreachable)
+    return Defer(Wait.TRANSIENT, failures, name, outcome.wait_s, counted)
 
 
 def _after_rejection(outcome: Rejected, spent: Budget) -> Decision:
@@ -125,13 +124,13 @@ def _after_rejection(outcome: Rejected, spent: Budget) -> Decision:
 def _after_not_sent(outcome: NotSent, spent: Budget) -> Decision:
     if not (outcome.unreachable or outcome.exhausted):
         return Defer(Wait.NONE, 1, outcome.reason, None, spent)
-    return _out_of_reach(outcome.reason, spent)
+    return _out_of_reach(outcome.reason, None, spent)
 
 
-def _out_of_reach(reason: str, spent: Budget) -> Defer:
+def _out_of_reach(reason: str, hint_s: float | None, spent: Budget) -> Defer:
     times = spent.unreachable + 1
     counted = Budget(spent.pair_throttles, spent.transient_failures, times)
-    return Defer(Wait.UNREACHABLE, times, reason, None, counted)
+    return Defer(Wait.UNREACHABLE, times, reason, hint_s, counted)
 
 
 def _name(code: int | None, otherwise: str) -> str:

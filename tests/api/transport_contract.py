@@ -177,6 +177,12 @@ class TransportContract:
                 Throttled(Scope.NUMBER, 130429, 7.0, "m"),
             ),
             (503, b'{"error":{"code":131016,"message":"m"}}', (), Transient(131016, "m")),
+            (
+                503,
+                b'{"error":{"code":131016}}',
+                ("Retry-After: 120",),
+                Transient(131016, '{"error":{"code":131016}}', 120.0),
+            ),
             (401, b"<html>no</html>", (), Rejected(Scope.ACCOUNT, None, "http_401", "<html>no</html>")),
         ],
     )

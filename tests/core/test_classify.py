@@ -42,8 +42,9 @@ def test_systematic_rejections_are_marked(code: int) -> None:
 
 
 @pytest.mark.parametrize("code", TRANSIENTS)
-def test_transient_codes(code: int) -> None:
+def test_transient_codes_keep_the_hint_too(code: int) -> None:
     assert reply(500, code) == Transient(code, "why")
+    assert reply(503, code, 120.0) == Transient(code, "why", 120.0)
 
 
 @pytest.mark.parametrize(

@@ -91,9 +91,11 @@ def test_budgets_are_counted_apart() -> None:
 
 
 def test_a_hint_of_the_service_goes_along() -> None:
-    decision = decide(Throttled(Scope.NUMBER, 130429, 3.0, ""), NONE)
-    assert isinstance(decision, Defer)
-    assert decision.hint_s == 3
+    for outcome in (Throttled(Scope.NUMBER, 130429, 3.0, ""), Transient(131016, "down", 3.0)):
+        for downtime in (False, True):
+            decision = decide(outcome, NONE, downtime=downtime)
+            assert isinstance(decision, Defer)
+            assert decision.hint_s == 3
 
 
 def test_a_recipients_rejection_fails_it_and_may_suppress() -> None:

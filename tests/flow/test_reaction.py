@@ -91,6 +91,13 @@ def test_every_outcome_becomes_a_fact_with_its_reason(
     assert fact.throttled == isinstance(outcome, Throttled)
 
 
+@pytest.mark.parametrize("downtime", [False, True])
+def test_nobody_is_tried_again_sooner_than_the_service_asks(downtime: bool) -> None:
+    message = Claimed(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
+    fact = fact_of(message, Transient(131016, "down", 7200.0), LEASE, None, downtime=downtime)
+    assert (fact.kind, fact.wait_s) == (FactKind.DEFERRED, 7200)
+
+
 class Around:
     """What the reactions of a number see of its process; keeps what they ask for."""
 
