@@ -7,7 +7,8 @@ import pytest
 from campaigns.campaign import CampaignSpec
 from campaigns.cli.words import report_lines
 from campaigns.create import create_campaign
-from campaigns.report import campaign_report
+from campaigns.report import UNLISTED, campaign_report, meaning_of
+from engine.core.classify import RULES
 from engine.core.states import RecipientState
 from engine.store.closing import close_ranges
 from engine.store.database import Pool
@@ -107,3 +108,14 @@ async def test_counts_that_do_not_add_up_are_told(pool: Pool) -> None:
     await pool.execute("UPDATE campaigns SET rejected = 1")
     report = await campaign_report(pool, campaign)
     assert (report.counts_add_up, report.audience_adds_up) == (False, True)
+
+
+def test_every_code_that_the_interface_lists_has_a_meaning() -> None:
+    """Also those that only defer: the report of a paused campaign says why everybody waits."""
+    assert [code for code in RULES if meaning_of(str(code)) in ("", UNLISTED)] == []
+
+
+def test_what_is_no_listed_code_is_not_given_a_meaning() -> None:
+    assert [meaning_of(reason) for reason in ("7777", "199", "300")] == [UNLISTED] * 3
+    assert meaning_of("http_404") == "HTTP 404 without an error code"
+    assert meaning_of("the connection was lost") == ""
