@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Sequence
 
 import structlog
+from aiolimiter import AsyncLimiter
 
 from engine.api.lanes import LaneTransport
-from engine.api.resources import ManagementClient
+from engine.api.resources import ManagementClient, calls_of_an_hour
 from engine.api.session import SessionTransport
 from engine.api.transport import Transport
 from engine.breaker import Breaker
@@ -64,10 +65,10 @@ async def run_numbers(
         breaker=Breaker(),
     )
     keep_large_blocks()
-    transport = transport or transport_of(service)
+    transport, calls = transport or transport_of(service), calls_of_an_hour()
 
     async def refresh() -> None:
-        await _refresh_numbers(pool, service)
+        await _refresh_numbers(pool, service, calls)
 
     try:
         with rare_collections():
@@ -90,7 +91,7 @@ def transport_of(service: ServiceSettings) -> Transport:
     )
 
 
-async def _refresh_numbers(pool: Pool, service: ServiceSettings) -> None:
+async def _refresh_numbers(pool: Pool, service: ServiceSettings, calls: AsyncLimiter) -> None:
     if service.waba_id is None:
         log.warning("numbers_not_read", problem="DRUMBEAT_WABA_ID is not set")
         return
@@ -98,6 +99,7 @@ async def _refresh_numbers(pool: Pool, service: ServiceSettings) -> None:
         service.base_url,
         service.access_token.get_secret_value(),
         api_version=service.api_version,
+        budget=calls,
         proxy=service.proxy,
     )
     try:

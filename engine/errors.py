@@ -42,9 +42,16 @@ class Unreachable(DrumbeatError):
 
 
 class TryLater(DrumbeatError):
-    """Somebody holds what is needed, or its time has not come; the same call will work later."""
+    """Somebody holds what is needed, or its time has not come; the same call will work later.
+
+    `wait_s`: how much later, where the service says it.
+    """
 
     exit_code = 75
+
+    def __init__(self, what: str, *, where: str = "", remedy: str = "", wait_s: float | None = None) -> None:
+        super().__init__(what, where=where, remedy=remedy)
+        self.wait_s = wait_s
 
 
 class AuthenticationError(DrumbeatError):

@@ -28,7 +28,7 @@ from engine.store.recovery import recover_abandoned
 
 CONTROL_PERIOD_S = 0.4  # a pause, a new limit, a lost number: all within a second
 REGULATE_PERIOD_S = 0.1
-REREAD_PERIOD_S = 60.0  # of the 200 management calls an hour, at most this many a process
+REREAD_PERIOD_S = 60.0  # a reading is one management call or more, of 200 an hour
 CANCEL_PERIOD_S = 0.1
 DESCRIPTORS_QUIET_NS = 10 * SECOND_NS  # in which whoever wants a connection has asked again
 LONG_REST_S = 30 * 86_400.0  # beyond every rest that ends by itself
@@ -74,7 +74,7 @@ class Worker:
         self._leaving: set[asyncio.Task[None]] = set()  # of lost numbers: their open requests end
         self._ended = asyncio.Event()
         self._refresh = refresh
-        self._reread_s = -REREAD_PERIOD_S
+        self._reread_after_s = 0.0
 
     async def run(self, stop: asyncio.Event) -> RunEnd:
         """Send until told to stop. Raises NumberHeld where the one campaign's number is owned elsewhere."""
@@ -242,14 +242,16 @@ class Worker:
     def _refresh_numbers(self) -> None:
         """Read the numbers again, beside all else; not more often than the budget of such calls bears."""
         now_s = time.monotonic()
-        if now_s - self._reread_s >= REREAD_PERIOD_S and self._begin_beside("refresh", self._read_numbers):
-            self._reread_s = now_s
+        if now_s >= self._reread_after_s and self._begin_beside("refresh", self._read_numbers):
+            self._reread_after_s = now_s + REREAD_PERIOD_S
 
     async def _read_numbers(self) -> None:
         try:
             await self._refresh()
         except Exception as problem:  # whatever the service lists, sending goes on with what is known
             log.warning("numbers_not_read", problem=f"{type(problem).__name__}: {problem}"[:200])
+            if isinstance(problem, TryLater) and problem.wait_s:
+                self._reread_after_s = time.monotonic() + problem.wait_s
 
     def _lose(self, flow: NumberFlow) -> None:
         """Another owner has the number: claim nothing more. What is open ends; facts are still stored."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import aiohttp
@@ -16,7 +17,7 @@ import orjson
 from aiolimiter import AsyncLimiter
 
 from engine.api.proxy import proxy_of
-from engine.api.reply import parse_error
+from engine.api.reply import parse_reply
 from engine.api.session import read_bounded
 from engine.api.transport import API_VERSION, CONNECT_S_MAX
 from engine.core.classify import classify
@@ -70,6 +71,11 @@ class NumberRecord:
     throughput_level: str
 
 
+def calls_of_an_hour() -> AsyncLimiter:
+    """The budget of one app and account; its clients share it."""
+    return AsyncLimiter(CALLS_PER_HOUR / 2, 3600)
+
+
 class ManagementClient:
     """Reads the account's resources. Use as `async with`, or close it."""
 
@@ -89,7 +95,7 @@ class ManagementClient:
         """
         self._base_url = base_url
         self._root = f"{base_url.rstrip('/')}/{api_version}"
-        self._budget = budget if budget is not None else AsyncLimiter(CALLS_PER_HOUR / 2, 3600)
+        self._budget = budget if budget is not None else calls_of_an_hour()
         self._proxy = proxy_of(proxy, base_url)
         # Of each request: what the session has for all of them, aiohttp shows the proxy, too.
         self._headers = {"Authorization": f"Bearer {token}", **self._proxy.request_headers}
@@ -165,7 +171,7 @@ class ManagementClient:
         if body is None:
             raise ServiceError(f"the answer is longer than {PAGE_BYTES_MAX} bytes", where=path)
         if response.status != 200:
-            raise self._error(response.status, body, path)
+            raise self._error(response.status, response.headers, body, path)
         return self._object(body, path)
 
     async def _pages(self, path: str, query: Mapping[str, str]) -> AsyncIterator[dict[str, Any]]:
@@ -195,8 +201,9 @@ class ManagementClient:
             )
         return content
 
-    def _error(self, status: int, body: bytes, path: str) -> Exception:
-        code, detail = parse_error(body)
+    def _error(self, status: int, headers: Mapping[str, str], body: bytes, path: str) -> Exception:
+        reply = parse_reply(status, headers, body)
+        code, detail = reply.code, reply.detail
         where = f"{path}, HTTP {status}" + (f", code {code}" if code is not None else "")
         outcome = classify(status, code, detail, None, None)
         if status == 401 or (isinstance(outcome, Rejected) and outcome.scope is Scope.ACCOUNT):
@@ -209,7 +216,8 @@ class ManagementClient:
             return TryLater(
                 detail or "the service asks to come back later",
                 where=where,
-                remedy="try again in some minutes",
+                remedy=f"try again in {_minutes(reply.wait_s)}",
+                wait_s=reply.wait_s,
             )
         if status == 404 or code in NO_SUCH_OBJECT:
             return ConfigurationError(
@@ -218,6 +226,11 @@ class ManagementClient:
                 remedy="check DRUMBEAT_WABA_ID, the account's id",
             )
         return ServiceError(detail or "the service refused the call", where=where)
+
+
+def _minutes(wait_s: float | None) -> str:
+    minutes = ceil((wait_s or 0) / 60)
+    return "a minute" if minutes == 1 else f"{minutes or 'some'} minutes"
 
 
 def _entries(page: Mapping[str, Any]) -> list[dict[str, Any]]:

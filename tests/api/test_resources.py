@@ -22,6 +22,7 @@ from engine.errors import (
 )
 
 from .loopback import Conversation, Script, Server, free_port, serving
+from .transport_contract import answering
 
 Query = dict[str, str]
 
@@ -151,6 +152,33 @@ async def test_errors_say_what_where_and_what_to_do(
     assert type(refused.value) is expected
     assert "77/phone_numbers" in str(refused.value)
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("header", "words", "wait_s"),
+    [
+        ("Retry-After: 90", "try again in 2 minutes", 90),
+        (
+            'X-Business-Use-Case-Usage: {"77":[{"type":"management","estimated_time_to_regain_access":42}]}',
+            "try again in 42 minutes",
+            2520,
+        ),
+        ("Retry-After: 7", "try again in a minute", 7),
+        ("Retry-After: 0", "try again in some minutes", 0),
+        ("X-Other: 1", "try again in some minutes", None),
+    ],
+)
+async def test_the_services_word_on_when_to_come_back_is_told(
+    header: str, words: str, wait_s: float | None
+) -> None:
+    spent = orjson.dumps({"error": {"code": 80007, "message": "slow"}})
+    async with (
+        serving(answering(400, spent, header)) as server,
+        ManagementClient(server.base_url, "t") as client,
+    ):
+        with pytest.raises(TryLater, match=words) as refused:
+            await client.phone_numbers("77")
+    assert refused.value.wait_s == wait_s
 
 
 async def test_nobody_there_is_unreachable() -> None:

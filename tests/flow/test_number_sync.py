@@ -1,12 +1,16 @@
 """What the service lists of its numbers: stored whatever it is, and never the end of a worker."""
 
 import asyncio
+from functools import partial
 
 import asyncpg
 import pytest
+from structlog.testing import capture_logs
 
 from engine import app, worker
+from engine.api import resources
 from engine.api.resources import NumberRecord
+from engine.errors import TryLater
 from engine.number_sync import store_numbers
 from engine.store.database import Pool
 from tests.flow.planted import SLOW, plant_campaign, plant_numbers
@@ -67,9 +71,6 @@ async def test_no_reading_begins_while_another_runs(pool: Pool, monkeypatch: pyt
         begun[0] += 1
         await last.wait()
 
-    async def renewed_again() -> bool:
-        return bool(await pool.fetchval("SELECT leased_until > $1 FROM numbers", leased_until))
-
     monkeypatch.setattr(app, "_refresh_numbers", refresh)
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: HIGH_RATE_PER_S})
@@ -77,7 +78,56 @@ async def test_no_reading_begins_while_another_runs(pool: Pool, monkeypatch: pyt
         await until(lambda: begun[0] > 0)
         for _ in range(3):
             leased_until = await pool.fetchval("SELECT leased_until FROM numbers")
-            await until(renewed_again)
+            await until(partial(leased_later, pool, leased_until))
         assert begun == [1]
         last.set()
         await until(lambda: begun[0] > 1)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_numbers_are_not_read_again_before_the_service_wants_it(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "REREAD_PERIOD_S", 0.0)
+    asked = []
+
+    async def refresh(*_: object) -> None:
+        asked.append(len(asked))
+        raise TryLater("the calls of this hour are spent", wait_s=3600.0)
+
+    monkeypatch.setattr(app, "_refresh_numbers", refresh)
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: HIGH_RATE_PER_S})
+    async with serving() as emulator, started(pool, emulator):
+        await until(lambda: bool(asked))
+        for _ in range(3):
+            leased_until = await pool.fetchval("SELECT leased_until FROM numbers")
+            await until(partial(leased_later, pool, leased_until))
+    assert asked == [0]
+
+
+@pytest.mark.usefixtures("quick")
+async def test_all_readings_of_a_process_share_the_calls_of_the_hour(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interface allows 200 an hour; many events about numbers would ask for more."""
+    monkeypatch.setattr(worker, "REREAD_PERIOD_S", 0.0)
+    monkeypatch.setattr(resources, "CALLS_PER_HOUR", 6)
+
+    async def told_again() -> bool:
+        await pool.execute("UPDATE numbers SET synced_at = NULL")
+        return any(line["event"] == "numbers_not_read" for line in lines)
+
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: HIGH_RATE_PER_S})
+    with capture_logs() as lines:
+        async with serving() as emulator:
+            config = emulator.service.config
+            async with started(pool, emulator, waba_id=config.waba):
+                await until(told_again)
+            budget = emulator.service.accounts[config.waba].budgets[config.app_id]
+    assert len(budget.dump()[1]) == 3, "half of them at once"
+
+
+async def leased_later(pool: Pool, before: object) -> bool:
+    return bool(await pool.fetchval("SELECT leased_until > $1 FROM numbers", before))
