@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -151,6 +152,24 @@ async def test_events_that_waited_are_acted_on_in_their_order(connection: Connec
         await tell_template(connection, event)
     assert await act(connection) == 3
     assert await connection.fetchval("SELECT status FROM templates") == "DISABLED"
+
+
+@pytest.mark.parametrize(
+    "events",
+    [*permutations(("PAUSED", "APPROVED", "DISABLED")), ("PAUSED", "APPROVED", "PAUSED")],
+    ids=" ".join,
+)
+async def test_events_that_are_committed_together_are_acted_on_in_their_order(
+    connection: Connection, events: tuple[str, ...]
+) -> None:
+    await plant_template(connection)
+    value = {"message_template_name": "offer", "message_template_language": "pt_BR"}
+    group = Group(PRODUCT)
+    for event in events:
+        group.add(change_body("message_template_status_update", {"event": event, **value}))
+    await write(connection, group)
+    assert await act(connection) == len(set(events))
+    assert await connection.fetchval("SELECT status FROM templates") == events[-1]
 
 
 async def test_an_event_of_one_number_says_nothing_of_another(connection: Connection) -> None:

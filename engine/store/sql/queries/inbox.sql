@@ -22,13 +22,13 @@ ON CONFLICT (wamid) DO NOTHING;
 
 -- name: keep_account_events
 -- A repetition is one row. Without a time of its own, the same event after a later one about the same subject is
--- news again (paused, approved, paused): it is acted on again.
-INSERT INTO account_events AS kept (event_key, field, value, subject, occurred_at)
-SELECT DISTINCT ON (event_key) event_key, field, value::jsonb, subject, occurred_at
+-- news again (paused, approved, paused): it is acted on again. What is committed together keeps its order by a microsecond.
+INSERT INTO account_events AS kept (event_key, field, value, subject, occurred_at, received_at)
+SELECT DISTINCT ON (event_key) event_key, field, value::jsonb, subject, occurred_at, now() + place * interval '1 microsecond'
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
-    AS event (event_key, field, value, subject, occurred_at)
-ORDER BY event_key
-ON CONFLICT (event_key) DO UPDATE SET received_at = now(), acted_at = NULL
+    WITH ORDINALITY AS event (event_key, field, value, subject, occurred_at, place)
+ORDER BY event_key, place DESC
+ON CONFLICT (event_key) DO UPDATE SET received_at = EXCLUDED.received_at, acted_at = NULL
 WHERE kept.occurred_at IS NULL
   AND EXISTS (SELECT 1 FROM account_events AS later
               WHERE later.subject = kept.subject AND later.received_at > kept.received_at);
