@@ -10,7 +10,7 @@ import pytest
 
 from engine.breaker import Breaker
 from engine.campaign_board import SYSTEMATIC_REJECTIONS_MAX, CampaignBoard
-from engine.clock import monotonic_ns
+from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.governor import Governor
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
 from engine.core.retry import Budget
@@ -18,7 +18,7 @@ from engine.core.tag import Tag, encode
 from engine.flow import Claimed
 from engine.reaction import UNTIL_A_PERSON_S, Reactions, fact_of
 from engine.settings import ServiceSettings
-from engine.shared import AccountStop, CampaignPause, NumberRest, Order, Shared
+from engine.shared import AccountStop, CampaignPause, Number, NumberRest, Order, Shared
 from engine.store.claims import Candidate
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
@@ -181,3 +181,19 @@ def test_a_throttle_slows_whom_it_is_about(
     around.react(Throttled(scope, None, 5.0, ""))
     assert (around.governor.hold_until_ns > 0) == holds
     assert around.slowed == slowed
+
+
+def test_a_throttle_of_the_account_slows_all_numbers_of_the_process() -> None:
+    governors = [Governor(80, 0) for _ in range(2)]
+    shared = object.__new__(Shared)
+    shared.numbers = {
+        str(at): cast("Number", SimpleNamespace(governor=one)) for at, one in enumerate(governors)
+    }
+    now_ns = monotonic_ns()
+    later_ns = now_ns + 2 * SECOND_NS
+    for _ in range(40):
+        shared.slow_account(now_ns, now_ns, 5.0)
+    for governor in governors:
+        assert governor.hold_until_ns == now_ns + 5 * SECOND_NS
+        governor.decide(later_ns)
+        assert governor.rate_per_s(later_ns) < 60

@@ -1,9 +1,12 @@
 """A campaign from its first claim to its end: everybody once, at the pace of the number, over several numbers."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+from emulator.config import EmulatorConfig, NumberConfig
+from emulator.testing import running_emulator
 from engine import retries
 from engine.clock import monotonic_ns
 from engine.store.database import Pool
@@ -58,6 +61,34 @@ async def test_each_message_says_what_its_recipients_row_says(pool: Pool) -> Non
     assert "Ana 7" in str(rows[6]["parameters"]) and "LH-7" in str(rows[6]["parameters"])
     heads = {row["tag"].split(".")[0] for row in rows}
     assert heads == {installation} and [row["tag"].split(".")[2] for row in rows][:3] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("transport", ["lanes", "session"])
+async def test_product_version_and_tag_are_those_of_the_settings(pool: Pool, transport: str) -> None:
+    """In requests to send, and in those that list the numbers."""
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 300})
+        campaign = await plant_campaign(connection, recipients=20)
+    config = EmulatorConfig(
+        port=0, numbers=(NumberConfig(SLOW, 1_000),), product="talk", version="v23.1", waba="77"
+    )
+    settings = {
+        "product": "talk",
+        "api_version": "v23.1",
+        "tag": False,
+        "transport": transport,
+        "waba_id": "77",
+    }
+    async with running_emulator(config) as emulator:
+        assert (await run_to_end(pool, emulator, campaign, **settings)).state == "finished"
+        assert_each_once(emulator, campaign)
+        assert {row["tag"] for row in emulator.service.ledger.rows(0, 100)} == {None}
+        async with started(pool, emulator, **settings):
+            await until(partial(is_known, pool, "HIGH"))
+
+
+async def is_known(pool: Pool, level: str) -> bool:
+    return bool(await pool.fetchval("SELECT throughput_level = $1 FROM numbers", level))
 
 
 async def test_whom_the_plan_skipped_nobody_writes_to(pool: Pool) -> None:

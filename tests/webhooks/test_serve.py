@@ -82,6 +82,16 @@ async def test_events_are_folded_by_the_service_itself(database_url: str, pool: 
                 await asyncio.sleep(0)
 
 
+async def test_the_products_word_is_that_of_the_settings(database_url: str, pool: Pool) -> None:
+    async with serving(database_url, "--port", "0", DRUMBEAT_PRODUCT="talk") as process:
+        url = await announced(process)
+        ours = statuses_body(status("wamid.talk")).replace(b"chat_business", b"talk_business")
+        for body in (ours, statuses_body(status("wamid.chat"))):
+            assert (await ask(url, post(body))).status == 200
+        assert await pool.fetchval("SELECT array_agg(wamid) FROM waiting_events") == ["wamid.talk"]
+        assert await pool.fetchval("SELECT count(*) FROM unreadable_events") == 1
+
+
 async def test_200_means_committed_whenever_it_is_killed(database_url: str, pool: Pool) -> None:
     async with serving(database_url, "--port", "0") as process:
         url = await announced(process)
