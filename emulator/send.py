@@ -86,13 +86,13 @@ class Line:
     def _content(self, message: dict[str, Any], recipient: int, now_ns: int) -> tuple[int, Any]:
         """(place of the call in the ledger, what the ledger keeps of the content)."""
         kind = message.get("type")
+        check_context(message.get("context"))
         if kind == "template":
             return self._template(message.get("template"))
         if kind is None:
             raise Refused(131008, "type is required")
         content = check_content(kind, message, self._media)
         check_depth(content)
-        check_context(message.get("context"))
         self._check_window(recipient, now_ns)
         return self._ledger.place_of(Call(self.number.id, kind)), content
 
@@ -109,7 +109,7 @@ class Line:
             call = self._calls[template.id] = self._ledger.place_of(
                 Call(self.number.id, "template", template.name, template.language)
             )
-        return call, fill(template, components)
+        return call, fill(template, components, self._media)
 
     def _unsendable(self, asked: Any) -> Refused:
         """What is wrong with a template's name or language, or with the template."""

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from emulator.content.media import check_source
+from emulator.content.rules import MediaKinds
 from emulator.errors import Refused
 from emulator.templates.template import Needs, Template
 
@@ -12,8 +14,11 @@ _UNFIT = re.compile(r"[\n\t]| {5}")
 PARAMETER_LIMIT_CHARACTERS = 1024
 
 
-def fill(template: Template, components: Any) -> list[Any]:
-    """The values of the body's parameters in order; `Refused` (132012) if it is not filled exactly."""
+def fill(template: Template, components: Any, media: MediaKinds) -> list[Any]:
+    """The values of the body's parameters in order; `Refused` (132012) if it is not filled exactly.
+
+    The media of a header keep the rules of a message that is a file.
+    """
     needs = template.needs
     if components is None:
         components = ()
@@ -26,7 +31,7 @@ def fill(template: Template, components: Any) -> list[Any]:
     body: list[Any] = []
     filled = set()
     for component in components:
-        kind, values = _fill_component(needs, component)
+        kind, values = _fill_component(needs, component, media)
         if kind in filled:
             raise Refused(132012, f"{kind} is filled twice")
         filled.add(kind)
@@ -55,7 +60,7 @@ def _plain_body(needs: Needs, component: Any) -> list[Any] | None:
     return values
 
 
-def _fill_component(needs: Needs, component: Any) -> tuple[str, list[Any]]:
+def _fill_component(needs: Needs, component: Any, media: MediaKinds) -> tuple[str, list[Any]]:
     if not isinstance(component, dict):
         raise Refused(100, "each of template.components must be an object")
     kind = component.get("type")
@@ -66,7 +71,7 @@ def _fill_component(needs: Needs, component: Any) -> tuple[str, list[Any]]:
         case "body":
             return "body", _texts("body", parameters, needs.body, named=needs.named)
         case "header":
-            return "header", _header(needs, parameters)
+            return "header", _header(needs, parameters, media)
         case "button":
             return _button(needs, component, parameters)
     raise Refused(100, f"template.components[].type is body, header or button, not {kind!r}")
@@ -111,15 +116,15 @@ def _fallback(place: str, kind: str, parameter: dict[str, Any]) -> Any:
     return value["fallback_value"]
 
 
-def _header(needs: Needs, parameters: list[Any]) -> list[Any]:
-    if needs.header_media is None:
+def _header(needs: Needs, parameters: list[Any], media: MediaKinds) -> list[Any]:
+    kind = needs.header_media
+    if kind is None:
         return _texts("header", parameters, needs.header, named=needs.named)
-    media = parameters[0] if len(parameters) == 1 and isinstance(parameters[0], dict) else {}
-    source = media.get(needs.header_media)
-    if media.get("type") != needs.header_media or not isinstance(source, dict):
-        raise Refused(132012, f"header: one parameter of type {needs.header_media} is expected")
-    if not isinstance(source.get("id") or source.get("link"), str):
-        raise Refused(132012, f"header: {needs.header_media} has an id or a link")
+    parameter = parameters[0] if len(parameters) == 1 and isinstance(parameters[0], dict) else {}
+    source = parameter.get(kind)
+    if parameter.get("type") != kind or not isinstance(source, dict):
+        raise Refused(132012, f"header: one parameter of type {kind} is expected")
+    check_source(kind, source, media)
     return []
 
 

@@ -1,12 +1,13 @@
 """Media: uploaded, looked up, fetched within five minutes, sent for 30 days, deleted; a limit a kind."""
 
 import hashlib
+from typing import Any
 
 import aiohttp
 import pytest
 
 from emulator.media import SIZE_LIMITS_BYTES
-from tests.emulator.conftest import ANA, NUMBER, Answer, Client, free_form
+from tests.emulator.conftest import ANA, NUMBER, Answer, Client, free_form, template
 
 TYPES = {
     "image": "image/jpeg",
@@ -72,6 +73,33 @@ async def test_a_file_is_sent_as_what_it_is(client: Client) -> None:
     media_id = (await upload(client, b"x", "image/png")).body["id"]
     assert (await client.send(free_form("video", {"id": media_id}))).code == 131053
     assert (await client.send(free_form("document", {"id": media_id}))).status == 200
+
+
+async def test_the_media_of_a_templates_header_keep_the_same_rules(client: Client) -> None:
+    def with_header(image: object) -> dict[str, Any]:
+        message = template(ANA, "Ana", name="catalogue")
+        header = {"type": "header", "parameters": [{"type": "image", "image": image}]}
+        url = {"type": "text", "text": "2f9"}
+        button = {"type": "button", "sub_type": "url", "index": "0", "parameters": [url]}
+        message["template"]["components"] += [header, button]
+        return message
+
+    media_id = (await upload(client, b"x", "image/png")).body["id"]
+    film_id = (await upload(client, b"x", "video/mp4")).body["id"]
+    assert (await client.send(with_header({"id": media_id}))).status == 200
+    assert (await client.send(with_header({"link": "https://lantern.example/a.png"}))).status == 200
+    for wrong, code in (
+        ({"link": "http://lantern.example/a.png"}, 100),
+        ({"id": "4711"}, 131009),
+        ({"id": film_id}, 131053),
+        ({"id": media_id, "link": "https://lantern.example/a.png"}, 131008),
+        ({}, 131008),
+        ("https://lantern.example/a.png", 132012),
+    ):
+        answer = await client.send(with_header(wrong))
+        assert (answer.status, answer.code) == (400, code), wrong
+    await client.control("clock", seconds=30 * 86_400)
+    assert (await client.send(with_header({"id": media_id}))).code == 131009
 
 
 async def test_a_deleted_file_is_gone(client: Client) -> None:

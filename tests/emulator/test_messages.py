@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.emulator.conftest import ANA, NUMBER, Client, free_form
+from tests.emulator.conftest import ANA, NUMBER, Client, free_form, template
 
 LINK = "https://lantern.example/a"
 
@@ -122,8 +122,9 @@ async def test_a_reply_names_the_message_it_is_to(client: Client) -> None:
     text = free_form("text", {"body": "Yes"})
     assert (await client.send({**text, "context": {"message_id": "wamid.x"}})).status == 200
     for wrong in ("wamid.x", {}, {"message_id": 5}):
-        answer = await client.send({**text, "context": wrong})
-        assert (answer.status, answer.code) == (400, 131009)
+        for message in (text, template()):
+            answer = await client.send({**message, "context": wrong})
+            assert (answer.status, answer.code) == (400, 131009)
 
 
 async def test_content_too_deep_to_be_kept_is_refused_and_counts_nothing(client: Client) -> None:
