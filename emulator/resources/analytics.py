@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from emulator.account import Account
 from emulator.clock import SECOND_NS
 from emulator.errors import Refused
+from emulator.events.events import HALF_HOUR_S
 from emulator.service import Service
 
 _CALL = re.compile(r"(analytics|conversation_analytics)((?:\.\w+\([^)]*\))*)")
@@ -27,7 +28,9 @@ COSTS = {"marketing": 0.0625, "utility": 0.0080, "authentication": 0.0315, "serv
 
 
 class Question(NamedTuple):
-    """What is asked: from `start_s` up to `end_s` in steps, for some numbers (none named: all)."""
+    """What is asked: from `start_s` up to `end_s`, whole half hours, in steps, for some numbers (none named:
+    all).
+    """
 
     start_s: int
     end_s: int
@@ -126,7 +129,9 @@ def _question(arguments: str) -> Question:
     if not 0 <= start_s < end_s < 2**40 or (end_s - start_s) // step_s > POINTS_LIMIT:
         raise Refused(100, f"start is before end, with at most {POINTS_LIMIT} steps between them")
     numbers = re.findall(r"\d+", given.get("phone_numbers", ""))
-    return Question(start_s, end_s, granularity, step_s, frozenset(numbers))
+    # What was delivered is counted by half hours, so all of it is told of whole ones.
+    begin_s, until_s = start_s // HALF_HOUR_S * HALF_HOUR_S, -(-end_s // HALF_HOUR_S) * HALF_HOUR_S
+    return Question(begin_s, until_s, granularity, step_s, frozenset(numbers))
 
 
 def _steps(question: Question) -> Iterable[tuple[int, int]]:

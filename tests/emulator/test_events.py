@@ -77,6 +77,24 @@ async def test_waits_grow_and_events_are_given_up_after_seven_days(start: Start,
     assert summary["delivered"] == 0
 
 
+def test_a_refused_batch_comes_again_at_once_and_then_after_growing_waits_for_seven_days() -> None:
+    subscriber = Subscriber("http://127.0.0.1:1/nobody", "secret")
+    subscriber.settle(Batch(0, 1, b"body", 2, 1, 0), delivered=False, now_ns=0)
+    waits_s, now_ns = [], 0
+    while subscriber.retries:
+        due_ns = subscriber.retries[0].due_ns
+        assert subscriber.due_retry(due_ns - 1) is None
+        batch = subscriber.due_retry(due_ns)
+        assert batch is not None and batch.body == b"body"
+        waits_s.append((due_ns - now_ns) / 10**9)
+        now_ns = due_ns
+        subscriber.settle(batch, delivered=False, now_ns=now_ns)
+    assert waits_s[:12] == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900]
+    assert set(waits_s[12:]) == {900}
+    assert 7 * 86_400 < now_ns / 10**9 <= 7 * 86_400 + 900
+    assert subscriber.record()["failed"] == 2
+
+
 async def test_what_waited_for_one_callback_goes_to_the_next(start: Start, receiver: Receiver) -> None:
     client = await start(callback="http://127.0.0.1:1/nobody", read_ratio=0.0, event_retry_wait_s=0.01)
     wamid = (await client.send(template())).wamid

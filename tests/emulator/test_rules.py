@@ -224,6 +224,23 @@ async def test_analytics_count_the_ledger(start: Start, receiver: Receiver) -> N
     assert (await client.call("GET", f"/{ACCOUNT}", params={"fields": "analytics"})).code == 100
 
 
+@pytest.mark.parametrize("granularity", ["HALF_HOUR", "DAY", "MONTH"])
+async def test_analytics_of_any_seconds_tell_of_the_same_messages(
+    start: Start, receiver: Receiver, granularity: str
+) -> None:
+    """Whoever asks from the first message on must not read that nothing was delivered."""
+    client = await start(callback=receiver.url, read_ratio=0.0)
+    sent_s = (await client.ask("health"))["unix_s"]
+    await client.send(template())
+    await receiver.until(lambda _: len(receiver.statuses()) == 2)
+    fields = f"analytics.start({sent_s}).end({sent_s + 60}).granularity({granularity}).phone_numbers([])"
+    answer = (await client.call("GET", f"/{ACCOUNT}", params={"fields": fields})).body["analytics"]
+    assert answer["granularity"] == granularity
+    points = answer["data_points"]
+    assert (sum(point["sent"] for point in points), sum(point["delivered"] for point in points)) == (1, 1)
+    assert points[0]["start"] <= sent_s < sent_s + 60 <= points[-1]["end"]
+
+
 async def test_an_account_can_be_locked(start: Start, receiver: Receiver) -> None:
     client = await start(callback=receiver.url)
     await client.control("accounts", id=ACCOUNT, locked=131031, event="DISABLED_UPDATE")
