@@ -37,9 +37,15 @@ LINGER_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one peer may ask of us. 3 MB hold the 1,000 updates of the largest body (open point "Events")."""
+    """What one peer may ask of us, and in large bodies all of them together.
 
-    body_bytes: int = 3_000_000
+    The largest body (open point "Events") holds 1,000 updates: messages of up to 4,096 characters, which JSON
+    may write in six bytes each. Refused for its size it would be lost: large ones are read, few at a time.
+    """
+
+    body_bytes: int = 32 * 1024 * 1024
+    usual_body_bytes: int = 1024 * 1024  # of a thousand statuses it is twice the size
+    large_bodies: int = 4  # beyond the usual size, at a time; more are 503, and come again
     head_bytes: int = 16_384
     headers: int = 64
     url_bytes: int = 4_096
@@ -47,6 +53,13 @@ class Limits:
     idle_s: float = 75.0
     connections: int = 1_000
     pipelined: int = 64  # beyond it nothing more is read until an answer has left
+
+
+class Places:
+    """The large bodies that may still be begun at this moment; one for all connections."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
 
 
 class Answer(NamedTuple):
@@ -91,11 +104,15 @@ class HttpConnection(asyncio.Protocol):
         self,
         handle: Handler,
         limits: Limits,
+        places: Places,
         on_end: Callable[["HttpConnection"], None],
         answers: Counter[int],
     ) -> None:
         self._handle = handle
         self._limits = limits
+        self._places = places
+        self._has_place = False
+        self._allowed_bytes = self._usual_bytes = min(limits.usual_body_bytes, limits.body_bytes)
         self._on_end = on_end
         self._answers = answers
         self._transport: asyncio.Transport | None = None
@@ -128,6 +145,7 @@ class HttpConnection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - the protocol's signature
         self._transport = None
         self._slots.clear()
+        self._give_place_back()
         self._on_end(self)
 
     def eof_received(self) -> bool:
@@ -189,9 +207,7 @@ class HttpConnection(asyncio.Protocol):
 
     def on_body(self, part: bytes) -> None:
         self._body_bytes += len(part)
-        if self._body_bytes > self._limits.body_bytes:
-            self._refuse(413)
-        else:
+        if self._body_bytes <= self._allowed_bytes or self._may_grow():
             self._body.append(part)
 
     def on_message_complete(self) -> None:
@@ -257,6 +273,24 @@ class HttpConnection(asyncio.Protocol):
 
     # --- its own
 
+    def _may_grow(self) -> bool:
+        """Whether the body may go beyond the usual size: unsigned, many such ones could fill the memory."""
+        if self._body_bytes > self._limits.body_bytes:
+            self._refuse(413)
+        elif not self._places.free:
+            self._refuse(503)
+        elif not self._ending:
+            self._places.free -= 1
+            self._has_place = True
+            self._allowed_bytes = self._limits.body_bytes
+        return self._has_place
+
+    def _give_place_back(self) -> None:
+        if self._has_place:
+            self._has_place = False
+            self._places.free += 1
+            self._allowed_bytes = self._usual_bytes
+
     def _may_be_long(self) -> bool:
         """Whether the head can be over its limit at all: it came in a few pieces at most."""
         return max(self._head_bytes, self._chunk_bytes) > self._limits.head_bytes
@@ -270,6 +304,7 @@ class HttpConnection(asyncio.Protocol):
         self._raw_headers.clear()
         self._body.clear()
         self._body_bytes = self._rest_bytes = 0
+        self._give_place_back()
         self._deadline = None
 
     def _refuse(self, status: int) -> None:
@@ -277,6 +312,8 @@ class HttpConnection(asyncio.Protocol):
         if self._ending:
             return
         self._ending = self._refused = True
+        self._body.clear()
+        self._give_place_back()
         slot = Slot(self, keep_alive=False)
         self._slots.append(slot)
         slot.fill(Answer(status, close=True))

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from engine.errors import ConfigurationError
 from engine.garbage import rare_collections
-from engine.webhooks.http import Answer, HttpConnection, Limits, Slot
+from engine.webhooks.http import Answer, HttpConnection, Limits, Places, Slot
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.signature import SIGNATURE_HEADER, Verifier
@@ -52,6 +52,7 @@ class Receiver:
         self._verify = Verifier(secrets.app_secret.get_secret_value().encode()).verify
         self._verify_token = secrets.verify_token.get_secret_value().encode()
         self._limits = limits or Limits()
+        self._places = Places(self._limits.large_bodies)
         self._connections: set[HttpConnection] = set()
         self._empty = asyncio.Event()
         self._empty.set()
@@ -61,7 +62,9 @@ class Receiver:
         if len(self._connections) >= self._limits.connections:
             self._metrics.refused_connections += 1
             return _Refused()
-        connection = HttpConnection(self._handle, self._limits, self._forget, self._metrics.answers)
+        connection = HttpConnection(
+            self._handle, self._limits, self._places, self._forget, self._metrics.answers
+        )
         self._connections.add(connection)
         self._empty.clear()
         self._metrics.connections = len(self._connections)

@@ -145,6 +145,19 @@ async def test_a_thousand_updates_in_one_body(receiver: Running) -> None:
     assert await stored(receiver.pool) == 1000
 
 
+async def test_a_thousand_long_messages_in_one_body(receiver: Running) -> None:
+    """As after an hour in which nobody received. Refused for its size, all of it would be lost in the end."""
+    text = {"body": "ж" * 4096}
+    messages = [
+        {"id": f"wamid.{n}", "from": "5511912345678", "type": "text", "text": text} for n in range(1000)
+    ]
+    body = change_body("messages", {"messages": messages, "statuses": [status("wamid.1")]})
+    assert len(body) > 8_000_000
+    assert (await ask(receiver.url, post(body))).status == 200
+    assert await stored(receiver.pool, "incoming_messages") == 1000
+    assert await stored(receiver.pool) == 1
+
+
 async def test_incoming_messages_repeat_without_effect(receiver: Running) -> None:
     message = {"id": "wamid.in", "from": "5511912345678", "timestamp": "1780000000", "type": "text"}
     body = change_body("messages", {"messages": [message | {"text": {"body": "olá"}}]})
@@ -192,6 +205,40 @@ async def test_a_chunked_body_and_a_continue(receiver: Running) -> None:
         await peer.send(f"{len(part):x}\r\n".encode() + part + b"\r\n")
     assert (await peer.reply()).status == 200
     peer.close()
+
+
+async def test_large_bodies_are_read_few_at_a_time(pool: Pool) -> None:
+    """Each that is under way has a place, and gives it back however it ends."""
+    body = statuses_body(status("wamid.1"), status("wamid.2"))
+    request = post(body)
+    limits = Limits(usual_body_bytes=len(body) // 2, large_bodies=2)
+    async with asyncio.timeout(60), running(pool, limits) as small:
+
+        async def begun(missing: int) -> Peer:
+            free = small.receiver._places.free
+            peer = await Peer.connect(small.url)
+            await peer.send(request[:-missing])
+            while small.receiver._places.free == free:
+                await asyncio.sleep(0)
+            return peer
+
+        peers = [await begun(missing=9) for _ in range(2)]
+        assert (await ask(small.url, request)).status == 503
+        await peers[0].send(request[-9:])
+        assert (await peers[0].reply()).status == 200
+        assert (await ask(small.url, request)).status == 200, "the place of what was read whole"
+        peers[1].close()
+        while small.receiver._places.free < 2:
+            await asyncio.sleep(0)
+        peers += [await begun(missing=9), await begun(missing=9)]
+        assert (await ask(small.url, post(b"small"))).status == 200, "it needs no place"
+        await peers[0].send(request)
+        assert (await peers[0].reply()).status == 503
+        for peer in peers:
+            peer.close()
+        while small.receiver._places.free < 2:
+            await asyncio.sleep(0)
+    assert await stored(pool) == 4
 
 
 SMALL = Limits(body_bytes=1000, head_bytes=2000, headers=8, url_bytes=100, request_s=0.2, idle_s=0.2)
