@@ -10,7 +10,7 @@ import orjson
 import pytest
 from aiolimiter import AsyncLimiter
 
-from engine.api.resources import CALLS_PER_HOUR, PAGE_BYTES_MAX, PAGES_MAX, ManagementClient
+from engine.api.resources import CALLS_PER_HOUR, PAGE_BYTES_MAX, PAGE_SIZE, PAGES_MAX, ManagementClient
 from engine.core.message import compile_template
 from engine.errors import (
     AuthenticationError,
@@ -69,6 +69,20 @@ async def test_pages_are_followed_to_the_last() -> None:
     assert len(server.requests) == 3
     assert server.requests[0].startswith(b"GET /v22.0/77/message_templates?")
     assert b"Authorization: Bearer the-token" in server.requests[0]
+
+
+async def test_a_full_page_that_names_no_next_one_may_have_one() -> None:
+    """`next` is optional: what is asked for after the cursor of a full page is the rest, or nothing."""
+
+    def two_pages(query: Query) -> dict[str, Any]:
+        first, count = (PAGE_SIZE, 1) if "after" in query else (0, PAGE_SIZE)
+        numbers = range(first, first + count)
+        return {"data": [template(n) for n in numbers], "paging": {"cursors": {"after": str(numbers[-1])}}}
+
+    async with serving(pages(two_pages)) as server, ManagementClient(server.base_url, "t") as client:
+        records = await client.templates("77")
+    assert [record.name for record in records] == [f"t_{number}" for number in range(PAGE_SIZE + 1)]
+    assert len(server.requests) == 2, "and none after a page that is not full"
 
 
 async def test_one_template_is_found_by_name_and_language() -> None:

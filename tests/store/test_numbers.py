@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from campaigns.numbers import list_numbers
 from engine.api.resources import NumberRecord
 from engine.number_sync import store_numbers
 from engine.store.database import Pool
@@ -33,3 +34,10 @@ async def test_a_list_without_throughput_keeps_the_limit_that_is_known(pool: Poo
     assert await pool.fetchval("SELECT quality_rating FROM numbers") == "YELLOW"
     await store_numbers(pool, [told(throughput_level="STANDARD")])
     assert await limit(pool) == 80
+
+
+async def test_a_throughput_that_nobody_knows_is_the_default(pool: Pool) -> None:
+    await store_numbers(pool, [told()])
+    await store_numbers(pool, [told(throughput_level="NOT_APPLICABLE")])
+    [number] = await list_numbers(pool)
+    assert (number.limit_per_s, number.limit_is_manual) == (80, False)
