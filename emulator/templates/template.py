@@ -16,7 +16,7 @@ Component = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a send must fill. Placeholders are listed once each, by number or by name, in order of appearance.
+    """What a send must fill. Placeholders are listed once each, numbers in their order, names as they appear.
 
     `buttons` maps a button's index to what fills it (`url`); quick replies may be filled but need not be.
     """
@@ -93,6 +93,11 @@ def placeholders(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_PLACEHOLDER.findall(text)))
 
 
+def _in_order(names: tuple[str, ...], *, named: bool) -> tuple[str, ...]:
+    """As the parameters of a send fill them: by number, 10 after 9, or by name."""
+    return names if named else tuple(sorted(names, key=lambda name: (len(name), name)))
+
+
 def lacking_example(template: Template) -> bool:
     """Whether a variable has no example, for which the review rejects a template."""
     for component in template.components:
@@ -131,7 +136,7 @@ def needs_of(components: Sequence[Component], *, named: bool) -> Needs:
     header_format = str(header.get("format", "TEXT")).upper()
     buttons = by_type.get("BUTTONS", {}).get("buttons", [])
     return Needs(
-        body=placeholders(by_type.get("BODY", {}).get("text", "")),
+        body=_in_order(placeholders(by_type.get("BODY", {}).get("text", "")), named=named),
         header=placeholders(header.get("text", "")) if header_format == "TEXT" else (),
         header_media=header_format.lower() if header_format in MEDIA_FORMATS else None,
         buttons={

@@ -8,6 +8,7 @@ import pytest
 from emulator.config import ConfigError
 from emulator.events.envelope import Update
 from emulator.scenario import read_scenario
+from emulator.templates.template import Template
 from tests.emulator.conftest import ACCOUNT, ANA, NUMBER, Client, Receiver, Start, template
 
 SCENARIO = """
@@ -176,6 +177,15 @@ async def test_the_clock_only_moves_ahead(client: Client) -> None:
     for wrong in (-1, "x", None, 1e12, True):
         answer = await client.call("POST", "/_emulator/clock", json={"seconds": wrong})
         assert (answer.status, answer.code) == (400, 100)
+
+
+def test_the_first_parameter_fills_the_first_placeholder_wherever_it_stands() -> None:
+    body = {"type": "BODY", "text": "{{2}}, {{10}}, {{1}} and {{2}}"}
+    shown = Template("1", "a", "en", "UTILITY", [body]).bubble(["one", "two", "ten"])
+    assert shown["body"] == "two, ten, one and two"
+    named = {"type": "BODY", "text": "{{b}} {{a}}"}
+    shown = Template("1", "a", "en", "UTILITY", [named], parameter_format="NAMED").bubble(["first", "second"])
+    assert shown["body"] == "first second"
 
 
 async def test_the_overview_shows_messages_as_on_a_phone(client: Client) -> None:
