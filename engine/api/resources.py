@@ -178,7 +178,7 @@ class ManagementClient:
         asked = {**query, "limit": str(PAGE_SIZE)}
         for _ in range(PAGES_MAX):
             page = await self.get(path, asked)
-            entries = _entries(page)
+            entries = _entries(page, path)
             for entry in entries:
                 yield entry
             after = _cursor(page)
@@ -233,9 +233,12 @@ def _minutes(wait_s: float | None) -> str:
     return "a minute" if minutes == 1 else f"{minutes or 'some'} minutes"
 
 
-def _entries(page: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _entries(page: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
+    """An answer without a list is none: taken for an empty one, it would have every template forgotten."""
     data = page.get("data")
-    return [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
+    if not isinstance(data, list):
+        raise ServiceError("the answer holds no list", where=path, remedy="check the base address")
+    return [entry for entry in data if isinstance(entry, dict)]
 
 
 def _names_next(page: Mapping[str, Any]) -> bool:

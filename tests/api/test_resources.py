@@ -151,6 +151,8 @@ async def test_a_circle_of_cursors_ends() -> None:
         (418, {"error": {"code": 7777, "message": "odd"}}, ServiceError),
         (302, b"", ServiceError),
         (200, b"<html>a portal</html>", ServiceError),
+        (200, {"success": True}, ServiceError),
+        (200, {"data": {"id": "1"}}, ServiceError),
         (200, b'{"data":"' + b"x" * (PAGE_BYTES_MAX + 1) + b'"}', ServiceError),
     ],
 )
