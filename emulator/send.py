@@ -86,7 +86,8 @@ class Line:
     def _content(self, message: dict[str, Any], recipient: int, now_ns: int) -> tuple[int, Any]:
         """(place of the call in the ledger, what the ledger keeps of the content)."""
         kind = message.get("type")
-        check_context(message.get("context"))
+        if "context" in message:
+            check_context(message["context"])
         if kind == "template":
             return self._template(message.get("template"))
         if kind is None:
