@@ -9,7 +9,7 @@ from engine.store import recovery
 from engine.store.claims import raise_mark, take_range
 from engine.store.database import Connection, Pool
 from engine.store.leases import NumberHeld, take
-from engine.store.recovery import SILENT_S, recover_abandoned
+from engine.store.recovery import recover_abandoned
 from tests.flow.planted import (
     FAST,
     SLOW,
@@ -60,10 +60,10 @@ async def test_an_owner_that_may_only_be_slow_is_left_to_those_who_want_its_numb
 ) -> None:
     campaign = await left_by(connection, ELSEWHERE)
     assert await recover_abandoned(connection, this_process()) == [], "its lease runs"
-    await silent_for(connection, SILENT_S - 10)
+    await silent_for(connection, 30)
     assert await recover_abandoned(connection, this_process()) == []
     assert await counts(connection, campaign.campaign_id) == {"pending": 4}
-    await silent_for(connection, SILENT_S + 10)
+    await silent_for(connection, 90)
     assert await recover_abandoned(connection, this_process()) == [SLOW]
     assert await counts(connection, campaign.campaign_id) == {"unknown": 2, "pending": 2}
     assert (await take(connection, SLOW, this_process())).wait_s > 2.0, "its permits are waited for"

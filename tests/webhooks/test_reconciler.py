@@ -271,6 +271,30 @@ async def test_the_loops_outlive_a_lost_database(server_url: str, database_url: 
             assert await state_of(connection, 1) == "sent"
 
 
+async def test_a_doubt_is_silent_for_as_long_as_the_settings_say(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        await plant_campaign(connection, on_unknown="resend-silent")
+        await doubt(connection, FIRST_RANGE, 1, 2)
+        await connection.execute("UPDATE open_tries SET since = now() - make_interval(hours => seq)")
+        await connection.execute("INSERT INTO event_flow VALUES ($1, now())", NUMBER)
+    async with reconciling(pool, Intervals(policy_s=0.05, quiet_s=5400.0)):
+        await until(pool, "SELECT deferred > 0 FROM tallies", True)
+    async with pool.acquire() as connection:
+        assert [await state_of(connection, seq) for seq in (1, 2)] == ["unknown", "deferred"]
+
+
+async def test_a_bug_in_one_of_the_loops_ends_them_all(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever restarts the process tries again; without an end nobody would."""
+
+    async def act(_: Connection) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(reconciler, "act", act)
+    async with asyncio.timeout(15):
+        with pytest.raises(ZeroDivisionError):
+            await Reconciler(pool, Metrics(), asyncio.Event()).run(asyncio.Event())
+
+
 async def test_a_drop_is_told_with_both_its_reasons(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another program's events are dropped within a minute: to call them eight days old sends people astray."""
     stop = asyncio.Event()
