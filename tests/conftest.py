@@ -140,6 +140,13 @@ async def pool(database_url: str) -> AsyncIterator[Pool]:
 
 
 @pytest.fixture
+async def connection(pool: Pool) -> AsyncIterator[Connection]:
+    """One of the pool's."""
+    async with pool.acquire() as connection:
+        yield connection
+
+
+@pytest.fixture
 async def other(database_url: str) -> AsyncIterator[Connection]:
     """A session of its own on the test's database, beside the pool's."""
     connection = await connect(database_url)

@@ -1,7 +1,6 @@
 """The store under races of owners, lost answers, late facts and cancelled campaigns, on real connections."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -19,12 +18,6 @@ from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, recount,
 FORMER = Lease(NUMBER, 1, 0.0)
 # No such machine: its death can never be proven here.
 ELSEWHERE = ProcessIdentity("elsewhere", "another boot", 1, 1, 1)
-
-
-@pytest.fixture
-async def connection(pool: Pool) -> AsyncIterator[Connection]:
-    async with pool.acquire() as connection:
-        yield connection
 
 
 def held(mark: int, campaign_id: int = 1, hi: int = 10) -> HeldRange:

@@ -29,12 +29,6 @@ from tests.webhooks.planted import (
 ACCEPTED, SENT, FAILED, DELIVERED, READ = 1, 2, 3, 4, 5
 
 
-@pytest.fixture
-async def connection(pool: Pool):
-    async with pool.acquire() as connection:
-        yield connection
-
-
 async def tag_of(connection: Connection, seq: int, attempt_try: int = 1, range_id: int = FIRST_RANGE) -> Tag:
     return Tag(await installation(connection), range_id, seq, attempt_try, 1)
 

@@ -58,12 +58,6 @@ chosen = st.tuples(
 )
 
 
-@pytest.fixture
-async def connection(pool: Pool):
-    async with pool.acquire() as connection:
-        yield connection
-
-
 async def plant_all_cases(connection: Connection) -> None:
     """Recipients: 1 to 4 accepted, 5 claimed, 6 and 7 in doubt, 8 refused and sent again, 9 not yet claimed."""
     await connection.execute(

@@ -25,13 +25,6 @@ from tests.webhooks.planted import (
     tallies,
 )
 
-
-@pytest.fixture
-async def connection(pool: Pool):
-    async with pool.acquire() as connection:
-        yield connection
-
-
 PHONE = 5511912345678
 
 

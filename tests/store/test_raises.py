@@ -1,7 +1,7 @@
 """Marks of several numbers raised in one statement: each is refused by itself, none holds up another."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -18,12 +18,6 @@ from engine.store.leases import take
 from tests.flow.planted import take_one_each, up_to
 
 NUMBERS = [f"60{place}" for place in range(4)]
-
-
-@pytest.fixture
-async def connection(pool: Pool) -> AsyncIterator[Connection]:
-    async with pool.acquire() as connection:
-        yield connection
 
 
 def claims(raises: Sequence[Raise]) -> set[tuple[int, int]]:

@@ -1,13 +1,11 @@
 """Numbers whose owners are gone: whoever looks names their doubts and gives back what they held."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from engine.process import ProcessIdentity, this_process
 from engine.store import recovery
 from engine.store.claims import raise_mark, take_range
-from engine.store.database import Connection, Pool
+from engine.store.database import Connection
 from engine.store.leases import NumberHeld, take
 from engine.store.recovery import recover_abandoned
 from tests.flow.planted import (
@@ -22,12 +20,6 @@ from tests.flow.planted import (
 )
 
 ELSEWHERE = ProcessIdentity("far.example", "another boot", 1, 77, 1)  # nobody can prove its death
-
-
-@pytest.fixture
-async def connection(pool: Pool) -> AsyncIterator[Connection]:
-    async with pool.acquire() as connection:
-        yield connection
 
 
 async def left_by(connection: Connection, owner: ProcessIdentity, number: str = SLOW) -> Planted:

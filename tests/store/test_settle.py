@@ -9,7 +9,7 @@ from engine.settle import POLICY_RESENDS_MAX, assume_sent, doubts, resend, resen
 from engine.store.campaign_states import apply_event
 from engine.store.claims import HeldRange, claim_retries, due_retries, postpone_retries
 from engine.store.closing import close_ranges
-from engine.store.database import Connection, Pool
+from engine.store.database import Connection
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
 from engine.store.recording import record
@@ -27,12 +27,6 @@ from tests.webhooks.planted import (
     status_event,
     tallies,
 )
-
-
-@pytest.fixture
-async def connection(pool: Pool):
-    async with pool.acquire() as connection:
-        yield connection
 
 
 async def campaign_state(connection: Connection, campaign: int) -> str:

@@ -1,11 +1,11 @@
 """What a commit of events tells the store beside them."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from engine.core.tag import Tag, encode
-from engine.store.database import Connection, Pool
+from engine.store.database import Connection
 from engine.webhooks import inbox
 from engine.webhooks.events import Parsed
 from engine.webhooks.inbox import FLOW_S, Flow, Group, write
@@ -13,12 +13,6 @@ from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_b
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, plant_campaign, status_event
 
 LAST_EVENT = "SELECT last_event_at FROM event_flow WHERE phone_number_id = $1"
-
-
-@pytest.fixture
-async def connection(pool: Pool) -> AsyncIterator[Connection]:
-    async with pool.acquire() as acquired:
-        yield acquired
 
 
 class PlantedGroup(Group):
