@@ -112,7 +112,7 @@ class HttpConnection(asyncio.Protocol):
         self._limits = limits
         self._places = places
         self._has_place = False
-        self._allowed_bytes = self._usual_bytes = min(limits.usual_body_bytes, limits.body_bytes)
+        self._usual_bytes = min(limits.usual_body_bytes, limits.body_bytes)
         self._on_end = on_end
         self._answers = answers
         self._transport: asyncio.Transport | None = None
@@ -207,7 +207,7 @@ class HttpConnection(asyncio.Protocol):
 
     def on_body(self, part: bytes) -> None:
         self._body_bytes += len(part)
-        if self._body_bytes <= self._allowed_bytes or self._may_grow():
+        if self._body_bytes <= self._usual_bytes or self._may_grow():
             self._body.append(part)
 
     def on_message_complete(self) -> None:
@@ -277,19 +277,17 @@ class HttpConnection(asyncio.Protocol):
         """Whether the body may go beyond the usual size: unsigned, many such ones could fill the memory."""
         if self._body_bytes > self._limits.body_bytes:
             self._refuse(413)
-        elif not self._places.free:
+        elif not (self._has_place or self._places.free):
             self._refuse(503)
-        elif not self._ending:
+        elif not (self._has_place or self._ending):
             self._places.free -= 1
             self._has_place = True
-            self._allowed_bytes = self._limits.body_bytes
         return self._has_place
 
     def _give_place_back(self) -> None:
         if self._has_place:
             self._has_place = False
             self._places.free += 1
-            self._allowed_bytes = self._usual_bytes
 
     def _may_be_long(self) -> bool:
         """Whether the head can be over its limit at all: it came in a few pieces at most."""
