@@ -170,6 +170,14 @@ def report_loop_errors(loop: asyncio.AbstractEventLoop, context: dict[str, Any])
     loop.default_exception_handler(context)
 
 
+def is_lost(connection: Connection) -> bool:
+    """Whether a connection of a pool has ended."""
+    try:
+        return connection.is_closed()
+    except asyncpg.InterfaceError:
+        return True  # the pool took it back when it broke
+
+
 class OwnConnection:
     """One connection of a pool for one user, who never waits behind the others for it."""
 
@@ -180,7 +188,7 @@ class OwnConnection:
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Connection]:
         """For one task at a time. After an error the next use has another connection."""
-        if self._is_lost():
+        if self._connection is not None and is_lost(self._connection):
             await self.give_back()
         if self._connection is None:
             self._connection = await self._pool.acquire(timeout=5)
@@ -194,12 +202,6 @@ class OwnConnection:
         connection, self._connection = self._connection, None
         if connection is not None:
             await self._pool.release(connection)
-
-    def _is_lost(self) -> bool:
-        try:
-            return self._connection is not None and self._connection.is_closed()
-        except asyncpg.InterfaceError:
-            return True  # the pool took it back when it broke
 
 
 async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> Connection:

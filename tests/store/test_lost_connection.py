@@ -11,9 +11,9 @@ import pytest
 
 from engine.store.database import (
     LOST_CONNECTION,
-    Connection,
     OwnConnection,
     Pool,
+    is_lost,
     open_pool,
     report_loop_errors,
 )
@@ -103,13 +103,6 @@ async def test_the_drivers_echo_of_a_cut_is_not_told_and_everything_else_is(
     future.cancel()
 
 
-def _is_lost(connection: Connection) -> bool:
-    try:
-        return connection.is_closed()
-    except asyncpg.InterfaceError:
-        return True  # the pool took it back when it broke
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives up what is not acknowledged")
 async def test_a_server_that_acknowledges_nothing_is_lost_before_a_command_times_out(
     monkeypatch: pytest.MonkeyPatch, database_url: str
@@ -129,6 +122,6 @@ async def test_a_server_that_acknowledges_nothing_is_lost_before_a_command_times
                 with pytest.raises(asyncpg.ConnectionDoesNotExistError):
                     await asking.fetchval("SELECT 1")
                 async with asyncio.timeout(30):
-                    while not (_is_lost(asking) and _is_lost(resting)):
+                    while not (is_lost(asking) and is_lost(resting)):
                         await asyncio.sleep(0.01)
             assert await pool.fetchval("SELECT 1") == 1
