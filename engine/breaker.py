@@ -24,6 +24,7 @@ class Breaker:
         self._named_ns = 0  # when it named the first of them
         self._openings = 0
         self._closed_again_ns = 0
+        self._asked_until_ns = 0  # by the service: it does not want to be tried before
         self.reason = ""
 
     @property
@@ -32,7 +33,7 @@ class Breaker:
         return self._breaks >= BREAKS_IN_A_ROW or self.failures >= FAILURES_IN_A_ROW
 
     def is_open(self, now_ns: int) -> bool:
-        return now_ns < self._closed_again_ns
+        return now_ns < self._closed_again_ns or (self.suspicious and now_ns < self._asked_until_ns)
 
     def is_downtime(self, now_ns: int) -> bool:
         """Whether a failure that the service names is its own, and not the recipient's."""
@@ -40,9 +41,10 @@ class Breaker:
 
     def record(self, outcome: Outcome, now_ns: int) -> bool:
         """Count an outcome; True when it opens the breaker."""
+        was_open = self.is_open(now_ns)
         match outcome:
             case Accepted() | Rejected():
-                self.failures = self._breaks = self._named_ns = self._openings = 0
+                self.failures = self._breaks = self._named_ns = self._openings = self._asked_until_ns = 0
                 return False
             case Throttled():
                 self._breaks = 0  # it answers, and decides on nobody
@@ -51,12 +53,14 @@ class Breaker:
                 return False  # ours: it tells nothing about the service
             case Transient():
                 self._named_ns = self._named_ns or now_ns
+                wait_asked_s = min(outcome.wait_s or 0.0, DOWNTIME_S_MAX)
+                self._asked_until_ns = max(self._asked_until_ns, now_ns + int(wait_asked_s * SECOND_NS))
                 reason = f"{outcome.detail} ({outcome.code})"
             case _:
                 self._breaks += 1
                 reason = outcome.reason
         self.failures += 1
-        if not self.suspicious or self.is_open(now_ns):
+        if not self.suspicious or was_open:
             return False
         self._open(reason, now_ns)
         return True

@@ -121,6 +121,29 @@ def test_after_each_wait_a_failed_probe_waits_longer(breaker: Breaker) -> None:
     assert breaker.is_open(3 * SECOND_NS - 1) and not breaker.is_open(3 * SECOND_NS)
 
 
+def test_a_service_that_says_when_to_come_back_is_not_tried_before(breaker: Breaker) -> None:
+    fail(breaker, FAILURES_IN_A_ROW - 1, outcome=Transient(131016, "down", wait_s=600))
+    assert not breaker.is_open(0), "failures of a few recipients stop nobody"
+    assert fail(breaker, 1, outcome=Transient(131016, "down", wait_s=60)) == [True]
+    assert fail(breaker, 1, 599 * SECOND_NS, DOWN) == [False], "one that was under way"
+    assert breaker.is_open(600 * SECOND_NS - 1) and not breaker.is_open(600 * SECOND_NS)
+
+
+def test_it_is_not_believed_for_ever(breaker: Breaker) -> None:
+    fail(breaker, FAILURES_IN_A_ROW, outcome=Transient(131016, "down", wait_s=86_400))
+    over_ns = int(DOWNTIME_S_MAX * SECOND_NS)
+    assert breaker.is_open(over_ns - 1) and not breaker.is_open(over_ns)
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_a_decision_on_a_message_ends_the_wait_that_it_asked_for(breaker: Breaker, decision: Outcome) -> None:
+    fail(breaker, FAILURES_IN_A_ROW, outcome=Transient(131016, "down", wait_s=600))
+    breaker.record(decision, SECOND_NS)
+    assert not breaker.is_open(SECOND_NS), "one that was under way"
+    fail(breaker, FAILURES_IN_A_ROW, SECOND_NS, DOWN)
+    assert breaker.is_open(SECOND_NS) and not breaker.is_open(2 * SECOND_NS)
+
+
 def test_what_we_did_not_send_ourselves_says_nothing(breaker: Breaker) -> None:
     for ours in (NotSent("permit expired"), NotSent("too many open files", exhausted=True)):
         assert not any(fail(breaker, 2 * FAILURES_IN_A_ROW, outcome=ours)), "nobody is told of an outage"
