@@ -110,7 +110,7 @@ class CampaignBoard:
 
     def paused(self, campaign_id: int) -> None:
         """It is paused in the database: if the next look finds it running, a person has resumed it."""
-        self._running.discard(campaign_id)
+        self._runs_no_more(campaign_id)
 
     async def refresh(self, connection: Connection) -> None:
         """Read the states anew; starts what is due and expires what is overdue."""
@@ -148,10 +148,15 @@ class CampaignBoard:
 
     async def _leave(self, connection: Connection, campaign_id: int) -> None:
         """It runs no more. Who finishes or expires it tells so; what a person ordered is told here."""
-        self._running.discard(campaign_id)
+        self._runs_no_more(campaign_id)
         row = await connection.fetchrow(queries("board")["state"], campaign_id)
         if row is not None and row["state"] in STOPPED:
             log.info(STOPPED[row["state"]], **self.told(campaign_id), reason=row["reason"])
+
+    def _runs_no_more(self, campaign_id: int) -> None:
+        self._running.discard(campaign_id)
+        if campaign := self._known.pop(campaign_id, None):
+            self._known[campaign_id] = campaign  # behind those that ended before
 
     def _forget_ended(self) -> None:
         for campaign_id in list(self._known)[: max(0, len(self._known) - KNOWN_MAX)]:

@@ -85,3 +85,21 @@ async def test_a_log_says_that_a_campaign_waits_and_that_it_goes_on(other: Conne
         ("campaign_waits", "waiting: the disk is full"),
         ("campaign_goes_on", ""),
     ]
+
+
+@pytest.mark.parametrize("by_us", [False, True])
+async def test_a_campaign_that_has_just_ended_is_known_however_long_it_ran(
+    other: Connection, board: CampaignBoard, monkeypatch: pytest.MonkeyPatch, by_us: bool
+) -> None:
+    """What is claimed of it is still to be sent: the board is asked for its template."""
+    monkeypatch.setattr(campaign_board, "KNOWN_MAX", 1)
+    longest, short = [(await plant_campaign(other)).campaign_id for _ in range(2)]
+    await board.refresh(other)
+    for campaign_id in (short, longest):
+        await apply_event(other, campaign_id, CampaignEvent.PAUSE, "")
+        if by_us:
+            board.paused(campaign_id)
+        await board.refresh(other)
+    assert board[longest].campaign_id == longest
+    with pytest.raises(KeyError):
+        board[short]
