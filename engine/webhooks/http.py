@@ -126,8 +126,9 @@ class HttpConnection(asyncio.Protocol):
         self._in_request = False
         self._in_head = True
         self._target = b""
-        self._body: list[bytes] = []
+        self._body: bytes | bytearray = b""
         self._body_bytes = self._rest_bytes = 0
+        self._bytes_before = self._trailer_bytes = 0  # of the body; and what came since, without any of it
         # The parser fills these without a call into Python for each line of a head.
         self._url: list[bytes] = []
         self._raw_headers: dict[bytes, bytes] = {}
@@ -176,9 +177,7 @@ class HttpConnection(asyncio.Protocol):
         if self._in_head and self._head_bytes > self._limits.head_bytes and not self._ending:
             self._refuse(431)
         elif self._in_request and not self._in_head:
-            self._rest_bytes += len(data)  # with the seams and the trailer of a body in chunks
-            if self._rest_bytes > 2 * self._limits.body_bytes + self._limits.head_bytes:
-                self._refuse(413)
+            self._look_at_rest(len(data))
         if len(self._slots) >= self._limits.pipelined:
             self._steer_reading()
 
@@ -198,6 +197,7 @@ class HttpConnection(asyncio.Protocol):
             self._refuse(414)
         self._in_head = False
         self._head_bytes = 0
+        self._trailer_bytes = -self._chunk_bytes  # what came with the head is not looked at
         raw.clear()  # what comes yet is a trailer, which nobody reads
         length = headers.get(b"content-length", b"")
         if length.isdigit() and int(length[:20]) > limits.body_bytes:
@@ -208,7 +208,12 @@ class HttpConnection(asyncio.Protocol):
     def on_body(self, part: bytes) -> None:
         self._body_bytes += len(part)
         if self._body_bytes <= self._usual_bytes or self._may_grow():
-            self._body.append(part)
+            if not self._body:
+                self._body = part  # nearly always all of it
+            else:  # one piece of memory: a list of two-byte parts holds twenty times their size
+                if not isinstance(self._body, bytearray):
+                    self._body = bytearray(self._body)
+                self._body += part
 
     def on_message_complete(self) -> None:
         if self._ending:
@@ -216,7 +221,7 @@ class HttpConnection(asyncio.Protocol):
         parser = self._parser
         slot = Slot(self, parser.should_keep_alive())
         self._slots.append(slot)
-        target, headers, body = self._target, self._headers, b"".join(self._body)
+        target, headers, body = self._target, self._headers, bytes(self._body)
         self._reset()
         self._handle(slot, parser.get_method(), target, headers, body)
 
@@ -284,6 +289,18 @@ class HttpConnection(asyncio.Protocol):
             self._has_place = True
         return self._has_place
 
+    def _look_at_rest(self, size: int) -> None:
+        """Of what follows a head, with the seams of a body in chunks. The parser keeps all of a trailer."""
+        self._rest_bytes += size
+        if self._body_bytes > self._bytes_before:
+            self._bytes_before, self._trailer_bytes = self._body_bytes, 0
+        else:
+            self._trailer_bytes += size
+        limits = self._limits
+        too_long = self._rest_bytes > 2 * limits.body_bytes + limits.head_bytes
+        if too_long or self._trailer_bytes > limits.head_bytes:
+            self._refuse(413)
+
     def _give_place_back(self) -> None:
         if self._has_place:
             self._has_place = False
@@ -300,8 +317,8 @@ class HttpConnection(asyncio.Protocol):
         self._head_bytes = 0
         self._url.clear()
         self._raw_headers.clear()
-        self._body.clear()
-        self._body_bytes = self._rest_bytes = 0
+        self._body = b""
+        self._body_bytes = self._rest_bytes = self._bytes_before = 0
         self._give_place_back()
         self._deadline = None
 
@@ -310,7 +327,8 @@ class HttpConnection(asyncio.Protocol):
         if self._ending:
             return
         self._ending = self._refused = True
-        self._body.clear()
+        self._body = b""
+        self._raw_headers.clear()
         self._give_place_back()
         slot = Slot(self, keep_alive=False)
         self._slots.append(slot)

@@ -3,13 +3,16 @@
 import asyncio
 import hmac
 import re
+import tracemalloc
+from collections import Counter
+from typing import cast
 from urllib.parse import urlsplit
 
 import pytest
 
 from engine.errors import ConfigurationError
 from engine.store.database import Pool, open_pool
-from engine.webhooks.http import Limits
+from engine.webhooks.http import Answer, HttpConnection, Limits, Places
 from engine.webhooks.signature import sign
 from tests.webhooks.conftest import Running, running
 from tests.webhooks.conversation import (
@@ -274,6 +277,60 @@ async def test_what_goes_beyond_a_limit_ends_the_connection(pool: Pool, sent: by
         assert (reply.status, reply.headers["connection"]) == (answer, "close")
         assert await peer.is_closed()
         peer.close()
+
+
+class Written:
+    """Stands for the transport of a peer: what is held of it can be weighed."""
+
+    def __init__(self) -> None:
+        self.data = b""
+
+    def write(self, data: bytes) -> None:
+        self.data += data
+
+    def is_closing(self) -> bool:
+        return False
+
+    def write_eof(self) -> None: ...
+
+    def pause_reading(self) -> None: ...
+
+
+def held_bytes(begin: bytes, more: bytes, times: int) -> tuple[int, bytes]:
+    """What the memory holds of a body that is not whole, and what was answered."""
+    peer = Written()
+    connection = HttpConnection(
+        lambda slot, *_: slot.fill(Answer(200)), Limits(), Places(0), lambda _: None, Counter()
+    )
+    connection.connection_made(cast(asyncio.Transport, peer))
+    tracemalloc.start()
+    try:
+        connection.data_received(CHUNKED + begin)
+        for _ in range(times):
+            connection.data_received(more)
+        return tracemalloc.get_traced_memory()[0], peer.data
+    finally:
+        tracemalloc.stop()
+
+
+async def test_a_body_in_tiny_chunks_takes_no_more_memory_than_its_size() -> None:
+    size = 2 * 9_000 * 40
+    held, answer = held_bytes(b"", b"2\r\nxy\r\n" * 9_000, 40)
+    assert (held < 2 * size, answer) == (True, b"")
+
+
+@pytest.mark.parametrize("lines", [b"".join(b"a%d: 1\r\n" % n for n in range(9_000)), b"x" * 90_000])
+async def test_a_trailer_is_not_kept_however_long_it_is(lines: bytes) -> None:
+    held, answer = held_bytes(b"1\r\nx\r\n0\r\na: ", lines, 20)
+    assert held < 10 * len(lines)
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+async def test_a_head_behind_many_whole_requests_is_no_trailer() -> None:
+    """They come in one piece, which is longer than any head may be."""
+    whole = b"1\r\nx\r\n0\r\n\r\n"
+    _, answers = held_bytes(whole, (CHUNKED + whole) * 300 + CHUNKED, 1)
+    assert answers.count(b"HTTP/1.1 200 ") == answers.count(b"HTTP/1.1 ") == 301
 
 
 async def test_a_peer_that_drips_its_header_is_ended(pool: Pool) -> None:
