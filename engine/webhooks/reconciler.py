@@ -7,7 +7,6 @@ may run in several processes, be killed anywhere and be repeated; what it does i
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
@@ -148,5 +147,4 @@ async def _first_of(*events: asyncio.Event, timeout_s: float) -> None:
     finally:
         for wait in waits:
             wait.cancel()
-        with suppress(asyncio.CancelledError):
-            await asyncio.gather(*waits, return_exceptions=True)
+        await asyncio.gather(*waits, return_exceptions=True)

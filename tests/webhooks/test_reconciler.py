@@ -295,6 +295,25 @@ async def test_a_bug_in_one_of_the_loops_ends_them_all(pool: Pool, monkeypatch: 
             await Reconciler(pool, Metrics(), asyncio.Event()).run(asyncio.Event())
 
 
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_loop_that_is_told_to_end_as_its_wait_is_over_ends(turns: int) -> None:
+    """Else it would go on for ever where nobody sets the stop: the end of another loop by a bug."""
+    over = asyncio.Event()
+    over.set()
+
+    async def loop() -> None:
+        await reconciler._first_of(over, timeout_s=15)
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(loop())
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    task.cancel()
+    ended, _ = await asyncio.wait([task], timeout=15)
+    task.cancel()
+    assert ended
+
+
 async def test_a_drop_is_told_with_both_its_reasons(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another program's events are dropped within a minute: to call them eight days old sends people astray."""
     stop = asyncio.Event()
