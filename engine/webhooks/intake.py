@@ -85,9 +85,12 @@ class Intake:
 
     async def run(self) -> None:
         """Commit until cancelled: the next group is what came during the last commit."""
-        async with asyncio.TaskGroup() as committers:
-            for _ in range(COMMITS_AT_ONCE):
-                committers.create_task(self._commit_on())
+        try:
+            async with asyncio.TaskGroup() as committers:
+                for _ in range(COMMITS_AT_ONCE):
+                    committers.create_task(self._commit_on())
+        except ExceptionGroup as bugs:
+            raise bugs.exceptions[0] from bugs
 
     async def _commit_on(self) -> None:
         connection = OwnConnection(self._pool)

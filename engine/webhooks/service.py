@@ -28,13 +28,13 @@ async def serve(
     """Receive and reconcile until `stop` is set, then drain; `on_listening` gets the callback's URL once.
 
     Raises ConfigurationError where host and port cannot be listened on. After a stop it returns within
-    seconds, and everything that was answered with 200 is committed.
+    seconds, and everything that was answered with 200 is committed. A bug in any part ends it, and is raised.
     """
     metrics = Metrics()
     committed = asyncio.Event()
     intake = Intake(pool, metrics, product, committed=committed)
     receiver = Receiver(intake, metrics, secrets, limits)
     reconciler = Reconciler(pool, metrics, committed, intervals)
-    async with listening(receiver, intake, host, port) as url:
+    async with listening(receiver, intake, host, port, on_bug=stop.set) as url:
         on_listening(url)
         await reconciler.run(stop)

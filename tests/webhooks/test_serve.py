@@ -13,9 +13,24 @@ from urllib.parse import urlsplit
 
 import orjson
 import pytest
+from pydantic import SecretStr
 
 from engine.store.database import Pool, open_pool
-from tests.webhooks.conversation import SECRET, TOKEN, Peer, ask, free_port, get, post, status, statuses_body
+from engine.webhooks import intake
+from engine.webhooks.receiver import Secrets
+from engine.webhooks.service import serve
+from tests.webhooks.conversation import (
+    PRODUCT,
+    SECRET,
+    TOKEN,
+    Peer,
+    ask,
+    free_port,
+    get,
+    post,
+    status,
+    statuses_body,
+)
 
 
 @asynccontextmanager
@@ -147,6 +162,32 @@ async def test_a_database_that_goes_away_is_told_in_lines_not_in_tracebacks(
     assert told.keys() <= {
         "events_not_stored", "events_stored_again", "events_not_folded", "events_folded_again",
     }, errors  # fmt: skip
+
+
+async def test_a_bug_in_the_commit_ends_the_service(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever restarts the process tries again; without an end it would answer nobody, and call itself ready."""
+
+    async def write(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(intake, "write", write)
+    url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    secrets = Secrets(SecretStr(SECRET.decode()), SecretStr(TOKEN))
+    service = asyncio.create_task(
+        serve(
+            pool,
+            secrets,
+            PRODUCT,
+            host="127.0.0.1",
+            port=0,
+            stop=asyncio.Event(),
+            on_listening=url.set_result,
+        )
+    )
+    assert (await ask(await url, post(statuses_body(status("w1"))))).status == 503
+    async with asyncio.timeout(30):
+        with pytest.raises(ZeroDivisionError):
+            await service
 
 
 @pytest.mark.parametrize("missing", ["DRUMBEAT_APP_SECRET", "DRUMBEAT_VERIFY_TOKEN"])
