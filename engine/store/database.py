@@ -19,6 +19,9 @@ Connection: TypeAlias = (
 )
 
 _SECRET_OPTION = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*", re.IGNORECASE)
+_HOST = r"(?:\[[^\]]*\]|[^:/@\[]*)(?::\d*)?"
+# Of a URL up to its options, behind the scheme: hosts with their ports, and the database.
+_NO_PASSWORD = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
 
 Greeting: TypeAlias = Callable[[Connection], Awaitable[object]]
 
@@ -218,14 +221,22 @@ async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> 
 
 
 def safe_url(url: str) -> str:
-    """The URL with its passwords masked, for messages."""
+    """The URL with its passwords masked, for messages. Of a password that has a ? in it, which must be
+    written %3F, nobody knows where it ends: nothing behind it is shown.
+    """
     place, question, options = url.partition("?")
-    options = question + _SECRET_OPTION.sub(r"\1***", options)
-    head, separator, tail = place.rpartition("@")
-    scheme, _, user = head.partition("://")
-    name = user.split(":", 1)[0]
-    masked = f"{scheme}://{name}{':***' if ':' in user else ''}@{tail}" if separator else place
-    return masked + options
+    head, at, tail = place.rpartition("@")
+    scheme, slashes, user = (head if at else place).partition("://")
+    if not slashes:  # a path, or somebody forgot it
+        scheme, user = "", scheme
+    name, colon, _ = user.partition(":")
+    if at:
+        masked = f"{scheme}{slashes}{name}{':***' if colon else ''}@{tail}"
+    elif _NO_PASSWORD.fullmatch(user) and "@" not in options.partition("=")[0]:
+        masked = place
+    else:
+        return f"{scheme}{slashes}{name}:***"
+    return masked + question + _SECRET_OPTION.sub(r"\1***", options)
 
 
 @contextmanager
@@ -238,8 +249,13 @@ def _translated(url: str) -> Iterator[None]:
         raise AuthenticationError(f"the database {where} refused the user or password") from error
     except asyncpg.InvalidCatalogNameError as error:
         raise ConfigurationError(f"there is no such database: {where}; create it first") from error
-    except (ValueError, asyncpg.ClientConfigurationError) as error:
+    except asyncpg.ClientConfigurationError as error:
         raise ConfigurationError(f"the database URL cannot be read: {where}: {error}") from error
+    except ValueError:  # it quotes what was taken for a port or an option, perhaps of a password
+        raise ConfigurationError(
+            f"the database URL cannot be read: {where}",
+            remedy="write ? # / and @ of a password as %3F %23 %2F and %40",
+        ) from None
     except (TimeoutError, OSError, asyncpg.PostgresError) as error:
         raise Unreachable(
             f"the database {where} does not answer: {str(error) or type(error).__name__}; "

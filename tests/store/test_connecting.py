@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import tempfile
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,10 +38,24 @@ def home() -> Iterator[Path]:
         ),
         ("postgresql://u:geheim@h/db?sslPassword=geheim", "postgresql://u:***@h/db?sslPassword=***"),
         ("postgresql:///db?host=/tmp", "postgresql:///db?host=/tmp"),
+        ("postgresql://h:5432,[::1]:5433/db?user=a@b", "postgresql://h:5432,[::1]:5433/db?user=a@b"),
+        ("postgresql://u:ge?he@im@h:5432/db?password=geheim", "postgresql://u:***"),
+        ("postgresql://u:12?34@h/db", "postgresql://u:***"),
+        ("postgresql://u:ge/he#im@h/db", "postgresql://u:***@h/db"),
+        ("u:geheim@h/db", "u:***@h/db"),
+        ("/var/lib/drumbeat/postgres", "/var/lib/drumbeat/postgres"),
     ],
 )
 def test_no_password_of_a_url_is_ever_said(url: str, said: str) -> None:
     assert safe_url(url) == said
+
+
+@pytest.mark.parametrize("password", ["ge?heim", "ge#heim", "ge/heim", "1?heim"])
+async def test_a_password_that_should_have_been_quoted_is_not_said(password: str) -> None:
+    with pytest.raises(ConfigurationError, match="%3F") as refused:
+        await connect(f"postgresql://u:{password}@127.0.0.1:9/x")
+    told = [line for line in traceback.format_exception(refused.value) if not line.startswith("  File ")]
+    assert "heim" not in "".join(told) and "'ge'" not in "".join(told)
 
 
 @pytest.mark.parametrize("name", ["a b", "x#y", "p%41", "a&b", "it's", "a+b", "$HOME"])
