@@ -31,12 +31,15 @@ class Target:
         """Whether it is a device or a pipe, and what is written cannot be taken back."""
         return self.draft == self.path
 
-    def open(self, mode: int = 0o666) -> int:
-        """A descriptor of the draft; waits for the reader of a named pipe, as a shell does."""
+    def open(self) -> int:
+        """A descriptor of the draft, which only its owner reads: all that is written so holds phone numbers.
+
+        Waits for the reader of a named pipe, as a shell does.
+        """
         if self.is_direct:
             return os.open(self.draft, os.O_WRONLY | os.O_APPEND)
         drop_abandoned(self.path)
-        descriptor = os.open(self.draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        descriptor = os.open(self.draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with suppress(OSError):  # some file systems know no locks; then nobody drops a draft of another
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return descriptor

@@ -1,7 +1,7 @@
 """Rows that cannot be sent to: one table of the codes, and the file that lists them.
 
 The file opens in a spreadsheet without running anything: a value that would be a formula there is quoted. It
-appears whole or not at all, and is never the file whose rows it lists.
+appears whole or not at all, readable only by its owner, and is never the file whose rows it lists.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
         return
     target = target_of(output)
     with _writing(output):
-        file = os.fdopen(target.open(0o600), "w", encoding="utf-8")
+        file = os.fdopen(target.open(), "w", encoding="utf-8")
     try:
         yield file
         with _writing(output):

@@ -27,6 +27,7 @@ def test_it_lists_line_code_column_reason_and_value(tmp_path: Path) -> None:
         ["9", "variable_tab", "name", REASONS["variable_tab"], "a\tb"],
     ]
     assert rejects.counts == {"phone_empty": 1, "variable_tab": 1}
+    assert path.stat().st_mode & 0o077 == 0, "it holds phone numbers"
 
 
 def test_leaving_without_publishing_leaves_nothing(tmp_path: Path) -> None:
