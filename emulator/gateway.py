@@ -22,6 +22,7 @@ CONNECTION_LIMIT = 20_000
 # Bodies: JSON is small; an upload may be a document of 100 MB with its form around it.
 BODY_LIMIT_BYTES = 1024 * 1024
 UPLOAD_LIMIT_BYTES = 101 * 1024 * 1024
+CONTROL_PLANE = "/_emulator/"
 
 Answer: TypeAlias = Reply | StreamReply
 
@@ -119,6 +120,8 @@ class Gateway:
 
     def _route(self, method: bytes, target: bytes, headers: Headers, body: bytes, outcome: Outcome) -> None:
         request = self._request(method, target, headers, body)
+        if request.path.startswith(CONTROL_PLANE):
+            _check_origin(headers)
         found = self._router.find(request)
         if found is None:
             raise self._unknown(request)
@@ -166,6 +169,16 @@ class Gateway:
         if methods:
             return _not_served(request.method, methods)
         return Refused(100, f"unknown path components: /{rest or first}", 404)
+
+
+def _check_origin(headers: Headers) -> None:
+    """A browser sends what a page of another site wants sent, and says whose page it is.
+
+    The control plane asks for no token, and writes files.
+    """
+    origin = headers.get(b"origin")
+    if origin is not None and origin != b"http://" + headers.get(b"host", b""):
+        raise Refused(100, "the control plane takes nothing from a page of another site", 403)
 
 
 def _not_served(method: str, methods: list[str]) -> Refused:

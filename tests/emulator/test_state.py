@@ -1,9 +1,12 @@
 """The control plane: reset, seed, scenarios, faults of events, the clock, commands that cannot be."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
+import yarl
 
 from emulator.config import ConfigError
 from emulator.events.envelope import Update
@@ -167,6 +170,19 @@ async def test_a_seed_beyond_json_is_refused(client: Client) -> None:
         answer = await client.call("POST", f"/_emulator/{command}", data=body)
         assert (answer.status, answer.code) == (400, 100)
     assert (await client.ask("health"))["seed"] == 1
+
+
+@pytest.mark.parametrize("path", ["/_emulator/snapshot", "/%5femulator/snapshot"])
+async def test_a_page_of_another_site_cannot_have_a_file_written(
+    client: Client, tmp_path: Path, path: str
+) -> None:
+    """As its form, or a fetch of it without a look at the reply: no browser asks before it sends these."""
+    url, file = yarl.URL(client.emulator.url + path, encoded=True), tmp_path / "state.json"
+    content = orjson.dumps({"path": str(file)})
+    for origin, status in (("http://elsewhere.example", 403), ("null", 403), (client.emulator.url, 200)):
+        headers = {"Origin": origin, "Content-Type": "text/plain"}
+        async with client.session.post(url, data=content, headers=headers) as reply:
+            assert (reply.status, file.exists()) == (status, status == 200)
 
 
 async def test_the_clock_only_moves_ahead(client: Client) -> None:
