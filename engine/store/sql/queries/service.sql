@@ -40,7 +40,11 @@ SELECT name, started_at IS NOT NULL AS started FROM campaigns
 WHERE state = 'paused' AND planned_at IS NOT NULL ORDER BY campaign_id;
 
 -- name: lift_stops
--- Numbers that the service stopped until a person looks (for years); rests that end by themselves stay.
+-- Numbers that the service stopped until a person looks (for years); rests that end by themselves stay. Locked in the order of
+-- their ids, as everywhere: their owners renew them meanwhile.
 UPDATE numbers SET suspended_until = NULL, suspended_reason = NULL
-WHERE phone_number_id = ANY((SELECT phone_number_ids FROM campaigns WHERE campaign_id = $1)::text[])
-  AND suspended_until > now() + interval '30 days';
+WHERE phone_number_id IN (
+    SELECT phone_number_id FROM numbers
+    WHERE phone_number_id = ANY((SELECT phone_number_ids FROM campaigns WHERE campaign_id = $1)::text[])
+      AND suspended_until > now() + interval '30 days'
+    ORDER BY phone_number_id FOR UPDATE);

@@ -1,8 +1,10 @@
 -- name: store
+-- In one order, whatever the service lists first: two who do so at once wait for each other in a line.
 INSERT INTO templates (name, language, template_id, status, category, definition, synced_at)
 SELECT name, language, nullif(template_id, ''), status, nullif(category, ''), definition, now()
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[])
     AS told (name, language, template_id, status, category, definition)
+ORDER BY name, language
 ON CONFLICT (name, language) DO UPDATE
 SET template_id = excluded.template_id,
     status = excluded.status,

@@ -1,0 +1,61 @@
+"""Who writes several rows of a table locks them in the order of their keys, whatever order they lie in or are told in.
+
+Two who do so wait for each other in a line; else each may hold what the other waits for.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+
+from campaigns.service import resume
+from campaigns.templates import sync_templates
+from engine.api.resources import TemplateRecord
+from engine.core.states import CampaignEvent
+from engine.store.campaign_states import apply_event
+from engine.store.database import Connection, Pool
+from engine.store.leases import suspend
+from tests.flow.planted import FAST, SLOW, plant_campaign, plant_numbers
+
+
+class Account:
+    """Lists its templates with the last name first."""
+
+    async def templates(self, waba_id: str) -> list[TemplateRecord]:
+        return [TemplateRecord(name, "en", "APPROVED", "", [], "POSITIONAL", "") for name in ("b", "a")]
+
+
+async def assert_in_order(
+    pool: Pool, other: Connection, rows: str, keys: tuple[str, str], work: Awaitable[object]
+) -> None:
+    """Whoever waits for the first of two rows does not hold the second. `rows`: a table, and its key."""
+    one = f"SELECT FROM {rows} = $1 FOR UPDATE"
+    async with other.transaction():
+        await other.execute(one, keys[0])
+        working = asyncio.ensure_future(work)
+        async with asyncio.timeout(30):
+            while not await pool.fetchval(
+                "SELECT count(*) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            ):
+                await asyncio.sleep(0.01)
+        await other.execute(f"{one} NOWAIT", keys[1])
+    await working
+
+
+async def test_numbers_that_a_person_lets_go_on(
+    pool: Pool, connection: Connection, other: Connection
+) -> None:
+    for number in (FAST, SLOW):  # so they lie in the table
+        await plant_numbers(connection, **{number: 80})
+        await suspend(connection, number, 1e9, "stopped until a person looks")
+    campaign = await plant_campaign(connection, numbers=(FAST, SLOW))
+    await apply_event(connection, campaign.campaign_id, CampaignEvent.PAUSE, "")
+    name = await connection.fetchval("SELECT name FROM campaigns")
+    resumed = resume(connection, name)
+    await assert_in_order(pool, other, "numbers WHERE phone_number_id", (SLOW, FAST), resumed)
+    assert not await pool.fetchval("SELECT count(suspended_until) FROM numbers")
+
+
+async def test_templates_that_are_read_again(pool: Pool, other: Connection) -> None:
+    await sync_templates(pool, Account(), "1")
+    synced = sync_templates(pool, Account(), "1")
+    await assert_in_order(pool, other, "templates WHERE name", ("a", "b"), synced)
