@@ -23,17 +23,13 @@ from campaigns.bench.service import Service, Wanted, own_service
 from engine.store.database import connect
 from engine.telemetry import configure_logging
 
-__all__ = ["Wanted", "own_service", "plant", "postgres", "send"]
-
 NUMBERS = 32
 RATE_PER_S = 1_000.0
 
 
-async def send(
-    url: str, service: Service, numbers: Sequence[str], campaign_id: int, *, for_s: float | None = None
-) -> Sent:
-    """Run the engine in this process until the campaign is finished, or for so long; all is durable."""
-    part = await run_part(url, service.settings, numbers, campaign_id, for_s)
+async def send(url: str, service: Service, numbers: Sequence[str], campaign_id: int) -> Sent:
+    """Run the engine in this process until the campaign is finished; all is durable."""
+    part = await run_part(url, service.settings, numbers, campaign_id, None)
     connection = await connect(url)
     try:
         return await read_sent(connection, campaign_id, part.cpu_s)

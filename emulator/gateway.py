@@ -156,7 +156,7 @@ class Gateway:
     def _request(self, method: bytes, target: bytes, headers: Headers, body: bytes) -> Request:
         try:
             path, query = split_target(target)
-            return Request(method.decode("ascii"), path, query, headers, body, self.service.clock.now_ns())
+            return Request(method.decode("ascii"), path, query, headers, body)
         except ValueError:
             raise Refused(100, "the path or the query is not readable") from None
 

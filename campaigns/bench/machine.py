@@ -79,12 +79,11 @@ def on_every_core(server_pid: int) -> Iterator[None]:
                 os.sched_setaffinity(server_pid, former)
 
 
-def cpu_s(pid: int, *, with_ended_children: bool = False) -> float:
-    """CPU seconds of a process so far; with those of its children that ended, as a server's sessions do."""
-    process = psutil.Process(pid)
-    times = process.cpu_times()
+def cpu_s(pid: int) -> float:
+    """CPU seconds of a process so far."""
+    times = psutil.Process(pid).cpu_times()
     own_s: float = times.user + times.system
-    return own_s + _ended_children_s(process) if with_ended_children else own_s
+    return own_s
 
 
 def family_cpu_s(pid: int) -> float:

@@ -24,12 +24,10 @@ PLANT_S_MAX = 600.0
 _RANGES_AT_ONCE = 1_000  # a statement of at most a million recipients
 
 
-async def plant(
-    url: str, rates_per_s: Mapping[str, float], recipients: int, *, first_phone: int = FIRST_PHONE
-) -> int:
+async def plant(url: str, rates_per_s: Mapping[str, float], recipients: int) -> int:
     """Empty the database, then store these numbers and one running campaign; returns its id.
 
-    Recipients follow `first_phone`. Raises ConfigurationError for a database that no bench made.
+    Recipients follow FIRST_PHONE. Raises ConfigurationError for a database that no bench made.
     """
     sql = queries("bench")
     await clear(url)
@@ -42,7 +40,7 @@ async def plant(
             sql["insert_campaign"], TEMPLATE, list(rates_per_s), recipients
         )
         size = range_size(recipients, list(rates_per_s.values()))
-        await _plant_ranges(connection, campaign_id, recipients, size, first_phone)
+        await _plant_ranges(connection, campaign_id, recipients, size)
         # As autovacuum leaves a plan within a minute; in the middle of a short run it would count as sending.
         await connection.execute("VACUUM (ANALYZE)")
         await connection.execute("CHECKPOINT")
@@ -65,9 +63,7 @@ async def clear(url: str) -> None:
         await connection.close()
 
 
-async def _plant_ranges(
-    connection: Connection, campaign_id: int, recipients: int, size: int, first_phone: int
-) -> None:
+async def _plant_ranges(connection: Connection, campaign_id: int, recipients: int, size: int) -> None:
     sql = queries("bench")
     first: int = await connection.fetchval(sql["first_range_id"])
     first += random.getrandbits(46)
@@ -78,5 +74,5 @@ async def _plant_ranges(
     for begin in range(0, len(ids), _RANGES_AT_ONCE):
         part = slice(begin, begin + _RANGES_AT_ONCE)
         await connection.execute(
-            sql["insert_recipients"], ids[part], sizes[part], first_phone + begin * size, size
+            sql["insert_recipients"], ids[part], sizes[part], FIRST_PHONE + begin * size, size
         )

@@ -116,10 +116,10 @@ def listening(*words: str, settings: Mapping[str, str] | None = None) -> Iterato
         yield Listening(str(url), process.pid)
 
 
-def first_line(process: Process, wait_s: float = START_S_MAX) -> bytes:
+def first_line(process: Process) -> bytes:
     """The next line that a process prints; empty when none comes in time."""
     assert process.stdout is not None
-    ready, _, _ = select.select([process.stdout], [], [], wait_s)
+    ready, _, _ = select.select([process.stdout], [], [], START_S_MAX)
     return process.stdout.readline() if ready else b""
 
 

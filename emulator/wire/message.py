@@ -15,14 +15,13 @@ JSON_TYPE = "application/json; charset=UTF-8"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`path` and `query` are decoded, header names are lower case; `arrived_ns`: when it was whole."""
+    """`path` and `query` are decoded, header names are lower case."""
 
     method: str
     path: str
     query: Mapping[str, str]
     headers: Mapping[bytes, bytes]
     body: bytes
-    arrived_ns: int
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -55,9 +54,9 @@ def parse_object(body: bytes) -> dict[str, Any]:
     return content
 
 
-def json_reply(content: Any, status: int = 200) -> Reply:
+def json_reply(content: Any) -> Reply:
     """A reply with `content` as JSON."""
-    return Reply(status, orjson.dumps(content))
+    return Reply(200, orjson.dumps(content))
 
 
 def render_stream(reply: StreamReply, *, closing: bool) -> Iterator[bytes]:

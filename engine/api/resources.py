@@ -6,7 +6,6 @@ hour for one app and account; half of that may come at once and the rest trickle
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from math import ceil
@@ -86,7 +85,6 @@ class ManagementClient:
         *,
         api_version: str = API_VERSION,
         budget: AsyncLimiter | None = None,
-        tls: ssl.SSLContext | None = None,
         call_s: float = CALL_S_MAX,
         proxy: str | None = None,
     ) -> None:
@@ -100,7 +98,7 @@ class ManagementClient:
         # Of each request: what the session has for all of them, aiohttp shows the proxy, too.
         self._headers = {"Authorization": f"Bearer {token}", **self._proxy.request_headers}
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=4, ssl=tls if tls is not None else True),
+            connector=aiohttp.TCPConnector(limit=4),
             timeout=aiohttp.ClientTimeout(total=call_s, connect=CONNECT_S_MAX),
             cookie_jar=aiohttp.DummyCookieJar(),
             proxy=self._proxy.url,
@@ -115,23 +113,10 @@ class ManagementClient:
     async def close(self) -> None:
         await self._session.close()
 
-    async def templates(
-        self, waba_id: str, *, name: str | None = None, language: str | None = None
-    ) -> list[TemplateRecord]:
-        """All templates of an account, or those of one name and language."""
-        query = {"fields": _TEMPLATE_FIELDS}
-        if name is not None:
-            query["name"] = name
-        if language is not None:
-            query["language"] = language
-        entries = self._pages(f"{waba_id}/message_templates", query)
-        records = [_template(entry) async for entry in entries if entry.get("name") and entry.get("language")]
-        # A service may take the filters for hints: `name` may find others that contain it.
-        return [
-            record
-            for record in records
-            if name in (None, record.name) and language in (None, record.language)
-        ]
+    async def templates(self, waba_id: str) -> list[TemplateRecord]:
+        """All templates of an account."""
+        entries = self._pages(f"{waba_id}/message_templates", {"fields": _TEMPLATE_FIELDS})
+        return [_template(entry) async for entry in entries if entry.get("name") and entry.get("language")]
 
     async def phone_numbers(self, waba_id: str) -> list[NumberRecord]:
         """All numbers of an account."""

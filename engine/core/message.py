@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
 from typing import Any
@@ -59,7 +59,6 @@ class CompiledTemplate:
     language: str
     placeholders: tuple[Placeholder, ...]
     skeleton: tuple[str, ...]
-    escape: Callable[[str], str]
 
     @property
     def placeholder_count(self) -> int:
@@ -74,7 +73,7 @@ class CompiledTemplate:
             raise ValueError(f"{len(self.placeholders)} variables wanted, {len(variables)} given")
         pieces = list(self.skeleton)
         pieces[1] = str(to)
-        pieces[3:-1:2] = map(self.escape, variables)
+        pieces[3:-1:2] = map(encode_basestring_ascii, variables)
         pieces[-1] = "}" if tag is None else f',"biz_opaque_callback_data":"{tag}"}}'
         return "".join(pieces).encode("utf-8")
 
@@ -84,11 +83,10 @@ def compile_template(
     product: str,
     *,
     header_media: Media | None = None,
-    escape: Callable[[str], str] = encode_basestring_ascii,
 ) -> CompiledTemplate:
     """Compile a template as the service lists it: name, language, components, parameter_format.
 
-    `escape` turns a text into a JSON string with its quotes. UnusableTemplate names what cannot be sent.
+    UnusableTemplate names what cannot be sent.
     """
     name, language = str(definition.get("name", "")), str(definition.get("language", ""))
     where = f"template {name}, language {language}"
@@ -100,7 +98,7 @@ def compile_template(
     if components := reader.components():
         template["components"] = components
     skeleton = _skeleton(product, template)
-    return CompiledTemplate(name, language, tuple(reader.placeholders()), skeleton, escape)
+    return CompiledTemplate(name, language, tuple(reader.placeholders()), skeleton)
 
 
 def check_variable(value: str) -> str | None:

@@ -8,8 +8,7 @@ TELL_PERIOD_NS = 60 * SECOND_NS
 class Repeats:
     """Counts one kind of event. One that flickers is logged no more often than one that stays."""
 
-    def __init__(self, period_ns: int = TELL_PERIOD_NS) -> None:
-        self._period_ns = period_ns
+    def __init__(self) -> None:
         self._told_ns: int | None = None
         self._untold = 0
         self._last_ns = 0
@@ -19,7 +18,7 @@ class Repeats:
         """One more. None: log nothing; else how many came since the last line, this one included."""
         self._untold += 1
         self._last_ns = now_ns
-        if self._told_ns is not None and now_ns - self._told_ns < self._period_ns:
+        if self._told_ns is not None and now_ns - self._told_ns < TELL_PERIOD_NS:
             return None
         self._told_ns = now_ns
         self.goes_on = True

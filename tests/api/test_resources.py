@@ -85,14 +85,6 @@ async def test_a_full_page_that_names_no_next_one_may_have_one() -> None:
     assert len(server.requests) == 2, "and none after a page that is not full"
 
 
-async def test_one_template_is_found_by_name_and_language() -> None:
-    async with serving(pages(three_pages)) as server, ManagementClient(server.base_url, "t") as client:
-        (record,) = await client.templates("77", name="t_3", language="en")
-        assert await client.templates("77", name="t_3", language="en_US") == []
-    assert record.template_id == "3"
-    assert b"name=t_3" in server.requests[0]
-
-
 async def test_a_record_is_ready_to_be_compiled_and_absent_fields_are_empty() -> None:
     entry = {"name": "a", "language": "en", "components": [{"type": "BODY", "text": "{{1}}"}], "new": {}}
     script = pages(lambda _: {"data": [entry, {"name": "b", "language": "en"}, {"id": "9"}, 7]})

@@ -151,11 +151,6 @@ def test_any_text_arrives_as_it_is(first: str, second: str) -> None:
     assert len(sent) == 6
 
 
-def test_another_escape_may_be_given() -> None:
-    compiled = compile_template(TWO, "chat", escape=lambda text: orjson.dumps(text).decode())
-    assert "Zoë".encode() in compiled.payload(55, ["Zoë", "b"], None)
-
-
 def test_text_that_looks_like_our_marks_stays_text() -> None:
     odd = json.dumps("\x00value\x00")
     sent = orjson.loads(compile_template(TWO, "chat").payload(55, ["\x00value\x00", odd], "t"))
