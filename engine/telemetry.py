@@ -79,6 +79,11 @@ def mask_phone(phone: int | str) -> str:
     return MASK + str(phone)[-DIGITS_KEPT:]
 
 
+def mask_text(text: str) -> str:
+    """A text as logs may show it; secrets that only settings know are not masked."""
+    return _PHONE.sub(lambda found: mask_phone(found.group()), _hider(())(text))
+
+
 def _processors(masks: Processor, *, people: bool) -> list[Processor]:
     renderer: Processor = (
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)

@@ -253,5 +253,7 @@ def _not_utf_8(arguments: Sequence[str]) -> str:
 def _tell_unexpected(error: Exception) -> int:
     if os.environ.get(DEBUG_VARIABLE) == "1":
         traceback.print_exception(error)
-    name = type(error).__name__
-    return _tell(f"unexpected: {name}: {error}; {DEBUG_VARIABLE}=1 shows where", EXIT_UNEXPECTED)
+    from engine.telemetry import mask_text  # a database's errors quote rows, and stderr is a worker's log
+
+    said = mask_text(f"{type(error).__name__}: {error}")
+    return _tell(f"unexpected: {said}; {DEBUG_VARIABLE}=1 shows where", EXIT_UNEXPECTED)
