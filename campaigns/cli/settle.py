@@ -17,6 +17,7 @@ from campaigns.hint import command
 from campaigns.progress import CampaignStatus, campaign_status
 from campaigns.run import run_campaign
 from campaigns.service import Campaign, find_campaign
+from engine.app import POOL_CONNECTIONS
 from engine.core.states import CampaignState
 from engine.errors import TryLater, UsageError
 from engine.process import this_process
@@ -27,8 +28,6 @@ from engine.store.recovery import recover_abandoned
 from engine.telemetry import quieten
 
 app = typer.Typer(add_completion=False)
-
-POOL_SIZE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def settle(
         _tell(settled, json)
         return 0
 
-    raise typer.Exit(with_settings(main, size=POOL_SIZE, by_key=True))
+    raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
 
 
 async def settle_campaign(
