@@ -196,9 +196,13 @@ async def test_a_claim_that_grew_old_in_the_queue_is_not_written(
     transport: FakeTransport, outcomes: Outcomes
 ) -> None:
     async with sending(transport, outcomes) as sender:
+        sender.send([claimed(0)])
+        await sender.idle()  # what is kept of its connection serves the short way now
         sender.send([claimed(1, suspend_aware_ns() - 1), claimed(2)])
         await sender.idle()
-    assert transport.written == [2]
+    assert transport.written == [0, 2]
+    assert transport.short == transport.keeps, "message 2, where a connection was kept"
+    del outcomes.by_seq[0]
     assert outcomes.by_seq == {1: NotSent("permit expired"), 2: Accepted("wamid.2")}
 
 
