@@ -47,6 +47,7 @@ def stop_on_signals() -> Iterator[Stop]:
         stop.event.set()
         if number in HASTY_SIGNALS:
             _restore(loop, HASTY_SIGNALS)
+            loop.add_signal_handler(signal.SIGINT, _interrupt, loop)
 
     for number in former:
         loop.add_signal_handler(number, ask, number)
@@ -56,6 +57,12 @@ def stop_on_signals() -> Iterator[Stop]:
         _restore(loop, former)
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+def _interrupt(loop: asyncio.AbstractEventLoop) -> None:
+    """Between two steps of the loop: raised inside a task it is that task's bug, told with a traceback."""
+    loop.remove_signal_handler(signal.SIGINT)  # a third one does not wait for the step
+    raise KeyboardInterrupt
 
 
 def _restore(loop: asyncio.AbstractEventLoop, numbers: Iterable[int]) -> None:

@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+import uvloop
 
 from campaigns.cli.signals import STOP_SIGNALS, stop_on_signals
 
@@ -26,12 +27,31 @@ async def told(number: int) -> None:
     await heard.wait()
 
 
-async def test_a_second_ctrl_c_stops_at_once() -> None:
-    with stop_on_signals() as stop:
-        await told(signal.SIGINT)
-        assert (stop.event.is_set(), stop.exit_code) == (True, 130)
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_a_second_ctrl_c_stops_at_once_and_is_no_bug_of_a_task(run: type) -> None:
+    """Raised inside a task of ours, it stood in the log with a traceback."""
+    whole, cleaned, said = [], [], []
+
+    async def part() -> None:
+        await asyncio.sleep(0)
+        signal.raise_signal(signal.SIGINT)
+        whole.append(True)
+
+    async def command() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+        with stop_on_signals() as stop:
+            await told(signal.SIGINT)
+            assert (stop.event.is_set(), stop.exit_code) == (True, 130)
+            try:
+                await asyncio.gather(part(), asyncio.sleep(60))
+            finally:
+                with pytest.raises(KeyboardInterrupt):  # a third one does not even wait for this step
+                    signal.raise_signal(signal.SIGINT)
+                cleaned.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(command())
+    assert (whole, cleaned, said) == ([True], [True], [])
 
 
 async def test_a_terminal_that_closes_hurries_nobody() -> None:
