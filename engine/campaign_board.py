@@ -114,13 +114,21 @@ class CampaignBoard:
 
     async def refresh(self, connection: Connection) -> None:
         """Read the states anew; starts what is due and expires what is overdue."""
+        await self.move_due(connection)
+        await self.look(connection)
+
+    async def move_due(self, connection: Connection) -> None:
+        """Start what is due and expire what is overdue."""
         sql = queries("board")
         for row in await connection.fetch(sql["startable"], self._only):
             await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.START, "")
         for row in await connection.fetch(sql["overdue"], self._only):
             await self._expire(connection, row["campaign_id"], row["name"])
         await self._close_interrupted(connection)
-        rows = await connection.fetch(sql["running"], self._only)
+
+    async def look(self, connection: Connection) -> None:
+        """Read the states anew, and tell what has changed."""
+        rows = await connection.fetch(queries("board")["running"], self._only)
         hindrance = self._hindrance()
         for row in rows:
             await self._look_at(connection, row, hindrance)

@@ -104,7 +104,7 @@ class Worker:
 
     async def _take_numbers(self) -> None:
         async with self._shared.pool.acquire(timeout=10) as connection:
-            await self._shared.board.refresh(connection)
+            await self._shared.board.move_due(connection)
             leases: list[Lease] = []
             for phone_number_id in self._wanted:
                 try:
@@ -114,6 +114,7 @@ class Worker:
                         continue  # it is taken over when its owner is gone
                     await _give_back(connection, leases)
                     raise
+            await self._shared.board.look(connection)  # it tells what runs here: not before it does
             await self._start(connection, leases)
 
     async def _retake(self, connection: Connection) -> None:
