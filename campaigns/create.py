@@ -19,6 +19,7 @@ from campaigns.audience.staged import CheckSpec
 from campaigns.audience.unchanged import Unchanged
 from campaigns.audience.workers import staged_batches
 from campaigns.campaign import AUDIENCE_CONTENT, CampaignSpec, Identity, file_sha256, identify
+from campaigns.counted import counted
 from campaigns.freeze import close, freeze
 from campaigns.place import place
 from campaigns.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
@@ -199,10 +200,13 @@ class _Planning:
         name = str(self.spec.audience)
         if self.spec.strict and staged.rejected:
             raise ConfigurationError(
-                f"{staged.rejected:,} rows are rejected, and --strict allows none", where=name, remedy=listed
+                f"{counted(staged.rejected, 'row is', 'rows are')} rejected, and --strict allows none",
+                where=name,
+                remedy=listed,
             )
         if not staged.rows:
-            problem = f": all {staged.rejected:,} rows are rejected" if staged.rejected else ""
+            rejected = f": all {staged.rejected:,} rows are rejected" if staged.rejected else ""
+            problem = ": its only row is rejected" if staged.rejected == 1 else rejected
             raise ConfigurationError(f"there is nobody to send to{problem}", where=name, remedy=listed)
 
     async def _freeze(self, template: CampaignTemplate, staged: Staged, size: int) -> tuple[int, PlanCounts]:

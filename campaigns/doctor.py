@@ -14,6 +14,7 @@ from pathlib import Path
 
 import aiohttp
 
+from campaigns.counted import counted
 from engine.api.proxy import proxy_of
 from engine.api.resources import ManagementClient
 from engine.core.descriptors import CONNECTIONS_MAX, WANTED, connections_within
@@ -24,6 +25,7 @@ from engine.room import free_bytes
 from engine.settings import Settings
 from engine.store.database import Pool
 from engine.store.queries import queries
+from engine.system_word import system_word
 
 PYTHON_MIN = (3, 11)
 CLOCK_SKEW_S_MAX = 30.0  # statuses and windows are judged by both clocks
@@ -117,7 +119,7 @@ async def look_at_service(settings: Settings) -> list[Finding]:
             service.base_url, token, api_version=service.api_version, proxy=service.proxy
         ) as client:
             found = await client.phone_numbers(waba_id)
-        return [_ok("token", f"valid; account {waba_id} has {len(found)} numbers")]
+        return [_ok("token", f"valid; account {waba_id} has {counted(len(found), 'number')}")]
 
     return [*reached, *await _guarded("token", numbers)]
 
@@ -144,8 +146,14 @@ async def _guarded(subject: str, look: Callable[[], Awaitable[list[Finding]]]) -
         refused = f"the proxy refuses with {error.status} {error.message}"
         return [_fail(subject, refused, "check DRUMBEAT_PROXY_URL", 69)]
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        problem = str(error) or type(error).__name__
-        return [_fail(subject, f"does not answer: {problem}", "check DRUMBEAT_BASE_URL and the network", 69)]
+        return [
+            _fail(
+                subject,
+                f"does not answer: {system_word(error)}",
+                "check DRUMBEAT_BASE_URL and the network",
+                69,
+            )
+        ]
 
 
 async def _reach(base_url: str, proxy: str | None) -> list[Finding]:

@@ -17,6 +17,7 @@ from engine.errors import AuthenticationError, Incomplete, TryLater, Unreachable
 from engine.room import Disk
 from engine.settings import ServiceSettings
 from engine.store.database import Pool
+from engine.system_word import system_word
 
 WAIT_PERIOD_S = 1.0
 CONNECT_S_MAX = 10.0
@@ -122,7 +123,7 @@ async def reach(service: ServiceSettings) -> None:
         async with asyncio.timeout(CONNECT_S_MAX):
             _, writer = await asyncio.open_connection(address.hostname, port)
     except OSError as error:
-        problem = error.strerror or str(error) or "no answer"
+        problem = system_word(error)
         if service.proxy is None:
             raise Unreachable(
                 f"the service does not answer: {problem}",

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import os
 import signal
 import socket
 import sys
@@ -12,7 +13,7 @@ import orjson
 import structlog
 import uvloop
 
-from emulator.config import EmulatorConfig
+from emulator.config import ConfigError, EmulatorConfig
 from emulator.events.deliverer import Deliverer
 from emulator.gateway import Gateway
 from emulator.routes import build_router
@@ -22,8 +23,6 @@ from emulator.wire.connection import Connection
 BACKLOG = 4096
 # Seconds that open replies are given when the service stops.
 FINISH_TIMEOUT_S = 2.0
-
-EXIT_CONFIGURATION = 78
 
 
 @contextlib.asynccontextmanager
@@ -52,7 +51,10 @@ async def running(config: EmulatorConfig) -> AsyncIterator[Gateway]:
 
 
 def serve(config: EmulatorConfig) -> int:
-    """Serve until SIGINT or SIGTERM; returns the exit code. A ready line goes to stdout once listening."""
+    """Serve until SIGINT or SIGTERM; returns the exit code. A ready line goes to stdout once listening.
+
+    ConfigError where it cannot listen.
+    """
     if not structlog.is_configured():
         # stdout belongs to the ready line.
         structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
@@ -72,8 +74,9 @@ async def _serve(config: EmulatorConfig) -> int:
             return await stopped
     except OSError as error:
         where = f"{config.host}:{config.port}"
-        sys.stderr.write(f"emulator: cannot listen on {where}: {error.strerror}; choose another --port\n")
-        return EXIT_CONFIGURATION
+        code = error.errno or 0  # below zero: a name that nobody knows, which is in words already
+        problem = os.strerror(code) if code > 0 else error.strerror or str(error)
+        raise ConfigError(f"cannot listen on {where}: {problem}; choose another --host or --port") from error
 
 
 def _stop(stopped: asyncio.Future[int], code: int) -> None:

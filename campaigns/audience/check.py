@@ -115,7 +115,7 @@ def row_check(
 ) -> RowCheck:
     """The check of one audience. `params`: a column for each placeholder in order, or `=text` for a literal.
 
-    Raises MissingColumn, UsageError for a literal that no service takes, ConfigurationError for a region.
+    Raises MissingColumn, UsageError for a region and for a literal that no service takes.
     """
     literals = [param[1:] for param in params if is_literal(param)]
     for literal in literals:

@@ -14,7 +14,7 @@ from functools import cache
 import phonenumbers
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata, PhoneNumberDesc
 
-from engine.errors import ConfigurationError
+from engine.errors import UsageError
 
 DIGITS_MIN, DIGITS_MAX = 7, 15  # E.164 allows 15; the shortest numbers in use have 7 with their country code
 _NATIONAL_DIGITS_MIN = 2
@@ -244,7 +244,7 @@ def ask_library(text: str, region: str | None) -> int | None:
 @cache
 def known_region(region: str) -> RegionalPlan:
     if region.upper() not in phonenumbers.SUPPORTED_REGIONS:
-        raise ConfigurationError(
+        raise UsageError(
             f'there is no region "{region}"', remedy="name a country by its two letters, as in --region BR"
         )
     return RegionalPlan(region.upper())

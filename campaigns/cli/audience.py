@@ -12,6 +12,7 @@ from campaigns.audience.rejects import default_rejects_path
 from campaigns.cli.edge import print_json
 from campaigns.cli.options import Json, PhoneColumn, Quiet, Region
 from campaigns.cli.planning import GUESS, planning_shown
+from campaigns.counted import counted
 from campaigns.inspection import Inspection, inspect_audience
 from engine.errors import ConfigurationError
 
@@ -65,7 +66,7 @@ def check(
         _print(found)
     if strict and found.rejected:
         raise ConfigurationError(
-            f"{found.rejected:,} rows are bad, and --strict allows none", where=str(file)
+            f"{counted(found.rejected, 'row is', 'rows are')} bad, and --strict allows none", where=str(file)
         )
 
 
@@ -77,10 +78,11 @@ def _print(found: Inspection) -> None:
     encoding = f"{found.encoding} ({GUESS})" if found.encoding_guessed else found.encoding
     typer.echo(f"{encoding}, separated by {_DELIMITERS.get(found.delimiter, found.delimiter)}")
     typer.echo(f"columns: {', '.join(found.columns)}")
-    typer.echo(f"{found.rows:,} rows: {found.good:,} good, {found.rejected:,} bad")
+    typer.echo(f"{counted(found.rows, 'row')}: {found.good:,} good, {found.rejected:,} bad")
     for code, count in found.reject_codes.items():
         typer.echo(f"  {code} {count:,}")
     if found.duplicates:
-        typer.echo(f"{found.duplicates:,} of the good rows repeat the number of an earlier one")
+        repeat = counted(found.duplicates, "of the good rows repeats", "of the good rows repeat")
+        typer.echo(f"{repeat} the number of an earlier one")
     if found.rejects_path is not None:
         typer.echo(f"listed in {found.rejects_path}")

@@ -13,6 +13,8 @@ from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.edge import print_json, ready_database
 from campaigns.cli.options import CampaignName, Json, MaxFailed, PhoneColumn, Quiet, Region, Rejects
 from campaigns.cli.planning import GUESS, planning_shown
+from campaigns.cli.words import audience_sum
+from campaigns.counted import counted
 from campaigns.create import Created, create_campaign
 from campaigns.hint import command
 from engine.core.message import Media
@@ -165,12 +167,10 @@ def _print(created: Created) -> None:
         f"{created.name}: {created.state}"
         + (", nothing to do: it exists already" if created.unchanged else "")
     )
-    typer.echo(
-        f"{counts.audience_rows:,} rows = {counts.recipients:,} recipients + {counts.rejected:,} rejected "
-        f"+ {counts.duplicates:,} duplicates"
-    )
+    typer.echo(audience_sum(counts.audience_rows, counts.recipients, counts.rejected, counts.duplicates))
     if counts.suppressed:
-        typer.echo(f"{counts.suppressed:,} of the recipients are suppressed and will be skipped")
+        are = counted(counts.suppressed, "of the recipients is", "of the recipients are")
+        typer.echo(f"{are} suppressed and will be skipped")
     if created.encoding is not None and created.encoding.is_guess:
         typer.echo(f"read as {created.encoding.label}: {GUESS}")
     if created.rejects_path is not None:

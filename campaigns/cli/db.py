@@ -12,6 +12,7 @@ import typer
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.edge import note, print_json, with_database
 from campaigns.cli.options import DryRun, Json
+from campaigns.counted import counted
 from campaigns.hint import command
 from campaigns.progress import FINAL_STATES
 from campaigns.prune import Keeper, KeptMonth, PrunedMonth, prune
@@ -119,7 +120,7 @@ def _ask(found: tuple[PrunedMonth, ...], yes: bool) -> None:
 
 
 def _describe(pruned: PrunedMonth) -> str:
-    return f"{pruned.month} with {len(pruned.campaigns)} campaigns: {', '.join(pruned.campaigns)}"
+    return f"{pruned.month} with {counted(len(pruned.campaigns), 'campaign')}: {', '.join(pruned.campaigns)}"
 
 
 def _url() -> str:

@@ -9,8 +9,8 @@ from campaigns.cli.options import Host, Port, Seed
 from emulator.config import ConfigError, EmulatorConfig, parse_fault, parse_number
 from emulator.faults.table import EXCHANGE_KINDS, STATUS_KINDS
 from emulator.scenario import read_scenario
-from emulator.server import EXIT_CONFIGURATION
 from emulator.server import serve as serve_emulator
+from engine.errors import ConfigurationError
 
 app = typer.Typer(name="emulator", help="The messaging service, emulated.", no_args_is_help=True)
 
@@ -99,6 +99,5 @@ def serve(
         )
         code = serve_emulator(config)
     except (ConfigError, UnicodeDecodeError) as error:
-        typer.echo(f"emulator: {error}", err=True)
-        code = EXIT_CONFIGURATION
+        raise ConfigurationError(str(error)) from error
     raise typer.Exit(code)

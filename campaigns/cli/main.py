@@ -237,7 +237,8 @@ def _tell_usage(error: typer.TyperException) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         return EXIT_USAGE  # making the error has shown the help
     advice = f" Try `{context.command_path} --help`." if context is not None else ""
-    return _tell(f"{error.format_message().rstrip('.')}.{advice}", EXIT_USAGE)
+    said = error.format_message().replace("Value error, ", "").rstrip(".")  # the library's word for any value
+    return _tell(f"{said}{'' if said.endswith('?') else '.'}{advice}", EXIT_USAGE)
 
 
 def _not_utf_8(arguments: Sequence[str]) -> str:

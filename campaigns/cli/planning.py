@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from campaigns.counted import counted
 from campaigns.plan import PlanProgress, ProgressCallback, no_progress
 
 LINES_PERIOD_S = 5.0
@@ -23,7 +24,7 @@ def planning_shown(*, quiet: bool) -> Iterator[ProgressCallback]:
     if quiet:
         yield no_progress
     elif sys.stderr.isatty():
-        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rows]:,} rows")
+        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rows]}")
         with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
             yield _Bar(bar)
     else:
@@ -33,7 +34,7 @@ def planning_shown(*, quiet: bool) -> Iterator[ProgressCallback]:
 class _Bar:
     def __init__(self, bar: Progress) -> None:
         self._bar = bar
-        self._task = bar.add_task("reading", total=None, rows=0)
+        self._task = bar.add_task("reading", total=None, rows="")
 
     def __call__(self, progress: PlanProgress) -> None:
         self._bar.update(
@@ -41,7 +42,7 @@ class _Bar:
             description=progress.stage,
             completed=progress.done,
             total=max(progress.total, 1),
-            rows=progress.rows,
+            rows=counted(progress.rows, "row"),
         )
 
 
@@ -54,4 +55,4 @@ class _Lines:
             return
         self._told_s = time.monotonic()
         share = 100 * progress.done / max(progress.total, 1)
-        sys.stderr.write(f"{progress.stage}: {share:.0f} %, {progress.rows:,} rows\n")
+        sys.stderr.write(f"{progress.stage}: {share:.0f} %, {counted(progress.rows, 'row')}\n")

@@ -15,6 +15,7 @@ import typer
 from campaigns.cli.edge import note, print_json, with_database
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.words import report_lines
+from campaigns.counted import counted
 from campaigns.export import count_variables, export_rows, headings, require_kept
 from campaigns.report import Report, campaign_report
 from campaigns.service import find_campaign, require_planned
@@ -57,7 +58,7 @@ def export(
 
     rows = with_database(write)
     if output is not None:
-        note(f"{rows:,} recipients in {output}")
+        note(f"{counted(rows, 'recipient')} in {output}")
 
 
 async def read_report(pool: Pool, name: str) -> Report:

@@ -12,6 +12,7 @@ from campaigns.cli.live import view_for, watched
 from campaigns.cli.options import CampaignName, DryRun, Json, MaxFailed, Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.words import duration, status_lines
+from campaigns.counted import counted
 from campaigns.hint import command
 from campaigns.progress import CampaignStatus, campaign_status
 from campaigns.run import RunEnd, run_campaign
@@ -85,5 +86,5 @@ def _tell_plan(status: CampaignStatus, json: bool) -> int:
         return 0
     takes = duration(status.waiting / limit_per_s) if limit_per_s else "for ever"
     typer.echo("\n".join(status_lines(status)))
-    typer.echo(f"{status.waiting:,} messages would be sent, in about {takes} at {limit_per_s:g}/s")
+    typer.echo(f"{counted(status.waiting, 'message')} would be sent, in about {takes} at {limit_per_s:g}/s")
     return 0

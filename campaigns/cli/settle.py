@@ -13,6 +13,7 @@ from campaigns.cli.edge import note, print_json, with_settings
 from campaigns.cli.live import view_for, watched
 from campaigns.cli.options import CampaignName, Json, Quiet
 from campaigns.cli.signals import stop_on_signals
+from campaigns.counted import counted
 from campaigns.hint import command
 from campaigns.progress import CampaignStatus, campaign_status
 from campaigns.run import run_campaign
@@ -139,7 +140,7 @@ def _only_doubts_are_left(status: CampaignStatus, queued: int) -> bool:
 
 def _who_sends_them(status: CampaignStatus, queued: int) -> str:
     """Who sends what a resend queued, now or before it was interrupted; empty where nobody waits or sends."""
-    waiting = f"{status.waiting:,} recipients wait to be sent to, perhaps again"
+    waiting = f"{counted(status.waiting, 'recipient waits', 'recipients wait')} to be sent to, perhaps again"
     if not (queued or status.waiting):
         return ""
     if status.state is CampaignState.RUNNING:
@@ -165,9 +166,13 @@ def _tell(settled: Settled, json: bool) -> None:
     if settled.action == "resend" and not settled.recipients:
         typer.echo("nobody is in doubt: nothing is sent again")
     elif settled.action == "resend":
-        typer.echo(f"{settled.recipients:,} recipients in doubt are sent to again")
+        typer.echo(
+            f"{counted(settled.recipients, 'recipient in doubt is', 'recipients in doubt are')} sent to again"
+        )
     elif settled.action == "assume-sent":
-        typer.echo(f"{settled.recipients:,} recipients in doubt are taken as sent")
+        typer.echo(
+            f"{counted(settled.recipients, 'recipient in doubt is', 'recipients in doubt are')} taken as sent"
+        )
     typer.echo(f"in doubt: {settled.left.recipients:,}")
     for doubt in settled.left.doubts:
         typer.echo(f"  {_line(doubt)}")

@@ -35,7 +35,7 @@ def list_all(json: Json = False) -> None:
                 one.state,
                 one.recipients,
                 one.template,
-                f"{one.created_at:%Y-%m-%d %H:%M}",
+                f"{one.created_at:%Y-%m-%d %H:%MZ}",
                 one.reason,
             )
             for one in campaigns

@@ -13,6 +13,7 @@ import typer
 from campaigns.cli.edge import print_json, with_connection
 from campaigns.cli.options import Json, PhoneColumn, Region, Rejects
 from campaigns.cli.planning import planning_shown
+from campaigns.counted import counted
 from campaigns.spreadsheet import safe_cell
 from campaigns.suppression import (
     ADDED_BY_HAND,
@@ -28,6 +29,8 @@ from engine.store.database import Connection
 app = typer.Typer(
     name="suppress", help="The people to whom nothing is sent.", no_args_is_help=True, add_completion=False
 )
+
+_UNCHANGED = {"added": "on the list already", "removed": "not on the list"}
 
 Phones = Annotated[list[str], typer.Argument(help="Phone numbers, with + or --region.", metavar="PHONE...")]
 Reason = Annotated[str, typer.Option(help="Why, for whoever reads the list.")]
@@ -95,7 +98,7 @@ def import_file(
     _tell("added", counts, json)
     if counts.rejected:
         raise Incomplete(
-            f"{counts.rejected:,} rows could not be read: these people may still be sent to",
+            f"{counted(counts.rejected, 'row')} could not be read: these people may still be sent to",
             where=str(counts.rejects_path),
             remedy="correct these rows and import them",
         )
@@ -106,6 +109,6 @@ def _tell(what: str, counts: SuppressionCounts, json: bool) -> None:
     if json:
         print_json({"schema": 1, **asdict(counts), "rejects_path": path})
         return
-    rest = f"{counts.unchanged:,} changed nothing" if counts.unchanged else ""
+    rest = f"{counts.unchanged:,} {_UNCHANGED[what]}" if counts.unchanged else ""
     bad = f"{counts.rejected:,} cannot be read, listed in {path}" if counts.rejected else ""
     typer.echo(", ".join(part for part in (f"{counts.changed:,} {what}", rest, bad) if part))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from campaigns.counted import counted
 from campaigns.hint import command
-from campaigns.progress import NOBODY_SENDS, CampaignStatus
+from campaigns.progress import FINAL_STATES, NOBODY_SENDS, CampaignStatus
 from engine.core.states import RecipientState
 
 if TYPE_CHECKING:  # a run has no report to show, and should begin at once
@@ -27,6 +28,14 @@ def duration(seconds: float) -> str:
             rest = whole % size // smaller_size
             return f"{whole // size} {unit}" + (f" {rest} {smaller}" if rest else "")
     return f"{whole} s"
+
+
+def audience_sum(rows: int, recipients: int, rejected: int, duplicates: int) -> str:
+    """Where each row of the file is."""
+    return (
+        f"{counted(rows, 'row')} = {counted(recipients, 'recipient')} + {rejected:,} rejected"
+        f" + {counted(duplicates, 'duplicate')}"
+    )
 
 
 def how_to_go_on(name: str) -> str:
@@ -59,9 +68,10 @@ def status_lines(status: CampaignStatus) -> Iterator[str]:
         yield f"{NOBODY_SENDS}; {how_to_go_on(status.name)}"
     yield f"recipients {status.recipients:,}: {counts_line(status)}"
     if status.eta_s is not None and status.rate_per_s is not None:
-        yield f"rate {status.rate_per_s:,.1f}/s, {duration(status.eta_s)} left"
+        left = f", {duration(status.eta_s)} left" if status.waiting else ""
+        yield f"rate {status.rate_per_s:,.1f}/s{left}"
     for name, moment in (
-        ("starts", None if status.started_at else status.start_at),
+        ("starts", None if status.started_at or status.state in FINAL_STATES else status.start_at),
         ("started", status.started_at),
         ("ended", status.finished_at),
     ):
@@ -69,7 +79,7 @@ def status_lines(status: CampaignStatus) -> Iterator[str]:
             yield f"{name} {moment.isoformat(timespec='seconds')}"
     for number in status.numbers:
         rest = f"suspended: {number.suspended_reason}" if number.suspended_reason else number.owner or "idle"
-        did = f"limit {number.limit_per_s:g}/s, {number.attempts:,} requests"
+        did = f"limit {number.limit_per_s:g}/s, {counted(number.attempts, 'request')}"
         yield f"number {number.phone_number_id}: {did}, {rest}"
 
 
@@ -81,8 +91,8 @@ def report_lines(report: Report) -> Iterator[str]:
     yield ""
     yield "Audience"
     yield (
-        f"  {report.audience_rows:,} rows = {status.recipients:,} recipients + {report.rejected:,} rejected "
-        f"+ {report.duplicates:,} duplicates{_verdict(report.audience_adds_up)}"
+        f"  {audience_sum(report.audience_rows, status.recipients, report.rejected, report.duplicates)}"
+        f"{_verdict(report.audience_adds_up)}"
     )
     yield ""
     yield f"Recipients by state{_verdict(report.counts_add_up)}"
@@ -139,6 +149,6 @@ def _number_line(number: NumberReport) -> str:
         steady = f"{share:.1f} %" if number.active_s >= STEADY_S else f"in {number.active_s:.1f} s"
         pace = f"{number.achieved_per_s:,.1f}/s of {number.limit_per_s:g}/s ({steady})"
     return (
-        f"  {number.phone_number_id}: {pace}, {number.attempts:,} requests, "
+        f"  {number.phone_number_id}: {pace}, {counted(number.attempts, 'request')}, "
         f"{number.accepted:,} accepted, {number.throttled:,} throttled"
     )

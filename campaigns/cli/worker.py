@@ -15,6 +15,7 @@ from campaigns.cli.options import Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.supervisor import stop_with_parent, supervise
 from campaigns.numbers import Number, list_numbers
+from campaigns.place import place
 from campaigns.run import CUT_SHORT
 from engine.app import POOL_CONNECTIONS, run_numbers
 from engine.errors import ConfigurationError, Unreachable
@@ -42,7 +43,7 @@ def worker(
     """
     if quiet:
         quieten()
-    numbers = _chosen(with_database(list_numbers), number)
+    numbers = with_database(lambda pool: _chosen(pool, number))
     if processes == 1:
         raise typer.Exit(_work([chosen.phone_number_id for chosen in numbers], parent))
     raise typer.Exit(supervise([_command(part, quiet) for part in shares(numbers, processes)]))
@@ -59,12 +60,13 @@ def shares(numbers: Sequence[Number], processes: int) -> list[list[str]]:
     return parts
 
 
-def _chosen(known: list[Number], wanted: list[str] | None) -> list[Number]:
+async def _chosen(pool: Pool, wanted: list[str] | None) -> list[Number]:
+    known = await list_numbers(pool)
     chosen = known if wanted is None else [number for number in known if number.phone_number_id in wanted]
     missing = set(wanted or ()) - {number.phone_number_id for number in chosen}
     if missing or not chosen:
         what = f"there is no number {', '.join(sorted(missing))}" if missing else "no number is stored"
-        raise ConfigurationError(what, remedy="run `drumbeat numbers sync`")
+        raise ConfigurationError(what, where=await place(pool), remedy="run `drumbeat numbers sync`")
     return chosen
 
 

@@ -22,6 +22,7 @@ from engine.api.transport import API_VERSION, CONNECT_S_MAX
 from engine.core.classify import classify
 from engine.core.outcome import Rejected, Scope, Throttled, Transient
 from engine.errors import AuthenticationError, ConfigurationError, ServiceError, TryLater, Unreachable
+from engine.system_word import system_word
 
 CALLS_PER_HOUR = 200
 PAGE_SIZE = 100
@@ -30,6 +31,7 @@ PAGE_BYTES_MAX = 8 * 1024 * 1024
 CALL_S_MAX = 30.0
 # A parameter that is not valid, and an object that is not there or not this token's to see.
 NO_SUCH_OBJECT = (100, 33)
+NO_SUCH_VERSION = 2635  # what services of this family say of one that they serve no more
 
 _NUMBER_FIELDS = "id,display_phone_number,verified_name,quality_rating,messaging_limit_tier,status,throughput"
 _TEMPLATE_FIELDS = "id,name,language,status,category,components,parameter_format"
@@ -146,10 +148,9 @@ class ManagementClient:
                 if body is None:
                     response.close()
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
-            reason = str(problem) or type(problem).__name__
             refused = isinstance(problem, aiohttp.ClientHttpProxyError)
             raise Unreachable(
-                f"the service did not answer: {reason}",
+                f"the service did not answer: {system_word(problem)}",
                 where=self._base_url,
                 remedy="check DRUMBEAT_PROXY_URL" if refused else "check the base address",
             ) from problem
@@ -203,6 +204,12 @@ class ManagementClient:
                 where=where,
                 remedy=f"try again in {_minutes(reply.wait_s)}",
                 wait_s=reply.wait_s,
+            )
+        if code == NO_SUCH_VERSION:
+            return ConfigurationError(
+                detail or "the service does not speak this version",
+                where=where,
+                remedy="check DRUMBEAT_API_VERSION",
             )
         if status == 404 or code in NO_SUCH_OBJECT:
             return ConfigurationError(

@@ -10,6 +10,7 @@ from campaigns.campaign import CampaignSpec
 from campaigns.create import create_campaign
 from campaigns.plan import PlanCounts, PlanProgress
 from engine.core.spelling import person
+from engine.errors import UsageError
 from engine.store.database import Pool
 from engine.store.queries import queries
 from tests.campaigns.conftest import PHONE, WriteAudience
@@ -163,6 +164,8 @@ async def test_a_template_without_placeholders_needs_no_params(
         "INSERT INTO templates (name, language, status, definition) VALUES ('plain', 'en', 'APPROVED', $1)",
         {"components": [{"type": "BODY", "text": "Hello"}]},
     )
+    with pytest.raises(UsageError, match="0 placeholders, and --param is given once: leave out --param"):
+        await create_campaign(ready, replace(spec, template="plain", params=("name",)))
     await create_campaign(ready, replace(spec, template="plain", params=()))
 
     assert (await recipients(pool))[0]["variables"] == []

@@ -29,7 +29,7 @@ from tests.campaigns.creating import everything
         ({"phone_column": "mobile"}, ConfigurationError, 'no column "mobile"'),
         ({"numbers": ("1001", "77")}, ConfigurationError, "number ID 77; it has 1001, 1002.*numbers sync"),
         ({"numbers": ()}, UsageError, "--number"),
-        ({"region": "XX"}, ConfigurationError, "XX"),
+        ({"region": "XX"}, UsageError, "XX"),
         ({"window": "9-5"}, UsageError, "--window"),
         ({"time_zone": "Mars"}, UsageError, "Mars"),
         ({"on_unknown": "guess"}, UsageError, "hold, resend-silent, resend"),
@@ -106,7 +106,7 @@ async def test_strict_refuses_the_whole_and_lists_why(
 ) -> None:
     path = write_audience(f"phone,name,order\n{PHONE},Ana,1\n12,Bob,2\n")
 
-    with pytest.raises(ConfigurationError, match=r"1 rows are rejected.*audience\.rejects\.csv"):
+    with pytest.raises(ConfigurationError, match=r"1 row is rejected.*audience\.rejects\.csv"):
         await create_campaign(ready, replace(spec, audience=path, strict=True))
 
     assert set((await everything(pool)).values()) == {0}

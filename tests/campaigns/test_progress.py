@@ -1,5 +1,6 @@
 """How far a campaign is: who sends it, and how fast it is sent."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -59,6 +60,9 @@ async def test_a_rate_is_what_was_sent_between_two_looks(
     assert sent.rate_per_s is not None
     assert sent.rate_per_s > 80
     assert sent.eta_s is not None
+    assert "/s, 0 s left" in "".join(status_lines(sent))
+    everybody = replace(sent, counts={**dict.fromkeys(RecipientState, 0), RecipientState.READ: 10})
+    assert "left" not in "".join(status_lines(everybody)), "nobody is"
 
 
 def look(attempts: int, last_attempt_s: float | None) -> CampaignStatus:

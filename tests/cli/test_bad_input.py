@@ -75,7 +75,7 @@ def test_a_template_that_is_not_approved(drumbeat: Drumbeat, synced: Service, au
 
 
 def test_a_wrong_number_of_params(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
-    refused(create(drumbeat, audience, *TEMPLATE, "--param", "name"), 2, "2 placeholders", "1 times")
+    refused(create(drumbeat, audience, *TEMPLATE, "--param", "name"), 2, "2 placeholders", "given once")
     nothing_was_created(drumbeat)
 
 
@@ -199,6 +199,25 @@ def test_an_account_that_is_not_there(drumbeat: Drumbeat, service: Service) -> N
     refused(drumbeat("templates", "sync", waba_id="999"), 78, "999", "check DRUMBEAT_WABA_ID")
 
 
+def test_a_version_that_the_service_does_not_speak(drumbeat: Drumbeat, service: Service) -> None:
+    refused(drumbeat("numbers", "sync", api_version="v1.0"), 78, "v1.0", "check DRUMBEAT_API_VERSION")
+
+
+def test_a_worker_without_its_number_names_the_database(drumbeat: Drumbeat, synced: Service) -> None:
+    """Most often the wrong one was asked."""
+    refused(drumbeat("worker", "--number", "9"), 78, "no number 9 (database test_", "numbers sync")
+
+
+def test_a_region_that_is_not_there_is_a_usage_error(drumbeat: Drumbeat, audience: Path) -> None:
+    refused(drumbeat("audience", "check", audience, "--region", "XX"), 2, '"XX"', "--region BR")
+
+
+def test_a_service_that_is_not_there_is_told_in_the_words_of_the_system(drumbeat: Drumbeat) -> None:
+    refused(drumbeat("numbers", "sync"), 69, "did not answer: Connection refused (http://127.0.0.1:9)")
+    (found,) = [one for one in drumbeat("doctor", "--json").json["findings"] if one["level"] == "fail"]
+    assert found["found"] == "does not answer: Connection refused"
+
+
 def test_missing_settings_are_named(drumbeat: Drumbeat) -> None:
     refused(drumbeat("numbers", "sync", base_url=""), 78, "DRUMBEAT_BASE_URL")
     refused(drumbeat("numbers", "sync", access_token=""), 78, "DRUMBEAT_ACCESS_TOKEN")
@@ -214,7 +233,8 @@ def test_a_port_in_use(drumbeat: Drumbeat, command: str) -> None:
         port = taken.getsockname()[1]
         done = drumbeat(command, "serve", "--port", str(port))
     assert done.exit_code == 78
-    assert str(port) in done.stderr
+    assert str(port) in done.complaint
+    assert "in use" in done.complaint
     assert len(done.stderr.strip().splitlines()) == 1
 
 
@@ -233,6 +253,13 @@ def test_a_run_of_a_cancelled_campaign_is_no_success(
     done = drumbeat("campaign", "run", "spring", "--quiet")
     assert done.exit_code == 3
     assert done.complaint == "drumbeat: cancelled (cancelled by hand): 10 of 10 skipped"
+
+
+def test_what_has_ended_does_not_start(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+    created(drumbeat, audience, "--start-at", (datetime.now(UTC) + timedelta(days=1)).isoformat())
+    assert "\nstarts " in drumbeat.ok("campaign", "status", "spring").stdout
+    drumbeat.ok("campaign", "cancel", "spring")
+    assert "\nstarts " not in drumbeat.ok("campaign", "status", "spring").stdout
     assert synced.accepted() == 0
 
 

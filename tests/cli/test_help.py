@@ -53,7 +53,8 @@ def test_every_command_and_every_option_says_what_it_does(name: str) -> None:
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("campaing",), "Did you mean 'campaign'"),
+        (("campaing",), "Did you mean 'campaign'? Try `drumbeat --help`."),
+        (("campaign", "export", "x", "--state", "lost"), "'--state': 'lost' is not one of 'pending'"),
         (("campaign", "create", "x"), "Missing option '--template'"),
         (("campaign", "pause"), "name one campaign, or give --all"),
         (("campaign", "resume"), "name one campaign, or give --all"),

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -87,10 +88,12 @@ def test_the_suppression_list(drumbeat: Drumbeat, tmp_path: Path) -> None:
         == 1
     )
     assert drumbeat.ok("suppress", "add", "+5511980000001", "--json").json["unchanged"] == 1
+    assert "0 added, 1 on the list already" in drumbeat.ok("suppress", "add", "+5511980000001").stdout
+    assert "0 removed, 1 not on the list" in drumbeat.ok("suppress", "remove", "+5511980000009").stdout
     (tmp_path / "stop.csv").write_text("Telefone\n+5511980000002\n12\n")
     done = drumbeat("suppress", "import", "stop.csv", "--phone-column", "Telefone", "--json")
     assert done.exit_code == 3
-    assert "1 rows could not be read" in done.complaint
+    assert "1 row could not be read" in done.complaint
     assert str(tmp_path / "stop.rejects.csv") in done.complaint
     (tmp_path / "good.csv").write_text("phone\n+5511980000002\n")
     assert drumbeat.ok("suppress", "import", "good.csv", "--json").json["unchanged"] == 1
@@ -160,6 +163,7 @@ def test_steering_a_campaign_that_does_not_run(drumbeat: Drumbeat, synced: Servi
     assert moved("cancel", "spring") == ("cancelled", False)
     assert drumbeat("campaign", "resume", "spring").exit_code == 2
     assert drumbeat.ok("campaign", "pause", "--all", "--json").json["campaigns"] == []
+    assert re.search(r" \d\d:\d\dZ ", drumbeat.ok("campaign", "list").stdout), "of which time zone"
 
 
 def test_the_doctor_names_the_worst_and_what_to_do(drumbeat: Drumbeat, synced: Service) -> None:

@@ -95,5 +95,5 @@ async def test_a_wrong_option_is_one_line_and_exit_78(options: tuple[str, ...]) 
     process = await launch("--port", "0", *options)
     _, stderr = await asyncio.wait_for(process.communicate(), WAIT_LIMIT_S)
     assert process.returncode == 78
-    assert stderr.decode().startswith("emulator: ")
+    assert stderr.decode().startswith("drumbeat: ")
     assert stderr.decode().count("\n") == 1
