@@ -152,9 +152,9 @@ class LaneTransport:
         """Nothing is under way on this lane any more; it is kept, unless it is out of step."""
         if self._closed or (lane.suspect and not lane.usable):
             self._drop(lane, "out of step")
-        elif self._connecting and len(self._lanes) >= self._connector.limit:
+        elif self._connecting and len(self._lanes) + self._connecting > self._connector.limit:
             self._lanes.discard(lane)
-            lane.give_back()  # somebody waits in the pool for a place
+            lane.give_back()  # somebody waits in the pool for a place; with those on their way, all who do
         else:
             self._idle.append(lane)
 

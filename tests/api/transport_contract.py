@@ -343,6 +343,21 @@ class TransportContract:
             await asyncio.gather(first, return_exceptions=True)
         assert len(server.requests) == 1
 
+    async def test_whoever_waits_for_a_connection_gets_one_though_many_are_free_at_once(
+        self, factory: Factory
+    ) -> None:
+        """One was given back to the pool, and the others kept for newcomers, who did not come."""
+        together = asyncio.Barrier(4)
+
+        async def script(server: Server, conversation: Conversation) -> None:
+            while await server.read(conversation):
+                await together.wait()
+                await conversation.answer(200, ACCEPTED)
+
+        async with sending(factory, script, connections=4, connect_s=10) as (_, transport):
+            sends = (transport.send("1", PAYLOAD, open_gate) for _ in range(16))
+            assert set(await asyncio.gather(*sends)) == {Accepted("wamid.A")}
+
     async def test_a_shut_gate_writes_nothing(self, factory: Factory) -> None:
         async with sending(factory, answering(200, ACCEPTED)) as (server, transport):
             assert await transport.send("1", PAYLOAD, shut_gate) == NotSent("permit expired")
