@@ -191,7 +191,7 @@ async def _open_gate() -> bool:
 
 async def lanes_alone(task: Task) -> Measured:
     """The engine's own connections, without anything else of the engine."""
-    transport = LaneTransport(task.url, task.token, api_version=task.version)
+    transport = LaneTransport(task.url, task.token, api_version=task.version, connections=task.at_once)
 
     async def send(number: str, body: dict[str, object]) -> bool:
         return isinstance(await transport.send(number, orjson.dumps(body), _open_gate), Accepted)

@@ -97,6 +97,17 @@ async def run_part(
         return PartSent(time.process_time() - began_s, evenly(latencies_ms))
 
 
+def steady_per_s(messages: int, span_s: float, whole_s: float) -> float:
+    """The rate of a number's messages after its start. `span_s`: from the first of them to the last;
+    `whole_s`: from the end of its start to the last of all numbers.
+
+    Never more than the whole time bears: on a machine that stalls, a few messages may lie close together.
+    """
+    if not span_s or whole_s <= 0:
+        return 0.0
+    return min((messages - 1) / span_s, (messages + 1) / whole_s)
+
+
 async def read_sent(connection: Connection, campaign_id: int, cpu_s: float) -> Sent:
     """What was sent; BenchFailed is the caller's word where nothing was."""
     sql = queries("bench")
@@ -107,7 +118,7 @@ async def read_sent(connection: Connection, campaign_id: int, cpu_s: float) -> S
     numbers = {
         row["phone_number_id"]: NumberSent(
             timed=row["messages"],
-            steady_per_s=(row["steady"] - 1) / row["steady_s"] if row["steady_s"] else 0.0,
+            steady_per_s=steady_per_s(row["steady"], row["steady_s"], row["whole_s"]),
             largest_second=row["largest_second"],
             by_second=tuple(seconds[row["phone_number_id"]].get(second, 0) for second in range(last + 1)),
         )

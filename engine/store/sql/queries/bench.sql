@@ -117,8 +117,9 @@ FROM campaign_numbers
 WHERE campaign_id = $1;
 
 -- name: written
--- Of each number: how many outcomes have a time, how many of them came after the first half second and their span,
--- and the most in any half-open second (times are whole microseconds).
+-- Of each number: how many outcomes have a time, how many of them came after the first half second, their span, the
+-- time from that half second to the last of all numbers, and the most in any half-open second (times are whole
+-- microseconds).
 WITH written AS (
     SELECT phone_number_id, attempted_at,
            min(attempted_at) OVER (PARTITION BY phone_number_id) AS began_at,
@@ -133,6 +134,8 @@ SELECT phone_number_id,
        coalesce(extract(epoch FROM max(attempted_at)
            - min(attempted_at) FILTER (WHERE attempted_at >= began_at + interval '500 milliseconds')), 0)::float8
            AS steady_s,
+       extract(epoch FROM max(max(attempted_at)) OVER () - min(attempted_at) - interval '500 milliseconds')::float8
+           AS whole_s,
        max(in_second) AS largest_second
 FROM written
 GROUP BY phone_number_id;
