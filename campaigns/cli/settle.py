@@ -163,8 +163,9 @@ def _tell(settled: Settled, json: bool) -> None:
     if json:
         print_json(settled.as_json())
         return
-    if settled.action == "resend" and not settled.recipients:
-        typer.echo("nobody is in doubt: nothing is sent again")
+    if settled.action is not None and not settled.recipients:
+        done = "sent again" if settled.action == "resend" else "taken as sent"
+        typer.echo(f"nobody is in doubt: nothing is {done}")
     elif settled.action == "resend":
         typer.echo(
             f"{counted(settled.recipients, 'recipient in doubt is', 'recipients in doubt are')} sent to again"
