@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
+from unicodedata import combining, east_asian_width
 
 import orjson
 import typer
@@ -96,10 +97,17 @@ def print_json(value: Any) -> None:
 def print_rows(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
     """A table in plain text on stdout; columns as wide as needed."""
     texts = [headings, *(tuple("" if cell is None else str(cell) for cell in row) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    widths = [max(map(_places, column)) for column in zip(*texts, strict=True)]
     for row in texts:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        typer.echo(line.rstrip())
+        cells = (cell + " " * (width - _places(cell)) for cell, width in zip(row, widths, strict=True))
+        typer.echo("  ".join(cells).rstrip())
+
+
+def _places(text: str) -> int:
+    """How many places of a terminal it takes: names of businesses and campaigns are in any script."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(one) else 2 if east_asian_width(one) in "WF" else 1 for one in text)
 
 
 def note(line: str) -> None:

@@ -145,6 +145,13 @@ def test_a_cell_that_starts_none_stays_as_it_is() -> None:
     assert [safe_cell(text) for text in ("Ana", "5511", "", "a=b")] == ["Ana", "5511", "", "a=b"]
 
 
+def test_nobody_in_doubt_is_told_alike(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+    create(drumbeat, audience)
+    for option, done in (("--resend", "sent again"), ("--assume-sent", "taken as sent")):
+        told = drumbeat.ok("campaign", "settle", "spring", option).stdout
+        assert told == f"nobody is in doubt: nothing is {done}\nin doubt: 0\n"
+
+
 def test_steering_a_campaign_that_does_not_run(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
     create(drumbeat, audience)
 
