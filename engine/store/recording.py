@@ -98,7 +98,7 @@ async def _record_looked_up(
     sql = queries("facts")
     keys = sorted({fact.key for fact in facts})
     changes.subtract(await states(connection, keys))
-    if settling := [fact for fact in facts if fact.settles]:
+    if settling := await _settling(connection, facts):
         await connection.execute(sql["insert_outcomes"], *_outcome_columns(settling))
         await connection.execute(sql["complete_outcomes"], *_reply_columns(settling))
         await connection.execute(sql["settle_open_tries"], *_tries(settling), _stored_kinds(settling))
@@ -110,6 +110,17 @@ async def _record_looked_up(
     await _reopen_done(
         connection, sorted({fact.range_id for fact in facts if fact.kind is FactKind.DEFERRED})
     )
+
+
+async def _settling(connection: Connection, facts: Sequence[Fact]) -> list[Fact]:
+    """Those that settle their tries, but for skips of doubts that were to be sent again: doubts once more."""
+    settling = [fact for fact in facts if fact.settles]
+    if skips := [fact for fact in settling if fact.kind is FactKind.SKIPPED]:
+        reasons = [shortened(fact.reason) or "" for fact in skips]
+        rows = await connection.fetch(queries("facts")["doubt_again"], *_tries(skips), reasons)
+        doubted = {(row["range_id"], row["seq"]) for row in rows}
+        settling = [fact for fact in settling if fact.kind is not FactKind.SKIPPED or fact.key not in doubted]
+    return settling
 
 
 def _waiting_by_try(facts: Sequence[Fact]) -> list[list[Fact]]:

@@ -354,3 +354,25 @@ async def test_a_doubt_that_was_sent_again_in_vain_is_a_doubt_when_the_campaign_
     await close_ranges(connection, campaign, "cancelled")
     assert await state_of(connection, 1) == "unknown"
     assert await tallies(connection) == await recount(connection)
+
+
+@pytest.mark.parametrize("reason", ["opted out", "expired"])
+async def test_a_doubt_that_a_guard_does_not_send_again_is_a_doubt_and_its_late_reply_counts(
+    connection: Connection, reason: str
+) -> None:
+    """A skip would hide that it may have been sent, and take the place of its outcome."""
+    campaign = await plant_campaign(connection)
+    await doubt(connection, FIRST_RANGE, 1, 2)
+    assert await resend(connection, campaign, "ana") == 2
+    deferred = Fact(campaign, FIRST_RANGE, 3, 1, 1, NUMBER, FactKind.DEFERRED, reason="throttled")
+    await record(connection, [deferred])
+    guarded = [
+        Fact(campaign, FIRST_RANGE, seq, 1, 1, NUMBER, FactKind.SKIPPED, reason=reason) for seq in (1, 3)
+    ]
+    assert await claim_retries(connection, Lease(NUMBER, 1, 0.0), [], guarded) == {}
+    assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["unknown", "deferred", "skipped"]
+    (told,) = (await doubts(connection, campaign)).doubts
+    assert told.reason == f"{reason} before it was sent again"
+    await record(connection, [Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, "w")])
+    assert await state_of(connection, 1) == "accepted"
+    assert await tallies(connection) == await recount(connection)

@@ -52,6 +52,14 @@ USING unnest($1::bigint[], $2::integer[], $3::integer[], $4::smallint[]) AS fact
 WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.range_id = ANY($1::bigint[])
   AND (open_tries.try = fact.try OR (fact.kind = 1 AND open_tries.state <> 'claimed'));
 
+-- name: doubt_again
+-- A guard refused to send a doubt again: it may have been sent. A skip would hide that, and take its own outcome's place.
+UPDATE open_tries SET state = 'unknown', since = now(), reason = fact.reason || ' before it was sent again'
+FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::text[]) AS fact (range_id, seq, try, reason)
+WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.try = fact.try
+  AND open_tries.range_id = ANY($1::bigint[]) AND open_tries.state = 'deferred' AND open_tries.reason = 'resend'
+RETURNING open_tries.range_id, open_tries.seq;
+
 -- name: write_open_tries
 -- "Not accepted" and "in doubt" hold only for the current try, as its owner claimed it, and only while nothing settled it.
 -- Of a doubt that is sent again, only the later try was not accepted: its reason stays.
