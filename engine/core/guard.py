@@ -102,7 +102,7 @@ class PairGuard:
         self._until_purge = _PURGE_PERIOD
         owing = 0
         for recipient in list(islice(self._paid_ns, 2 * _PURGE_PERIOD)):
-            if owing >= _OWING_MAX and len(self._paid_ns) < self._pairs_max:
+            if owing >= _OWING_MAX:
                 return
             paid_ns = self._paid_ns.pop(recipient)
             if paid_ns > now_ns and len(self._paid_ns) < self._pairs_max - 1:
@@ -153,9 +153,7 @@ def window_opens_at(now: datetime, window: DailyWindow, zone: ZoneInfo) -> datet
     if window.holds(local.time()):
         return now.astimezone(UTC)
     openings = (
-        _opening(local.date() + timedelta(days=day), fold, window, zone)
-        for day in (0, 1, 2)
-        for fold in (0, 1)
+        _opening(local.date() + timedelta(days=day), fold, window, zone) for day in (0, 1) for fold in (0, 1)
     )
     return min(opening for opening in openings if opening > now)
 

@@ -116,7 +116,7 @@ def _after_transient(outcome: Transient, spent: Budget) -> Decision:
 
 def _after_rejection(outcome: Rejected, spent: Budget) -> Decision:
     """Only a rejection of the recipient fails it; any other stops more, and the recipient waits for that."""
-    if outcome.scope is Scope.RECIPIENT or outcome.scope is Scope.PAIR:
+    if outcome.scope is Scope.RECIPIENT:
         return Fail(outcome.name, outcome.detail, outcome.suppress)
     return Defer(Wait.NONE, 1, outcome.name, None, spent)
 

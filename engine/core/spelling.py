@@ -6,7 +6,6 @@ Argentina: 549 before mobiles. The service may report either; both name the same
 
 # Of 12 digits, with 54 or 55 before them: all that have a longer spelling which an audience may hold as well.
 _SHORT_MIN, _SHORT_END = 540_000_000_000, 560_000_000_000
-_BRAZIL_DIGITS = {12, 13}  # 55, two of area, eight or nine
 _MOBILE_BEGINNINGS = "6789"  # of a Brazilian number before it gained its 9
 
 
@@ -24,7 +23,7 @@ def person(phone: int) -> int:
 
 
 def _other_spelling(digits: str) -> str | None:
-    if digits.startswith("55") and len(digits) in _BRAZIL_DIGITS:
+    if digits.startswith("55"):
         return _other_brazilian(digits)
     if digits.startswith("52"):
         return _without_or_with(digits, "52", "1", national_digits=10)

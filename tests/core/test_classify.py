@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from errno import ECONNREFUSED, EMFILE, ENFILE
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.classify import classify
-from engine.core.outcome import Accepted, Outcome, Rejected, Scope, Throttled, Transient, Unknown
+from engine.core.classify import classify, not_connected
+from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
 
 ACCOUNT_STOPS = [0, 190, 104, 3, 10, 200, 250, 299, 368, 131031, 131042]
 NUMBER_STOPS = [131045, 133010, 133000, 33]
@@ -126,3 +128,12 @@ def test_a_named_message_is_never_called_not_accepted(
         assert isinstance(outcome, Accepted | Unknown)
     if not 400 <= status < 600:
         assert isinstance(outcome, Accepted | Unknown)
+
+
+@pytest.mark.parametrize(
+    ("number", "exhausted"), [(EMFILE, True), (ENFILE, True), (ECONNREFUSED, False), (None, False)]
+)
+def test_a_lack_of_descriptors_of_ours_says_nothing_about_the_service(
+    number: int | None, exhausted: bool
+) -> None:
+    assert not_connected("why", number) == NotSent("why", unreachable=not exhausted, exhausted=exhausted)

@@ -47,6 +47,7 @@ def at(text: str) -> datetime:
         (NEW_YORK, "09:00-20:00", "2026-10-31T21:00:00-04:00", "2026-11-01T09:00:00-05:00"),
         # Opens in the hour that is skipped: when the clocks jump from 02:00 to 03:00.
         (NEW_YORK, "02:30-20:00", "2026-03-08T01:00:00-05:00", "2026-03-08T03:00:00-04:00"),
+        (NEW_YORK, "02:10-20:00", "2026-03-08T01:00:00-05:00", "2026-03-08T03:00:00-04:00"),
         (LORD_HOWE, "02:15-20:00", "2026-10-04T01:00:00+10:30", "2026-10-04T02:30:00+11:00"),
         # Opens in the hour that comes twice: at the first, or at the second when the first is over.
         (NEW_YORK, "01:30-20:00", "2026-11-01T00:00:00-04:00", "2026-11-01T01:30:00-04:00"),
@@ -164,6 +165,14 @@ def test_the_map_never_grows_past_its_limit() -> None:
     for recipient in range(1_000):
         guard.admit(recipient, 0)
         assert len(guard) <= 100
+
+
+def test_a_full_map_forgets_whom_it_has_known_longest() -> None:
+    guard = PairGuard(burst=1, pairs_max=2)
+    for recipient in (1, 2, 3):
+        guard.admit(recipient, 0)
+    assert guard.admit(3, 0) == guard.admit(2, 0) == Defer(6.0, "pair rate")
+    assert guard.admit(1, 0) == PASS
 
 
 @pytest.mark.parametrize("wrong", [{"every_s": 0}, {"burst": 0}, {"pairs_max": 0}])

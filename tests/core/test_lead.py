@@ -36,6 +36,13 @@ def test_the_lead_is_half_a_second_of_what_gets_written(written: list[int], mess
     assert after(written) == messages
 
 
+def test_a_look_that_comes_late_measures_a_rate_all_the_same() -> None:
+    lead = Lead(LIMIT_PER_S, 0)
+    for place in range(1, 5):
+        lead.measure(100 * place, 2 * place * MEASURE_NS)
+    assert lead.messages(LIMIT_PER_S) == 100
+
+
 def test_nothing_is_learnt_from_less_than_a_quarter_of_a_second() -> None:
     lead = Lead(LIMIT_PER_S, 0)
     for now_ns in range(0, MEASURE_NS, MEASURE_NS // 10):

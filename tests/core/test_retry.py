@@ -90,8 +90,14 @@ def test_budgets_are_counted_apart() -> None:
     assert fourth.spent == Budget(4, 4, 9)
 
 
+def test_who_waits_for_a_number_that_rests_is_free_for_another_one() -> None:
+    decision = decide(Rejected(Scope.NUMBER, 131048, "131048", "", wait_s=86_400, suspend=True), NONE)
+    assert decision == Defer(Wait.NONE, 1, "131048", None, NONE)
+
+
 def test_a_hint_of_the_service_goes_along() -> None:
-    for outcome in (Throttled(Scope.NUMBER, 130429, 3.0, ""), Transient(131016, "down", 3.0)):
+    throttles = [Throttled(scope, None, 3.0, "") for scope in (Scope.NUMBER, Scope.PAIR, Scope.ACCOUNT)]
+    for outcome in (*throttles, Transient(131016, "down", 3.0)):
         for downtime in (False, True):
             decision = decide(outcome, NONE, downtime=downtime)
             assert isinstance(decision, Defer)

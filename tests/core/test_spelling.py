@@ -20,7 +20,16 @@ def test_both_spellings_match(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sole", ["551133334444", "5511933334444", "4915112345678", "15551234567", "52551234567"]
+    "sole",
+    [
+        "551133334444",
+        "5511933334444",
+        "5511877654321",
+        "55119876543210",
+        "4915112345678",
+        "15551234567",
+        "52551234567",
+    ],
 )
 def test_others_have_one_spelling(sole: str) -> None:
     assert spellings(sole) == (int(sole),)
@@ -35,6 +44,7 @@ def test_what_is_no_number_has_none(text: str) -> None:
     ("one", "other"),
     [
         (541123456789, 5491123456789),  # Argentina
+        (559999999999, 5599999999999),
         (551178654321, 5511978654321),  # Brazil, of the mobile numbers that are valid without their 9
     ],
 )
