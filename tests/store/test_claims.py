@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from engine.core.retry import Budget
 from engine.core.states import CampaignEvent
 from engine.process import this_process
 from engine.store.campaign_states import apply_event
@@ -156,7 +157,7 @@ async def test_after_a_takeover_every_claim_of_the_stale_owner_is_refused(
         await raise_mark(other, lease, held, 3, [])
     with pytest.raises(ClaimRefused):
         await read_mark(other, lease, held)
-    assert await claim_retries(other, lease, due, []) == {}
+    assert await claim_retries(other, lease, due, [fact(held, 1, FactKind.SKIPPED)]) == {}
     assert await take_range(other, lease, planted.campaign_id) is None
     assert await let_go_ranges(other, lease, [held], 10) == {held.range_id}, "it is told that it lost it"
     await release_ranges(other, lease, [held])
@@ -225,8 +226,39 @@ async def test_a_retry_under_way_becomes_a_doubt_unless_the_recipient_was_reache
     await record(
         connection, [fact(held, 1, FactKind.ACCEPTED)]
     )  # an event: the first try got through after all
+    await connection.execute("UPDATE open_tries SET since = now() - interval '1 day'")
     await adopt_ranges(connection, await take(connection, SLOW, this_process()))
+    doubted_now = "SELECT since > now() - interval '1 hour' FROM open_tries WHERE state = 'unknown'"
+    assert await connection.fetchval(doubted_now), "its silence begins with the doubt"
     assert await counts(connection, planted.campaign_id) == {"accepted": 1, "unknown": 1, "deferred": 1}
+    await assert_tallies_hold(connection)
+
+
+@pytest.mark.parametrize("earlier", [FactKind.ACCEPTED, FactKind.FAILED])
+async def test_a_retry_under_way_becomes_a_doubt_though_an_earlier_message_failed(
+    connection: Connection, earlier: FactKind
+) -> None:
+    """By a status after it was accepted, or refused."""
+    planted, lease, held = await owned(connection, recipients=1)
+    await raise_mark(connection, lease, held, 1, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    await claim_retries(connection, lease, await due_retries(connection, [held], 10), [])
+    await record(connection, [fact(held, 1, earlier)])
+    await connection.execute("UPDATE outcomes SET status = 3 WHERE kind = 1")
+    await connection.execute("UPDATE tallies SET accepted = 0")
+    await adopt_ranges(connection, await take(connection, SLOW, this_process()))
+    assert await counts(connection, planted.campaign_id) == {"unknown": 1}
+    await assert_tallies_hold(connection)
+
+
+async def test_a_former_owners_late_refusal_ends_the_doubt_that_a_takeover_named(
+    connection: Connection,
+) -> None:
+    planted, lease, held = await owned(connection, recipients=2)
+    await raise_mark(connection, lease, held, 2, [])
+    await adopt_ranges(connection, await take(connection, SLOW, this_process()))
+    await record(connection, [fact(held, 1, FactKind.DEFERRED, epoch=lease.epoch)])
+    assert await counts(connection, planted.campaign_id) == {"deferred": 1, "unknown": 1}
     await assert_tallies_hold(connection)
 
 
@@ -242,6 +274,20 @@ async def test_a_retry_is_due_in_its_time_the_longest_waiting_first(connection: 
     await postpone_retries(connection, [(due[0], 60.0, "pair rate")])
     assert [one.seq for one in await due_retries(connection, [held], 10)] == [2]
     await assert_tallies_hold(connection)
+
+
+async def test_what_earlier_tries_spent_goes_with_the_retry(connection: Connection) -> None:
+    """Also where the claim's answer was lost: or nobody would ever run out of tries."""
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 1, [])
+    spent = Budget(pair_throttles=1, transient_failures=2, unreachable=3)
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)._replace(spent=spent)])
+    due = await due_retries(connection, [held], 10)
+    await postpone_retries(connection, [(due[0], 0.0, "pair rate")])
+    due = await due_retries(connection, [held], 10)
+    await claim_retries(connection, lease, due, [])
+    unsent = await unsent_claims(connection, lease, [held])
+    assert [one.spent for one in (*due, *unsent)] == [spent, spent]
 
 
 async def test_a_retry_that_the_guard_refuses_is_stored_with_the_claim_of_the_others(
@@ -494,6 +540,25 @@ async def test_what_is_ours_waits_for_a_taking_whose_answer_was_lost(
         await asyncio.sleep(0)
     await lost.commit()
     assert [one.range_id for one in await asked] == [held.range_id]
+
+
+async def test_what_is_unsent_waits_for_a_claim_whose_answer_was_lost(
+    connection: Connection, other: Connection
+) -> None:
+    """Else it would be nobody's: claimed by us, and not among what we give up."""
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 1, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    due = await due_retries(connection, [held], 10)
+    lost = other.transaction()
+    await lost.start()
+    assert await claim_retries(other, lease, due, []) == {(held.range_id, 1): 2}
+    asked = asyncio.create_task(unsent_claims(connection, lease, [held]))
+    pid = connection.get_server_pid()
+    while not asked.done() and not await other.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid):
+        await asyncio.sleep(0)
+    await lost.commit()
+    assert [(one.seq, one.attempt_try) for one in await asked] == [(1, 2)]
 
 
 async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(

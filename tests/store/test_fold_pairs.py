@@ -4,9 +4,12 @@ import asyncio
 
 import pytest
 
+from engine.process import this_process
 from engine.settle import resend
+from engine.store.claims import adopt_ranges
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
+from engine.store.leases import take
 from engine.store.recording import record
 from engine.webhooks.folder import fold_batch
 from tests.store.test_fold import READ, SENT, accepted, fold_all
@@ -176,6 +179,23 @@ async def test_an_event_older_than_the_claim_settles_nothing(connection: Connect
         connection, status_event("wamid.p", SENT, recipient=str(PHONE), status_us=microseconds(before))
     )
     assert (await fold_all(connection)).returned == 1
+
+
+async def test_an_event_that_waits_settles_a_doubt_as_soon_as_it_is_named(connection: Connection) -> None:
+    """Its next look may be an hour away; events of other numbers and other programs keep their time."""
+    await plant_pair(connection, mark=1)
+    await put_in_inbox(
+        connection,
+        status_event("wamid.p", SENT, recipient=str(PHONE)),
+        status_event("wamid.q", SENT, recipient=str(PHONE), installation=""),
+        status_event("wamid.r", SENT, recipient=str(PHONE), phone_number_id="another"),
+    )
+    assert (await fold_all(connection)).returned == 3
+    await connection.execute("UPDATE inbox SET due_at = now() + interval '1 hour'")
+    await adopt_ranges(connection, await take(connection, NUMBER, this_process()))
+    folded = await fold_all(connection)
+    assert (folded.taken, folded.matched) == (1, 1)
+    assert await state_of(connection, 1) == "sent"
 
 
 async def test_a_doubt_of_a_later_try_is_settled_by_number_and_recipient(connection: Connection) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.process import ProcessIdentity, this_process
-from engine.store import recovery
+from engine.store import claims, recovery
 from engine.store.claims import raise_mark, take_range
 from engine.store.database import Connection
 from engine.store.leases import NumberHeld, take
@@ -59,6 +59,22 @@ async def test_an_owner_that_may_only_be_slow_is_left_to_those_who_want_its_numb
     assert await recover_abandoned(connection, this_process()) == [SLOW]
     assert await counts(connection, campaign.campaign_id) == {"unknown": 2, "pending": 2}
     assert (await take(connection, SLOW, this_process())).wait_s > 2.0, "its permits are waited for"
+
+
+async def test_who_ends_before_the_ranges_are_stamped_leaves_all_of_its_wait(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then the former owner may claim: its permits are counted from the stamp."""
+    await left_by(connection, ELSEWHERE)
+    await silent_for(connection, 90)
+
+    async def end(*_: object) -> None:
+        raise ConnectionResetError
+
+    monkeypatch.setattr(claims, "_stamp", end)
+    with pytest.raises(ConnectionResetError):
+        await recover_abandoned(connection, this_process())
+    assert await connection.fetchval("SELECT quiet_until = 'infinity' FROM numbers")
 
 
 async def test_a_number_that_was_given_back_with_a_claim_that_nobody_accounts_for(

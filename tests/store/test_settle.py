@@ -59,6 +59,7 @@ async def test_doubts_are_counted_by_reason_and_age(connection: Connection) -> N
         ("reset", 1, 0),
     ]
     await age(connection, 1000)
+    await connection.execute("INSERT INTO event_flow VALUES ('another number', now())")
     assert (await doubts(connection, campaign)).probably_not_sent == 3
     await connection.execute("UPDATE event_flow SET last_event_at = now() - interval '500 seconds'")
     assert (await doubts(connection, campaign)).probably_not_sent == 0, (
@@ -155,6 +156,17 @@ async def test_assumed_sent_is_accepted_without_a_wamid_until_a_status_brings_it
     assert await tallies(connection) == await recount(connection)
 
 
+async def test_a_doubt_of_a_later_try_is_assumed_sent_as_that_try(connection: Connection) -> None:
+    """Its status comes with that try's tag, and a refusal of an earlier one says nothing about it."""
+    campaign = await plant_campaign(connection)
+    await doubt(connection, FIRST_RANGE, 1)
+    await connection.execute("UPDATE open_tries SET try = 2")
+    assert await assume_sent(connection, campaign, "ana") == 1
+    late = Fact(campaign, FIRST_RANGE, 1, 2, 1, NUMBER, FactKind.ACCEPTED, "w")
+    await record(connection, [late])
+    assert [tuple(row) for row in await connection.fetch("SELECT try, wamid FROM outcomes")] == [(2, "w")]
+
+
 async def test_nobody_reached_is_sent_again(connection: Connection) -> None:
     """A doubt of a later try of somebody whom an earlier try reached is no doubt about the recipient."""
     campaign = await plant_campaign(connection)
@@ -204,14 +216,17 @@ async def test_a_pause_ends_no_policy_and_a_release_is_needed(connection: Connec
 
 
 async def test_a_doubt_is_silent_only_when_it_is_old_enough(connection: Connection) -> None:
-    """One of two of a range: the other makes the policy look into it."""
-    await plant_campaign(connection, on_unknown="resend-silent")
+    """One of two of a range: the other makes the policy look into it. Only its range is opened again."""
+    await plant_campaign(connection, on_unknown="resend-silent", ranges=2)
     await doubt(connection, FIRST_RANGE, 1, 2)
+    await doubt(connection, FIRST_RANGE + 1, 2)
+    await connection.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
     await age(connection, 1000)
     await connection.execute("UPDATE open_tries SET since = now() - interval '500 seconds' WHERE seq = 2")
     await connection.execute("UPDATE event_flow SET last_event_at = now() + interval '1 hour'")
     assert await resend_by_policy(connection) == 1
     assert [await state_of(connection, seq) for seq in (1, 2)] == ["deferred", "unknown"]
+    assert await connection.fetch("SELECT state FROM ranges ORDER BY range_id") == [("open",), ("done",)]
 
 
 async def test_silence_is_that_of_a_number_whose_events_come(connection: Connection) -> None:

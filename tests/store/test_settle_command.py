@@ -7,7 +7,9 @@ from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import orjson
+import pytest
 
+from campaigns.cli.settle import settle_campaign
 from engine.store.database import Pool
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, doubt, plant_campaign
 
@@ -48,6 +50,16 @@ async def test_doubts_are_shown_and_closed(database_url: str, pool: Pool) -> Non
     assert (await settle(database_url, name, "--resend", "--assume-sent"))[0] == 2
 
 
+async def test_the_doubts_of_a_killed_sender_are_named_before_anything_is_settled(pool: Pool) -> None:
+    """Else nobody would be in doubt yet, and `--assume-sent` would leave out whom it is meant for."""
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection, mark=2)
+        await connection.execute("UPDATE campaigns SET planned_at = now()")
+        name = await connection.fetchval("SELECT name FROM campaigns WHERE campaign_id = $1", campaign)
+    _, settled = await settle_campaign(pool, name, "assume-sent", silence_s=900.0)
+    assert (settled.recipients, settled.left.recipients) == (2, 0)
+
+
 NOBODY = {"DRUMBEAT_BASE_URL": "http://127.0.0.1:9", "DRUMBEAT_ACCESS_TOKEN": "x"}  # sending ends with 69
 
 
@@ -71,8 +83,11 @@ async def test_a_resend_only_queues_where_others_wait_too(database_url: str, poo
     assert await pool.fetchval("SELECT count(*) FROM open_tries WHERE state = 'deferred'") == 2
 
 
-async def test_a_resend_without_doubts_sends_nothing(database_url: str, pool: Pool) -> None:
+@pytest.mark.parametrize("reached", [0, 10])
+async def test_a_resend_without_doubts_sends_nothing(database_url: str, pool: Pool, reached: int) -> None:
+    """Whether others wait or nobody does."""
     name = await planted(pool, mark=0)
+    await pool.execute("UPDATE tallies SET accepted = $1", reached)
     code, out, errors = await settle(database_url, name, "--resend", **NOBODY)
     assert code == 0, errors
     assert "nobody is in doubt" in out
@@ -89,6 +104,14 @@ async def test_a_resend_that_is_repeated_tells_who_still_waits(database_url: str
     await pool.execute("UPDATE campaigns SET state = 'paused', reason = 'by hand'")
     code, _, errors = await settle(database_url, name, "--resend", **NOBODY)
     assert f"{waiting}; the campaign is paused (by hand): `drumbeat campaign resume 'x y'` lifts it" in errors
+
+
+async def test_a_resend_lifts_no_pause(database_url: str, pool: Pool) -> None:
+    name = await planted(pool, mark=10)
+    await pool.execute("UPDATE campaigns SET state = 'paused', reason = 'by hand'")
+    code, _, errors = await settle(database_url, name, "--resend", **NOBODY)
+    assert code == 0, errors
+    assert "queued; the campaign is paused (by hand)" in errors
 
 
 async def test_a_resend_sends_where_nobody_else_is_left(database_url: str, pool: Pool) -> None:
