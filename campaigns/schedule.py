@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import UTC, datetime, time
 from zoneinfo import ZoneInfo
 
 from engine.errors import UsageError
@@ -42,7 +42,8 @@ def read_moment(option: str, text: str) -> datetime:
     """ISO 8601 with an offset, so that it means the same moment on every machine."""
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        moment.astimezone(UTC)
+    except (ValueError, OverflowError):  # of the years 1 and 9999 some moments lie beyond those in UTC
         moment = None
     if moment is None or moment.tzinfo is None:
         raise UsageError(

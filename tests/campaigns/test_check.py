@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from campaigns.audience.check import row_check, surely_sendable
 from campaigns.audience.columns import MissingColumn, column_index
 from campaigns.audience.reader import RowBatch
+from campaigns.audience.rejects import Reject
 from campaigns.export import headings
 from campaigns.spreadsheet import safe_cell
 from engine.core.message import check_variable
@@ -29,9 +30,24 @@ def test_a_missing_column_lists_those_there_are() -> None:
         column_index(HEADER, "town", where="a.csv")
 
 
-def test_a_long_header_is_listed_in_part() -> None:
-    with pytest.raises(MissingColumn, match="and 80 more"):
-        column_index([f"c{n}" for n in range(100)], "town", where="a.csv")
+@pytest.mark.parametrize(("columns", "end"), [(100, '"c19" and 80 more$'), (20, '"c19"$')])
+def test_a_long_header_is_listed_in_part(columns: int, end: str) -> None:
+    with pytest.raises(MissingColumn, match=end):
+        column_index([f"c{n}" for n in range(columns)], "town", where="a.csv")
+
+
+def test_who_names_no_column_of_phones_is_told_how() -> None:
+    with pytest.raises(MissingColumn, match="say with --phone-column which of these"):
+        row_check(["mobile", "name"], "a.csv", "phone", (), None)
+
+
+@pytest.mark.parametrize("rows", [[], [[GOOD, ""], ["12", "Ana"]]])
+def test_what_the_reader_refused_is_listed_among_the_rest_by_line(rows: list[list[str]]) -> None:
+    unread = [Reject(line, "row_shape", "", "") for line in (1, 5, 3)]
+    check = row_check(["phone", "name"], "a.csv", "phone", ("name",), None)
+    batch = check.check(RowBatch(0, (4, 2)[: len(rows)], rows, list(unread)))
+    assert [one.line for one in batch.rejects] == ([1, 2, 3, 4, 5] if rows else [1, 3, 5])
+    assert batch.rows == len(batch.rejects)
 
 
 def test_an_ambiguous_column_is_refused() -> None:
@@ -106,8 +122,9 @@ def test_a_literal_that_cannot_be_sent_is_refused() -> None:
 
 
 def test_columns_are_found_without_what_nobody_sees() -> None:
-    header = ["\u200bphone\u00a0", "na\u00adme"]
-    assert [column_index(header, name, where="a.csv") for name in ("phone", "name")] == [0, 1]
+    header = ["\u200bphone\u00a0", "na\u00adme", "first  name"]
+    found = [column_index(header, name, where="a.csv") for name in ("phone", "name", "First name")]
+    assert found == [0, 1, 2]
 
 
 def test_what_an_export_wrote_is_read_as_it_was() -> None:

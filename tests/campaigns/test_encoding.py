@@ -82,6 +82,21 @@ def test_a_first_accent_after_a_megabyte_decides_all_the_same() -> None:
     assert read((plain + "1;João\n").encode())[0] == "UTF-8"
 
 
+def test_a_letter_that_the_first_sample_cuts_is_read_whole() -> None:
+    text = "a" * (encodings.SAMPLE_BYTES - 1) + "é\n"
+    assert read(text.encode()) == ("UTF-8", text)
+
+
+def test_what_looks_like_one_letter_of_utf8_among_others_that_do_not_makes_no_utf8() -> None:
+    text = "Ã©\nJoão\nMarçal\n"
+    assert read(text.encode("cp1252")) == ("Windows-1252", text)
+
+
+def test_a_byte_order_mark_counts_where_a_byte_is_named() -> None:
+    with pytest.raises(UnreadableAudience, match="line 2, byte 6"):
+        read(b"\xef\xbb\xbfab\n\xff")
+
+
 def test_a_damaged_utf8_file_is_not_taken_for_windows_1252() -> None:
     content = "João\nZoë\nMárcia\n".encode() + b"Jo\xe3o\n" + b"Ana\n"
 

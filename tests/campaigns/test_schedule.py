@@ -20,7 +20,9 @@ def test_a_time_with_an_offset_is_one_moment(text: str) -> None:
     assert read_moment("--start-at", text) == datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("text", ["2026-03-01T09:00:00", "tomorrow", "", "2026-13-01T00:00Z"])
+@pytest.mark.parametrize(
+    "text", ["2026-03-01T09:00:00", "tomorrow", "", "2026-13-01T00:00Z", "0001-01-01T00:00+14:00"]
+)
 def test_a_time_without_an_offset_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--start-at"):
         read_moment("--start-at", text)

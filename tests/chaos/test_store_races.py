@@ -12,6 +12,7 @@ from engine.store.closing import close_ranges
 from engine.store.database import LOST_CONNECTION, Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease, release, take
+from engine.store.queries import queries
 from engine.store.recording import record
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, recount, state_of, tallies
 
@@ -243,6 +244,23 @@ async def test_other_late_facts_leave_a_finished_range_alone(connection: Connect
     await record(connection, [fact(campaign, 2, FactKind.ACCEPTED), fact(campaign, 1, FactKind.DEFERRED)])
     assert await connection.fetchval("SELECT state FROM ranges") == "done"
     assert await connection.fetchval("SELECT state FROM campaigns") == "finished"
+    await consistent(connection)
+
+
+async def test_a_claim_of_retries_waits_for_outcomes_that_are_being_recorded(
+    connection: Connection, other: Connection, pool: Pool
+) -> None:
+    """Whoever took recipients before tallies would meet whoever records, and one of the two would fail."""
+    campaign = await plant_campaign(connection)
+    await record(connection, [fact(campaign, seq, FactKind.DEFERRED) for seq in (1, 2)])
+    due = await claims.due_retries(connection, [held(10, campaign)], 10)
+    async with connection.transaction():
+        await connection.execute(queries("facts")["lock_tallies"], [FIRST_RANGE])
+        claiming = asyncio.create_task(claims.claim_retries(other, FORMER, due, []))
+        async with pool.acquire() as watcher:
+            await blocked(watcher, by=other)
+        await record(connection, [fact(campaign, 1, FactKind.ACCEPTED)])
+    assert await claiming == {(FIRST_RANGE, 2): 2}
     await consistent(connection)
 
 

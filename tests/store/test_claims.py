@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -77,12 +78,25 @@ async def holders(connection: Connection) -> dict[int, str | None]:
     return {row["range_id"]: row["phone_number_id"] for row in rows}
 
 
+async def waits(looking: Connection, waiting: Connection, work: asyncio.Task[Any]) -> None:
+    """Return when the connection waits for a lock, or when the work that should have waited is done."""
+    pid = waiting.get_server_pid()
+    async with asyncio.timeout(15):
+        while not work.done() and not await looking.fetchval(
+            "SELECT cardinality(pg_blocking_pids($1)) > 0", pid
+        ):
+            await asyncio.sleep(0)
+
+
 async def test_ranges_are_taken_in_order_and_a_lost_number_takes_none(connection: Connection) -> None:
     planted = await plant_campaign(connection, recipients=25, range_size=10)
     lease = await take(connection, SLOW, another_process())
     first = await take_range(connection, lease, planted.campaign_id)
     second = await take_range(connection, lease, planted.campaign_id)
     assert [first and first.range_id, second and second.range_id] == planted.range_ids[:2]
+    assert [held.range_id for held in await own_ranges(connection, lease)] == planted.range_ids[:2]
+    done = "UPDATE ranges SET state = 'done', phone_number_id = NULL WHERE range_id = $1"
+    await connection.execute(done, planted.range_ids[0])
     successor = await take(connection, SLOW, this_process())
     assert await take_range(connection, lease, planted.campaign_id) is None
     last = await take_range(connection, successor, planted.campaign_id)
@@ -127,8 +141,8 @@ async def test_a_page_holds_who_is_above_the_mark_and_not_skipped_by_the_plan(co
 async def test_a_raise_from_another_mark_or_beyond_the_range_is_refused(connection: Connection) -> None:
     _, lease, held = await owned(connection)
     await raise_mark(connection, lease, held, 4, [])
-    stale = HeldRange(held.range_id, held.campaign_id, held.hi, 0, "open")
-    for wrong, mark in ((stale, 6), (held, 11)):
+    stale, ahead = (HeldRange(held.range_id, held.campaign_id, held.hi, mark, "open") for mark in (0, 6))
+    for wrong, mark in ((stale, 6), (ahead, 8), (held, 11)):
         with pytest.raises(ClaimRefused):
             await raise_mark(connection, lease, wrong, mark, [fact(held, 5, FactKind.SKIPPED, 0)])
     assert await read_mark(connection, lease, held) == held.mark == 4
@@ -318,6 +332,19 @@ async def test_a_retry_is_claimed_once_and_only_while_it_waits(connection: Conne
     assert await claim_retries(connection, lease, again, []) == {}, (
         "who is in doubt waits for somebody's word"
     )
+
+
+async def test_a_retry_is_the_number_that_claims_it(connection: Connection) -> None:
+    """Its doubt, and an event without a tag, are looked for by that number."""
+    planted, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 1, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    await release_ranges(connection, lease, [held])
+    fast = await take(connection, FAST, this_process())
+    taken = await take_range(connection, fast, planted.campaign_id)
+    assert taken is not None
+    await claim_retries(connection, fast, await due_retries(connection, [taken], 10), [])
+    assert await connection.fetchval("SELECT phone_number_id FROM open_tries") == FAST
 
 
 async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, other: Connection) -> None:
@@ -550,15 +577,40 @@ async def test_what_is_unsent_waits_for_a_claim_whose_answer_was_lost(
     await raise_mark(connection, lease, held, 1, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
     due = await due_retries(connection, [held], 10)
-    lost = other.transaction()
-    await lost.start()
-    assert await claim_retries(other, lease, due, []) == {(held.range_id, 1): 2}
-    asked = asyncio.create_task(unsent_claims(connection, lease, [held]))
-    pid = connection.get_server_pid()
-    while not asked.done() and not await other.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid):
-        await asyncio.sleep(0)
-    await lost.commit()
+    async with other.transaction():
+        assert await claim_retries(other, lease, due, []) == {(held.range_id, 1): 2}
+        asked = asyncio.create_task(unsent_claims(connection, lease, [held]))
+        await waits(other, connection, asked)
     assert [(one.seq, one.attempt_try) for one in await asked] == [(1, 2)]
+
+
+async def test_a_range_stays_with_its_number_while_a_claim_without_an_answer_is_under_way(
+    connection: Connection, other: Connection
+) -> None:
+    """A range that nobody holds is nobody's to name the doubts of."""
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 1, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    due = await due_retries(connection, [held], 10)
+    async with other.transaction():
+        assert await claim_retries(other, lease, due, []) == {(held.range_id, 1): 2}
+        releasing = asyncio.create_task(release_ranges(connection, lease, [held]))
+        await waits(other, connection, releasing)
+    await releasing
+    assert await holders(connection) == {held.range_id: SLOW}
+
+
+async def test_a_range_that_is_given_back_while_its_number_is_taken_over_is_not_adopted(
+    connection: Connection, other: Connection
+) -> None:
+    """Another number may have it by then."""
+    _, lease, held = await owned(connection)
+    successor = await take(connection, SLOW, this_process())
+    async with other.transaction():
+        await release_ranges(other, lease, [held])
+        adopting = asyncio.create_task(adopt_ranges(connection, successor))
+        await waits(other, connection, adopting)
+    assert await adopting == []
 
 
 async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(
@@ -594,9 +646,21 @@ async def test_of_whom_anything_is_recorded_is_no_first_try(connection: Connecti
     assert [one.seq for one in await page(connection, held)] == [4, 5]
     for mark in (1, 2, 3):
         assert await raise_marks(connection, [Raise(lease, held, mark, before[:mark])]) == set()
-    assert await known_above(connection, held, 5) == {1, 2, 3}
+    assert [await known_above(connection, held, mark) for mark in (1, 2, 3)] == [{1}, {1, 2}, {1, 2, 3}]
     await raise_mark(connection, lease, held, 5, [])
     await assert_tallies_hold(connection)
+
+
+@pytest.mark.parametrize("last", [FactKind.ACCEPTED, FactKind.DEFERRED])
+async def test_what_became_of_the_last_claimed_holds_up_nobody_behind(
+    connection: Connection, last: FactKind
+) -> None:
+    _, lease, held = await owned(connection, recipients=5)
+    await raise_mark(connection, lease, held, 3, [])
+    await record(connection, [fact(held, 3, last)])
+    assert await known_above(connection, held, 5) == set()
+    behind = await page(connection, held)
+    assert await raise_marks(connection, [Raise(lease, held, 5, behind)]) == {(held.range_id, lease.epoch)}
 
 
 async def test_closing_skips_only_those_of_whom_nothing_is_recorded(connection: Connection) -> None:

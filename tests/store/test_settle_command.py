@@ -91,6 +91,7 @@ async def test_a_resend_without_doubts_sends_nothing(database_url: str, pool: Po
     code, out, errors = await settle(database_url, name, "--resend", **NOBODY)
     assert code == 0, errors
     assert "nobody is in doubt" in out
+    assert ("wait to be sent to" in errors) == (reached == 0)
 
 
 async def test_a_resend_that_is_repeated_tells_who_still_waits(database_url: str, pool: Pool) -> None:

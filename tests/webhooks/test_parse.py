@@ -17,6 +17,7 @@ from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_b
 NOW = datetime(2026, 7, 1, 0, 0, 0, 123457, tzinfo=UTC)
 NOW_US = 1782864000 * 1_000_000 + 123457
 TAG = Tag("abcd1234", 1 << 40, 7, 1, 3)
+NUMBER = "100200300"
 
 words = st.one_of(
     st.text(max_size=8), st.sampled_from(["id", "status", "sent", "messages", "statuses", "errors"])
@@ -68,6 +69,63 @@ def test_a_status_with_nothing_but_its_id() -> None:
 )
 def test_why_it_failed(errors: Any, known: tuple[int | None, str | None]) -> None:
     assert read_one(statuses_body(status("w", "failed", errors=errors)))[-2:] == known
+
+
+def test_errors_beside_another_status_are_no_failure() -> None:
+    errors = [{"code": 131050, "title": "t"}]
+    assert read_one(statuses_body(status("w", "read", errors=errors)))[-2:] == (None, None)
+
+
+@pytest.mark.parametrize("opaque", ["", None])
+def test_empty_opaque_data_is_none(opaque: str | None) -> None:
+    assert read_one(statuses_body(status("w", biz_opaque_callback_data=opaque)))[5:10] == NO_TAG
+
+
+def test_a_text_that_only_tells_is_cut_and_cleaned() -> None:
+    assert read_one(statuses_body(status("w", recipient_id="5\x00511")))[4] == "5511"
+    assert read_one(statuses_body(status("w", recipient_id="5" * 600)))[4] == "5" * 512
+
+
+def test_what_a_nul_makes_unstorable_is_kept_as_bytes_beside_the_rest() -> None:
+    value = {
+        "statuses": [status("a\x00b"), status("w")],
+        "messages": [{"id": "m", "from": "5511", "text": "\x00"}, {"id": "n", "from": "5511"}],
+    }
+    assert sizes(parse(change_body("messages", value), PRODUCT, NOW)) == [1, 1, 0, 2]
+    assert sizes(parse(change_body("account_update", {"event": "\x00"}), PRODUCT, NOW)) == [0, 0, 0, 1]
+    assert sizes(parse(change_body("account\x00update", {"event": "x"}), PRODUCT, NOW)) == [0, 0, 0, 1]
+
+
+def test_a_whole_message_and_one_that_says_little() -> None:
+    told = {"id": "m", "from": "5511", "timestamp": "1780000000", "type": "text", "text": {"body": "Hi"}}
+    value = {"metadata": {"phone_number_id": NUMBER}, "messages": [told, {"id": "n", "from": 5511}]}
+    whole, little = parse(change_body("messages", value), PRODUCT, NOW).messages
+    assert whole[:5] == ("m", NUMBER, "5511", "text", datetime.fromtimestamp(1780000000, UTC))
+    assert orjson.loads(whole.body) == told
+    assert little[:5] == ("n", NUMBER, "5511", "unknown", NOW)
+
+
+GOOD = {"changes": [{"field": "messages", "value": {"statuses": [status("w")]}}]}
+
+
+@pytest.mark.parametrize(
+    ("entries", "kept"),
+    [
+        ([GOOD, {"id": "1"}, "odd"], [1, 0, 0, 2]),
+        ([GOOD, {"changes": ["odd", {"field": 7, "value": {}}, {"field": "messages"}]}], [1, 0, 0, 3]),
+        ([GOOD, {"changes": [{"field": "messages", "value": {"errors": [{"code": 1}]}}]}], [1, 0, 1, 0]),
+        ([{"changes": [{"field": "messages", "value": {"statuses": {"id": "w"}}}]}], [0, 0, 1, 1]),
+        ([], [0, 0, 0, 1]),
+    ],
+)
+def test_every_odd_part_of_a_body_is_kept(entries: list[Any], kept: list[int]) -> None:
+    body = {"object": f"{PRODUCT}_business_account", "entry": entries}
+    assert sizes(parse(orjson.dumps(body), PRODUCT, NOW)) == kept
+
+
+def test_what_another_product_tells_is_no_event_of_ours() -> None:
+    body = orjson.dumps({"object": "page", "entry": [GOOD]})
+    assert sizes(parse(body, PRODUCT, NOW)) == [0, 0, 0, 1]
 
 
 def test_opaque_data_of_others_marks_the_message_as_not_ours() -> None:
