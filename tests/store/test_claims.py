@@ -424,6 +424,17 @@ async def test_only_a_range_with_nothing_left_is_finished(connection: Connection
     assert row is not None and tuple(row) == ("done", None)
 
 
+async def test_a_closed_range_is_let_go_and_stays_closed(connection: Connection) -> None:
+    """Were it done, those above its mark would wait for ever."""
+    planted, lease, held = await owned(connection, recipients=2)
+    await raise_mark(connection, lease, held, 1, [])
+    await record(connection, [fact(held, 1, FactKind.ACCEPTED)])
+    await close_ranges(connection, planted.campaign_id, "cancelled")
+    assert await let_go_ranges(connection, lease, [held], 10) == {held.range_id}
+    assert await connection.fetchval("SELECT state FROM ranges WHERE phone_number_id IS NULL") == "closed"
+    await assert_tallies_hold(connection)
+
+
 @pytest.mark.parametrize("last", [FactKind.SKIPPED, FactKind.DEFERRED])
 async def test_a_range_ends_whatever_became_of_its_recipients(connection: Connection, last: FactKind) -> None:
     """Whoever waits an hour parks it; else it is done."""

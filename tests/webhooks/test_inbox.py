@@ -1,6 +1,7 @@
 """What a commit of events tells the store beside them."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -68,6 +69,25 @@ async def test_one_text_that_the_store_refuses_spoils_no_other(
     await write(connection, PlantedGroup("w1", odd, "w2"), flow)
     assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 2
     assert await connection.fetchval("SELECT count(*) FROM unreadable_events") == 1
+
+
+@pytest.mark.parametrize("before", [[], [ValueError("a text that the store refuses")]])
+async def test_a_database_that_does_not_answer_for_a_moment_makes_no_body_an_odd_one(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch, before: list[Exception]
+) -> None:
+    """Its events would be kept as bytes, answered 200, and never folded."""
+    errors: list[Exception] = [*before, TimeoutError()]
+    real = inbox.write_together
+
+    async def write_together(*arguments: Any) -> None:
+        if errors:
+            raise errors.pop(0)
+        await real(*arguments)
+
+    monkeypatch.setattr(inbox, "write_together", write_together)
+    with pytest.raises(TimeoutError):
+        await write(connection, PlantedGroup("w1", "w2"))
+    assert await connection.fetchval("SELECT count(*) FROM unreadable_events") == 0
 
 
 async def test_the_bodies_of_a_group_can_be_read_apart() -> None:

@@ -57,6 +57,7 @@ def test_a_status_with_nothing_but_its_id() -> None:
     [
         ([{"code": 131026, "title": "t", "error_data": {"details": "d"}}], (131026, "d")),
         ([{"code": 131026, "title": "t", "message": "m", "error_data": "text"}], (131026, "text")),
+        ([{"code": 131026, "title": "t", "message": "m"}], (131026, "m")),
         ([{"code": 131026, "title": "t"}], (131026, "t")),
         ([{"code": "131026", "title": "t"}], (131026, "t")),
         ([{"code": 131026.0}], (131026, None)),
@@ -115,6 +116,7 @@ GOOD = {"changes": [{"field": "messages", "value": {"statuses": [status("w")]}}]
         ([GOOD, {"changes": ["odd", {"field": 7, "value": {}}, {"field": "messages"}]}], [1, 0, 0, 3]),
         ([GOOD, {"changes": [{"field": "messages", "value": {"errors": [{"code": 1}]}}]}], [1, 0, 1, 0]),
         ([{"changes": [{"field": "messages", "value": {"statuses": {"id": "w"}}}]}], [0, 0, 1, 1]),
+        ([{"changes": [{"field": "messages", "value": {"statuses": [{"id": True}]}}]}], [0, 0, 0, 1]),
         ([], [0, 0, 0, 1]),
     ],
 )
@@ -184,6 +186,17 @@ def test_template_and_account_events() -> None:
     assert event.occurred_at == datetime.fromtimestamp(1780000000, UTC)
     other = parse(change_body("account_update", {"event": "x"}), PRODUCT, NOW).account[0]
     assert (other.field, orjson.loads(other.value)) == ("account_update", {"event": "x"})
+
+
+@pytest.mark.parametrize("absent", ["event", "message_template_name", "message_template_language"])
+def test_a_template_event_that_lacks_a_part_is_none(absent: str) -> None:
+    names = ("event", "message_template_name", "message_template_language")
+    assert read_template_status({name: "x" for name in names if name != absent}) is None
+
+
+def test_an_event_of_a_number_is_about_that_number() -> None:
+    told = change_body("phone_number_quality_update", {"display_phone_number": "+55 11", "event": "FLAGGED"})
+    assert parse(told, PRODUCT, NOW).account[0].subject == "phone_number_quality_update:+55 11"
 
 
 @given(body=st.binary(max_size=200))

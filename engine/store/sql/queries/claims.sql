@@ -215,7 +215,7 @@ UPDATE ranges
 SET state = CASE WHEN ranges.state = 'open' THEN 'done' ELSE ranges.state END, phone_number_id = NULL
 FROM tallies
 WHERE ranges.range_id = ANY((SELECT $1::bigint[])::bigint[]) AND tallies.range_id = ANY((SELECT $1::bigint[])::bigint[])
-  AND tallies.range_id = ranges.range_id AND tallies.deferred = 0
+  AND tallies.range_id = ranges.range_id
   AND tallies.recipients = tallies.accepted + tallies.sent + tallies.delivered + tallies.read + tallies.failed
                          + tallies.unknown + tallies.skipped
   AND NOT EXISTS (SELECT 1 FROM open_tries

@@ -94,7 +94,7 @@ RETURNING tallies.range_id, counted.recipients;
 
 -- name: reopen_ranges
 UPDATE ranges SET state = 'open', due_at = least(due_at, now())
-WHERE range_id = ANY($1::bigint[]) AND state <> 'closed';
+WHERE range_id = ANY($1::bigint[]);
 
 -- name: assume_sent
 -- The doubt ends as an accepted try without a wamid; a status that still comes finds it by its tag.
