@@ -11,6 +11,7 @@ from campaigns.cli.report import read_report
 from campaigns.cli.words import report_lines
 from campaigns.create import create_campaign
 from campaigns.export import export_rows, headings, require_kept
+from engine.core.states import RecipientState
 from engine.errors import ConfigurationError, TryLater
 from engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
@@ -30,10 +31,10 @@ async def test_what_is_exported_can_be_sent_to_again(
     ready: str, pool: Pool, spec: CampaignSpec, tmp_path: Path
 ) -> None:
     created = await create_campaign(ready, spec)
+    rows = [row async for page in export_rows(pool, created.campaign_id) for row in page]
+    assert [row[headings(2).index("line")] for row in rows] == ["2", "3", "4", "5"], "as in the file"
     with (tmp_path / "export.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerow(headings(2))
-        async for page in export_rows(pool, created.campaign_id):
-            csv.writer(file).writerows(page)
+        csv.writer(file).writerows([headings(2), *rows])
 
     params = ("variable_1", "variable_2")
     await create_campaign(ready, replace(spec, name="again", audience=tmp_path / "export.csv", params=params))
@@ -41,6 +42,23 @@ async def test_what_is_exported_can_be_sent_to_again(
     found = await pool.fetch("SELECT phone, variables FROM recipients ORDER BY phone, range_id")
     expected = [(PHONE + row, [name, "x"]) for row, name in enumerate(NAMES) for _ in range(2)]
     assert [tuple(row) for row in found] == expected
+
+
+async def test_everybody_is_exported_once_or_those_of_one_state(
+    ready: str, pool: Pool, write_audience: WriteAudience, small_ranges: None
+) -> None:
+    path = write_audience("phone\n" + "".join(f"{PHONE + row}\n" for row in range(30)))
+    spec = CampaignSpec("spring", "order", "en", path, ("1001",), params=("=Hi", "=you"))
+    campaign_id = (await create_campaign(ready, spec)).campaign_id
+    await pool.execute(
+        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, phone_number_id)"
+        " SELECT range_id, 1, 1, 1, 2, '1001' FROM ranges"
+    )
+    rows = [row async for page in export_rows(pool, campaign_id) for row in page]
+    assert [row[0] for row in rows] == [str(PHONE + row) for row in range(30)]
+    failed = [row async for page in export_rows(pool, campaign_id, RecipientState.FAILED) for row in page]
+    assert failed == [row for row in rows if row[1] == "failed"]
+    assert len(failed) == await pool.fetchval("SELECT count(*) FROM ranges") > 1
 
 
 async def test_recipients_that_were_pruned_are_told(ready: str, pool: Pool, spec: CampaignSpec) -> None:

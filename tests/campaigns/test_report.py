@@ -79,6 +79,12 @@ async def test_reasons_add_up_with_the_counts_whatever_became_of_each(pool: Pool
         await record(connection, [fact(5, FactKind.DEFERRED, "throttled")])
         # Above the mark, as a guard and an event of a time that the database does not know leave it.
         await record(connection, [fact(7, FactKind.SKIPPED, "opted out"), fact(8, FactKind.ACCEPTED)])
+        await connection.execute("UPDATE outcomes SET reason = 'assumed sent' WHERE seq = 4")
+        await connection.executemany(
+            "INSERT INTO outcomes (range_id, seq, try, epoch, kind, phone_number_id, code, reason)"
+            " VALUES ($1, $2, $3, 1, 2, $4, $5, 'of another try')",
+            [(FIRST_RANGE, 2, 2, NUMBER, 131047), (FIRST_RANGE, 3, 0, NUMBER, 131000)],
+        )
         running = await campaign_report(pool, campaign)
         await close_ranges(connection, campaign, "cancelled")
         assert await tallies(connection) == await recount(connection)
@@ -89,7 +95,7 @@ async def test_reasons_add_up_with_the_counts_whatever_became_of_each(pool: Pool
             assert told == one.status.counts[RecipientState(state)]
     found = {(state, one.reason): one.recipients for state, told in report.reasons.items() for one in told}
     assert found == {
-        (RecipientState.FAILED, "131026"): 1,
+        (RecipientState.FAILED, "131047"): 1,
         (RecipientState.UNKNOWN, "reset"): 1,
         (RecipientState.SKIPPED, "suppressed"): 2,
         (RecipientState.SKIPPED, "opted out"): 1,
@@ -108,6 +114,19 @@ async def test_counts_that_do_not_add_up_are_told(pool: Pool) -> None:
     await pool.execute("UPDATE campaigns SET rejected = 1")
     report = await campaign_report(pool, campaign)
     assert (report.counts_add_up, report.audience_adds_up) == (False, True)
+
+
+async def test_a_report_tells_what_was_done_with_its_own_campaign_in_order(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaign, other = [await plant_campaign(connection, first_range=FIRST_RANGE + n) for n in (0, 10)]
+        for action, of in (("pause", campaign), ("cancel", other), ("resume", campaign)):
+            await connection.execute(
+                "INSERT INTO audit (actor, action, campaign_id, detail) VALUES ('ana', $1, $2, '{}')",
+                action,
+                of,
+            )
+    report = await campaign_report(pool, campaign)
+    assert [audit.action for audit in report.audits] == ["pause", "resume"]
 
 
 def test_every_code_that_the_interface_lists_has_a_meaning() -> None:

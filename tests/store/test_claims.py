@@ -9,6 +9,7 @@ import pytest
 from engine.core.retry import Budget
 from engine.core.states import CampaignEvent
 from engine.process import this_process
+from engine.store import claims
 from engine.store.campaign_states import apply_event
 from engine.store.claims import (
     Candidate,
@@ -156,6 +157,31 @@ async def test_what_the_guard_decides_is_stored_with_the_raise(connection: Conne
     assert await counts(connection, planted.campaign_id) == {"pending": 8, "skipped": 1, "deferred": 1}
     await assert_tallies_hold(connection)
     assert [(one.seq, one.attempt_try) for one in await due_retries(connection, [held], 9)] == [(3, 0)]
+
+
+async def test_what_is_cut_short_claims_nobody_and_stamps_nothing(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of it would be a doubt about somebody who got nothing, or a claim whose doubt nobody names."""
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 2, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    due, skip = await due_retries(connection, [held], 10), [fact(held, 3, FactKind.SKIPPED, 0)]
+    successor = await take(connection, SLOW, this_process())
+
+    def cut(*_: object) -> None:
+        raise ConnectionResetError
+
+    monkeypatch.setattr(claims, "record_in_transaction", cut)
+    with pytest.raises(ConnectionResetError):
+        await raise_mark(connection, lease, held, 5, skip)
+    with pytest.raises(ConnectionResetError):
+        await claim_retries(connection, lease, due, skip)
+    monkeypatch.setattr(claims, "Counter", cut)
+    with pytest.raises(ConnectionResetError):
+        await adopt_ranges(connection, successor)
+    assert await read_mark(connection, lease, held) == held.mark == 2
+    assert [row["state"] for row in await connection.fetch("SELECT state FROM open_tries")] == ["deferred"]
 
 
 async def test_after_a_takeover_every_claim_of_the_stale_owner_is_refused(
@@ -509,6 +535,14 @@ async def test_a_range_given_back_is_free_at_once_or_when_its_deferred_are_due(
     taken = await take_range(connection, fast, planted.campaign_id)
     assert taken is not None and (taken.range_id, taken.mark) == (first.range_id, 1)
     assert await take_range(connection, fast, planted.campaign_id) is None
+
+
+async def test_whom_the_plan_skipped_keeps_no_range_with_its_number(connection: Connection) -> None:
+    _, lease, held = await owned(connection, recipients=2, skipped=[0])
+    await raise_mark(connection, lease, held, 2, [])
+    await record(connection, [fact(held, 2, FactKind.ACCEPTED)])
+    await release_ranges(connection, lease, [held])
+    assert await holders(connection) == {held.range_id: None}
 
 
 async def test_a_raise_and_a_takeover_that_interleave_leave_one_owner(

@@ -1,6 +1,7 @@
 """What a commit of events tells the store beside them."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -8,8 +9,8 @@ import pytest
 from engine.core.tag import Tag, encode
 from engine.store.database import Connection
 from engine.webhooks import inbox
-from engine.webhooks.events import Parsed
-from engine.webhooks.inbox import FLOW_S, Flow, Group, write
+from engine.webhooks.events import IncomingMessage, Parsed, Unreadable
+from engine.webhooks.inbox import FLOW_S, Flow, Group, write, write_together
 from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, plant_campaign, status_event
 
@@ -47,6 +48,14 @@ async def test_every_event_is_kept_and_the_flow_told_once(connection: Connection
     await write(connection, PlantedGroup("w2", "w3"), flow)
     assert await connection.fetchval(LAST_EVENT, NUMBER) == first
     assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 3
+
+
+async def test_the_flow_is_of_the_last_event(connection: Connection) -> None:
+    """By it the silence about a doubt is judged."""
+    await write(connection, PlantedGroup("w1"))
+    await connection.execute("UPDATE event_flow SET last_event_at = now() - interval '1 day'")
+    await write(connection, PlantedGroup("w2"))
+    assert await connection.fetchval(f"SELECT ({LAST_EVENT}) > now() - interval '1 hour'", NUMBER)
 
 
 async def test_a_commit_that_fails_tells_nothing(connection: Connection) -> None:
@@ -88,6 +97,23 @@ async def test_a_database_that_does_not_answer_for_a_moment_makes_no_body_an_odd
     with pytest.raises(TimeoutError):
         await write(connection, PlantedGroup("w1", "w2"))
     assert await connection.fetchval("SELECT count(*) FROM unreadable_events") == 0
+
+
+async def test_what_is_refused_in_the_end_was_not_half_stored(connection: Connection) -> None:
+    group = Group(PRODUCT)
+    group.add(statuses_body(status("w1")))
+    moment = datetime(2026, 7, 1, tzinfo=UTC)
+    group.parsed.messages.append(IncomingMessage("m", None, "a NUL \x00", "text", moment, "{}"))
+    await write(connection, group)
+    assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 1
+
+
+async def test_different_parts_with_one_problem_are_all_kept_each_once(connection: Connection) -> None:
+    parts = [Unreadable(part, "not JSON") for part in (b"a", b"b", b"a")]
+    await write_together(connection, Parsed(unreadable=parts[:2]), Flow())
+    await write_together(connection, Parsed(unreadable=parts[2:]), Flow())
+    kept = await connection.fetch("SELECT body FROM unreadable_events ORDER BY body")
+    assert [row["body"] for row in kept] == [b"a", b"b"]
 
 
 async def test_the_bodies_of_a_group_can_be_read_apart() -> None:

@@ -137,6 +137,14 @@ async def test_a_dated_event_is_acted_on_once_whatever_came_between(connection: 
         assert await act(connection) == acts
 
 
+async def test_what_is_told_again_with_a_later_date_is_news(connection: Connection) -> None:
+    await plant_template(connection)
+    for event, time in (("PAUSED", 1780000000), ("APPROVED", 1780000100), ("PAUSED", 1780000200)):
+        await tell_template(connection, event, time=time)
+        assert await act(connection) == 1
+    assert await connection.fetchval("SELECT status FROM templates") == "PAUSED"
+
+
 async def test_a_later_event_about_another_template_hides_nothing(connection: Connection) -> None:
     await plant_template(connection)
     campaign = await plant_campaign(connection)
