@@ -116,6 +116,18 @@ async def test_counts_that_do_not_add_up_are_told(pool: Pool) -> None:
     assert (report.counts_add_up, report.audience_adds_up) == (False, True)
 
 
+async def test_the_cpu_time_of_a_message_is_that_of_all_processes_over_what_was_accepted(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection)
+    assert (await campaign_report(pool, campaign)).cpu_us_per_message is None
+    await pool.executemany(
+        "INSERT INTO campaign_numbers (campaign_id, phone_number_id, limit_per_s, accepted, cpu_s)"
+        " VALUES ($1, $2, 80, $3, $4)",
+        [(campaign, "1", 30_000, 1.0), (campaign, "2", 20_000, 1.5)],
+    )
+    assert (await campaign_report(pool, campaign)).as_json()["cpu_us_per_message"] == 50.0
+
+
 async def test_a_report_tells_what_was_done_with_its_own_campaign_in_order(pool: Pool) -> None:
     async with pool.acquire() as connection:
         campaign, other = [await plant_campaign(connection, first_range=FIRST_RANGE + n) for n in (0, 10)]

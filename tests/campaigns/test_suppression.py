@@ -1,5 +1,8 @@
 """The suppression list: added, removed, listed and imported, by hand and by file."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from campaigns import suppression
@@ -34,12 +37,13 @@ async def test_removed(pool: Pool) -> None:
         assert [one async for one in list_suppressions(connection)] == []
 
 
-async def test_an_unreadable_phone_or_reason_changes_nothing(pool: Pool) -> None:
+@pytest.mark.parametrize("reason", [" ", "a NUL \x00", "x" * (suppression.REASON_CHARACTERS_MAX + 1)])
+async def test_an_unreadable_phone_or_reason_changes_nothing(pool: Pool, reason: str) -> None:
     async with pool.acquire() as connection:
         with pytest.raises(UsageError, match="'12'"):
             await add_suppressions(connection, [str(PHONE), "12"])
         with pytest.raises(UsageError, match="reason"):
-            await add_suppressions(connection, [str(PHONE)], " ")
+            await add_suppressions(connection, [str(PHONE)], reason)
         assert [one async for one in list_suppressions(connection)] == []
 
 
@@ -92,3 +96,14 @@ async def test_a_file_is_imported_and_its_bad_rows_listed(pool: Pool, write_audi
     assert listed == [PHONE, PHONE + 1]
     assert counts.rejects_path is not None
     assert "4,phone_too_short" in counts.rejects_path.read_text("utf-8-sig")
+
+
+async def test_a_file_is_read_by_its_column_and_region_and_listed_where_it_is_asked_for(
+    pool: Pool, write_audience: WriteAudience, tmp_path: Path
+) -> None:
+    path = write_audience("Phone,Mobile\n1,(11) 96000-0001\n2,12\n")
+    asked: dict[str, Any] = {"phone_column": "mobile", "region": "BR", "rejects_path": tmp_path / "bad.csv"}
+    async with pool.acquire() as connection:
+        counts = await import_suppressions(connection, path, reason="old list", **asked)
+        listed = [entry.phone async for entry in list_suppressions(connection)]
+    assert (listed, counts.rejected, counts.rejects_path) == ([PHONE + 1], 1, tmp_path / "bad.csv")

@@ -199,6 +199,7 @@ async def test_after_a_takeover_every_claim_of_the_stale_owner_is_refused(
         await read_mark(other, lease, held)
     assert await claim_retries(other, lease, due, [fact(held, 1, FactKind.SKIPPED)]) == {}
     assert await take_range(other, lease, planted.campaign_id) is None
+    assert await own_ranges(other, lease) == []
     assert await let_go_ranges(other, lease, [held], 10) == {held.range_id}, "it is told that it lost it"
     await release_ranges(other, lease, [held])
     assert (await holders(connection))[held.range_id] == SLOW

@@ -137,6 +137,13 @@ async def test_a_dated_event_is_acted_on_once_whatever_came_between(connection: 
         assert await act(connection) == acts
 
 
+async def test_news_of_another_template_makes_no_news_of_a_repetition(connection: Connection) -> None:
+    """Else it would pause again what a person has resumed."""
+    for event, language, acts in (("PAUSED", "pt_BR", 1), ("APPROVED", "pt", 1), ("PAUSED", "pt_BR", 0)):
+        await tell_template(connection, event, language)
+        assert await act(connection) == acts
+
+
 async def test_what_is_told_again_with_a_later_date_is_news(connection: Connection) -> None:
     await plant_template(connection)
     for event, time in (("PAUSED", 1780000000), ("APPROVED", 1780000100), ("PAUSED", 1780000200)):
