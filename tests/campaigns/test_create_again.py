@@ -14,6 +14,7 @@ from campaigns.campaign import CampaignSpec
 from campaigns.create import create_campaign
 from engine.errors import ConfigurationError, TryLater
 from engine.store.database import Pool
+from engine.store.queries import queries
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import everything
 
@@ -77,6 +78,16 @@ async def test_the_same_moment_in_another_zone_is_the_same(ready: str, spec: Cam
     await create_campaign(ready, replace(spec, start_at="2030-01-01T09:00-03:00"))
 
     assert (await create_campaign(ready, replace(spec, start_at="2030-01-01T12:00Z"))).unchanged
+
+
+async def test_an_external_id_is_created_once_at_a_time_under_whatever_name(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    async with pool.acquire() as elsewhere:
+        assert await elsewhere.fetchval(queries("plan")["try_lock"], "external:crm-7")
+        with pytest.raises(TryLater, match="being created elsewhere"):
+            await create_campaign(ready, replace(spec, external_id="crm-7"))
+        await elsewhere.execute("SELECT pg_advisory_unlock_all()")
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """A create that ends half-way, by a kill or a full disk, leaves nothing that is sent, and is planned anew."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -91,6 +92,22 @@ async def test_leftovers_of_another_file_under_that_name_go_as_well(
     await create_campaign(ready, replace(spec, audience=other))
 
     assert [row["phone"] for row in await recipients(pool)] == [PHONE + 99]
+
+
+@pytest.mark.parametrize("ranges", [0, 1, 101])
+async def test_leftovers_of_any_size_go(ready: str, pool: Pool, spec: CampaignSpec, ranges: int) -> None:
+    """Of a create that was killed before its first chunk, too."""
+    await create_and_be_killed(ready, spec)
+    for table in ("recipients", "tallies", "ranges"):
+        await pool.execute(f"DELETE FROM {table}")
+    await pool.execute(
+        "INSERT INTO ranges (range_id, campaign_id, ordinal, hi)"
+        " SELECT first_range_id(created_at::date) + n, campaign_id, n, 1 FROM campaigns, generate_series(1, $1) AS n",
+        ranges,
+    )
+    async with asyncio.timeout(60):
+        await create_campaign(ready, spec)
+    assert await everything(pool) == {"campaigns": 1, "ranges": 2, "recipients": 10, "tallies": 2}
 
 
 async def test_leftovers_wait_for_a_chunk_that_outlives_its_process(

@@ -10,6 +10,7 @@ import pytest
 from campaigns import create
 from campaigns.campaign import CampaignSpec
 from campaigns.create import create_campaign
+from campaigns.inspection import inspect_audience
 from campaigns.plan import PlanProgress
 from engine.core.message import Media
 from engine.errors import ConfigurationError, DrumbeatError, UsageError
@@ -55,6 +56,18 @@ async def test_the_list_of_rejects_never_takes_the_place_of_the_audience(
     with pytest.raises(UsageError, match="--rejects"):
         await create_campaign(ready, replace(spec, rejects=spec.audience))
     assert spec.audience.read_bytes() == before
+    assert (await everything(pool))["campaigns"] == 0
+
+
+async def test_a_list_of_rejects_is_no_audience(
+    ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
+) -> None:
+    """Those of its rows that are duplicates would get a second message."""
+    path = write_audience(f"line,code,column,reason,value\n3,duplicate,phone,twice,{PHONE}\n")
+    with pytest.raises(ConfigurationError, match="a list of rejected rows"):
+        await create_campaign(ready, replace(spec, audience=path, phone_column="value", params=("=x", "=y")))
+    with pytest.raises(ConfigurationError, match="a list of rejected rows"):
+        inspect_audience(path, rejects_path=path.with_name("bad.csv"), phone_column="value")
     assert (await everything(pool))["campaigns"] == 0
 
 

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from engine.core.tag import Tag
 from engine.store.database import LOST_CONNECTION, Connection, Pool, open_pool
-from engine.webhooks import reconciler
+from engine.webhooks import account, reconciler
 from engine.webhooks.account import act
 from engine.webhooks.folder import Folded
 from engine.webhooks.inbox import Group, write
@@ -70,12 +70,30 @@ async def campaign_row(connection: Connection, campaign: int) -> tuple[str, str]
 async def test_a_stopped_template_pauses_its_campaigns_in_words(connection: Connection, event: str) -> None:
     await plant_template(connection)
     campaign = await plant_campaign(connection)
-    await tell_template(connection, event)
+    await tell_template(connection, event, reason="NONE")
     assert await act(connection) == 1
     assert await act(connection) == 0
     state, reason = await campaign_row(connection, campaign)
     assert (state, reason) == ("paused", f"template offer (pt_BR) was {event.lower()} by the service")
     assert await connection.fetchval("SELECT status FROM templates") == event
+
+
+async def test_who_is_killed_while_acting_acts_on_it_again(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await plant_template(connection)
+    campaign = await plant_campaign(connection)
+    await tell_template(connection, "PAUSED")
+
+    async def cut(*_: Any) -> list[int]:
+        raise ConnectionResetError
+
+    with monkeypatch.context() as patch, pytest.raises(ConnectionResetError):
+        patch.setattr(account, "pause_campaigns_of_template", cut)
+        await act(connection)
+    assert await connection.fetchval("SELECT status FROM templates") == "APPROVED"
+    assert await act(connection) == 1
+    assert (await campaign_row(connection, campaign))[0] == "paused"
 
 
 async def test_another_language_is_another_template(connection: Connection) -> None:
