@@ -5,6 +5,7 @@ from typing import Any
 from engine.core.bucket import SECOND_NS
 from engine.core.concurrency import (
     EXTRA_PERIOD_NS,
+    LATENCY_S_MAX,
     OPEN_MAX,
     OPEN_MIN,
     REPLIES_MISSED_MIN,
@@ -67,6 +68,26 @@ def test_no_more_than_rate_times_latency_with_room_to_spare() -> None:
     slow = after(*[500 * MS] * 50)
     assert most(slow, load=Load.LATE) == 1_000 * 0.5 * SPARE
     assert most(after(*[MS] * 50), load=Load.LATE) == OPEN_MIN
+
+
+def test_the_present_rate_asks_and_the_limit_bounds() -> None:
+    def left(
+        concurrency: Concurrency,
+        waiting: int,
+        approaching: int,
+        rate: float,
+        limit: float,
+        load: Load = Load.LATE,
+    ) -> int:
+        return concurrency.openable(
+            0, waiting=waiting, approaching=approaching, rate_per_s=rate, limit_per_s=limit, load=load
+        )
+
+    slow = after(*[500 * MS] * 50)
+    assert left(slow, 60, 0, rate=100, limit=1_000) == 100 * 0.5 * SPARE - 60
+    assert left(slow, 60, 30, rate=100, limit=1_000) == 100 * 0.5 * SPARE - 60 - 30
+    assert left(after(*[10 * SECOND_NS] * 50), 390, 0, rate=100, limit=100) == 100 * LATENCY_S_MAX - 390
+    assert left(Concurrency(), 300, 0, rate=10, limit=100, load=Load.CALM) == 100 * LATENCY_S_MAX - 300
 
 
 def test_a_stall_asks_for_no_connections() -> None:

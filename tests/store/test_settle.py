@@ -179,9 +179,12 @@ async def test_nobody_reached_is_sent_again(connection: Connection) -> None:
         NUMBER,
     )
     await connection.execute("UPDATE tallies SET unknown = 0, sent = 1")
+    await finish(connection, campaign)
     assert (await doubts(connection, campaign)).recipients == 0
     assert await resend(connection, campaign, "ana") == 0
     assert await assume_sent(connection, campaign, "ana") == 0
+    assert await connection.fetchval("SELECT count(*) FROM audit") == 0
+    assert await campaign_state(connection, campaign) == "finished"
     assert await tallies(connection) == await recount(connection)
 
 

@@ -61,6 +61,7 @@ def test_a_status_with_nothing_but_its_id() -> None:
         ([{"code": 131026, "title": "t"}], (131026, "t")),
         ([{"code": "131026", "title": "t"}], (131026, "t")),
         ([{"code": 131026.0}], (131026, None)),
+        ([{"code": 131026.5}], (None, None)),
         ([{"code": True}], (None, None)),
         ([{"code": "x"}], (None, None)),
         ([{"code": 2**40, "title": 5}], (None, "5")),

@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from engine.core.tag import Tag
 from engine.store.database import LOST_CONNECTION, Connection, Pool, open_pool
+from engine.store.queries import queries
 from engine.webhooks import account, reconciler
 from engine.webhooks.account import act
 from engine.webhooks.folder import Folded
@@ -76,6 +77,15 @@ async def test_a_stopped_template_pauses_its_campaigns_in_words(connection: Conn
     state, reason = await campaign_row(connection, campaign)
     assert (state, reason) == ("paused", f"template offer (pt_BR) was {event.lower()} by the service")
     assert await connection.fetchval("SELECT status FROM templates") == event
+
+
+async def test_one_acts_at_a_time(connection: Connection, other: Connection) -> None:
+    """Two would act on the events about one template in any order."""
+    await tell_template(connection, "PAUSED")
+    async with other.transaction():
+        assert await other.fetchval(queries("inbox")["act_lock"])
+        assert await act(connection) == 0
+    assert await act(connection) == 1
 
 
 async def test_who_is_killed_while_acting_acts_on_it_again(
@@ -233,11 +243,15 @@ async def test_events_of_numbers_ask_for_a_new_look(connection: Connection) -> N
         "TIER_10K",
         None,
     )
+    for field in ("account_update", "account_alerts", "business_capability_update"):
+        await connection.execute("UPDATE numbers SET synced_at = now()")
+        await tell(connection, field, {"event": "ACCOUNT_RESTRICTION"})
+        assert await act(connection) == 1
+        assert await connection.fetchval("SELECT synced_at FROM numbers") is None
     await connection.execute("UPDATE numbers SET synced_at = now()")
-    await tell(connection, "account_update", {"event": "ACCOUNT_RESTRICTION"})
     await tell(connection, "something_new", {"a": [1]})
-    assert await act(connection) == 2
-    assert await connection.fetchval("SELECT synced_at FROM numbers") is None
+    assert await act(connection) == 1
+    assert await connection.fetchval("SELECT synced_at FROM numbers") is not None
     kept = await connection.fetchval("SELECT value FROM account_events WHERE field = 'something_new'")
     assert (orjson.loads(kept) if isinstance(kept, str) else kept) == {"a": [1]}
 
