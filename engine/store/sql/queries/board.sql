@@ -36,11 +36,11 @@ SELECT state, reason FROM campaigns WHERE campaign_id = $1;
 
 -- name: installation
 -- moved: the row was written in another server, timeline, database or table than it is read in.
-SELECT installation,
-       (installation.system_identifier, timeline, database_oid, table_oid) IS DISTINCT FROM
-       (server.system_identifier, checkpoint.timeline_id, pg_database.oid::bigint, installation.tableoid::bigint) AS moved
-FROM installation, pg_control_system() AS server, pg_control_checkpoint() AS checkpoint, pg_database
-WHERE datname = current_database();
+SELECT installation, present_place.timeline IS NULL AS standby,
+       (installation.system_identifier, installation.timeline, installation.database_oid, table_oid) IS DISTINCT FROM
+       (present_place.system_identifier, present_place.timeline, present_place.database_oid, installation.tableoid::bigint)
+           AS moved
+FROM installation, present_place;
 
 -- name: lock_installation
 SELECT FROM installation FOR UPDATE;
@@ -57,10 +57,9 @@ WHERE state = 'finished' AND on_unknown <> 'hold'
 
 -- name: accept_time_travel
 UPDATE installation
-SET system_identifier = (SELECT system_identifier FROM pg_control_system()),
-    timeline = (SELECT timeline_id FROM pg_control_checkpoint()),
-    database_oid = (SELECT oid FROM pg_database WHERE datname = current_database()),
-    table_oid = installation.tableoid;
+SET system_identifier = present_place.system_identifier, timeline = present_place.timeline,
+    database_oid = present_place.database_oid, table_oid = installation.tableoid
+FROM present_place;
 
 -- name: may_have_sent
 -- Campaigns that would send, or may be made to: in the moments that a database which went back does not know, any of them

@@ -13,11 +13,14 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
 -- name: applied
 SELECT number, checksum FROM schema_migrations;
 
+-- name: sender
+-- Who holds a number at this moment: it would go on by the rules of its own version.
+SELECT owner FROM numbers WHERE NOT released AND leased_until > now() ORDER BY phone_number_id LIMIT 1;
+
 -- name: record
 INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2, $3);
 
 -- name: identify_installation
 INSERT INTO installation (installation, system_identifier, timeline, database_oid, table_oid)
-SELECT $1, system_identifier, timeline_id, pg_database.oid, 'installation'::regclass::oid
-FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()
+SELECT $1, system_identifier, timeline, database_oid, 'installation'::regclass::oid FROM present_place
 ON CONFLICT DO NOTHING;
