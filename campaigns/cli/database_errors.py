@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import asyncpg
 
 from engine.errors import ConfigurationError, DrumbeatError, TryLater, Unreachable
-from engine.store.database import safe_url
+from engine.store.refusals import safe_url
 
 _BROKEN = (
     asyncpg.PostgresConnectionError,

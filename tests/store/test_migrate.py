@@ -1,13 +1,18 @@
 """Migrations: applied once each, in order, whoever comes at the same time, and only to what they fit."""
 
 import asyncio
+import secrets
 
 import pytest
 
-from engine.errors import ConfigurationError
+from engine.errors import ConfigurationError, TryLater
+from engine.process import this_process
 from engine.store import migrate as migrating
 from engine.store.database import connect
+from engine.store.installation import identify
+from engine.store.leases import release, take
 from engine.store.migrate import Migration, is_current, migrate, migrations, pending_migrations
+from tests.conftest import with_database
 
 
 async def test_a_second_run_applies_nothing(empty_database_url: str) -> None:
@@ -67,6 +72,71 @@ def test_a_database_of_a_newer_version_is_refused() -> None:
 def test_a_migration_changed_after_its_release_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="0001"):
         pending_migrations({1: "another checksum"})
+
+
+async def test_a_database_in_which_a_process_of_the_former_version_sends_is_left_alone(
+    empty_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would go on by its own rules."""
+    await migrate(empty_database_url)
+    connection = await connect(empty_database_url)
+    try:
+        await connection.execute("INSERT INTO numbers (phone_number_id) VALUES ('1')")
+        lease = await take(connection, "1", this_process())
+        shipped = migrations()
+        later = Migration(len(shipped) + 1, "later", "CREATE TABLE later ()")
+        monkeypatch.setattr(migrating, "migrations", lambda: (*shipped, later))
+        with pytest.raises(TryLater, match=r"a process sends: .*stop every sender"):
+            await migrate(empty_database_url)
+        assert not await is_current(connection)
+        await release(connection, lease)
+        assert await migrate(empty_database_url) == [later]
+    finally:
+        await connection.close()
+
+
+@pytest.mark.parametrize(
+    "table", ["schema_migrations (version text)", "campaigns (id integer)", "numbers (value integer)"]
+)
+async def test_a_database_of_another_program_is_refused(empty_database_url: str, table: str) -> None:
+    connection = await connect(empty_database_url)
+    await connection.execute(f"CREATE TABLE {table}")
+    await connection.close()
+    with pytest.raises(ConfigurationError, match=r"another program.*of its own"):
+        await migrate(empty_database_url)
+
+
+async def test_a_search_path_without_a_schema_is_told(empty_database_url: str) -> None:
+    with pytest.raises(ConfigurationError, match="search_path"):
+        await migrate(f"{empty_database_url}&search_path=nowhere")
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+async def test_a_database_that_cannot_hold_every_name_is_refused(server_url: str, encoding: str) -> None:
+    name = f"encoded_{encoding.lower()}_{secrets.token_hex(4)}"
+    server = await connect(server_url)
+    try:
+        await server.execute(f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+        with pytest.raises(ConfigurationError, match=f"{encoding}.*UTF8"):
+            await migrate(with_database(server_url, name))
+    finally:
+        await server.execute(f"DROP DATABASE IF EXISTS {name}")
+        await server.close()
+
+
+async def test_everything_works_in_a_schema_of_ones_own(empty_database_url: str) -> None:
+    connection = await connect(empty_database_url)
+    await connection.execute("CREATE SCHEMA beat")
+    await connection.close()
+    url = f"{empty_database_url}&search_path=beat"
+    assert await migrate(url) == list(migrations())
+    connection = await connect(url)
+    try:
+        await connection.execute("SELECT create_partitions('2026-01-31')")
+        assert await connection.fetchval("SELECT to_regclass('beat.outcomes_2026_01') IS NOT NULL")
+        assert await identify(connection)
+    finally:
+        await connection.close()
 
 
 def test_numbers_are_without_gap_and_in_order() -> None:

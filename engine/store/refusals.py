@@ -1,0 +1,101 @@
+"""What is said when a database cannot be used as its URL asks: one clear error, without the password."""
+
+import re
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import asyncpg
+
+from engine.errors import AuthenticationError, ConfigurationError, DrumbeatError, Unreachable
+from engine.system_word import system_word
+
+_SECRET_OPTION = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*", re.IGNORECASE)
+_HOST = r"(?:\[[^\]]*\]|[^:/@\[]*)(?::\d*)?"
+# Of a URL up to its options, behind the scheme: hosts with their ports, and the database.
+_NO_PASSWORD = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
+_UNREADABLE = "the database URL cannot be read"
+_SCHEMES = ("postgresql://", "postgres://")
+_SHAPE = (
+    "it is like postgresql://user:password@host:5432/name; in a user or password @ : / ? # % are written "
+    "%40 %3A %2F %3F %23 %25"
+)
+# A statement of one name of two clients, or of none: the session behind the connection is another one.
+_OTHER_SESSION = (asyncpg.DuplicatePreparedStatementError, asyncpg.InvalidSQLStatementNameError)
+_POOLERS_REFUSAL = "unsupported startup parameter"  # PgBouncer's words, in English everywhere
+# A parameter that the server does not have, or a value that it does not take.
+_OPTIONS = (
+    asyncpg.UndefinedObjectError,
+    asyncpg.InvalidParameterValueError,
+    asyncpg.CantChangeRuntimeParamError,
+)
+
+
+def safe_url(url: str) -> str:
+    """The URL with its passwords masked, for messages. Of a password that has a ? in it, which must be
+    written %3F, nobody knows where it ends: nothing behind it is shown.
+    """
+    if "://" not in url and not url.startswith("/"):
+        return "DRUMBEAT_DATABASE_URL"  # in the other notation of the tools of Postgres, perhaps
+    place, question, options = url.partition("?")
+    head, at, tail = place.rpartition("@")
+    scheme, slashes, user = (head if at else place).partition("://")
+    name, colon, _ = user.partition(":")
+    if at:
+        masked = f"{scheme}{slashes}{name}{':***' if colon else ''}@{tail}"
+    elif _NO_PASSWORD.fullmatch(user) and "@" not in options.partition("=")[0]:
+        masked = place
+    else:
+        return f"{scheme}{slashes}{name}:***"
+    return masked + question + _SECRET_OPTION.sub(r"\1***", options)
+
+
+@contextmanager
+def translated(url: str) -> Iterator[None]:
+    """Turns what connecting raises into one clear error."""
+    try:
+        yield
+    except (TimeoutError, OSError, asyncpg.PostgresError) as error:
+        raise _error_of(error, url) from error  # before ValueError, which an error of certificates is too
+    except asyncpg.ClientConfigurationError as error:
+        remedy = str(error) if url.startswith(_SCHEMES) else _SHAPE
+        raise ConfigurationError(_UNREADABLE, where=safe_url(url), remedy=remedy) from error
+    except ValueError:  # without its words, which quote what was taken for a port, perhaps of a password
+        raise ConfigurationError(_UNREADABLE, where=safe_url(url), remedy=_SHAPE) from None
+    except asyncpg.TargetServerAttributeNotMatched as error:
+        problem = f"no server of {safe_url(url)} is what its target_session_attrs asks for"
+        raise Unreachable(problem, remedy="is the primary among them?") from error
+
+
+def pooled(url: str) -> ConfigurationError:
+    """The error for a pooler that answers."""
+    return ConfigurationError(
+        f"behind {safe_url(url)} is a connection pooler such as PgBouncer, which may change the server "
+        "without a word, so that a fail-over would not be noticed",
+        remedy="name the server itself; a process takes six connections at most",
+    )
+
+
+def _error_of(error: Exception, url: str) -> DrumbeatError:
+    where, said = safe_url(url), system_word(error)
+    match error:
+        case asyncpg.InvalidAuthorizationSpecificationError():
+            return AuthenticationError(f"the database {where} refused the user or password: {said}")
+        case asyncpg.InvalidCatalogNameError():
+            return ConfigurationError(f"there is no such database: {where}; create it first")
+        case ssl.SSLError():
+            return ConfigurationError(f"the database {where} and its TLS settings do not agree: {said}")
+        case _ if isinstance(error, _OTHER_SESSION) or _POOLERS_REFUSAL in said:
+            return pooled(url)
+        case _ if isinstance(error, _OPTIONS):
+            return ConfigurationError(f"the database refuses an option of {where}: {said}")
+        case asyncpg.TooManyConnectionsError():
+            return Unreachable(
+                f"the database {where} gives no more connections: {said}",
+                remedy="a process takes six at most, and commands some more",
+            )
+        case asyncpg.ReadOnlySQLTransactionError():
+            return Unreachable(f"the database {where} can only be read: {said}", remedy="name the primary")
+        case _:
+            problem = f"the database {where} does not answer: {said}"
+            return Unreachable(f"{problem}; is it running, and is DRUMBEAT_DATABASE_URL right?")
