@@ -60,13 +60,19 @@ def start_embedded(home: Path) -> str:
     if running is None:
         _start(server, data)
         running = _await_ready(data)
-    return str(running.get_uri(database="postgres"))
+    return _url(running)
 
 
 def running_url(home: Path) -> str | None:
     """The URL of the server of `home`, or None where none runs. Starts nothing."""
     running = _running(home / "postgres")
-    return None if running is None else str(running.get_uri(database="postgres"))
+    return None if running is None else _url(running)
+
+
+def _url(running: PostmasterInfo) -> str:
+    """Whole: what it left out would be taken from PGPORT and the like, which are meant for another server."""
+    url = str(running.get_uri(database="postgres"))
+    return url if running.socket_dir is None else f"{url}&port={running.port}&sslmode=disable"
 
 
 def stop_embedded(home: Path) -> bool:

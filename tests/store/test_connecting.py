@@ -98,6 +98,19 @@ def test_the_usual_home_is_one_that_postgres_can_bear(monkeypatch: pytest.Monkey
     assert default_home() == Path("/home/ana/.local/share/drumbeat")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("PGPORT", "1"), ("PGHOST", "/nowhere"), ("PGUSER", "x"), ("PGSSLMODE", "verify-full")],
+)
+async def test_variables_for_another_server_do_not_reach_the_embedded_one(
+    server_url: str, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    connection = await connect(server_url)
+    assert await connection.fetchval("SELECT 1") == 1
+    await connection.close()
+
+
 async def test_whoever_comes_while_the_server_stops_starts_it_again(home: Path) -> None:
     url = await asyncio.to_thread(start_embedded, home)
     client = await connect(url)
