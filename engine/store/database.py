@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import orjson
@@ -21,6 +22,9 @@ Connection: TypeAlias = (
 Greeting: TypeAlias = Callable[[Connection], Awaitable[object]]
 
 CONNECT_TIMEOUT_S = 10.0
+# Of several hosts: less than any wait for a connection. The kernel of a machine answers, not its busy server.
+SILENT_HOST_S = 2.0
+POSTGRES_PORT = 5432
 # Longer than any statement of the sending path; planning and maintenance pass their own.
 COMMAND_TIMEOUT_S = 30.0
 # A server's machine that acknowledges nothing for so long is gone, or the way to it: twice a lease, and long
@@ -100,11 +104,42 @@ def _keep_alive(connection: Connection, *, gives_up: bool) -> None:
 
 async def _connect(*arguments: Any, **options: Any) -> "asyncpg.Connection[asyncpg.Record]":
     """As the driver's. A server that is not there is the database's fault, not that of a file or a pipe."""
+    (url,) = arguments
     try:
-        connection: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(*arguments, **options)
+        connection: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(
+            await _without_silent_hosts(url), **options
+        )
     except (ConnectionError, FileNotFoundError) as error:
         raise asyncpg.CannotConnectNowError(str(error)) from error
     return connection
+
+
+async def _without_silent_hosts(url: str) -> str:
+    """Of several hosts, those whose machine answers: the driver spends all of its time on the first that does
+    not, as after the crash that a standby is for.
+    """
+    parts = urlsplit(url)
+    user, at, hosts = parts.netloc.rpartition("@")
+    named = hosts.split(",")
+    if len(named) == 1:
+        return url
+    silent = await asyncio.gather(*map(_is_silent, named))
+    left = [host for host, is_silent in zip(named, silent, strict=True) if not is_silent] or named
+    return urlunsplit(parts._replace(netloc=user + at + ",".join(left)))
+
+
+async def _is_silent(host: str) -> bool:
+    """Whether its machine, however busy, lets us wait; one that refuses answers."""
+    address = urlsplit(f"//{host}")
+    try:
+        async with asyncio.timeout(SILENT_HOST_S):
+            _, writer = await asyncio.open_connection(address.hostname, address.port or POSTGRES_PORT)
+    except TimeoutError:
+        return True
+    except (OSError, ValueError):
+        return False  # the driver knows what to say of it
+    writer.close()
+    return False
 
 
 async def _initialise(
@@ -218,7 +253,7 @@ async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> 
     """
     with translated(url):
         connection = await asyncpg.connect(
-            url,
+            await _without_silent_hosts(url),
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=command_timeout_s,
             server_settings=OWN_SESSION_SETTINGS,

@@ -3,10 +3,14 @@
 import asyncio
 import secrets
 import shutil
+import socket
+import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import pytest
@@ -18,6 +22,7 @@ from engine.settings import default_home
 from engine.store.database import LOST_CONNECTION, connect, open_pool
 from engine.store.embedded import running_url, start_embedded, stop_embedded
 from engine.store.refusals import safe_url, translated
+from tests.chaos.proxy import proxied
 
 
 @pytest.fixture(scope="module")
@@ -213,6 +218,34 @@ async def test_a_role_without_connections_left_is_told_how_many_it_needs(
     finally:
         await server.execute(f"DROP ROLE {role}")
         await server.close()
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """An address whose machine takes no connection and refuses none: its queue is full."""
+    with socket.socket() as full, ExitStack() as waiting:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(4):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(full.getsockname())
+        yield f"127.0.0.1:{full.getsockname()[1]}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux is silent when a queue is full")
+async def test_a_host_whose_machine_is_gone_does_not_keep_us_from_the_next(
+    database_url: str, silent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.store.database.CONNECT_TIMEOUT_S", 5.0)
+    parts = urlsplit(database_url)
+    async with proxied(Path(parse_qs(parts.query)["host"][0]) / ".s.PGSQL.5432") as proxy:
+        url = f"postgresql://postgres@{silent},127.0.0.1:{proxy.port}{parts.path}"
+        connection = await connect(url)
+        assert await connection.fetchval("SELECT 1") == 1
+        await connection.close()
+        async with open_pool(url, size=1) as pool:
+            assert await pool.fetchval("SELECT 1") == 1
 
 
 async def test_a_pooler_is_refused_by_name(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
