@@ -72,7 +72,7 @@ def pooled(url: str) -> ConfigurationError:
     return ConfigurationError(
         f"behind {safe_url(url)} is a connection pooler such as PgBouncer, which may change the server "
         "without a word, so that a fail-over would not be noticed",
-        remedy="name the server itself; a process takes six connections at most",
+        remedy="name the server itself; a process takes seven connections at most",
     )
 
 
@@ -92,7 +92,7 @@ def _error_of(error: Exception, url: str) -> DrumbeatError:
         case asyncpg.TooManyConnectionsError():
             return Unreachable(
                 f"the database {where} gives no more connections: {said}",
-                remedy="a process takes six at most, and commands some more",
+                remedy="a process takes seven at most, and a command up to four more",
             )
         case asyncpg.ReadOnlySQLTransactionError():
             return Unreachable(f"the database {where} can only be read: {said}", remedy="name the primary")

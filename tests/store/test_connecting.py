@@ -213,7 +213,7 @@ async def test_a_role_without_connections_left_is_told_how_many_it_needs(
     server = await connect(server_url)
     try:
         await server.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 0")
-        with pytest.raises(Unreachable, match=r"gives no more connections.*takes six"):
+        with pytest.raises(Unreachable, match=r"gives no more connections.*takes seven"):
             await connect(database_url.replace("postgres:@", f"{role}:@"))
     finally:
         await server.execute(f"DROP ROLE {role}")
