@@ -30,6 +30,8 @@ COMMAND_TIMEOUT_S = 30.0
 # A server's machine that acknowledges nothing for so long is gone, or the way to it: twice a lease, and long
 # enough for a switch to fail over. A slow statement is no such silence: its machine acknowledges meanwhile.
 UNACKNOWLEDGED_S = 10
+# Of a pool of a sender: for outcomes, for claims, and for all else. With fewer it would store nothing.
+LEAST_OF_A_SENDER = 3
 SERVER_SETTINGS = {
     "application_name": "drumbeat",
     # ms: below the lease, so that a process that stands still holds no locks when its number is taken over
@@ -180,7 +182,7 @@ async def open_pool(
         pool = await asyncpg.create_pool(
             url,
             connect=_connect,
-            min_size=1,
+            min_size=min(size, LEAST_OF_A_SENDER) if by_key else 1,
             max_size=size,
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=command_timeout_s,

@@ -220,6 +220,26 @@ async def test_a_role_without_connections_left_is_told_how_many_it_needs(
         await server.close()
 
 
+async def test_a_sender_begins_only_with_connections_for_claims_and_for_outcomes(
+    server_url: str, database_url: str
+) -> None:
+    """With one it had claimed and sent, and never stored what became of it."""
+    role = f"two_{secrets.token_hex(4)}"
+    server = await connect(server_url)
+    url = database_url.replace("postgres:@", f"{role}:@")
+    try:
+        await server.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 2")
+        with pytest.raises(Unreachable, match="gives no more connections"):
+            async with open_pool(url, size=6, by_key=True):
+                pass
+        await server.execute(f"ALTER ROLE {role} CONNECTION LIMIT 3")
+        async with open_pool(url, size=6, by_key=True) as pool:
+            assert pool.get_size() == 3
+    finally:
+        await server.execute(f"DROP ROLE {role}")
+        await server.close()
+
+
 @pytest.fixture
 def silent() -> Iterator[str]:
     """An address whose machine takes no connection and refuses none: its queue is full."""
