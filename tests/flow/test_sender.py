@@ -15,6 +15,7 @@ from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.bucket import SECOND_NS, SLACK_NS, PaceBucket
 from engine.core.concurrency import OPEN_MIN
 from engine.core.outcome import Accepted, NotSent, Unknown
+from engine.core.strain import Load, Strain
 from engine.pacer import Ticker
 from engine.sender import Sender
 from tests.flow.fakes import FakeTransport, Outcomes, claimed
@@ -88,6 +89,8 @@ async def test_a_service_that_queues_what_it_cannot_answer_is_not_given_ever_mor
     transport: FakeTransport, outcomes: Outcomes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.core.carried.CARRIED_S", 0.5)
+    # On a machine with other work a loop that is behind opens few: another bound than the one looked at here.
+    monkeypatch.setattr(Strain, "look", lambda *_: Load.CALM)
     transport.carries_per_s = 400
     async with sending(transport, outcomes) as sender:
         sender.send([claimed(seq) for seq in range(20_000)])
