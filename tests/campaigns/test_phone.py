@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from campaigns.audience.numbering import INTERNATIONAL, Plains, known_region
 from campaigns.audience.phone import Normaliser
-from engine.errors import ConfigurationError
+from engine.errors import UsageError
 
 REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
 CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
@@ -99,7 +99,7 @@ def test_whatever_is_asked_for_short_ways_are_kept_for_digits_alone() -> None:
 
 
 def test_an_unknown_region_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="XX"):
+    with pytest.raises(UsageError, match="XX"):
         Normaliser("XX")
 
 

@@ -7,6 +7,7 @@ import socket
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -183,13 +184,13 @@ def test_a_database_that_does_not_answer_and_one_that_is_not_there(drumbeat: Dru
     refused(away, 69, "127.0.0.1:9")
     assert "s3cr3t" not in away.stderr
     url = drumbeat.settings["database_url"]
-    name = url.rpartition("/")[2].partition("?")[0]
-    missing = drumbeat("campaign", "list", database_url=url.replace(name, "nowhere_to_be_found"))
+    name = urlsplit(url).path
+    missing = drumbeat("campaign", "list", database_url=url.replace(name, "/nowhere_to_be_found"))
     refused(missing, 78, "nowhere_to_be_found")
 
 
 def test_a_campaign_that_is_not_there_names_the_database(drumbeat: Drumbeat) -> None:
-    name = drumbeat.settings["database_url"].rpartition("/")[2].partition("?")[0]
+    name = urlsplit(drumbeat.settings["database_url"]).path[1:]
     for words in (("status",), ("run",), ("report",), ("export",), ("pause",), ("settle",)):
         refused(drumbeat("campaign", *words, "nothing"), 78, '"nothing"', name)
 

@@ -47,10 +47,11 @@ class TestTheLongWay(TransportContract):
 
 
 class TestTheShortWay(TransportContract):
-    """As for lanes: without the tests of a gate that waits."""
+    """As for lanes: without the tests of a gate that waits and of a pool that is full."""
 
     test_a_connection_lost_at_the_gate_is_not_sent = None
     test_a_cancelled_gate_is_not_sent = None
+    test_whoever_waits_for_a_connection_gets_one_though_many_are_free_at_once = None
 
     @pytest.fixture
     def factory(self) -> Factory:
