@@ -282,7 +282,7 @@ async def test_every_new_connection_of_a_sender_looks_before_it_is_used(
     database_url: str, other: Connection
 ) -> None:
     """The driver connects again by itself: nobody else would notice that another server answers."""
-    async with open_pool(database_url, size=2, by_key=True, greet=identify) as pool:
+    async with open_pool(database_url, size=1, by_key=True, greet=identify) as pool:
         async with pool.acquire() as connection:
             campaign = await planted(connection, "running", 0)
             process = connection.get_server_pid()
