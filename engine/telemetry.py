@@ -81,7 +81,7 @@ def mask_phone(phone: int | str) -> str:
 
 def mask_text(text: str) -> str:
     """A text as logs may show it; secrets that only settings know are not masked."""
-    return _PHONE.sub(lambda found: mask_phone(found.group()), _hider(())(text))
+    return _without_phones(_hider(())(text))
 
 
 def _processors(masks: Processor, *, people: bool) -> list[Processor]:
@@ -135,7 +135,11 @@ def _masked(key: str, value: Any, hide: Callable[[str], str]) -> Any:
     if isinstance(value, (int, float)):
         return value
     text = hide(str(value))
-    return text if key in PLAIN_FIELDS else _PHONE.sub(lambda found: mask_phone(found.group()), text)
+    return text if key in PLAIN_FIELDS else _without_phones(text)
+
+
+def _without_phones(text: str) -> str:
+    return _PHONE.sub(lambda found: mask_phone(found.group()), text)
 
 
 class _CurrentStderr:

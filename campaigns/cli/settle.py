@@ -163,17 +163,13 @@ def _tell(settled: Settled, json: bool) -> None:
     if json:
         print_json(settled.as_json())
         return
-    if settled.action is not None and not settled.recipients:
-        done = "sent again" if settled.action == "resend" else "taken as sent"
-        typer.echo(f"nobody is in doubt: nothing is {done}")
-    elif settled.action == "resend":
-        typer.echo(
-            f"{counted(settled.recipients, 'recipient in doubt is', 'recipients in doubt are')} sent to again"
-        )
-    elif settled.action == "assume-sent":
-        typer.echo(
-            f"{counted(settled.recipients, 'recipient in doubt is', 'recipients in doubt are')} taken as sent"
-        )
+    if settled.action is not None:
+        resent = settled.action == "resend"
+        if settled.recipients:
+            who = counted(settled.recipients, "recipient in doubt is", "recipients in doubt are")
+            typer.echo(f"{who} {'sent to again' if resent else 'taken as sent'}")
+        else:
+            typer.echo(f"nobody is in doubt: nothing is {'sent again' if resent else 'taken as sent'}")
     typer.echo(f"in doubt: {settled.left.recipients:,}")
     for doubt in settled.left.doubts:
         typer.echo(f"  {_line(doubt)}")

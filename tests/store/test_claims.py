@@ -79,6 +79,14 @@ async def holders(connection: Connection) -> dict[int, str | None]:
     return {row["range_id"]: row["phone_number_id"] for row in rows}
 
 
+async def deferred(connection: Connection) -> tuple[Lease, HeldRange, list[Candidate]]:
+    """A range as of `owned`, and its first recipient, who waits for another try."""
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 1, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    return lease, held, await due_retries(connection, [held], 10)
+
+
 async def waits(looking: Connection, waiting: Connection, work: asyncio.Task[Any]) -> None:
     """Return when the connection waits for a lock, or when the work that should have waited is done."""
     pid = waiting.get_server_pid()
@@ -376,10 +384,7 @@ async def test_a_retry_is_the_number_that_claims_it(connection: Connection) -> N
 
 async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, other: Connection) -> None:
     """Its claim waits for the stamp, and then looks at the range again."""
-    _, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 1, [])
-    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
-    due = await due_retries(connection, [held], 10)
+    lease, held, due = await deferred(connection)
     successor = await take(other, SLOW, this_process())
     async with other.transaction():
         await adopt_ranges(other, successor)
@@ -608,9 +613,7 @@ async def test_what_is_ours_waits_for_a_taking_whose_answer_was_lost(
     held = await take_range(other, lease, planted.campaign_id)
     assert held is not None
     asked = asyncio.create_task(own_ranges(connection, lease))
-    pid = connection.get_server_pid()
-    while not asked.done() and not await other.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid):
-        await asyncio.sleep(0)
+    await waits(other, connection, asked)
     await lost.commit()
     assert [one.range_id for one in await asked] == [held.range_id]
 
@@ -619,10 +622,7 @@ async def test_what_is_unsent_waits_for_a_claim_whose_answer_was_lost(
     connection: Connection, other: Connection
 ) -> None:
     """Else it would be nobody's: claimed by us, and not among what we give up."""
-    _, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 1, [])
-    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
-    due = await due_retries(connection, [held], 10)
+    lease, held, due = await deferred(connection)
     async with other.transaction():
         assert await claim_retries(other, lease, due, []) == {(held.range_id, 1): 2}
         asked = asyncio.create_task(unsent_claims(connection, lease, [held]))
@@ -634,10 +634,7 @@ async def test_a_range_stays_with_its_number_while_a_claim_without_an_answer_is_
     connection: Connection, other: Connection
 ) -> None:
     """A range that nobody holds is nobody's to name the doubts of."""
-    _, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 1, [])
-    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
-    due = await due_retries(connection, [held], 10)
+    lease, held, due = await deferred(connection)
     async with other.transaction():
         assert await claim_retries(other, lease, due, []) == {(held.range_id, 1): 2}
         releasing = asyncio.create_task(release_ranges(connection, lease, [held]))
