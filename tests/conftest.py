@@ -9,6 +9,7 @@ import asyncio
 import fcntl
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,13 @@ SERVER_SETTINGS = (
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
+# A run in the background of a script, or under nohup, ignores these, and so would all that a test starts.
+_HEEDED = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGQUIT: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
+
 _HOME = pytest.StashKey[Path]()
 _REAPER = pytest.StashKey["subprocess.Popen[bytes]"]()
 
@@ -46,6 +54,9 @@ _REAPER = pytest.StashKey["subprocess.Popen[bytes]"]()
 def pytest_configure(config: pytest.Config) -> None:
     for name in [name for name in os.environ if name.startswith("DRUMBEAT_")]:
         del os.environ[name]  # a developer's own settings must not reach a test
+    for number, action in _HEEDED.items():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, action)
     handed_down = getattr(config, "workerinput", {}).get("postgres_home")
     if handed_down is not None:
         config.stash[_HOME] = Path(handed_down)
