@@ -1,0 +1,196 @@
+"""Tries after the first: when they are due, and who may claim them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from engine.core.retry import Budget
+from engine.process import this_process
+from engine.store.claims import (
+    Candidate,
+    adopt_ranges,
+    claim_retries,
+    due_retries,
+    postpone_retries,
+    raise_mark,
+    release_ranges,
+    take_range,
+    unsent_claims,
+)
+from engine.store.database import Connection, Pool
+from engine.store.facts import FactKind
+from engine.store.leases import take
+from engine.store.recording import record
+from tests.flow.planted import FAST, SLOW, assert_tallies_hold, counts, plant_numbers
+from tests.store.owned import deferred, fact, owned, two_ranges, waits
+
+
+@pytest.fixture
+async def connection(pool: Pool) -> AsyncIterator[Connection]:
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 80, FAST: 1000})
+        yield connection
+
+
+async def test_a_retry_is_due_in_its_time_the_longest_waiting_first(connection: Connection) -> None:
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 10, [])
+    await record(connection, [fact(held, 5, FactKind.DEFERRED)])
+    later = [fact(held, 2, FactKind.DEFERRED), fact(held, 3, FactKind.DEFERRED, wait_s=60)]
+    await record(connection, later)
+    due = await due_retries(connection, [held], 10)
+    assert [one.seq for one in due] == [5, 2]
+    assert [one.seq for one in await due_retries(connection, [held], 1)] == [5]
+    await postpone_retries(connection, [(due[0], 60.0, "pair rate")])
+    assert [one.seq for one in await due_retries(connection, [held], 10)] == [2]
+    await assert_tallies_hold(connection)
+
+
+async def test_what_earlier_tries_spent_goes_with_the_retry(connection: Connection) -> None:
+    """Also where the claim's answer was lost: or nobody would ever run out of tries."""
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 1, [])
+    spent = Budget(pair_throttles=1, transient_failures=2, unreachable=3)
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)._replace(spent=spent)])
+    due = await due_retries(connection, [held], 10)
+    await postpone_retries(connection, [(due[0], 0.0, "pair rate")])
+    due = await due_retries(connection, [held], 10)
+    await claim_retries(connection, lease, due, [])
+    unsent = await unsent_claims(connection, lease, [held])
+    assert [one.spent for one in (*due, *unsent)] == [spent, spent]
+
+
+async def test_a_retry_that_the_guard_refuses_is_stored_with_the_claim_of_the_others(
+    connection: Connection,
+) -> None:
+    planted, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 10, [])
+    await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2)])
+    due: list[Candidate] = await due_retries(connection, [held], 10)
+    granted = await claim_retries(connection, lease, due[:1], [fact(held, due[1].seq, FactKind.SKIPPED)])
+    assert granted == {(held.range_id, due[0].seq): 2}
+    assert granted == {(held.range_id, due[0].seq): 2}
+    assert await counts(connection, planted.campaign_id) == {"pending": 9, "skipped": 1}
+    await assert_tallies_hold(connection)
+
+
+async def test_a_retry_is_claimed_once_and_only_while_it_waits(connection: Connection) -> None:
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 10, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    due = await due_retries(connection, [held], 10)
+    assert await claim_retries(connection, lease, due, []) == {(held.range_id, 1): 2}
+    assert await claim_retries(connection, lease, due, []) == {}
+    await record(connection, [fact(held, 1, FactKind.DEFERRED, 2)])
+    assert await claim_retries(connection, lease, due, []) == {}, "that was the try before"
+    again = await due_retries(connection, [held], 10)
+    await connection.execute("UPDATE open_tries SET state = 'unknown'")
+    assert await claim_retries(connection, lease, again, []) == {}, (
+        "who is in doubt waits for somebody's word"
+    )
+
+
+async def test_a_retry_is_the_number_that_claims_it(connection: Connection) -> None:
+    """Its doubt, and an event without a tag, are looked for by that number."""
+    planted, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 1, [])
+    await record(connection, [fact(held, 1, FactKind.DEFERRED)])
+    await release_ranges(connection, lease, [held])
+    fast = await take(connection, FAST, this_process())
+    taken = await take_range(connection, fast, planted.campaign_id)
+    assert taken is not None
+    await claim_retries(connection, fast, await due_retries(connection, [taken], 10), [])
+    assert await connection.fetchval("SELECT phone_number_id FROM open_tries") == FAST
+
+
+async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, other: Connection) -> None:
+    """Its claim waits for the stamp, and then looks at the range again."""
+    lease, held, due = await deferred(connection)
+    successor = await take(other, SLOW, this_process())
+    async with other.transaction():
+        await adopt_ranges(other, successor)
+        claiming = asyncio.create_task(claim_retries(connection, lease, due, []))
+        pid = connection.get_server_pid()
+        async with asyncio.timeout(15):
+            while not await other.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid):
+                await asyncio.sleep(0)
+    assert await claiming == {}
+    assert await claim_retries(connection, successor, due, []) == {(held.range_id, 1): 2}
+
+
+async def test_unsent_is_what_this_owner_claimed_and_nobody_wrote(connection: Connection) -> None:
+    """A doubt among it would be sent again without anybody's word."""
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 4, [])
+    await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2, 3)])
+    await record(connection, [fact(held, 4, FactKind.UNKNOWN)])
+    due = {one.seq: one for one in await due_retries(connection, [held], 10)}
+    await claim_retries(connection, lease, [due[1], due[2]], [])
+    await record(connection, [fact(held, 2, FactKind.UNKNOWN, 2)])
+    [unsent] = await unsent_claims(connection, lease, [held])
+    assert (unsent.seq, unsent.attempt_try, unsent.epoch, unsent.kind) == (
+        1,
+        2,
+        lease.epoch,
+        FactKind.DEFERRED,
+    )
+    successor = await take(connection, SLOW, this_process())
+    await adopt_ranges(connection, successor)
+    await claim_retries(connection, successor, [due[3]], [])
+    assert await unsent_claims(connection, lease, [held]) == [], "what is claimed now is its successor's"
+    assert [one.seq for one in await unsent_claims(connection, successor, [held])] == [3]
+
+
+async def test_a_retry_tells_who_asked_for_silence_meanwhile(connection: Connection) -> None:
+    planted, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 10, [])
+    await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2)])
+    await connection.execute(
+        "INSERT INTO suppressions (phone, reason) VALUES ($1, 'test')", planted.phones[1]
+    )
+    assert {one.seq: one.opted_out for one in await due_retries(connection, [held], 10)} == {
+        1: False,
+        2: True,
+    }
+
+
+async def test_who_asks_for_silence_after_the_look_is_granted_no_retry(connection: Connection) -> None:
+    planted, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 10, [])
+    await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2)])
+    due = await due_retries(connection, [held], 10)
+    await connection.execute(
+        "INSERT INTO suppressions (phone, reason) VALUES ($1, 'test')", planted.phones[1]
+    )
+    assert await claim_retries(connection, lease, due, []) == {(held.range_id, 1): 2}
+    assert [(one.seq, one.opted_out) for one in await due_retries(connection, [held], 10)] == [(2, True)]
+
+
+async def test_what_is_unsent_waits_for_a_claim_whose_answer_was_lost(
+    connection: Connection, other: Connection
+) -> None:
+    """Else it would be nobody's: claimed by us, and not among what we give up."""
+    lease, held, due = await deferred(connection)
+    async with other.transaction():
+        assert await claim_retries(other, lease, due, []) == {(held.range_id, 1): 2}
+        asked = asyncio.create_task(unsent_claims(connection, lease, [held]))
+        await waits(other, connection, asked)
+    assert [(one.seq, one.attempt_try) for one in await asked] == [(1, 2)]
+
+
+async def test_a_retry_is_claimed_in_its_own_range(connection: Connection) -> None:
+    planted, lease, first, second = await two_ranges(connection)
+    await record(
+        connection, [fact(held, seq, FactKind.DEFERRED) for held in (first, second) for seq in (1, 2)]
+    )
+    due = {(one.range_id, one.seq): one for one in await due_retries(connection, [first, second], 10)}
+    phones = [due[held.range_id, seq].phone for held in (first, second) for seq in (1, 2)]
+    assert phones == planted.phones
+    wanted = [due[first.range_id, 1], due[second.range_id, 2]]
+    granted = await claim_retries(connection, lease, wanted, [])
+    assert granted == {(first.range_id, 1): 2, (second.range_id, 2): 2}
+    await assert_tallies_hold(connection)
+    await postpone_retries(connection, [(due[first.range_id, 2], 60.0, "pair rate")])
+    left = await due_retries(connection, [first, second], 10)
+    assert [(one.range_id, one.seq) for one in left] == [(second.range_id, 1)]
