@@ -1,0 +1,216 @@
+"""What the service tells about templates, numbers and accounts is acted on once, in its order."""
+
+from itertools import permutations
+from typing import Any
+
+import orjson
+import pytest
+
+from engine.store.database import Connection, Pool
+from engine.store.queries import queries
+from engine.webhooks import account
+from engine.webhooks.account import act
+from engine.webhooks.inbox import Group, write
+from tests.webhooks.conversation import PRODUCT, change_body
+from tests.webhooks.planted import NUMBER, plant_campaign
+from tests.webhooks.told import plant_template, tell, tell_template
+
+
+@pytest.fixture
+async def connection(pool: Pool):
+    async with pool.acquire() as connection:
+        yield connection
+
+
+async def campaign_row(connection: Connection, campaign: int) -> tuple[str, str]:
+    row = await connection.fetchrow("SELECT state, reason FROM campaigns WHERE campaign_id = $1", campaign)
+    return row["state"], row["reason"]
+
+
+@pytest.mark.parametrize("event", ["PAUSED", "DISABLED", "REJECTED"])
+async def test_a_stopped_template_pauses_its_campaigns_in_words(connection: Connection, event: str) -> None:
+    await plant_template(connection)
+    campaign = await plant_campaign(connection)
+    await tell_template(connection, event, reason="NONE")
+    assert await act(connection) == 1
+    assert await act(connection) == 0
+    state, reason = await campaign_row(connection, campaign)
+    assert (state, reason) == ("paused", f"template offer (pt_BR) was {event.lower()} by the service")
+    assert await connection.fetchval("SELECT status FROM templates") == event
+
+
+async def test_one_acts_at_a_time(connection: Connection, other: Connection) -> None:
+    """Two would act on the events about one template in any order."""
+    await tell_template(connection, "PAUSED")
+    async with other.transaction():
+        assert await other.fetchval(queries("inbox")["act_lock"])
+        assert await act(connection) == 0
+    assert await act(connection) == 1
+
+
+async def test_who_is_killed_while_acting_acts_on_it_again(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await plant_template(connection)
+    campaign = await plant_campaign(connection)
+    await tell_template(connection, "PAUSED")
+
+    async def cut(*_: Any) -> list[int]:
+        raise ConnectionResetError
+
+    with monkeypatch.context() as patch, pytest.raises(ConnectionResetError):
+        patch.setattr(account, "pause_campaigns_of_template", cut)
+        await act(connection)
+    assert await connection.fetchval("SELECT status FROM templates") == "APPROVED"
+    assert await act(connection) == 1
+    assert (await campaign_row(connection, campaign))[0] == "paused"
+
+
+async def test_another_language_is_another_template(connection: Connection) -> None:
+    """Interface: name and language are the key, `en` and `en_US` are different templates."""
+    for language in ("pt_BR", "pt"):
+        await plant_template(connection, language)
+    campaign = await plant_campaign(connection)
+    await tell_template(connection, "PAUSED", "pt")
+    assert await act(connection) == 1
+    assert (await campaign_row(connection, campaign))[0] == "running"
+    rows = await connection.fetch("SELECT language, status FROM templates")
+    assert {tuple(row) for row in rows} == {("pt_BR", "APPROVED"), ("pt", "PAUSED")}
+
+
+async def test_a_stopped_template_keeps_a_scheduled_campaign_from_starting(connection: Connection) -> None:
+    await plant_template(connection)
+    campaign = await plant_campaign(connection, state="scheduled")
+    await tell_template(connection, "REJECTED", reason="ABUSIVE_CONTENT")
+    await act(connection)
+    state, reason = await campaign_row(connection, campaign)
+    assert (state, reason.rpartition("by the service")[2]) == ("paused", ": ABUSIVE_CONTENT")
+
+
+async def test_approval_changes_only_the_template(connection: Connection) -> None:
+    await plant_template(connection)
+    campaign = await plant_campaign(connection, state="paused")
+    await tell_template(connection, "APPROVED")
+    assert await act(connection) == 1
+    assert (await campaign_row(connection, campaign))[0] == "paused"
+
+
+async def test_a_repetition_is_not_acted_on_but_news_is(connection: Connection) -> None:
+    await plant_template(connection)
+    for event, acts in (("PAUSED", 1), ("PAUSED", 0), ("APPROVED", 1), ("PAUSED", 1), ("PAUSED", 0)):
+        await tell_template(connection, event)
+        assert await act(connection) == acts
+    assert await connection.fetchval("SELECT status FROM templates") == "PAUSED"
+
+
+async def test_a_dated_event_that_comes_late_changes_nothing(connection: Connection) -> None:
+    await plant_template(connection)
+    campaign = await plant_campaign(connection)
+    await tell_template(connection, "APPROVED", time=1780000100)
+    await tell_template(connection, "PAUSED", time=1780000000)
+    await tell_template(connection, "APPROVED", time=1780000100)
+    assert await act(connection) == 2
+    assert (await campaign_row(connection, campaign))[0] == "running"
+
+
+async def test_a_dated_event_is_acted_on_once_whatever_came_between(connection: Connection) -> None:
+    """Else a repetition would pause again what a person has resumed."""
+    await plant_template(connection)
+    for event, time, acts in (
+        ("PAUSED", 1780000100, 1),
+        ("APPROVED", 1780000000, 1),
+        ("PAUSED", 1780000100, 0),
+    ):
+        await tell_template(connection, event, time=time)
+        assert await act(connection) == acts
+
+
+async def test_news_of_another_template_makes_no_news_of_a_repetition(connection: Connection) -> None:
+    """Else it would pause again what a person has resumed."""
+    for event, language, acts in (("PAUSED", "pt_BR", 1), ("APPROVED", "pt", 1), ("PAUSED", "pt_BR", 0)):
+        await tell_template(connection, event, language)
+        assert await act(connection) == acts
+
+
+async def test_what_is_told_again_with_a_later_date_is_news(connection: Connection) -> None:
+    await plant_template(connection)
+    for event, time in (("PAUSED", 1780000000), ("APPROVED", 1780000100), ("PAUSED", 1780000200)):
+        await tell_template(connection, event, time=time)
+        assert await act(connection) == 1
+    assert await connection.fetchval("SELECT status FROM templates") == "PAUSED"
+
+
+async def test_a_later_event_about_another_template_hides_nothing(connection: Connection) -> None:
+    await plant_template(connection)
+    campaign = await plant_campaign(connection)
+    await tell_template(connection, "PAUSED", time=1780000000)
+    await tell_template(connection, "APPROVED", "pt", time=1780000100)
+    assert await act(connection) == 2
+    assert (await campaign_row(connection, campaign))[0] == "paused"
+
+
+async def test_events_that_waited_are_acted_on_in_their_order(connection: Connection) -> None:
+    await plant_template(connection)
+    for event in ("PAUSED", "APPROVED", "DISABLED"):
+        await tell_template(connection, event)
+    assert await act(connection) == 3
+    assert await connection.fetchval("SELECT status FROM templates") == "DISABLED"
+
+
+@pytest.mark.parametrize(
+    "events",
+    [*permutations(("PAUSED", "APPROVED", "DISABLED")), ("PAUSED", "APPROVED", "PAUSED")],
+    ids=" ".join,
+)
+async def test_events_that_are_committed_together_are_acted_on_in_their_order(
+    connection: Connection, events: tuple[str, ...]
+) -> None:
+    await plant_template(connection)
+    value = {"message_template_name": "offer", "message_template_language": "pt_BR"}
+    group = Group(PRODUCT)
+    for event in events:
+        group.add(change_body("message_template_status_update", {"event": event, **value}))
+    await write(connection, group)
+    assert await act(connection) == len(set(events))
+    assert await connection.fetchval("SELECT status FROM templates") == events[-1]
+
+
+async def test_an_event_of_one_number_says_nothing_of_another(connection: Connection) -> None:
+    await plant_campaign(connection)
+    await connection.execute(
+        "INSERT INTO numbers (phone_number_id, display_phone_number) VALUES ('2', '+55 11 4000-0001')"
+    )
+    await connection.execute("UPDATE numbers SET synced_at = now(), messaging_limit_tier = 'TIER_1K'")
+    value = {"display_phone_number": "+55 11 4000 0001", "event": "FLAGGED"}
+    await tell(connection, "phone_number_quality_update", value | {"current_limit": "unknown word"})
+    assert await act(connection) == 1
+    rows = await connection.fetch(
+        "SELECT phone_number_id, messaging_limit_tier, synced_at IS NULL FROM numbers"
+    )
+    assert {tuple(row) for row in rows} == {(NUMBER, "TIER_1K", False), ("2", "TIER_1K", True)}
+    await tell(connection, "phone_number_quality_update", {"event": "FLAGGED"})  # of any of them
+    assert await act(connection) == 1
+    assert await connection.fetchval("SELECT count(synced_at) FROM numbers") == 0
+
+
+async def test_events_of_numbers_ask_for_a_new_look(connection: Connection) -> None:
+    await plant_campaign(connection)
+    await connection.execute("UPDATE numbers SET synced_at = now(), messaging_limit_tier = 'TIER_1K'")
+    value = {"display_phone_number": "551140000000", "event": "UPGRADE", "current_limit": "TIER_10K"}
+    await tell(connection, "phone_number_quality_update", value)
+    assert await act(connection) == 1
+    assert tuple(await connection.fetchrow("SELECT messaging_limit_tier, synced_at FROM numbers")) == (
+        "TIER_10K",
+        None,
+    )
+    for field in ("account_update", "account_alerts", "business_capability_update"):
+        await connection.execute("UPDATE numbers SET synced_at = now()")
+        await tell(connection, field, {"event": "ACCOUNT_RESTRICTION"})
+        assert await act(connection) == 1
+        assert await connection.fetchval("SELECT synced_at FROM numbers") is None
+    await connection.execute("UPDATE numbers SET synced_at = now()")
+    await tell(connection, "something_new", {"a": [1]})
+    assert await act(connection) == 1
+    assert await connection.fetchval("SELECT synced_at FROM numbers") is not None
+    kept = await connection.fetchval("SELECT value FROM account_events WHERE field = 'something_new'")
+    assert (orjson.loads(kept) if isinstance(kept, str) else kept) == {"a": [1]}

@@ -1,0 +1,28 @@
+"""What the service tells of templates and numbers, as it reaches the inbox."""
+
+from typing import Any
+
+from engine.store.database import Connection
+from engine.webhooks.inbox import Group, write
+from tests.webhooks.conversation import PRODUCT, change_body
+
+
+async def tell(connection: Connection, field: str, value: dict[str, Any], **entry: Any) -> None:
+    body = change_body(field, value, **entry)
+    group = Group(PRODUCT)
+    group.add(body)
+    await write(connection, group)
+
+
+async def tell_template(
+    connection: Connection, event: str, language: str = "pt_BR", reason: str | None = None, **entry: Any
+) -> None:
+    value = {"event": event, "message_template_name": "offer", "message_template_language": language}
+    await tell(connection, "message_template_status_update", value | {"reason": reason}, **entry)
+
+
+async def plant_template(connection: Connection, language: str = "pt_BR") -> None:
+    await connection.execute(
+        "INSERT INTO templates (name, language, status, definition) VALUES ('offer', $1, 'APPROVED', '{}')",
+        language,
+    )
