@@ -1,10 +1,13 @@
-"""Runs whose housekeeping is quicker than in life, for what does not depend on it."""
+"""Runs whose housekeeping is quicker than in life, for what does not depend on it; a connection of its own."""
+
+from collections.abc import AsyncIterator
 
 import pytest
 
 from engine import backoff, number, retries, worker
 from engine.clock import SECOND_NS
 from engine.core.retry import Wait
+from engine.store.database import Connection, connect
 
 
 @pytest.fixture
@@ -30,3 +33,11 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Wait, int]]:
 
     monkeypatch.setattr(backoff, "wait_s", short)
     return asked
+
+
+@pytest.fixture
+async def elsewhere(database_url: str) -> AsyncIterator[Connection]:
+    """The connection of somebody else."""
+    connection = await connect(database_url)
+    yield connection
+    await connection.close()

@@ -15,17 +15,9 @@ from engine.core.retry import Wait
 from engine.errors import TryLater
 from engine.settings import ServiceSettings
 from engine.store.claims import Candidate, Raise, raise_mark, take_range
-from engine.store.database import Connection, Pool, connect
+from engine.store.database import Connection, Pool
 from engine.store.leases import Lease, take
-from tests.flow.planted import (
-    FAST,
-    SLOW,
-    Planted,
-    another_process,
-    counts,
-    plant_campaign,
-    plant_numbers,
-)
+from tests.flow.planted import FAST, SLOW, Planted, another_process, counts, plant_campaign, plant_numbers
 from tests.flow.running import (
     HIGH_RATE_PER_S,
     Runner,
@@ -40,13 +32,6 @@ from tests.flow.running import (
 )
 
 pytestmark = pytest.mark.usefixtures("quick")
-
-
-@pytest.fixture
-async def elsewhere(database_url: str):
-    connection = await connect(database_url)
-    yield connection
-    await connection.close()
 
 
 async def planted(
