@@ -15,7 +15,7 @@ from engine.errors import Unreachable
 from engine.settings import ServiceSettings
 
 from .loopback import Conversation, Server, serving
-from .transport_contract import PAYLOAD, aclosing_transport, open_gate
+from .transports import PAYLOAD, aclosing_transport, open_gate
 
 PASSWORD = "s3cret/ü"
 ASKS = b"proxy-authorization: basic " + b64encode(f"me:{PASSWORD}".encode()).lower()

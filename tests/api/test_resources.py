@@ -22,7 +22,7 @@ from engine.errors import (
 )
 
 from .loopback import Conversation, Script, Server, free_port, serving
-from .transport_contract import answering
+from .transports import answering
 
 Query = dict[str, str]
 

@@ -10,7 +10,8 @@ import pytest
 from engine.api.session import SessionTransport, _GatedBody
 from engine.api.transport import Transport
 
-from .transport_contract import Factory, TransportContract, open_gate
+from .transport_contract import TransportContract
+from .transports import Factory, open_gate
 
 
 def session_transport(

@@ -14,7 +14,7 @@ from engine.flow import Granted
 from engine.number import NumberFlow
 from engine.store.database import Pool
 from tests.api import loopback
-from tests.api.transport_contract import answering
+from tests.api.transports import answering
 from tests.flow.planted import FAST, SLOW, Planted, campaign_row, plant_campaign, plant_numbers, recount
 from tests.flow.running import (
     HIGH_RATE_PER_S,

@@ -10,13 +10,13 @@ import pytest
 from campaigns.bench.timing import BOUNDS_MS, TimedTransport, evenly, histogram, percentiles
 from engine.api.transport import Transport
 from engine.core.outcome import Accepted, NotSent, Unknown
-from tests.api import test_lanes
+from tests.api.lanes import ShortWay, lane_transport
 from tests.api.loopback import Conversation, Server
-from tests.api.transport_contract import (
+from tests.api.transport_contract import TransportContract
+from tests.api.transports import (
     ACCEPTED,
     PAYLOAD,
     Factory,
-    TransportContract,
     answering,
     open_gate,
     sending,
@@ -26,14 +26,14 @@ from tests.api.transport_contract import (
 
 
 def timed(base_url: str, **limits: Any) -> TimedTransport:
-    return TimedTransport(test_lanes.lane_transport(base_url, **limits), 1)
+    return TimedTransport(lane_transport(base_url, **limits), 1)
 
 
 def every_third(base_url: str, **limits: Any) -> TimedTransport:
-    return TimedTransport(test_lanes.lane_transport(base_url, **limits), 3)
+    return TimedTransport(lane_transport(base_url, **limits), 3)
 
 
-class TimedShortWay(test_lanes.ShortWay):
+class TimedShortWay(ShortWay):
     def __init__(self, base_url: str, **limits: Any) -> None:
         self._transport: Transport = timed(base_url, **limits)
         self.close = self._transport.close

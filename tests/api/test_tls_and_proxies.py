@@ -1,0 +1,126 @@
+"""Both transports through TLS and through HTTP proxies."""
+
+from __future__ import annotations
+
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from pydantic import SecretStr
+
+from engine.api.lanes import LaneTransport
+from engine.api.session import SessionTransport
+from engine.app import transport_of
+from engine.core.outcome import Accepted, NotSent
+from engine.settings import ServiceSettings
+from tests.api.lanes import lanes
+
+from .loopback import Conversation, Server, serving
+from .transports import ACCEPTED, PAYLOAD, aclosing_transport, answering, open_gate
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate of localhost and its key, made for this run."""
+    home = tmp_path_factory.mktemp("tls")
+    key, chain = home / "key.pem", home / "chain.pem"
+    words = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+        f" -keyout {key} -out {chain} -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1"
+    )
+    subprocess.run(words.split(), check=True, capture_output=True)
+    return chain, key
+
+
+@asynccontextmanager
+async def tls_server(certificate: tuple[Path, Path]) -> AsyncIterator[Server]:
+    chain, key = certificate
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(chain, key)
+    async with serving(answering(200, ACCEPTED), tls=context) as server:
+        yield server
+
+
+@pytest.mark.parametrize("transport_of_it", [LaneTransport, SessionTransport])
+class TestTls:
+    async def test_sends_through_tls(
+        self, certificate: tuple[Path, Path], transport_of_it: type[LaneTransport | SessionTransport]
+    ) -> None:
+        trust = ssl.create_default_context(cafile=str(certificate[0]))
+        async with (
+            tls_server(certificate) as server,
+            aclosing_transport(transport_of_it(server.base_url, "the-token", tls=trust)) as transport,
+        ):
+            for _ in range(3):
+                assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        assert (server.connections, len(server.requests)) == (1, 3)
+
+    async def test_a_certificate_that_nobody_trusts_is_not_sent_to(
+        self, certificate: tuple[Path, Path], transport_of_it: type[LaneTransport | SessionTransport]
+    ) -> None:
+        async with (
+            tls_server(certificate) as server,
+            aclosing_transport(transport_of_it(server.base_url, "the-token")) as transport,
+        ):
+            outcome = await transport.send("1", PAYLOAD, open_gate)
+        assert isinstance(outcome, NotSent)
+        assert outcome.unreachable
+        assert server.requests == []
+
+
+async def proxying(server: Server, conversation: Conversation) -> None:
+    """Answers plain requests itself and joins the two ends of a CONNECT."""
+    while head := await server.read(conversation):
+        if head.startswith(b"CONNECT"):
+            host, port = head.split()[1].decode().split(":")
+            await conversation.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            await conversation.join(host, int(port))
+            return
+        await conversation.answer(200, ACCEPTED)
+
+
+class TestProxies:
+    @pytest.mark.parametrize("way", ["lanes", "session"])
+    async def test_the_setting_reaches_every_transport(self, way: Literal["lanes", "session"]) -> None:
+        async with serving(proxying) as proxy:
+            address = SecretStr(proxy.base_url.replace("http://", "http://user:secret@"))
+            service = ServiceSettings(
+                "http://service.invalid", SecretStr("t"), transport=way, proxy_url=address
+            )
+            async with aclosing_transport(transport_of(service)) as transport:
+                assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        assert b"\r\nproxy-authorization: basic " in proxy.requests[0].lower()
+
+    async def test_a_plain_proxy_is_asked_for_the_whole_url(self) -> None:
+        async with serving(proxying) as proxy:
+            address = proxy.base_url.replace("http://", "http://user:secret@")
+            async with lanes("http://service.invalid", proxy=address) as transport:
+                for _ in range(2):
+                    assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        assert proxy.connections == 1
+        head = proxy.requests[0].lower()
+        assert head.startswith(b"post http://service.invalid/v22.0/1/messages http/1.1\r\n")
+        assert b"\r\nhost: service.invalid\r\n" in head
+        assert b"\r\nproxy-authorization: basic " in head
+
+    async def test_tls_goes_through_a_tunnel(self, certificate: tuple[Path, Path]) -> None:
+        trust = ssl.create_default_context(cafile=str(certificate[0]))
+        async with tls_server(certificate) as server, serving(proxying) as proxy:
+            address = proxy.base_url.replace("http://", "http://user:secret@")
+            async with lanes(server.base_url, tls=trust, proxy=address) as transport:
+                for _ in range(2):
+                    assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+            assert len(proxy.requests) == 1
+            assert b"\r\nproxy-authorization: basic " in proxy.requests[0].lower()
+        assert server.requests[0].startswith(b"POST /v22.0/1/messages HTTP/1.1\r\n")
+        assert b"proxy-authorization" not in server.requests[0].lower()
+
+    async def test_a_proxy_that_does_not_listen_is_not_sent(self) -> None:
+        async with lanes("http://service.invalid", proxy="http://127.0.0.1:1") as transport:
+            outcome = await transport.send("1", PAYLOAD, open_gate)
+        assert isinstance(outcome, NotSent)
+        assert outcome.unreachable
