@@ -180,5 +180,5 @@ def _tell(settled: Settled, json: bool) -> None:
 
 def _line(doubt: Doubt) -> str:
     silent = f", {doubt.probably_not_sent:,} probably not sent" if doubt.probably_not_sent else ""
-    since = doubt.since.astimezone().isoformat(sep=" ", timespec="seconds")
+    since = doubt.since.isoformat(timespec="seconds")
     return f"{doubt.recipients:,} at {doubt.phone_number_id} since {since}{silent}: {doubt.reason}"

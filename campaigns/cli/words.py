@@ -103,9 +103,7 @@ def report_lines(report: Report) -> Iterator[str]:
         yield "  pruned: who they were, and the reasons, are gone"
     yield from _reasons(report)
     yield from _numbers(report)
-    for audit in report.audits:
-        detail = f" {audit.detail}" if audit.detail else ""
-        yield f"Audit: {audit.at.isoformat(timespec='seconds')} {audit.actor}: {audit.action}{detail}"
+    yield from _audits(report)
 
 
 def _verdict(holds: bool) -> str:
@@ -139,6 +137,19 @@ def _numbers(report: Report) -> Iterator[str]:
     yield from map(_number_line, report.numbers)
     if (cpu_us := report.cpu_us_per_message) is not None:
         yield f"  CPU per message: {cpu_us:,.0f} µs"
+
+
+def _audits(report: Report) -> Iterator[str]:
+    if report.audits:
+        yield ""
+        yield "Audit"
+    for audit in report.audits:
+        detail = "".join(f", {name} {_figure(value)}" for name, value in audit.detail.items())
+        yield f"  {audit.at.isoformat(timespec='seconds')} {audit.actor}: {audit.action}{detail}"
+
+
+def _figure(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _number_line(number: NumberReport) -> str:

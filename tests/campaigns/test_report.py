@@ -131,14 +131,19 @@ async def test_the_cpu_time_of_a_message_is_that_of_all_processes_over_what_was_
 async def test_a_report_tells_what_was_done_with_its_own_campaign_in_order(pool: Pool) -> None:
     async with pool.acquire() as connection:
         campaign, other = [await plant_campaign(connection, first_range=FIRST_RANGE + n) for n in (0, 10)]
-        for action, of in (("pause", campaign), ("cancel", other), ("resume", campaign)):
+        for action, of in (("pause", campaign), ("cancel", other), ("resend", campaign)):
             await connection.execute(
-                "INSERT INTO audit (actor, action, campaign_id, detail) VALUES ('ana', $1, $2, '{}')",
+                "INSERT INTO audit (actor, action, campaign_id, detail) VALUES ('ana', $1, $2, $3)",
                 action,
                 of,
+                {"recipients": 1_200} if action == "resend" else {},
             )
     report = await campaign_report(pool, campaign)
-    assert [audit.action for audit in report.audits] == ["pause", "resume"]
+    assert [audit.action for audit in report.audits] == ["pause", "resend"]
+    *_, title, paused, resent = report_lines(report)
+    assert title == "Audit"
+    assert paused.endswith(" ana: pause")
+    assert resent.endswith(" ana: resend, recipients 1,200"), "for people: no braces and quotes"
 
 
 def test_every_code_that_the_interface_lists_has_a_meaning() -> None:
