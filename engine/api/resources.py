@@ -152,7 +152,7 @@ class ManagementClient:
             raise Unreachable(
                 f"the service did not answer: {system_word(problem)}",
                 where=self._base_url,
-                remedy="check DRUMBEAT_PROXY_URL" if refused else "check the base address",
+                remedy="check DRUMBEAT_PROXY_URL" if refused else "check DRUMBEAT_BASE_URL",
             ) from problem
         if body is None:
             raise ServiceError(f"the answer is longer than {PAGE_BYTES_MAX} bytes", where=path)
@@ -183,7 +183,7 @@ class ManagementClient:
             raise ServiceError(
                 "the answer is not a JSON object",
                 where=f"{self._base_url}, {path}",
-                remedy="check the base address",
+                remedy="check DRUMBEAT_BASE_URL",
             )
         return content
 
@@ -215,7 +215,7 @@ class ManagementClient:
             return ConfigurationError(
                 detail or "the service knows no such object",
                 where=where,
-                remedy="check DRUMBEAT_WABA_ID, the account's id",
+                remedy="check DRUMBEAT_WABA_ID, the account's id, and DRUMBEAT_BASE_URL",
             )
         return ServiceError(detail or "the service refused the call", where=where)
 
@@ -229,7 +229,7 @@ def _entries(page: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
     """An answer without a list is none: taken for an empty one, it would have every template forgotten."""
     data = page.get("data")
     if not isinstance(data, list):
-        raise ServiceError("the answer holds no list", where=path, remedy="check the base address")
+        raise ServiceError("the answer holds no list", where=path, remedy="check DRUMBEAT_BASE_URL")
     return [entry for entry in data if isinstance(entry, dict)]
 
 
