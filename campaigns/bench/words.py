@@ -158,7 +158,7 @@ def headline(report: dict[str, Any]) -> str:
         return f"{said}, as its limits permit ({share(report['pace'][0]['reached'])} of them)."
     return (
         f"{said}: {plain['by_rate']['median']:.1f} × a plain session loop that stores nothing"
-        f" ({plain['by_cpu']['median']:.1f} × by CPU), {naive['by_rate']['median']:.1f} × a naive script"
+        f" ({plain['by_cpu']['median']:.1f} × by CPU), {naive['by_rate']['median']:.1f} × a first script"
         f" ({naive['by_cpu']['median']:.1f} × by CPU)."
     )
 
