@@ -61,6 +61,27 @@ async def test_everybody_is_exported_once_or_those_of_one_state(
     assert len(failed) == await pool.fetchval("SELECT count(*) FROM ranges") > 1
 
 
+async def test_doubts_and_deferrals_name_the_number_that_they_went_through(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    """Whoever asks the service about a doubt has to name the number."""
+    campaign_id = (await create_campaign(ready, spec)).campaign_id
+    await pool.execute(
+        "INSERT INTO open_tries (range_id, seq, try, state, epoch, phone_number_id, reason)"
+        " SELECT range_id, seq, 2, ('{unknown,unknown,deferred,claimed}'::text[])[seq], 1, '100' || seq, 'why'"
+        " FROM recipients"
+    )
+    await pool.execute(
+        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id)"
+        " SELECT range_id, seq, 1, 1, 1, CASE seq WHEN 2 THEN 3 ELSE 4 END, '1009' FROM recipients"
+        " WHERE seq IN (2, 4)"
+    )
+    rows = [row async for page in export_rows(pool, campaign_id) for row in page]
+    state, number = (headings(2).index(name) for name in ("state", "phone_number_id"))
+    found = [(row[state], row[number]) for row in rows]
+    assert found == [("unknown", "1001"), ("unknown", "1002"), ("deferred", "1003"), ("delivered", "1009")]
+
+
 async def test_recipients_that_were_pruned_are_told(ready: str, pool: Pool, spec: CampaignSpec) -> None:
     created = await create_campaign(ready, spec)
     await require_kept(pool, created.campaign_id, spec.name)

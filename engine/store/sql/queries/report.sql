@@ -68,10 +68,14 @@ SELECT EXISTS (SELECT FROM ranges WHERE campaign_id = $1);
 SELECT range_id, ordinal FROM ranges WHERE campaign_id = $1 AND ordinal > $2 ORDER BY ordinal LIMIT 100;
 
 -- name: export_page
--- One range is a page: up to 1,000 recipients, a statement of a few milliseconds, no cursor held open.
-SELECT phone, state, reason, line, wamid, phone_number_id, attempted_at, sent_at, delivered_at, read_at, failed_at, variables
-FROM recipient_states
-WHERE range_id = $1 AND ($2::text IS NULL OR state = $2)
+-- One range is a page: up to 1,000 recipients, a statement of a few milliseconds, no cursor held open. The number of a
+-- request in doubt, or of one that was not accepted, stands beside the open try; the view knows those of outcomes.
+SELECT phone, recipient_states.state, recipient_states.reason, line, wamid,
+       CASE WHEN recipient_states.state IN ('unknown', 'deferred') THEN open_tries.phone_number_id
+            ELSE recipient_states.phone_number_id END AS phone_number_id,
+       attempted_at, sent_at, delivered_at, read_at, failed_at, variables
+FROM recipient_states LEFT JOIN open_tries USING (range_id, seq)
+WHERE range_id = $1 AND ($2::text IS NULL OR recipient_states.state = $2)
 ORDER BY seq;
 
 -- name: variables
