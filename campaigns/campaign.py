@@ -9,24 +9,18 @@ from datetime import UTC, datetime
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
-from unicodedata import category
 
 import orjson
 
 from campaigns.schedule import Schedule, check_max_failed, read_schedule
 from engine.core.message import Media
+from engine.core.shown import CONTROLS
 from engine.errors import UsageError
 
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
 AUDIENCE_CONTENT = "the audience's content"  # of the stored options: the hash of the file
-DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service fetches by HTTPS only
-
-
-def is_control(character: str) -> bool:
-    """Whether it moves the cursor, breaks the line or turns the direction of whatever shows it."""
-    return category(character) in ("Cc", "Zl", "Zp") or character in DIRECTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +60,7 @@ class CampaignSpec:
         if not self.name.strip() or len(self.name) > NAME_CHARACTERS_MAX or "\x00" in self.name:
             raise UsageError(f"a campaign's name has 1 to {NAME_CHARACTERS_MAX} characters")
         for what, text in (("a campaign's name", self.name), ("--external-id", self.external_id or "")):
-            if any(map(is_control, text)):
+            if not CONTROLS.isdisjoint(text):
                 raise UsageError(f"{what} holds a control character", remedy="leave it out")
         if not self.numbers:
             raise UsageError("no number to send with", remedy="name at least one with --number")

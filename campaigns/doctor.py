@@ -19,6 +19,7 @@ from engine.api.proxy import proxy_of
 from engine.api.resources import ManagementClient
 from engine.core.descriptors import CONNECTIONS_MAX, WANTED, connections_within
 from engine.core.room import MIB, is_short
+from engine.core.shown import shown
 from engine.descriptors import hard_limit
 from engine.errors import ConfigurationError, DrumbeatError
 from engine.room import free_bytes
@@ -143,7 +144,7 @@ async def _guarded(subject: str, look: Callable[[], Awaitable[list[Finding]]]) -
     except DrumbeatError as error:
         return [failed(subject, error)]
     except aiohttp.ClientHttpProxyError as error:
-        refused = f"the proxy refuses with {error.status} {error.message}"
+        refused = f"the proxy refuses with {error.status} {shown(error.message)}"
         return [_fail(subject, refused, "check DRUMBEAT_PROXY_URL", 69)]
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
         return [

@@ -14,6 +14,7 @@ from campaigns.cli.options import Json, PhoneColumn, Quiet, Region
 from campaigns.cli.planning import GUESS, planning_shown
 from campaigns.counted import counted
 from campaigns.inspection import Inspection, inspect_audience
+from engine.core.shown import shown
 from engine.errors import ConfigurationError
 
 app = typer.Typer(
@@ -77,7 +78,7 @@ def _text(path: Path | None) -> str | None:
 def _print(found: Inspection) -> None:
     encoding = f"{found.encoding} ({GUESS})" if found.encoding_guessed else found.encoding
     typer.echo(f"{encoding}, separated by {_DELIMITERS.get(found.delimiter, found.delimiter)}")
-    typer.echo(f"columns: {', '.join(found.columns)}")
+    typer.echo(f"columns: {shown(', '.join(found.columns))}")
     typer.echo(f"{counted(found.rows, 'row')}: {found.good:,} good, {found.rejected:,} bad")
     for code, count in found.reject_codes.items():
         typer.echo(f"  {code} {count:,}")

@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # most commands only ask the database
     from engine.api.resources import ManagementClient
 
 Result = TypeVar("Result")
+# Controls that the library writes as they are.
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 
 
 def prepare(**options: Any) -> None:
@@ -91,7 +93,7 @@ def with_service(task: Callable[[Pool, ManagementClient, str], Awaitable[Result]
 
 def print_json(value: Any) -> None:
     """One JSON document on stdout, on one line."""
-    typer.echo(orjson.dumps(value, option=orjson.OPT_UTC_Z).decode())
+    typer.echo(orjson.dumps(value, option=orjson.OPT_UTC_Z).decode().translate(_JSON_ESCAPES))
 
 
 def print_rows(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:

@@ -23,6 +23,7 @@ import typer
 
 from campaigns.cli.lazy import Group, import_without, lazy_group
 from campaigns.cli.streams import STDOUT, forsake_stdout, secure_streams, unwritten
+from engine.core.shown import shown
 from engine.errors import ConfigurationError, DrumbeatError
 from engine.garbage import COLLECTION_OBJECTS
 
@@ -228,7 +229,7 @@ def _raise(end: Terminated) -> None:
 
 
 def _tell(line: str, exit_code: int) -> int:
-    typer.echo(f"drumbeat: {' '.join(line.split())}", err=True)
+    typer.echo(f"drumbeat: {shown(' '.join(line.split()))}", err=True)
     return exit_code
 
 

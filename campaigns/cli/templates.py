@@ -10,6 +10,7 @@ import typer
 from campaigns.cli.edge import print_json, print_rows, with_database, with_service
 from campaigns.cli.options import Json
 from campaigns.templates import StoredTemplate, list_templates, sync_templates, templates_named
+from engine.core.shown import shown
 
 app = typer.Typer(name="templates", help="The message templates.", no_args_is_help=True, add_completion=False)
 
@@ -42,11 +43,12 @@ def show(name: Annotated[str, typer.Argument(help="The template's name.")], json
 
 
 def _describe(component: dict[str, Any]) -> str:
-    kind = str(component.get("type", "")).lower()
+    kind = shown(str(component.get("type", ""))).lower()
     buttons = component.get("buttons")
     if isinstance(buttons, list):
-        return f"{kind}: " + ", ".join(str(button.get("text", "")) for button in buttons)
-    return f"{kind}: {component.get('text') or component.get('format') or ''}"
+        return f"{kind}: " + ", ".join(shown(str(button.get("text", ""))) for button in buttons)
+    text = str(component.get("text") or component.get("format") or "")
+    return f"{kind}: " + "\n".join(map(shown, text.split("\n")))
 
 
 def _print(templates: list[StoredTemplate], json: bool) -> None:

@@ -21,6 +21,7 @@ from engine.api.session import read_bounded
 from engine.api.transport import API_VERSION, CONNECT_S_MAX
 from engine.core.classify import classify
 from engine.core.outcome import Rejected, Scope, Throttled, Transient
+from engine.core.shown import shown
 from engine.errors import AuthenticationError, ConfigurationError, ServiceError, TryLater, Unreachable
 from engine.system_word import system_word
 
@@ -276,4 +277,4 @@ def _number(entry: Mapping[str, Any]) -> NumberRecord:
 
 def _text(entry: Mapping[str, Any], name: str) -> str:
     value = entry.get(name)
-    return "" if value is None else str(value)
+    return "" if value is None else shown(str(value))

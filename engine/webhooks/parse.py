@@ -13,6 +13,7 @@ import orjson
 
 from engine.core.classify import silences
 from engine.core.integer import integer
+from engine.core.shown import shown
 from engine.core.states import Status
 from engine.core.tag import decode
 from engine.webhooks.events import (
@@ -190,12 +191,12 @@ class Reader:
 
 def read_template_status(value: dict[str, Any]) -> TemplateStatus | None:
     """The template's status in an event's value (open point), or None where name, language or event lack."""
-    name = _text(value.get("message_template_name"))
-    language = _text(value.get("message_template_language"))
-    event = _text(value.get("event"))
+    name = _words(value.get("message_template_name"))
+    language = _words(value.get("message_template_language"))
+    event = _words(value.get("event"))
     if not (name and language and event):
         return None
-    return TemplateStatus(name, language, event.upper(), _text(value.get("reason")))
+    return TemplateStatus(name, language, event.upper(), _words(value.get("reason")))
 
 
 def _subject(field: str, value: dict[str, Any], template: TemplateStatus | None) -> str:
@@ -218,7 +219,7 @@ def _details(error: dict[str, Any]) -> Iterator[str]:
     data = error.get("error_data")
     nested = data.get("details") if isinstance(data, dict) else data
     for candidate in (nested, error.get("message"), error.get("title")):
-        if text := _text(candidate):
+        if text := _words(candidate):
             yield text
 
 
@@ -257,6 +258,12 @@ def _text(given: Any) -> str | None:
         return None
     short = given if len(given) <= TEXT_CHARACTERS_MAX else given[:TEXT_CHARACTERS_MAX]
     return short.replace("\x00", "") if "\x00" in short else short
+
+
+def _words(given: Any) -> str | None:
+    """A text for people."""
+    text = _text(given)
+    return None if text is None else shown(text)
 
 
 def _identifier(given: Any) -> str | None:

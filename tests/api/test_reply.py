@@ -44,6 +44,7 @@ def error(**fields: Any) -> dict[str, Any]:
         (error(code="nan"), None, "m"),
         ({"error": "gone"}, None, "gone"),
         (error(message="a\x00b", error_data=None), 131026, "ab"),
+        (error(message="\x1b[2Ja\r\nb\x9b1m"), 131026, "[2Ja  b1m"),
     ],
 )
 def test_errors_of_every_shape(content: Any, code: int | None, detail: str) -> None:
@@ -57,6 +58,10 @@ def test_errors_of_every_shape(content: Any, code: int | None, detail: str) -> N
 def test_bodies_without_an_error_have_no_code(body: bytes) -> None:
     reply = parse_reply(500, {}, body)
     assert (reply.code, reply.wamid, reply.wait_s) == (None, None, None)
+
+
+def test_what_is_no_json_is_told_without_what_a_terminal_obeys() -> None:
+    assert parse_error(b"<b>\x1b[31mno\n\x07way</b>") == (None, "<b>[31mno way</b>")
 
 
 def test_a_detail_is_cut() -> None:

@@ -115,6 +115,19 @@ async def test_numbers_with_and_without_their_fields() -> None:
     assert (second.phone_number_id, second.quality_rating, second.throughput_level) == ("1056", "UNKNOWN", "")
 
 
+async def test_texts_are_fit_to_be_shown() -> None:
+    entry = dict.fromkeys(
+        ("id", "name", "language", "status", "category", "verified_name"), "\x1b]0;a\x07\nb"
+    )
+    async with (
+        serving(pages(lambda _: {"data": [entry]})) as server,
+        ManagementClient(server.base_url, "t") as client,
+    ):
+        (number,), (template,) = await client.phone_numbers("77"), await client.templates("77")
+    told = (number.phone_number_id, number.verified_name, number.status, template.name, template.status)
+    assert told == ("]0;a b",) * 5
+
+
 async def test_a_circle_of_cursors_ends() -> None:
     circle = pages(
         lambda query: {

@@ -62,6 +62,7 @@ def test_a_status_with_nothing_but_its_id() -> None:
         ([{"code": "131026", "title": "t"}], (131026, "t")),
         ([{"code": 131026.0}], (131026, None)),
         ([{"code": 131026.5}], (None, None)),
+        ([{"code": 1, "title": "\x1b[8mt\nu"}], (1, "[8mt u")),
         ([{"code": True}], (None, None)),
         ([{"code": "x"}], (None, None)),
         ([{"code": 2**40, "title": 5}], (None, "5")),
@@ -187,6 +188,14 @@ def test_template_and_account_events() -> None:
     assert event.occurred_at == datetime.fromtimestamp(1780000000, UTC)
     other = parse(change_body("account_update", {"event": "x"}), PRODUCT, NOW).account[0]
     assert (other.field, orjson.loads(other.value)) == ("account_update", {"event": "x"})
+
+
+def test_texts_of_a_template_event_are_fit_to_be_shown() -> None:
+    names = ("event", "message_template_name", "message_template_language", "reason")
+    assert read_template_status(dict.fromkeys(names, "\x1b[31mA\nB")) == ("[31mA B",) * 2 + (
+        "[31MA B",
+        "[31mA B",
+    )
 
 
 @pytest.mark.parametrize("absent", ["event", "message_template_name", "message_template_language"])
