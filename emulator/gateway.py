@@ -10,6 +10,7 @@ from emulator.errors import Refused
 from emulator.faults.exchange import Exchange, Stage
 from emulator.send import Line
 from emulator.service import Service
+from emulator.site import check_site
 from emulator.wire.connection import Connection, Headers, KnownHead
 from emulator.wire.message import Reply, Request, StreamReply, render, render_stream, split_target
 from emulator.wire.outcome import Ending, Outcome
@@ -121,7 +122,7 @@ class Gateway:
     def _route(self, method: bytes, target: bytes, headers: Headers, body: bytes, outcome: Outcome) -> None:
         request = self._request(method, target, headers, body)
         if request.path.startswith(CONTROL_PLANE):
-            _check_origin(headers)
+            check_site(headers, self.service.config.host)
         found = self._router.find(request)
         if found is None:
             raise self._unknown(request)
@@ -169,16 +170,6 @@ class Gateway:
         if methods:
             return _not_served(request.method, methods)
         return Refused(100, f"unknown path components: /{rest or first}", 404)
-
-
-def _check_origin(headers: Headers) -> None:
-    """A browser sends what a page of another site wants sent, and says whose page it is.
-
-    The control plane asks for no token, and writes files.
-    """
-    origin = headers.get(b"origin")
-    if origin is not None and origin != b"http://" + headers.get(b"host", b""):
-        raise Refused(100, "the control plane takes nothing from a page of another site", 403)
 
 
 def _not_served(method: str, methods: list[str]) -> Refused:

@@ -9,8 +9,10 @@ import pytest
 import yarl
 
 from emulator.config import ConfigError
+from emulator.errors import Refused
 from emulator.events.envelope import Update
 from emulator.scenario import read_scenario
+from emulator.site import check_site
 from emulator.templates.template import Template
 from tests.emulator.conftest import ACCOUNT, ANA, NUMBER, Client, Receiver, Start, template
 
@@ -183,6 +185,38 @@ async def test_a_page_of_another_site_cannot_have_a_file_written(
         headers = {"Origin": origin, "Content-Type": "text/plain"}
         async with client.session.post(url, data=content, headers=headers) as reply:
             assert (reply.status, file.exists()) == (status, status == 200)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("rebound.example:8081", 403),
+        ("127.0.0.1.example", 403),
+        ("", 403),
+        ("[::1", 403),
+        ("192.0.2.7:8081", 200),
+        ("[::1]:8081", 200),
+        ("LOCALHOST.:8081", 200),
+        ("emulator:8081", 200),
+        ("emulator.tests.svc.cluster.local", 200),
+    ],
+)
+async def test_a_name_that_anybody_can_own_reaches_no_control_plane(
+    client: Client, host: str, status: int
+) -> None:
+    """A page may have its own name lead here: to the browser both are then one site."""
+    headers = {"Host": host, "Origin": f"http://{host}"}
+    answer = await client.call("POST", "/_emulator/clock", json={"seconds": 1}, headers=headers)
+    assert answer.status == status
+    assert (await client.call("GET", "/_emulator/health", headers={"Host": host})).status == status
+    assert (await client.send(template(), headers={"Host": host})).status == 200, "where a token is asked for"
+
+
+def test_the_name_it_serves_on_reaches_it_and_so_does_a_client_that_names_none() -> None:
+    check_site({b"host": b"emulator.EXAMPLE:8081"}, "Emulator.example")
+    check_site({}, "127.0.0.1")  # no browser: each of them names a host
+    with pytest.raises(Refused, match=r'"emulator\.example".*--host'):
+        check_site({b"host": b"emulator.example"}, "0.0.0.0")
 
 
 async def test_the_clock_only_moves_ahead(client: Client) -> None:
