@@ -47,6 +47,21 @@ async def test_a_retry_is_due_in_its_time_the_longest_waiting_first(connection: 
     await assert_tallies_hold(connection)
 
 
+async def test_a_retry_that_a_fact_is_about_just_now_is_not_waited_for(
+    connection: Connection, other: Connection
+) -> None:
+    """Rows are locked without their tallies: whoever waited for one could hold what the other waits for."""
+    _, lease, held = await owned(connection)
+    await raise_mark(connection, lease, held, 3, [])
+    await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2, 3)])
+    due = await due_retries(connection, [held], 10)
+    await connection.execute("SET lock_timeout = '1s'")
+    async with other.transaction():
+        await other.execute("SELECT FROM open_tries WHERE seq = 2 FOR UPDATE")
+        await postpone_retries(connection, [(one, 60.0, "pair rate") for one in due])
+    assert [one.seq for one in await due_retries(connection, [held], 10)] == [2], "and is held back again"
+
+
 async def test_what_earlier_tries_spent_goes_with_the_retry(connection: Connection) -> None:
     """Also where the claim's answer was lost: or nobody would ever run out of tries."""
     _, lease, held = await owned(connection)

@@ -183,12 +183,22 @@ WHERE tallies.range_id = claimed.range_id;
 
 -- name: postpone_retries
 -- What the guard defers again keeps its try; only its time moves. That it is a doubt, too, is not forgotten.
+-- Rows are locked without their tallies, so nobody is waited for: who is passed over is due, and guarded, again.
+WITH locked AS MATERIALIZED (
+    SELECT wanted.*
+    FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::float8[], $5::text[])
+        AS wanted (range_id, seq, try, wait_s, reason)
+    CROSS JOIN LATERAL (
+        SELECT FROM open_tries
+        WHERE open_tries.range_id = wanted.range_id AND open_tries.seq = wanted.seq
+          AND open_tries.state = 'deferred' AND open_tries.try = wanted.try
+        FOR NO KEY UPDATE SKIP LOCKED) AS held)
 UPDATE open_tries
-SET due_at = now() + make_interval(secs => wanted.wait_s),
-    reason = CASE open_tries.reason WHEN 'resend' THEN 'resend' ELSE wanted.reason END
-FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::float8[], $5::text[]) AS wanted (range_id, seq, try, wait_s, reason)
-WHERE open_tries.range_id = wanted.range_id AND open_tries.seq = wanted.seq AND open_tries.range_id = ANY($1::bigint[])
-  AND open_tries.state = 'deferred' AND open_tries.try = wanted.try;
+SET due_at = now() + make_interval(secs => locked.wait_s),
+    reason = CASE open_tries.reason WHEN 'resend' THEN 'resend' ELSE locked.reason END
+FROM locked
+WHERE open_tries.range_id = locked.range_id AND open_tries.seq = locked.seq AND open_tries.range_id = ANY($1::bigint[])
+  AND open_tries.state = 'deferred' AND open_tries.try = locked.try;
 
 -- name: claimed_by
 SELECT range_id, seq, try, transient_failures, pair_throttles, unreachable FROM open_tries
