@@ -13,7 +13,7 @@ from engine.webhooks.account import act
 from engine.webhooks.inbox import Group, write
 from tests.webhooks.conversation import PRODUCT, change_body
 from tests.webhooks.planted import NUMBER, plant_campaign
-from tests.webhooks.told import plant_template, tell, tell_template
+from tests.webhooks.told import plant_template, tell, tell_template, template_body
 
 
 @pytest.fixture
@@ -100,6 +100,30 @@ async def test_a_repetition_is_not_acted_on_but_news_is(connection: Connection) 
     for event, acts in (("PAUSED", 1), ("PAUSED", 0), ("APPROVED", 1), ("PAUSED", 1), ("PAUSED", 0)):
         await tell_template(connection, event)
         assert await act(connection) == acts
+    assert await connection.fetchval("SELECT status FROM templates") == "PAUSED"
+
+
+@pytest.mark.parametrize(
+    ("stored", "together", "acts"),
+    [
+        (["PAUSED"], ["APPROVED", "PAUSED"], 2),
+        (["APPROVED", "PAUSED"], ["APPROVED", "PAUSED"], 2),  # told again, without any date
+        (["PAUSED"], ["PAUSED", "APPROVED", "PAUSED"], 2),
+        (["PAUSED"], ["PAUSED", "PAUSED"], 0),
+    ],
+)
+async def test_news_may_come_together_with_what_makes_it_news(
+    connection: Connection, stored: list[str], together: list[str], acts: int
+) -> None:
+    await plant_template(connection)
+    for event in stored:
+        await tell_template(connection, event)
+    await act(connection)
+    group = Group(PRODUCT)
+    for event in together:
+        group.add(template_body(event))
+    await write(connection, group)
+    assert await act(connection) == acts
     assert await connection.fetchval("SELECT status FROM templates") == "PAUSED"
 
 

@@ -17,8 +17,14 @@ async def tell(connection: Connection, field: str, value: dict[str, Any], **entr
 async def tell_template(
     connection: Connection, event: str, language: str = "pt_BR", reason: str | None = None, **entry: Any
 ) -> None:
+    group = Group(PRODUCT)
+    group.add(template_body(event, language, reason, **entry))
+    await write(connection, group)
+
+
+def template_body(event: str, language: str = "pt_BR", reason: str | None = None, **entry: Any) -> bytes:
     value = {"event": event, "message_template_name": "offer", "message_template_language": language}
-    await tell(connection, "message_template_status_update", value | {"reason": reason}, **entry)
+    return change_body("message_template_status_update", value | {"reason": reason}, **entry)
 
 
 async def plant_template(connection: Connection, language: str = "pt_BR") -> None:

@@ -22,16 +22,23 @@ ON CONFLICT (wamid) DO NOTHING;
 
 -- name: keep_account_events
 -- A repetition is one row. Without a time of its own, the same event after a later one about the same subject is
--- news again (paused, approved, paused): it is acted on again. What is committed together keeps its order by a microsecond.
+-- news again (paused, approved, paused): it is acted on again. What is committed together keeps its order by a microsecond;
+-- the table does not show it yet, so that the later event is looked for there, too.
+WITH told AS (
+    SELECT *, now() + place * interval '1 microsecond' AS received_at
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
+        WITH ORDINALITY AS event (event_key, field, value, subject, occurred_at, place))
 INSERT INTO account_events AS kept (event_key, field, value, subject, occurred_at, received_at)
-SELECT DISTINCT ON (event_key) event_key, field, value::jsonb, subject, occurred_at, now() + place * interval '1 microsecond'
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
-    WITH ORDINALITY AS event (event_key, field, value, subject, occurred_at, place)
-ORDER BY event_key, place DESC
+SELECT DISTINCT ON (event_key) event_key, field, value::jsonb, subject, occurred_at, received_at
+FROM told
+ORDER BY event_key, received_at DESC
 ON CONFLICT (event_key) DO UPDATE SET received_at = EXCLUDED.received_at, acted_at = NULL
 WHERE kept.occurred_at IS NULL
-  AND EXISTS (SELECT 1 FROM account_events AS later
-              WHERE later.subject = kept.subject AND later.received_at > kept.received_at);
+  AND (EXISTS (SELECT 1 FROM account_events AS later
+               WHERE later.subject = kept.subject AND later.received_at > kept.received_at)
+       OR EXISTS (SELECT 1 FROM told
+                  WHERE told.subject = kept.subject AND told.event_key <> kept.event_key
+                    AND told.received_at < EXCLUDED.received_at));
 
 -- name: keep_unreadable
 INSERT INTO unreadable_events (event_key, body, problem)
