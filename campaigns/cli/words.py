@@ -122,6 +122,9 @@ def _reasons(report: Report) -> Iterator[str]:
             yield ""
             yield title
             yield from map(_reason_line, found)
+            if state is RecipientState.FAILED:
+                listing = command("campaign", "export", report.status.name, "--state", state.value)
+                yield f"  list them with: {listing}"
 
 
 def _reason_line(reason: Reason) -> str:

@@ -1,5 +1,6 @@
 """A report: what it says of rates."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,10 @@ async def test_reasons_add_up_with_the_counts_whatever_became_of_each(pool: Pool
         for state in ("failed", "skipped", "unknown", "deferred"):
             told = sum(reason.recipients for reason in one.reasons.get(RecipientState(state), ()))
             assert told == one.status.counts[RecipientState(state)]
+    listing = "  list them with: drumbeat campaign export spring --state failed"
+    text = list(report_lines(replace(report, status=replace(report.status, name="spring"))))
+    assert text[text.index("Failures by code") + 2] == listing
+    assert not any("--state" in line for line in report_lines(replace(report, reasons={})))
     found = {(state, one.reason): one.recipients for state, told in report.reasons.items() for one in told}
     assert found == {
         (RecipientState.FAILED, "131047"): 1,
