@@ -2,7 +2,10 @@
 
 import asyncio
 import contextlib
+import re
 import threading
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
@@ -54,6 +57,20 @@ def test_every_route_is_documented_and_nothing_else() -> None:
 
 def test_it_is_openapi() -> None:
     schemathesis.openapi.from_dict(build_document(CONFIG, "http://x")).validate()
+
+
+def test_every_member_that_a_command_takes_is_documented(url: str) -> None:
+    """A command names what it takes where it is given a member that it does not take."""
+    named = set()
+    for (method, path), operation in operations(CONFIG).items():
+        if method != "POST" or operation.request is None or not path.startswith("/_emulator/"):
+            continue
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(url + path.replace("{name}", "order_shipped"), b'{"zzz":1}', timeout=60)
+        if takes := re.search("this takes (.*), not zzz", refused.value.read().decode()):
+            named.add(path)
+            assert set(operation.request["properties"]) == set(takes[1].split(", ")), path
+    assert len(named) == 10
 
 
 def test_the_products_word_stands_where_it_belongs() -> None:
