@@ -30,7 +30,7 @@ from engine.core.guard import PAIR_BURST, PAIR_EVERY_S
 from engine.core.room import LEAST_FREE_MIB
 from engine.errors import ConfigurationError
 from engine.room import Disk
-from engine.store.database import connect
+from engine.store.database import close, connect
 from engine.store.migrate import is_current, migrate
 
 PREFIX = "DRUMBEAT_"
@@ -278,7 +278,7 @@ async def _migrate_when_needed(url: str) -> None:
     try:
         current = await is_current(connection)
     finally:
-        await connection.close()
+        await close(connection)
     if not current:
         await migrate(url)
 

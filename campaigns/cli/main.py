@@ -188,8 +188,8 @@ def _run(arguments: Sequence[str]) -> int:
         return EXIT_INTERRUPTED
     except Terminated as end:
         return int(str(end))
-    except SystemExit:  # of the library, whose word for a closed pipe is a bare 1
-        return EXIT_UNEXPECTED if _is_read() else EXIT_NOT_READ
+    except SystemExit as end:  # of the library, whose word for a closed pipe, whichever it is, is a bare 1
+        return _tell_closed(end.__context__) if _is_read() else EXIT_NOT_READ
     except typer.Abort:
         return _tell("nothing was done", EXIT_UNEXPECTED)
     except typer.TyperException as error:
@@ -250,6 +250,10 @@ def _not_utf_8(arguments: Sequence[str]) -> str:
                 f'argument {place} is not UTF-8: "{os.fsencode(argument).decode(errors="backslashreplace")}"'
             )
     return ""
+
+
+def _tell_closed(problem: BaseException | None) -> int:
+    return _tell_unexpected(problem) if isinstance(problem, OSError) else EXIT_UNEXPECTED
 
 
 def _tell_unexpected(error: Exception) -> int:

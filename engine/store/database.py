@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
@@ -267,6 +267,12 @@ async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> 
             connection.terminate()
             raise
     return connection
+
+
+async def close(connection: Connection) -> None:
+    """What it was asked has been answered: a server that leaves meanwhile fails nothing any more."""
+    with suppress(*LOST_CONNECTION):  # the driver raises a bare BrokenPipeError then
+        await connection.close()
 
 
 async def _require_server(connection: Connection, url: str) -> None:

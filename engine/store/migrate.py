@@ -10,7 +10,7 @@ from importlib.resources import files
 import asyncpg
 
 from engine.errors import ConfigurationError, TryLater
-from engine.store.database import Connection, connect
+from engine.store.database import Connection, close, connect
 from engine.store.queries import queries
 from engine.store.refusals import safe_url
 
@@ -66,7 +66,7 @@ async def migrate(url: str) -> list[Migration]:
     ) as error:
         raise _shared(f"{safe_url(url)}: {error}") from error
     finally:
-        await connection.close()
+        await close(connection)
 
 
 async def _migrate(connection: Connection, url: str) -> list[Migration]:

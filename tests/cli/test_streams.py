@@ -1,13 +1,17 @@
 """Cron, pipes and full disks: what cannot be said stops no campaign, and a result that is lost has a code."""
 
+import errno
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
+import typer
 
+from campaigns.cli import main
 from tests.cli.processes import COMMAND, ROOT, Drumbeat, Service
 from tests.cli.test_shapes import create
 
@@ -100,3 +104,19 @@ def test_how_a_run_ended_counts_for_more_than_a_summary_that_is_lost(
     assert done.returncode == 3
     assert "drumbeat: cancelled" in done.stderr
     assert "drumbeat: stdout cannot be written: No space left on device\n" in done.stderr
+
+
+def test_a_pipe_that_breaks_and_is_not_stdout_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    breaking = typer.Typer()
+
+    @breaking.callback(invoke_without_command=True)
+    def _break() -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr(main, "app", breaking)
+    for name in ("stdout", "stderr"):  # the library puts others in their place
+        monkeypatch.setattr(sys, name, getattr(sys, name))
+    assert main._run([]) == 1
+    assert "unexpected: BrokenPipeError" in capsys.readouterr().err

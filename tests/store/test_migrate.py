@@ -2,13 +2,15 @@
 
 import asyncio
 import secrets
+import socket
 
 import pytest
 
+from engine import settings
 from engine.errors import ConfigurationError, TryLater
 from engine.process import this_process
 from engine.store import migrate as migrating
-from engine.store.database import connect
+from engine.store.database import Connection, connect
 from engine.store.installation import identify
 from engine.store.leases import release, take
 from engine.store.migrate import Migration, is_current, migrate, migrations, pending_migrations
@@ -34,6 +36,18 @@ async def test_currency_is_seen_before_and_after(empty_database_url: str) -> Non
         assert await is_current(connection)
     finally:
         await connection.close()
+
+
+async def test_a_server_that_leaves_once_it_has_answered_fails_nothing(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def answer(connection: Connection) -> bool:
+        line = connection._transport.get_extra_info("socket")
+        line.shutdown(socket.SHUT_WR)  # our farewell cannot be written
+        return True
+
+    monkeypatch.setattr(settings, "is_current", answer)
+    await settings._migrate_when_needed(database_url)
 
 
 async def test_an_installation_keeps_its_name(empty_database_url: str) -> None:
