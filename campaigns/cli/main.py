@@ -139,6 +139,7 @@ class Terminated(SystemExit):
 
 
 _ending: list[Handle] = []  # of a loop that was told to end
+_asked: list[int] = []  # the exit codes of the signals that came
 
 
 def run() -> None:
@@ -206,6 +207,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _terminate(number: int, _: object) -> None:
     """In a loop between two of its steps: raised inside one, it leaves a driver half done, ready to crash."""
+    _asked.append(128 + number)
     loop, asked_before = _running_loop(), [*_ending]
     for ending in asked_before:
         ending.cancel()
@@ -259,6 +261,8 @@ def _tell_closed(problem: BaseException | None) -> int:
 def _tell_unexpected(error: Exception) -> int:
     if os.environ.get(DEBUG_VARIABLE) == "1":
         traceback.print_exception(error)
+    if _asked:  # a loop that is cut down as it starts or closes fails on its own debris
+        return _asked[-1]
     from engine.telemetry import mask_text  # a database's errors quote rows, and stderr is a worker's log
 
     said = mask_text(f"{type(error).__name__}: {error}")

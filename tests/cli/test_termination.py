@@ -5,9 +5,11 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from types import ModuleType
 
 import pytest
+import typer
 import uvloop
 
 from campaigns.cli import main
@@ -20,6 +22,7 @@ def handled() -> Iterator[None]:
     yield
     signal.signal(signal.SIGTERM, former)
     main._ending.clear()
+    main._asked.clear()
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
@@ -58,3 +61,19 @@ def test_without_a_loop_it_ends_at_once(loaded: ModuleType | None, monkeypatch: 
     with pytest.raises(Terminated):
         os.kill(os.getpid(), signal.SIGTERM)
         pytest.fail("it went on")
+
+
+def test_what_breaks_in_a_loop_that_is_told_to_end_as_it_starts_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    starting = typer.Typer()
+
+    @starting.callback(invoke_without_command=True)
+    def _start() -> None:
+        with suppress(Terminated):
+            os.kill(os.getpid(), signal.SIGTERM)
+        raise RuntimeError("Cannot close a running event loop")
+
+    monkeypatch.setattr(main, "app", starting)
+    assert main._run([]) == 143
+    assert capsys.readouterr().err == ""
