@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import uvloop
 
 from campaigns.campaign import CampaignSpec
 from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.edge import print_json, ready_database
+from campaigns.cli.edge import print_json, ready_database, run_loop
 from campaigns.cli.options import CampaignName, Json, MaxFailed, PhoneColumn, Quiet, Region, Rejects
 from campaigns.cli.planning import GUESS, planning_shown
 from campaigns.cli.words import audience_sum
@@ -122,7 +121,7 @@ def _create(spec: CampaignSpec, *, json: bool, quiet: bool) -> None:
     settings = load_settings()
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
-        created = uvloop.run(create_campaign(url, spec, progress, disk=settings.disk()))
+        created = run_loop(create_campaign(url, spec, progress, disk=settings.disk()))
     if json:
         print_json(_as_json(created))
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 from unicodedata import combining, east_asian_width
 
@@ -48,12 +48,21 @@ def with_settings(
     url = ready_database(settings)
 
     async def main() -> Result:
-        asyncio.get_running_loop().set_exception_handler(report_loop_errors)
         async with open_pool(url, size=size, by_key=by_key, greet=identify if by_key else None) as pool:
             return await task(pool, settings)
 
     with database_blamed(url):
-        return uvloop.run(main())
+        return run_loop(main())
+
+
+def run_loop(task: Coroutine[Any, Any, Result]) -> Result:
+    """Run what asks the database in a loop of its own, without the echoes of the database's driver."""
+
+    async def main() -> Result:
+        asyncio.get_running_loop().set_exception_handler(report_loop_errors)
+        return await task
+
+    return uvloop.run(main())
 
 
 def ready_database(settings: Settings) -> str:

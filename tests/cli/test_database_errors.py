@@ -74,6 +74,24 @@ def test_the_database_is_blamed_while_a_campaign_is_created(
         _create(spec, json=True, quiet=True)
 
 
+def test_the_drivers_echo_of_a_cut_connection_is_not_told_while_a_campaign_is_created(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(*_: object, **__: object) -> None:
+        cut = asyncpg.ConnectionDoesNotExistError("cut")
+        loop = asyncio.get_running_loop()
+        echo = {"message": "never retrieved", "exception": cut, "future": loop.create_future()}
+        loop.call_exception_handler(echo)
+        raise cut
+
+    monkeypatch.setattr("campaigns.cli.create.create_campaign", fail)
+    monkeypatch.setattr("campaigns.cli.create.ready_database", lambda _: URL)
+    spec = CampaignSpec("spring", "order", "en", tmp_path / "people.csv", ("1",))
+    with pytest.raises(Unreachable, match="broke"):
+        _create(spec, json=True, quiet=True)
+    assert caplog.text == ""
+
+
 async def test_a_connection_that_breaks_within_a_transaction_is_the_databases(pool: Pool) -> None:
     with pytest.raises(Unreachable, match="broke"), database_blamed(URL):
         async with pool.acquire() as connection, connection.transaction():
