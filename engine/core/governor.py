@@ -90,7 +90,7 @@ class Governor:
         Requests written before the last cut, or while the service still counts such requests, tell about the
         rate before it, which is settled already.
         """
-        if wait_s is not None and wait_s > 0:
+        if wait_s is not None:
             self.hold_until_ns = max(self.hold_until_ns, now_ns + int(wait_s * SECOND_NS))
         if self._window_over(now_ns):
             self._cut(now_ns)

@@ -112,6 +112,16 @@ def test_what_is_usual_follows_a_faster_service_at_once_and_a_slower_one_in_seco
     assert arrivals.usual_ns == 500 * MS + ALLOWED_NS_MIN
 
 
+def test_medians_that_stalls_raise_for_a_moment_do_not_change_what_is_usual() -> None:
+    """What comes that late after its write is believed to have been held up."""
+    arrivals = looked()
+    for _ in range(200):
+        arrivals.look(1, 50 * MS, 1_000)
+        arrivals.look(1, 5 * MS, 1_000)
+    arrivals.look(1, 50 * MS, 1_000)
+    assert arrivals.usual_ns < 5.1 * MS + ALLOWED_NS_MIN
+
+
 def test_without_replies_an_allowance_does_not_grow_for_ever() -> None:
     arrivals = looked(limit=1)
     assert held_up(arrivals, arrivals.usual_ns + HELD_UP_NS_MAX), "all that one message a second may save up"

@@ -59,7 +59,7 @@ def test_at_first_a_few_then_as_many_again_as_wait() -> None:
 
 
 def test_a_service_of_unknown_latency_gets_what_it_needs_and_a_busy_loop_waits_for_a_reply() -> None:
-    assert most(Concurrency()) == OPEN_MAX
+    assert most(Concurrency()) == most(Concurrency(), rate_per_s=5_000) == OPEN_MAX
     assert openable(Concurrency(), approaching=2, load=Load.LATE) == OPEN_MIN - 2
     assert openable(Concurrency(), OPEN_MIN, load=Load.LATE) == 0
 

@@ -52,7 +52,7 @@ def rate_share(governor: Governor, now_ns: int) -> float:
     return governor.rate_per_s(now_ns) / (governor._limit_per_s * HEADROOM)
 
 
-@pytest.mark.parametrize(("limit", "throttles"), [(80, 1), (1_000, 1), (80, 7), (1_000, 90)])
+@pytest.mark.parametrize(("limit", "throttles"), [(5, 1), (80, 1), (1_000, 1), (80, 7), (1_000, 90)])
 def test_what_a_stall_squeezes_costs_nothing_after_a_calm(limit: float, throttles: int) -> None:
     governor = Governor(limit, 0)
     for _ in range(throttles):
@@ -94,6 +94,45 @@ def test_one_decision_a_window_however_many_errors() -> None:
     assert governor.rate_per_s(2 * SECOND_NS) == pytest.approx((1_000 * HEADROOM - 200) * HEADROOM)
 
 
+def test_what_comes_after_a_window_does_not_count_in_it_however_late_we_look() -> None:
+    governor = Governor(1_000, 0)
+    for begun_ns in (SECOND_NS, 2 * SECOND_NS + 100 * MS):
+        for _ in range(200):
+            governor.throttled(begun_ns, SECOND_NS)
+    governor.decide(3 * SECOND_NS)
+    assert governor.rate_per_s(2 * SECOND_NS + 100 * MS) == pytest.approx((1_000 * HEADROOM - 200) * HEADROOM)
+
+
+def test_nobody_climbs_into_throttles() -> None:
+    governor = Governor(1_000, 0)
+    for _ in range(500):
+        governor.throttled(0, 0)
+    governor.decide(SECOND_NS)
+    climbed = governor.rate_per_s(5 * SECOND_NS)
+    assert climbed > governor.rate_per_s(SECOND_NS)
+    governor.throttled(5 * SECOND_NS, 5 * SECOND_NS)
+    assert governor.rate_per_s(5 * SECOND_NS + 900 * MS) == climbed
+
+
+def test_a_slow_number_counts_until_its_throttles_tell_something() -> None:
+    """At one message a second: two of five."""
+    governor = Governor(1, 0)
+    for second in (1, 4):
+        governor.throttled(second * SECOND_NS, second * SECOND_NS)
+        governor.decide((second + 1) * SECOND_NS)
+    governor.decide(7 * SECOND_NS)
+    assert governor.rate_per_s(7 * SECOND_NS) == pytest.approx(0.6 * HEADROOM**2, rel=0.01)
+
+
+def test_a_slow_number_that_is_throttled_again_and_again_gets_slower() -> None:
+    governor = Governor(1, 0)
+    for second in range(60):
+        if second % 7 == 1:
+            governor.throttled(second * SECOND_NS, second * SECOND_NS)
+        governor.decide(second * SECOND_NS)
+    assert rate_share(governor, 60 * SECOND_NS) < 0.9
+
+
 def test_throttles_of_the_old_rate_do_not_cut_twice() -> None:
     governor = Governor(1_000, 0)
     for reply in range(200):
@@ -114,6 +153,30 @@ def test_five_minutes_of_throttles_at_the_floor_suspend_the_number(limit: float)
     assert 300 <= after_s <= 305
     assert suspend.until_ns / SECOND_NS == pytest.approx(after_s + QUOTA_SUSPENSION_S)
     assert simulation.seconds[10].rate_per_s == pytest.approx(limit * HEADROOM * FLOOR_SHARE, rel=0.05)
+
+
+def until_at_the_floor(governor: Governor, begun_s: int, seconds: int) -> list[Suspend]:
+    """All that is written is throttled."""
+    rests = []
+    for second in range(begun_s, begun_s + seconds):
+        for _ in range(1_000):
+            governor.throttled(second * SECOND_NS, second * SECOND_NS)
+        rests.append(governor.decide((second + 1) * SECOND_NS))
+    assert governor.rate_per_s((begun_s + seconds) * SECOND_NS) < 1.1 * governor.floor_per_s
+    return [rest for rest in rests if rest is not None]
+
+
+def test_two_troubles_with_a_calm_between_them_are_no_quota() -> None:
+    governor = Governor(1_000, 0)
+    assert until_at_the_floor(governor, 0, 20) == []
+    for second in range(20, 320):
+        assert governor.decide(second * SECOND_NS) is None
+    assert rate_share(governor, 320 * SECOND_NS) == 1
+    assert until_at_the_floor(governor, 320, 20) == []
+
+
+def test_a_quota_is_told_once() -> None:
+    assert len(until_at_the_floor(Governor(1_000, 0), 0, 400)) == 1
 
 
 def test_a_slow_service_is_a_pace_and_no_quota() -> None:
@@ -186,7 +249,9 @@ def test_what_was_learnt_under_an_old_limit_is_forgotten() -> None:
     for _ in range(60):
         governor.throttled(6 * SECOND_NS, 6 * SECOND_NS)
     governor.set_limit(1_000, 6 * SECOND_NS)
-    for tenth in range(60, 120):
+    for _ in range(90):  # a stall, long after the last throttle of this limit
+        governor.throttled(6_500 * MS, 6_500 * MS)
+    for tenth in range(65, 120):
         governor.decide(tenth * 100 * MS)
         assert rate_share(governor, tenth * 100 * MS) == 1
 
