@@ -171,9 +171,23 @@ async def test_a_try_that_was_only_assumed_to_be_sent_settles_nothing(connection
     assert (await fold_all(connection)).returned == 1
 
 
-async def test_an_event_older_than_the_claim_settles_nothing(connection: Connection) -> None:
-    await plant_pair(connection)
-    await doubt(connection, FIRST_RANGE, 1)
+@pytest.mark.parametrize("attempt_try", [1, 2])
+@pytest.mark.parametrize(
+    ("from_seq", "epoch"), [(1, 1), (2, 5)], ids=["of others before", "by a number that sent nothing"]
+)
+async def test_an_event_older_than_the_claim_settles_nothing(
+    connection: Connection, from_seq: int, epoch: int, attempt_try: int
+) -> None:
+    """Whatever was claimed of the range before the event."""
+    await plant_campaign(connection, first_phone=PHONE - 2)
+    await doubt(connection, FIRST_RANGE, 2)
+    await connection.execute("UPDATE open_tries SET try = $1", attempt_try)
+    await connection.execute("UPDATE claims SET from_seq = 2")
+    await connection.execute(
+        "INSERT INTO claims SELECT range_id, $1, $2, 'another', claimed_at - interval '2 hours' FROM claims",
+        from_seq,
+        epoch,
+    )
     before = NOON.replace(hour=11)
     await put_in_inbox(
         connection, status_event("wamid.p", SENT, recipient=str(PHONE), status_us=microseconds(before))

@@ -97,7 +97,7 @@ sole AS (
     SELECT doubts.*, claimed.claimed_at FROM doubts
     LEFT JOIN LATERAL (
         SELECT claims.claimed_at FROM claims
-        WHERE doubts.try = 1 AND claims.range_id = doubts.range_id AND claims.from_seq <= doubts.seq
+        WHERE claims.range_id = doubts.range_id AND claims.from_seq <= doubts.seq
           AND claims.epoch = doubts.epoch
         ORDER BY claims.from_seq DESC LIMIT 1) AS claimed ON true
     WHERE doubts.candidates = 1
