@@ -11,7 +11,7 @@ from engine.campaign_board import CampaignBoard
 from engine.core.states import CampaignEvent
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection
-from tests.flow.planted import campaign_row, plant_campaign
+from tests.flow.planted import SLOW, campaign_row, plant_campaign
 
 
 @pytest.fixture
@@ -33,6 +33,62 @@ async def test_a_resume_outside_its_hours_says_again_that_the_campaign_waits(
     await apply_event(other, campaign_id, CampaignEvent.RESUME, "")
     await board.refresh(other)
     assert await campaign_row(other, campaign_id) == waits
+
+
+async def states(connection: Connection) -> list[str]:
+    rows = await connection.fetch("SELECT state FROM campaigns ORDER BY campaign_id")
+    return [row["state"] for row in rows]
+
+
+async def test_nothing_starts_before_its_time_and_what_has_none_at_once(
+    other: Connection, board: CampaignBoard
+) -> None:
+    waits, has_no_time = [await plant_campaign(other, state="scheduled") for _ in range(2)]
+    moved = "UPDATE campaigns SET start_at = now() + make_interval(secs => $2) WHERE campaign_id = $1"
+    await other.execute(moved, waits.campaign_id, 60.0)
+    await board.refresh(other)
+    assert await states(other) == ["scheduled", "running"]
+    assert board.running == [has_no_time.campaign_id]
+    await other.execute(moved, waits.campaign_id, -1.0)
+    await board.refresh(other)
+    assert board.running == [waits.campaign_id, has_no_time.campaign_id]
+
+
+@pytest.mark.parametrize("state", ["draft", "scheduled", "running", "paused"])
+async def test_whatever_has_not_ended_expires(other: Connection, board: CampaignBoard, state: str) -> None:
+    await plant_campaign(other, state=state, expires_at=datetime.now(UTC) + timedelta(hours=1))
+    overdue = await plant_campaign(other, state=state, expires_at=datetime.now(UTC))
+    await board.move_due(other)
+    assert await states(other) == ["running" if state == "scheduled" else state, "expired"]
+    assert board.to_close == {overdue.campaign_id: "expired"}
+
+
+async def test_who_runs_one_campaign_leaves_all_others_alone(other: Connection) -> None:
+    """They are for a worker, or for a run of their own."""
+    mine = await plant_campaign(other)
+    for state in ("scheduled", "running", "cancelled"):
+        await plant_campaign(other, state=state)
+    await plant_campaign(other, state="paused", expires_at=datetime.now(UTC))
+    board = CampaignBoard("chat", mine.campaign_id)
+    await board.refresh(other)
+    assert board.running == [mine.campaign_id]
+    assert await states(other) == ["running", "scheduled", "running", "cancelled", "paused"]
+    assert board.to_close == {}
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("state", ["cancelled", "expired"])
+async def test_an_end_that_was_cut_short_is_noticed_whoever_holds_its_ranges(
+    other: Connection, board: CampaignBoard, state: str, held: bool
+) -> None:
+    """One that is a minute old: a younger one is most likely still at it, and two would wait for each other."""
+    cut_short, young, complete = [(await plant_campaign(other, state=state)).campaign_id for _ in range(3)]
+    await other.execute("UPDATE campaigns SET finished_at = now() WHERE campaign_id = $1", young)
+    await other.execute("UPDATE ranges SET state = 'closed' WHERE campaign_id = $1", complete)
+    if held:
+        await other.execute("UPDATE ranges SET phone_number_id = $1", SLOW)
+    await board.refresh(other)
+    assert board.to_close == {cut_short: state}
 
 
 async def test_only_who_expires_a_campaign_closes_it(
