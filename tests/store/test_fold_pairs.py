@@ -130,6 +130,19 @@ async def test_who_got_nothing_in_another_campaign_keeps_no_doubt_open(
     assert await state_of(connection, 1) == "sent"
 
 
+async def test_what_another_number_sent_to_that_person_is_another_message(connection: Connection) -> None:
+    await plant_pair(connection)
+    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_inbox(
+        connection,
+        status_event("wamid.p", SENT, recipient=str(PHONE)),
+        status_event("wamid.q", READ, recipient=str(PHONE), phone_number_id="another"),
+    )
+    folded = await fold_all(connection)
+    assert (folded.matched, folded.returned) == (1, 1)
+    assert await state_of(connection, 1) == "sent"
+
+
 async def test_two_messages_to_a_pair_settle_nothing(connection: Connection) -> None:
     """One of them is another program's, and nobody knows which."""
     await plant_pair(connection)
@@ -190,9 +203,11 @@ async def test_an_event_older_than_the_claim_settles_nothing(
     )
     before = NOON.replace(hour=11)
     await put_in_inbox(
-        connection, status_event("wamid.p", SENT, recipient=str(PHONE), status_us=microseconds(before))
+        connection,
+        status_event("wamid.p", SENT, recipient=str(PHONE), status_us=microseconds(before)),
+        status_event("wamid.p", READ, recipient=str(PHONE), status_us=microseconds(NOON)),
     )
-    assert (await fold_all(connection)).returned == 1
+    assert (await fold_all(connection)).returned == 2
 
 
 async def test_an_event_that_waits_settles_a_doubt_as_soon_as_it_is_named(connection: Connection) -> None:

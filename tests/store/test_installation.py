@@ -202,6 +202,17 @@ async def test_no_policy_opens_a_campaign_of_a_restored_database_again(pool: Poo
         assert kept == "resend", "nobody is in doubt there"
 
 
+async def test_who_resumes_a_campaign_of_a_restored_database_finds_its_policy(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        await plant_campaign(connection, on_unknown="resend")
+        await connection.execute("UPDATE campaigns SET planned_at = now()")
+        await doubt(connection, FIRST_RANGE, 1)
+        await go_back(connection)
+        await identify(connection)
+        row = await connection.fetchrow("SELECT state, on_unknown FROM campaigns")
+        assert tuple(row) == ("paused", "resend")
+
+
 async def test_an_epoch_that_the_database_has_forgotten_is_given_to_nobody_else(pool: Pool) -> None:
     """Its owner may live, and would find its number and its ranges as its own: two would send."""
     async with pool.acquire() as connection:
