@@ -219,6 +219,35 @@ async def test_while_outcomes_cannot_be_stored_sending_stops_and_then_all_are_st
     await assert_counts(pool, campaign, accepted=900)
 
 
+async def test_outcomes_that_pile_up_behind_a_store_that_hangs_stop_the_raise(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It tells of no trouble: only the high mark bounds then how many a kill would leave in doubt."""
+    real, goes_on = sink.record, asyncio.Event()
+
+    async def record(*arguments: Any) -> None:
+        await goes_on.wait()
+        await real(*arguments)
+
+    monkeypatch.setattr(sink, "record", record)
+    monkeypatch.setattr(sink, "HIGH_MARK", 50)
+    campaign = await planted(pool, 900, rate_per_s=400)
+    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+
+        async def stands_still() -> bool:
+            seen = len(emulator.service.ledger)
+            marked = await pool.fetchval("SELECT max(mark) FROM ranges")
+            await asyncio.sleep(0.4)
+            return 50 <= seen == marked == len(emulator.service.ledger)
+
+        await until(stands_still)
+        assert len(emulator.service.ledger) < 900
+        goes_on.set()
+        assert (await runner.end()).state == "finished"
+        assert_each_once(emulator, campaign)
+    await assert_counts(pool, campaign, accepted=900)
+
+
 async def test_a_service_that_is_away_is_waited_for(pool: Pool, waits: list[tuple[Wait, int]]) -> None:
     """The breaker stops the claims; nobody is in doubt, since no byte was written."""
     campaign = await planted(pool, 400, rate_per_s=200)
