@@ -13,6 +13,8 @@ from typing import NamedTuple, Protocol, cast
 
 import httptools
 
+from engine.webhooks.places import Places
+
 _REASONS = {
     200: "OK",
     400: "Bad Request",
@@ -46,6 +48,7 @@ class Limits:
     body_bytes: int = 32 * 1024 * 1024
     usual_body_bytes: int = 1024 * 1024  # of a thousand statuses it is twice the size
     large_bodies: int = 4  # beyond the usual size, at a time; more are 503, and come again
+    waiting_bytes: int = 256 * 1024 * 1024  # of all bodies whose rest is to come: twice what large ones take
     head_bytes: int = 16_384
     headers: int = 64
     url_bytes: int = 4_096
@@ -53,13 +56,6 @@ class Limits:
     idle_s: float = 75.0
     connections: int = 1_000
     pipelined: int = 64  # beyond it nothing more is read until an answer has left
-
-
-class Places:
-    """The large bodies that may still be begun at this moment; one for all connections."""
-
-    def __init__(self, free: int) -> None:
-        self.free = free
 
 
 class Answer(NamedTuple):
@@ -271,6 +267,10 @@ class HttpConnection(asyncio.Protocol):
         if not self._slots:
             self._close()
 
+    def give_way(self) -> None:
+        """The body under way is not wanted now; it may come again."""
+        self._refuse(503)
+
     def abort(self) -> None:
         """End now, whatever is unanswered."""
         if self._transport is not None:
@@ -300,8 +300,11 @@ class HttpConnection(asyncio.Protocol):
         too_long = self._rest_bytes > 2 * limits.body_bytes + limits.head_bytes
         if too_long or self._trailer_bytes > limits.head_bytes:
             self._refuse(413)
+        if not self._ending:
+            self._places.hold(self, len(self._body))
 
     def _give_place_back(self) -> None:
+        self._places.let_go(self)
         if self._has_place:
             self._has_place = False
             self._places.free += 1

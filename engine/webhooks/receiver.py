@@ -18,9 +18,10 @@ from pydantic import SecretStr
 
 from engine.errors import ConfigurationError
 from engine.garbage import rare_collections
-from engine.webhooks.http import Answer, HttpConnection, Limits, Places, Slot
+from engine.webhooks.http import Answer, HttpConnection, Limits, Slot
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
+from engine.webhooks.places import Places
 from engine.webhooks.signature import SIGNATURE_HEADER, Verifier
 
 CALLBACK_PATH = b"/webhook"
@@ -52,7 +53,7 @@ class Receiver:
         self._verify = Verifier(secrets.app_secret.get_secret_value().encode()).verify
         self._verify_token = secrets.verify_token.get_secret_value().encode()
         self._limits = limits or Limits()
-        self._places = Places(self._limits.large_bodies)
+        self._places = Places(self._limits.large_bodies, self._limits.waiting_bytes)
         self._connections: set[HttpConnection] = set()
         self._empty = asyncio.Event()
         self._empty.set()

@@ -8,7 +8,8 @@ from typing import cast
 import pytest
 
 from engine.store.database import Pool
-from engine.webhooks.http import Answer, HttpConnection, Limits, Places
+from engine.webhooks.http import Answer, HttpConnection, Limits
+from engine.webhooks.places import Places
 from tests.webhooks.conftest import running
 from tests.webhooks.conversation import Peer, ask, get, post, status, statuses_body
 
@@ -106,11 +107,42 @@ class Written:
     def pause_reading(self) -> None: ...
 
 
+async def test_of_too_many_bodies_that_wait_for_their_rest_the_first_gives_way() -> None:
+    """Whoever begins many and ends none keeps nobody out who sends without a pause."""
+    places = Places(0, 250)
+
+    def connected() -> tuple[HttpConnection, Written]:
+        peer = Written()
+        connection = HttpConnection(
+            lambda slot, *_: slot.fill(Answer(200)), Limits(), places, lambda _: None, Counter()
+        )
+        connection.connection_made(cast(asyncio.Transport, peer))
+        return connection, peer
+
+    head, part = b"POST / HTTP/1.1\r\nContent-Length: 200\r\n\r\n", b"x" * 50
+    (first, one), (second, two), (third, three), (whole, four) = [connected() for _ in range(4)]
+    first.data_received(head + part)
+    second.data_received(head)
+    for _ in range(2):
+        second.data_received(part)
+    first.data_received(part)
+    whole.data_received(head + 4 * part)
+    assert (four.data[9:12], places.waiting_bytes) == (b"200", 200), "what comes whole waits for nothing"
+    third.data_received(head + part)
+    assert (one.data, places.waiting_bytes) == (b"", 250)
+    third.data_received(part)
+    assert (one.data[9:12], two.data, three.data, places.waiting_bytes) == (b"503", b"", b"", 200)
+    second.data_received(part + part)
+    assert (two.data[9:12], places.waiting_bytes) == (b"200", 100)
+    third.connection_lost(None)
+    assert places.waiting_bytes == 0
+
+
 def held_bytes(begin: bytes, more: bytes, times: int) -> tuple[int, bytes]:
     """What the memory holds of a body that is not whole, and what was answered."""
     peer = Written()
     connection = HttpConnection(
-        lambda slot, *_: slot.fill(Answer(200)), Limits(), Places(0), lambda _: None, Counter()
+        lambda slot, *_: slot.fill(Answer(200)), Limits(), Places(0, 2**30), lambda _: None, Counter()
     )
     connection.connection_made(cast(asyncio.Transport, peer))
     tracemalloc.start()
