@@ -206,6 +206,7 @@ async def test_connections_beyond_the_limit_are_refused_and_room_returns(pool: P
             assert (await peer.reply()).status == 200
         refused = await Peer.connect(small.url)
         assert await refused.is_closed()
+        refused.close()
         peers.pop().writer.close()
         while small.metrics.connections == 2:
             await asyncio.sleep(0)
