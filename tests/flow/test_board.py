@@ -11,7 +11,8 @@ from engine.campaign_board import CampaignBoard
 from engine.core.states import CampaignEvent
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection
-from tests.flow.planted import SLOW, campaign_row, plant_campaign
+from engine.store.queries import queries
+from tests.flow.planted import SLOW, campaign_row, plant_campaign, plant_numbers
 
 
 @pytest.fixture
@@ -89,6 +90,22 @@ async def test_an_end_that_was_cut_short_is_noticed_whoever_holds_its_ranges(
         await other.execute("UPDATE ranges SET phone_number_id = $1", SLOW)
     await board.refresh(other)
     assert board.to_close == {cut_short: state}
+
+
+async def test_a_campaign_waits_for_the_first_of_its_numbers_to_return(other: Connection) -> None:
+    """Only where that one rests until a person looks, the campaign is paused."""
+    await plant_numbers(other, long=80, short=80, free=80)
+    for number, rest_s in (("long", 86_400.0), ("short", 10.0)):
+        rest = (
+            "UPDATE numbers SET suspended_until = now() + make_interval(secs => $2), suspended_reason = 'x'"
+        )
+        await other.execute(f"{rest} WHERE phone_number_id = $1", number, rest_s)
+    all_resting = queries("board")["all_resting"]
+    row = await other.fetchrow(all_resting, ["long", "short"])
+    assert row is not None
+    assert row["returns_in_s"] <= 10
+    assert row["reason"] == "short: x"
+    assert await other.fetchrow(all_resting, ["long", "short", "free"]) is None
 
 
 async def test_only_who_expires_a_campaign_closes_it(

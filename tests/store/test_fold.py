@@ -184,6 +184,21 @@ async def test_a_failure_is_told_in_the_services_words_before_any_reply(
     assert tuple(row) == (FAILED, 131026, "Undeliverable", NOON, NOON)
 
 
+async def test_an_event_that_names_no_number_is_recorded_with_the_one_that_claimed(
+    connection: Connection,
+) -> None:
+    """Of a doubt the number that tried last, of others the one whose claim it was."""
+    await plant_campaign(connection)
+    await connection.execute("INSERT INTO claims SELECT range_id, 1, 5, 'sent nothing' FROM claims")
+    await doubt(connection, FIRST_RANGE, 1, number="another")
+    for seq in (1, 2):
+        event = status_event(f"wamid.{seq}", SENT, await tag_of(connection, seq), phone_number_id=None)
+        await put_in_inbox(connection, event)
+    assert (await fold_all(connection)).matched == 2
+    rows = await connection.fetch("SELECT seq, phone_number_id FROM outcomes ORDER BY seq")
+    assert [tuple(row) for row in rows] == [(1, "another"), (2, NUMBER)]
+
+
 async def test_an_event_without_a_tag_finds_its_wamid_even_when_the_reply_comes_later(
     connection: Connection,
 ) -> None:
