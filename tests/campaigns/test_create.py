@@ -58,6 +58,8 @@ async def test_every_row_is_accounted_for(
     counts = created.counts
     assert counts.audience_rows == counts.recipients + counts.rejected + counts.duplicates
     assert (counts.recipients, counts.duplicates, counts.suppressed) == (400, 58, 2)
+    stored = await pool.fetchrow("SELECT audience_rows, recipients, rejected, duplicates FROM campaigns")
+    assert tuple(stored) == (counts.audience_rows, 400, counts.rejected, 58)
     rows = await recipients(pool)
     assert sorted(row["phone"] for row in rows) == [PHONE + row for row in range(400)]
     assert [row["phone"] for row in rows if row["skip_reason"] == "suppressed"] == silent[:2]
@@ -69,6 +71,39 @@ async def test_every_row_is_accounted_for(
     assert max(row["hi"] for row in ranges) == 10
     await assert_tallies_equal_a_recount(pool)
     assert await pool.fetchval("SELECT sum(skipped) FROM tallies") == 2
+
+
+async def test_duplicates_before_a_long_end_of_rejected_rows_are_left_out(
+    ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
+) -> None:
+    """The end is pieces of the file by itself, without a line that counts."""
+    people = [f"{PHONE + row % 3},Ana,A" for row in range(5)]
+    path = write_audience("\n".join(["phone,name,order", *people, *["12,Bo,B"] * 10_000]))
+    created = await create_campaign(ready, replace(spec, audience=path))
+    assert (created.counts.recipients, created.counts.duplicates) == (3, 2)
+    assert [row["phone"] for row in await recipients(pool)] == [PHONE, PHONE + 1, PHONE + 2]
+
+
+async def test_when_and_how_to_send_is_stored_as_it_was_asked_for(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    asked = replace(
+        spec, start_at="2090-01-01T09:00Z", expires_at="2090-01-02T09:00Z", window="09:00-20:00",
+        on_unknown="resend", max_failed="2.5%",
+    )  # fmt: skip
+    await create_campaign(ready, asked)
+    row = await pool.fetchrow(
+        "SELECT start_at::text, expires_at::text, window_opens::text, window_closes::text, on_unknown, max_failed"
+        " FROM campaigns"
+    )
+    assert tuple(row) == (
+        "2090-01-01 09:00:00+00",
+        "2090-01-02 09:00:00+00",
+        "09:00:00",
+        "20:00:00",
+        "resend",
+        "2.5%",
+    )
 
 
 async def test_everybody_suppressed_is_skipped(
