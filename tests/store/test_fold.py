@@ -212,6 +212,19 @@ async def test_an_event_without_a_tag_finds_its_wamid_even_when_the_reply_comes_
     assert await state_of(connection, 5) == "delivered"
 
 
+async def test_a_failure_that_waited_for_its_reply_is_told_in_the_services_words(
+    connection: Connection,
+) -> None:
+    campaign = await plant_campaign(connection)
+    await put_in_inbox(connection, status_event("wamid.5", FAILED, code=131026, detail="Undeliverable"))
+    assert (await fold_all(connection)).returned == 1
+    await record(connection, [accepted(5, campaign)])
+    await make_all_due(connection)
+    assert (await fold_all(connection)).matched == 1
+    row = await connection.fetchrow("SELECT status, code, reason, failed_at FROM outcomes")
+    assert tuple(row) == (FAILED, 131026, "Undeliverable", NOON)
+
+
 async def test_the_waits_of_an_unmatched_event_grow_and_end_after_eight_days(connection: Connection) -> None:
     await plant_campaign(connection)
     await put_in_inbox(connection, status_event("wamid.alien", SENT))
