@@ -19,7 +19,7 @@ from engine.store.database import Pool
 from engine.store.queries import queries
 
 COLUMNS = (
-    "phone", "state", "reason", "line", "wamid", "phone_number_id",
+    "phone", "state", "code", "reason", "line", "wamid", "phone_number_id",
     "attempted_at", "sent_at", "delivered_at", "read_at", "failed_at",
 )  # fmt: skip
 
@@ -34,8 +34,9 @@ async def export_rows(
 ) -> AsyncIterator[list[list[str]]]:
     """Pages of rows in the order of the audience file, all recipients or those in one state.
 
-    `phone` is in digits without a plus, times are ISO 8601 in UTC. Each page is read by itself, so that an
-    export of hours holds no snapshot: recipients that change meanwhile show their state at that moment.
+    `phone` is in digits without a plus, `code` the service's error of who failed, times are ISO 8601 in UTC.
+    Each page is read by itself, so that an export of hours holds no snapshot: recipients that change
+    meanwhile show their state at that moment.
     """
     wanted = None if state is None else state.value
     ordinal = -1

@@ -45,8 +45,8 @@ def export(
 ) -> None:
     """Write every recipient with state, reason and times as CSV. It holds phone numbers: keep it safe.
 
-    The reason of who failed is the service's code where it refused the message, and its words where the
-    message failed after it was accepted; the report counts both by code.
+    The code is the service's error of who failed; the report counts by it. Where nobody gave one, it is
+    empty and the reason says more.
 
     A text that a spreadsheet would run has an apostrophe before it; read as an audience it loses it again.
     """

@@ -61,6 +61,28 @@ async def test_everybody_is_exported_once_or_those_of_one_state(
     assert len(failed) == await pool.fetchval("SELECT count(*) FROM ranges") > 1
 
 
+async def test_the_code_of_who_failed_is_a_column_of_its_own(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    """Refused, failed after it was accepted, failed without a code, and refused once before it was accepted."""
+    campaign_id = (await create_campaign(ready, spec)).campaign_id
+    await pool.execute(
+        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, code, reason)"
+        " SELECT range_id, seq, try, 1, kind, status, '1001', code, reason FROM ranges, (VALUES"
+        " (1, 1, 2, NULL, 131047, 'an earlier one'), (1, 2, 2, NULL, 131026, '131026'), (2, 1, 1, 3, 131049, 'not now'),"
+        " (3, 1, 2, NULL, NULL, 'http_405'), (4, 1, 2, NULL, 131000, '131000'), (4, 2, 1, 1, NULL, NULL)"
+        ") AS planted (seq, try, kind, status, code, reason)"
+    )
+    rows = [row async for page in export_rows(pool, campaign_id) for row in page]
+    columns = [headings(2).index(name) for name in ("state", "code", "reason")]
+    assert [[row[column] for column in columns] for row in rows] == [
+        ["failed", "131026", "131026"],
+        ["failed", "131049", "not now"],
+        ["failed", "", "http_405"],
+        ["accepted", "", ""],
+    ]
+
+
 async def test_doubts_and_deferrals_name_the_number_that_they_went_through(
     ready: str, pool: Pool, spec: CampaignSpec
 ) -> None:

@@ -69,8 +69,15 @@ SELECT range_id, ordinal FROM ranges WHERE campaign_id = $1 AND ordinal > $2 ORD
 
 -- name: export_page
 -- One range is a page: up to 1,000 recipients, a statement of a few milliseconds, no cursor held open. The number of a
--- request in doubt, or of one that was not accepted, stands beside the open try; the view knows those of outcomes.
-SELECT phone, recipient_states.state, recipient_states.reason, line, wamid,
+-- request in doubt, or of one that was not accepted, stands beside the open try; the view knows those of outcomes. The code of
+-- who failed is the one that the report counts.
+SELECT phone, recipient_states.state,
+       CASE WHEN recipient_states.state = 'failed' THEN (
+           SELECT code FROM outcomes
+           WHERE outcomes.range_id = recipient_states.range_id AND outcomes.seq = recipient_states.seq
+             AND outcomes.reason IS NOT NULL
+           ORDER BY try DESC LIMIT 1) END AS code,
+       recipient_states.reason, line, wamid,
        CASE WHEN recipient_states.state IN ('unknown', 'deferred') THEN open_tries.phone_number_id
             ELSE recipient_states.phone_number_id END AS phone_number_id,
        attempted_at, sent_at, delivered_at, read_at, failed_at, variables
