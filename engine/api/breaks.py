@@ -8,14 +8,15 @@ from contextlib import ExitStack
 
 from engine.core.classify import not_connected
 from engine.core.outcome import NotSent
+from engine.system_word import system_word
 
 REASON_CHARACTERS_MAX = 200
 RESOLUTION_DESCRIPTORS = 2  # of a look-up of a name at a time: a file or a socket, and one more
 
 
 def reason_of(problem: BaseException) -> str:
-    """A break in words for people."""
-    return f"{type(problem).__name__}: {problem}".removesuffix(": ")[:REASON_CHARACTERS_MAX]
+    """A break in words for people: in a report it is why somebody is in doubt."""
+    return system_word(problem)[:REASON_CHARACTERS_MAX]
 
 
 def cancelled_by_pool(closed: bool) -> bool:

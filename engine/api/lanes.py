@@ -179,7 +179,7 @@ class LaneTransport:
                 self._drop(lane, "unused for too long")
         idle = set(self._idle)
         for lane in [one for one in self._lanes if one.deadline_s <= now_s and one not in idle]:
-            lane.drop("TimeoutError: no reply in time")
+            lane.drop("no reply in time")
 
     def _drop(self, lane: Lane, reason: str) -> None:
         self._lanes.discard(lane)
