@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from pathlib import Path
@@ -23,7 +24,7 @@ from engine.core.shown import shown
 from engine.descriptors import hard_limit
 from engine.errors import ConfigurationError, DrumbeatError
 from engine.room import free_bytes
-from engine.settings import Settings
+from engine.settings import PREFIX, SECRETS, Settings
 from engine.store.database import Pool
 from engine.store.queries import queries
 from engine.system_word import system_word
@@ -31,6 +32,7 @@ from engine.system_word import system_word
 PYTHON_MIN = (3, 11)
 CLOCK_SKEW_S_MAX = 30.0  # statuses and windows are judged by both clocks
 ANSWER_S_MAX = 10.0
+_READ_ELSEWHERE = ("log_level", "debug")  # by logs and errors, which come before the settings
 
 
 class Level(StrEnum):
@@ -64,6 +66,23 @@ def look_at_machine(settings: Settings) -> list[Finding]:
         else _fail("python", version, "install Python 3.11 or newer", 78)
     )
     return [python, _home(settings.home), _descriptors()]
+
+
+def look_at_variables() -> list[Finding]:
+    """Variables that look like settings and are none: a misspelt one leaves its setting at the default."""
+    known = [name.upper() for name in (*Settings.model_fields, *_READ_ELSEWHERE)]
+    known += [f"{name.upper()}_FILE" for name in SECRETS]
+    given = {name: name.upper().removeprefix(PREFIX) for name in sorted(os.environ)}
+    return [
+        _warn(name, "is no setting, and has no effect", _meant(bare, known))
+        for name, bare in given.items()
+        if bare != name.upper() and bare not in known
+    ]
+
+
+def _meant(bare: str, known: list[str]) -> str:
+    meant = get_close_matches(bare, known, 1)
+    return f"write {PREFIX}{meant[0]}, if that was meant" if meant else "leave it out"
 
 
 def look_at_disk(settings: Settings) -> list[Finding]:

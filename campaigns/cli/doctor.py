@@ -17,6 +17,7 @@ from campaigns.doctor import (
     look_at_machine,
     look_at_secrets,
     look_at_service,
+    look_at_variables,
     worst_exit_code,
 )
 from engine.errors import DrumbeatError
@@ -42,7 +43,7 @@ def doctor(json: Json = False) -> None:
 
 
 def _look(settings: Settings) -> list[Finding]:
-    findings = look_at_machine(settings)
+    findings = look_at_machine(settings) + look_at_variables()
     if worst_exit_code(findings):
         return findings
     findings += _database()

@@ -5,11 +5,23 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from campaigns.doctor import Finding, Level, look_at_database, look_at_service
+from campaigns.doctor import Finding, Level, look_at_database, look_at_service, look_at_variables
 from engine.settings import Settings
 from engine.store.database import Pool
 from engine.store.queries import queries
 from tests.api.loopback import Conversation, Script, Server, free_port, serving
+
+
+def test_a_misspelt_variable_is_told_with_the_one_that_may_be_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "ACCESS_TOKEN_FILE", "LOG_LEVEL", "DATABSE_URL", "baseurl", "PORT_8080_TCP"):
+        monkeypatch.setenv(f"DRUMBEAT_{name}", "x")
+    found = {finding.subject: finding for finding in look_at_variables()}
+    assert {name: finding.remedy for name, finding in found.items()} == {
+        "DRUMBEAT_DATABSE_URL": "write DRUMBEAT_DATABASE_URL, if that was meant",
+        "DRUMBEAT_PORT_8080_TCP": "leave it out",
+        "DRUMBEAT_baseurl": "write DRUMBEAT_BASE_URL, if that was meant",
+    }
+    assert {finding.level for finding in found.values()} == {Level.WARN}
 
 
 async def test_a_database_that_may_forget_commits_is_warned_of(
