@@ -20,7 +20,7 @@ from campaigns.audience.unchanged import Unchanged
 from campaigns.audience.workers import staged_batches
 from campaigns.campaign import AUDIENCE_CONTENT, CampaignSpec, Identity, file_sha256, identify
 from campaigns.counted import counted
-from campaigns.freeze import close, freeze
+from campaigns.freeze import freeze
 from campaigns.place import place
 from campaigns.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
 from campaigns.range_size import range_size
@@ -31,7 +31,7 @@ from campaigns.template import CampaignTemplate, check_header, check_params, loa
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.number_sync import DEFAULT_LIMIT_PER_S
 from engine.room import Disk
-from engine.store.database import Connection, connect
+from engine.store.database import Connection, close, connect
 from engine.store.queries import queries
 
 

@@ -14,12 +14,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import date
 
-import asyncpg
-
 from campaigns.plan import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
 from campaigns.range_cut import COLUMNS, RangeCut
 from campaigns.staging import Chunk, Staged
-from engine.store.database import Connection, connect
+from engine.store.database import Connection, close, connect
 from engine.store.queries import queries
 
 WRITERS = 2  # keep a core busy through each other's commits
@@ -121,12 +119,3 @@ def _jobs(staged: Staged, range_size: int, first_id: int) -> Iterator[_Job]:
             ids = [first_id + secrets.randbits(_RANDOM_BITS) for _ in range(ranges)]
             yield _Job(chunk, ids, ordinal)
             ordinal += ranges
-
-
-async def close(connection: Connection) -> None:
-    """Politely, but not for ever: the session's locks and temporary tables go either way."""
-    assert isinstance(connection, asyncpg.Connection)
-    try:
-        await connection.close(timeout=5)
-    except (TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
-        connection.terminate()

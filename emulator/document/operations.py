@@ -2,17 +2,29 @@
 
 from typing import Any, NamedTuple
 
-from emulator.control.people import INCOMING_TYPES
-from emulator.document.schemas import SUCCESS, TEXT, Schema, array, page_of, record, reference
-from emulator.faults.table import EXCHANGE_KINDS, PLACES, STATUS_KINDS
-from emulator.identity import IDENTITY, QUALITY_RATINGS
-from emulator.templates.template import STATUSES
-from emulator.tiers import TIERS
-
-OBJECT: Schema = {"type": "object"}
-NUMBER: Schema = {"type": "number"}
-FLAG: Schema = {"type": "boolean"}
-WHOLE: Schema = {"type": "integer"}
+from emulator.document.commands import (
+    ACCOUNT,
+    BUSINESS_NUMBER,
+    INCOMING,
+    RECIPIENT,
+    REVIEW,
+    TOKEN,
+    faults_body,
+)
+from emulator.document.schemas import (
+    FLAG,
+    NUMBER,
+    OBJECT,
+    SUCCESS,
+    TEXT,
+    WHOLE,
+    Schema,
+    array,
+    page_of,
+    record,
+    reference,
+)
+from emulator.identity import IDENTITY
 
 PAGE_QUERY: dict[str, Schema] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": 1000},
@@ -85,53 +97,20 @@ def interface(base: str, product: str) -> dict[tuple[str, str], Operation]:
 def control() -> dict[tuple[str, str], Operation]:
     """The operations of the control plane."""
     faults = record({"faults": array(OBJECT)})
-    account = record({"id": TEXT}, {"verified": FLAG, "locked": WHOLE, "event": TEXT})
-    number = record(
-        {"id": TEXT},
-        {
-            **dict.fromkeys(("rate_per_s", "rate"), NUMBER),
-            **dict.fromkeys(("account", "status", "verified_name"), TEXT),
-            "test_recipients": array(TEXT),
-            "quality_rating": {"enum": list(QUALITY_RATINGS)},
-            "messaging_limit_tier": {"enum": list(TIERS)},
-        },
-    )
-    token = record(
-        {"value": TEXT},
-        {
-            "expires_in_s": WHOLE,
-            "permissions": array({"enum": ["messaging", "management"]}),
-            "accounts": array(TEXT),
-            "app": TEXT,
-            "revoked": FLAG,
-        },
-    )
-    review = record({"status": {"enum": list(STATUSES)}}, {"language": TEXT, "reason": TEXT})
-    recipient = record(
-        {"to": TEXT},
-        {**dict.fromkeys(("on_network", "blocks", "reads"), FLAG), "fails_with": WHOLE, "wa_id": TEXT},
-    )
-    incoming = record(
-        {"from": TEXT},
-        {
-            **dict.fromkeys(("phone_number_id", "name", "text", "file"), TEXT),
-            "type": {"enum": list(INCOMING_TYPES)},
-        },
-    )
     health = record({"status": {"const": "ok"}, "identity": {"const": IDENTITY}, "cpu_s": NUMBER})
     paths: dict[tuple[str, str], Operation] = {
         ("GET", "health"): Operation("Alive, who it is, and where to begin", health),
         ("POST", "reset"): Operation("Back to the start", SUCCESS, record({}, {"seed": WHOLE})),
-        ("POST", "accounts"): Operation("Open or change an account", SUCCESS, account),
+        ("POST", "accounts"): Operation("Open or change an account", SUCCESS, ACCOUNT),
         ("POST", "apps"): Operation("Add an app", SUCCESS, record({"id": TEXT, "secret": TEXT})),
-        ("POST", "numbers"): Operation("Register or change a number", SUCCESS, number),
-        ("POST", "tokens"): Operation("Add or revoke a token", SUCCESS, token),
-        ("POST", "templates/{name}/status"): Operation("Decide a review", SUCCESS, review),
+        ("POST", "numbers"): Operation("Register or change a number", SUCCESS, BUSINESS_NUMBER),
+        ("POST", "tokens"): Operation("Add or revoke a token", SUCCESS, TOKEN),
+        ("POST", "templates/{name}/status"): Operation("Decide a review", SUCCESS, REVIEW),
         ("POST", "callback"): Operation("Set the callback", SUCCESS, record({}, {"url": TEXT})),
         ("POST", "statuses"): Operation("Turn statuses on or off", SUCCESS, record({"on": FLAG})),
         ("POST", "clock"): Operation("Advance the clock", SUCCESS, record({"seconds": NUMBER})),
         ("GET", "faults"): Operation("The faults in force", faults),
-        ("POST", "faults"): Operation("Add faults", faults, _faults()),
+        ("POST", "faults"): Operation("Add faults", faults, faults_body()),
         ("DELETE", "faults"): Operation("Clear the faults", SUCCESS),
         ("POST", "scenario"): Operation("Play a scenario", SUCCESS, TEXT, request_type="application/toml"),
         ("GET", "snapshot"): Operation("The whole state", OBJECT),
@@ -148,23 +127,12 @@ def control() -> dict[tuple[str, str], Operation]:
         ),
         ("GET", "ledger/summary"): Operation("Counts", record({"accepted": WHOLE, "numbers": OBJECT})),
         ("GET", "overview"): Operation("What the page shows", OBJECT),
-        ("POST", "incoming"): Operation("A customer writes in", SUCCESS, incoming),
-        ("POST", "recipients"): Operation("Decide a recipient's fate", SUCCESS, recipient),
+        ("POST", "incoming"): Operation("A customer writes in", SUCCESS, INCOMING),
+        ("POST", "recipients"): Operation("Decide a recipient's fate", SUCCESS, RECIPIENT),
         ("POST", "reads"): Operation("A recipient reads now", SUCCESS, record({"id": TEXT})),
         ("GET", "events/summary"): Operation("Events by what became of them", record({"pending": WHOLE})),
     }
     return {(method, f"/_emulator/{path}"): operation for (method, path), operation in paths.items()}
-
-
-def _faults() -> Schema:
-    """One fault, or several; each kind with the options that it takes."""
-    always = {"probability": NUMBER, "count": WHOLE, **{name: {} for name in PLACES}}
-    kinds = [
-        record({"kind": {"const": name}}, {**always, **{option: {} for option in kind.options}})
-        for table in (EXCHANGE_KINDS, STATUS_KINDS)
-        for name, kind in table.items()
-    ]
-    return {"anyOf": [*kinds, record({"faults": array({"anyOf": kinds})})]}
 
 
 def document_operation(operation: Operation, variables: list[str], *, secured: bool) -> dict[str, Any]:

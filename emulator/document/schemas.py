@@ -9,6 +9,10 @@ from emulator.tiers import WORDS
 Schema = dict[str, Any]
 
 TEXT: Schema = {"type": "string"}
+OBJECT: Schema = {"type": "object"}
+NUMBER: Schema = {"type": "number"}
+FLAG: Schema = {"type": "boolean"}
+WHOLE: Schema = {"type": "integer"}
 DIGITS: Schema = {"type": "string", "pattern": "^[1-9][0-9]{4,14}$"}
 SUCCESS: Schema = {
     "type": "object",

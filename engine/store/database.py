@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
@@ -22,6 +22,7 @@ Connection: TypeAlias = (
 Greeting: TypeAlias = Callable[[Connection], Awaitable[object]]
 
 CONNECT_TIMEOUT_S = 10.0
+CLOSE_TIMEOUT_S = 5.0
 # Of several hosts: less than any wait for a connection. The kernel of a machine answers, not its busy server.
 SILENT_HOST_S = 2.0
 POSTGRES_PORT = 5432
@@ -198,7 +199,7 @@ async def open_pool(
 
 async def _close(pool: Pool) -> None:
     try:
-        await asyncio.wait_for(pool.close(), 5)
+        await asyncio.wait_for(pool.close(), CLOSE_TIMEOUT_S)
     except (TimeoutError, *LOST_CONNECTION):
         pool.terminate()
 
@@ -270,9 +271,14 @@ async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> 
 
 
 async def close(connection: Connection) -> None:
-    """What it was asked has been answered: a server that leaves meanwhile fails nothing any more."""
-    with suppress(*LOST_CONNECTION):  # the driver raises a bare BrokenPipeError then
-        await connection.close()
+    """Politely, but not for ever: what it was asked has been answered, and its locks and temporary tables go
+    either way. A server that leaves meanwhile fails nothing any more.
+    """
+    assert isinstance(connection, asyncpg.Connection)
+    try:
+        await connection.close(timeout=CLOSE_TIMEOUT_S)
+    except (*LOST_CONNECTION, asyncpg.PostgresError):  # a bare BrokenPipeError of the driver is among them
+        connection.terminate()
 
 
 async def _require_server(connection: Connection, url: str) -> None:

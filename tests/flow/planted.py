@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.process import ProcessIdentity, this_process
 from engine.store.claims import HeldRange, Raise, page, take_range
-from engine.store.database import Connection
+from engine.store.database import Connection, Pool
 from engine.store.leases import Lease, take
 
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
@@ -101,6 +101,13 @@ async def plant_campaign(
             )
     ranges = list(range(first_range, first_range - (-len(given) // range_size)))
     return Planted(campaign_id, ranges, first_phone, len(given))
+
+
+async def planted(pool: Pool, recipients: int, rate_per_s: float, **others: object) -> Planted:
+    """A campaign of the slow number, which has this limit."""
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: rate_per_s})
+        return await plant_campaign(connection, recipients=recipients, **others)  # type: ignore[arg-type]
 
 
 async def take_one_each(

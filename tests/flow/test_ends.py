@@ -17,12 +17,10 @@ from engine.store.leases import take
 from engine.store.recording import record
 from tests.flow.planted import (
     SLOW,
-    Planted,
     another_process,
     campaign_row,
     counts,
-    plant_campaign,
-    plant_numbers,
+    planted,
 )
 from tests.flow.running import (
     HIGH_RATE_PER_S,
@@ -38,12 +36,6 @@ from tests.flow.running import (
 )
 
 SECOND_NS = 1_000_000_000
-
-
-async def planted(pool: Pool, recipients: int, rate_per_s: float, **others: object) -> Planted:
-    async with pool.acquire() as connection:
-        await plant_numbers(connection, **{SLOW: rate_per_s})
-        return await plant_campaign(connection, recipients=recipients, **others)  # type: ignore[arg-type]
 
 
 def late(emulator: Emulator, since_ns: int) -> int:

@@ -14,7 +14,7 @@ from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.leases import NumberHeld, take
 from engine.webhooks.folder import fold_batch
-from tests.flow.planted import SLOW, Planted, another_process, counts, plant_campaign, plant_numbers
+from tests.flow.planted import SLOW, Planted, another_process, counts, plant_campaign, plant_numbers, planted
 from tests.flow.running import (
     accepted_phones,
     assert_counts,
@@ -29,12 +29,6 @@ from tests.flow.running import (
 from tests.webhooks.planted import put_in_inbox, status_event
 
 SECOND_NS = 1_000_000_000
-
-
-async def planted(pool: Pool, recipients: int, rate_per_s: float, **others: object) -> Planted:
-    async with pool.acquire() as connection:
-        await plant_numbers(connection, **{SLOW: rate_per_s})
-        return await plant_campaign(connection, recipients=recipients, **others)  # type: ignore[arg-type]
 
 
 async def say(connection: Connection, campaign: Planted, event: CampaignEvent) -> int:

@@ -1,7 +1,6 @@
 """Taking ranges, paging, raising the mark: whom an owner may claim for the first time."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -36,16 +35,10 @@ from tests.flow.planted import (
     assert_tallies_hold,
     counts,
     plant_campaign,
-    plant_numbers,
 )
 from tests.store.owned import fact, owned, two_ranges, waits
 
-
-@pytest.fixture
-async def connection(pool: Pool) -> AsyncIterator[Connection]:
-    async with pool.acquire() as connection:
-        await plant_numbers(connection, **{SLOW: 80, FAST: 1000})
-        yield connection
+pytestmark = pytest.mark.usefixtures("two_numbers")
 
 
 async def test_ranges_are_taken_in_order_and_a_lost_number_takes_none(connection: Connection) -> None:

@@ -1,7 +1,6 @@
 """Finishing, parking and giving back ranges: nobody is left in one that nobody holds."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -18,20 +17,15 @@ from engine.store.claims import (
     take_range,
 )
 from engine.store.closing import close_ranges
-from engine.store.database import Connection, Pool
+from engine.store.database import Connection
 from engine.store.facts import FactKind
 from engine.store.leases import take
 from engine.store.queries import queries
 from engine.store.recording import record
-from tests.flow.planted import FAST, SLOW, another_process, assert_tallies_hold, counts, plant_numbers
+from tests.flow.planted import FAST, SLOW, another_process, assert_tallies_hold, counts
 from tests.store.owned import deferred, fact, holders, owned, two_ranges, waits
 
-
-@pytest.fixture
-async def connection(pool: Pool) -> AsyncIterator[Connection]:
-    async with pool.acquire() as connection:
-        await plant_numbers(connection, **{SLOW: 80, FAST: 1000})
-        yield connection
+pytestmark = pytest.mark.usefixtures("two_numbers")
 
 
 async def test_only_a_range_with_nothing_left_is_finished(connection: Connection) -> None:

@@ -1,7 +1,6 @@
 """Tries after the first: when they are due, and who may claim them."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -18,19 +17,14 @@ from engine.store.claims import (
     take_range,
     unsent_claims,
 )
-from engine.store.database import Connection, Pool
+from engine.store.database import Connection
 from engine.store.facts import FactKind
 from engine.store.leases import take
 from engine.store.recording import record
-from tests.flow.planted import FAST, SLOW, assert_tallies_hold, counts, plant_numbers
+from tests.flow.planted import FAST, SLOW, assert_tallies_hold, counts
 from tests.store.owned import deferred, fact, owned, two_ranges, waits
 
-
-@pytest.fixture
-async def connection(pool: Pool) -> AsyncIterator[Connection]:
-    async with pool.acquire() as connection:
-        await plant_numbers(connection, **{SLOW: 80, FAST: 1000})
-        yield connection
+pytestmark = pytest.mark.usefixtures("two_numbers")
 
 
 async def test_a_retry_is_due_in_its_time_the_longest_waiting_first(connection: Connection) -> None:

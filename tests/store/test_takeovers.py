@@ -1,7 +1,6 @@
 """A new owner: what the stale one may no longer claim, and which doubts are named."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -22,15 +21,10 @@ from engine.store.database import Connection, Pool
 from engine.store.facts import FactKind
 from engine.store.leases import take
 from engine.store.recording import record
-from tests.flow.planted import FAST, SLOW, another_process, assert_tallies_hold, counts, plant_numbers
+from tests.flow.planted import FAST, SLOW, another_process, assert_tallies_hold, counts
 from tests.store.owned import fact, holders, owned, two_ranges, waits
 
-
-@pytest.fixture
-async def connection(pool: Pool) -> AsyncIterator[Connection]:
-    async with pool.acquire() as connection:
-        await plant_numbers(connection, **{SLOW: 80, FAST: 1000})
-        yield connection
+pytestmark = pytest.mark.usefixtures("two_numbers")
 
 
 async def test_after_a_takeover_every_claim_of_the_stale_owner_is_refused(

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from engine.store.database import Connection, Pool
+from engine.store.database import Connection
 from engine.store.queries import queries
 from engine.webhooks import account
 from engine.webhooks.account import act
@@ -14,12 +14,6 @@ from engine.webhooks.inbox import Group, write
 from tests.webhooks.conversation import PRODUCT, change_body
 from tests.webhooks.planted import NUMBER, plant_campaign
 from tests.webhooks.told import plant_template, tell, tell_template, template_body
-
-
-@pytest.fixture
-async def connection(pool: Pool):
-    async with pool.acquire() as connection:
-        yield connection
 
 
 async def campaign_row(connection: Connection, campaign: int) -> tuple[str, str]:

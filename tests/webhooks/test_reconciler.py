@@ -29,12 +29,6 @@ from tests.webhooks.planted import (
 from tests.webhooks.told import plant_template, tell_template
 
 
-@pytest.fixture
-async def connection(pool: Pool):
-    async with pool.acquire() as connection:
-        yield connection
-
-
 @asynccontextmanager
 async def reconciling(
     pool: Pool, intervals: Intervals | None = None

@@ -1,0 +1,53 @@
+"""What the commands of the control plane take; a test asks each running one whether that is all."""
+
+from emulator.control.people import INCOMING_TYPES
+from emulator.document.schemas import FLAG, NUMBER, TEXT, WHOLE, Schema, array, record
+from emulator.faults.table import EXCHANGE_KINDS, PLACES, STATUS_KINDS
+from emulator.identity import QUALITY_RATINGS
+from emulator.templates.template import STATUSES
+from emulator.tiers import TIERS
+
+ACCOUNT = record({"id": TEXT}, {"verified": FLAG, "locked": WHOLE, "event": TEXT})
+BUSINESS_NUMBER = record(
+    {"id": TEXT},
+    {
+        **dict.fromkeys(("rate_per_s", "rate"), NUMBER),
+        **dict.fromkeys(("account", "status", "verified_name"), TEXT),
+        "test_recipients": array(TEXT),
+        "quality_rating": {"enum": list(QUALITY_RATINGS)},
+        "messaging_limit_tier": {"enum": list(TIERS)},
+    },
+)
+TOKEN = record(
+    {"value": TEXT},
+    {
+        "expires_in_s": WHOLE,
+        "permissions": array({"enum": ["messaging", "management"]}),
+        "accounts": array(TEXT),
+        "app": TEXT,
+        "revoked": FLAG,
+    },
+)
+REVIEW = record({"status": {"enum": list(STATUSES)}}, {"language": TEXT, "reason": TEXT})
+RECIPIENT = record(
+    {"to": TEXT},
+    {**dict.fromkeys(("on_network", "blocks", "reads"), FLAG), "fails_with": WHOLE, "wa_id": TEXT},
+)
+INCOMING = record(
+    {"from": TEXT},
+    {
+        **dict.fromkeys(("phone_number_id", "name", "text", "file"), TEXT),
+        "type": {"enum": list(INCOMING_TYPES)},
+    },
+)
+
+
+def faults_body() -> Schema:
+    """One fault, or several; each kind with the options that it takes."""
+    always = {"probability": NUMBER, "count": WHOLE, **{name: {} for name in PLACES}}
+    kinds = [
+        record({"kind": {"const": name}}, {**always, **{option: {} for option in kind.options}})
+        for table in (EXCHANGE_KINDS, STATUS_KINDS)
+        for name, kind in table.items()
+    ]
+    return {"anyOf": [*kinds, record({"faults": array({"anyOf": kinds})})]}
