@@ -293,12 +293,15 @@ async def test_every_new_connection_of_a_sender_looks_before_it_is_used(
     database_url: str, other: Connection
 ) -> None:
     """The driver connects again by itself: nobody else would notice that another server answers."""
+    lost = asyncio.Event()
     async with open_pool(database_url, size=1, by_key=True, greet=identify) as pool:
         async with pool.acquire() as connection:
             campaign = await planted(connection, "running", 0)
             process = connection.get_server_pid()
+            connection.add_termination_listener(lambda _: lost.set())
         await go_back(other)
-        await other.execute("SELECT pg_terminate_backend($1, 10000)", process)
+        await other.execute("SELECT pg_terminate_backend($1)", process)
+        await asyncio.wait_for(lost.wait(), 30)
         async with pool.acquire() as connection:
             assert connection.get_server_pid() != process
             assert (await states(connection))[campaign] == ("paused", TIME_TRAVEL)
