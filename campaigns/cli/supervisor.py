@@ -13,7 +13,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.cli.edge import note
+import structlog
+
 from campaigns.ending import end_all
 
 LOOK_PERIOD_S = 0.2
@@ -21,6 +22,8 @@ RESTART_S_MIN, RESTART_S_MAX = 0.5, 30.0  # before a restart; doubles while the 
 STEADY_S = 60.0  # a process that ran this long ended by accident: the waits begin again
 LASTING_CODES = frozenset({2, 77, 78})  # usage, token, configuration: the same again would end the same
 PARENT_PERIOD_S = 0.5
+
+log = structlog.get_logger(__name__)
 
 
 def wait_s(failures: int) -> float:
@@ -55,7 +58,9 @@ class _Child:
             return code
         self.failures = 1 if now_s - self.started_s >= STEADY_S else self.failures + 1
         self.restart_s = now_s + wait_s(self.failures)
-        note(f"process {self.process.pid} ended with {code}; another starts in {wait_s(self.failures):g} s")
+        log.warning(
+            "process_ended", process=self.process.pid, exit_code=code, restart_s=wait_s(self.failures)
+        )
         self.process = None
         return None
 
