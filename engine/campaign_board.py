@@ -146,13 +146,15 @@ class CampaignBoard:
         self._known[campaign_id] = campaign
         if row["expires_in_s"] is not None:
             campaign.expires_ns = monotonic_ns() + int(row["expires_in_s"] * SECOND_NS)
-        if campaign_id not in self._running:  # new, or resumed by a person
+        begins = campaign_id not in self._running  # new, or resumed by a person
+        if begins:
             self._running.add(campaign_id)
             campaign.stopped = False
             campaign.waiting = _waiting(row)
             self.systematic_rejections.pop(campaign_id, None)
-            log.info("campaign_runs", **self.told(campaign_id), reason=campaign.waiting)
-        await self._say_whether_it_waits(connection, campaign, hindrance or _closed_window(campaign))
+        await self._say_whether_it_waits(
+            connection, campaign, hindrance or _closed_window(campaign), begins=begins
+        )
 
     async def _leave(self, connection: Connection, campaign_id: int) -> None:
         """It runs no more. Who finishes or expires it tells so; what a person ordered is told here."""
@@ -197,15 +199,18 @@ class CampaignBoard:
             return None
 
     async def _say_whether_it_waits(
-        self, connection: Connection, campaign: RunningCampaign, waits_for: str
+        self, connection: Connection, campaign: RunningCampaign, waits_for: str, *, begins: bool
     ) -> None:
         """It waits at once; the reason is stored as soon as the database takes it."""
         campaign.sending = not waits_for and not campaign.stopped
         reason = f"{WAITING}{waits_for}" if waits_for else ""
-        if reason != campaign.waiting:
+        is_news = reason != campaign.waiting
+        if is_news:
             await connection.execute(queries("campaigns")["set_reason"], campaign.campaign_id, reason)
             campaign.waiting = reason
-            event = "campaign_waits" if reason else "campaign_goes_on"
+        if is_news or begins:
+            sends = "campaign_runs" if begins else "campaign_goes_on"
+            event = "campaign_waits" if reason else sends
             log.info(event, **self.told(campaign.campaign_id), reason=reason)
 
 

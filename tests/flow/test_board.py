@@ -160,6 +160,18 @@ async def test_a_log_says_that_a_campaign_waits_and_that_it_goes_on(other: Conne
     ]
 
 
+async def test_a_campaign_that_waits_from_the_first_is_not_told_as_one_that_runs(other: Connection) -> None:
+    hindrance = "the disk is full"
+    await plant_campaign(other)
+    for process in ("the first that sees it", "another one"):
+        board = CampaignBoard("chat", None, lambda: hindrance)
+        with capture_logs() as lines:
+            await board.refresh(other)
+        assert [(line["event"], line["reason"]) for line in lines] == [
+            ("campaign_waits", "waiting: the disk is full")
+        ], process
+
+
 @pytest.mark.parametrize("by_us", [False, True])
 async def test_a_campaign_that_has_just_ended_is_known_however_long_it_ran(
     other: Connection, board: CampaignBoard, monkeypatch: pytest.MonkeyPatch, by_us: bool
