@@ -9,6 +9,7 @@ import asyncpg
 
 from engine.errors import ConfigurationError, DrumbeatError, TryLater, Unreachable
 from engine.store.refusals import safe_url
+from engine.system_word import system_word
 
 _BROKEN = (
     asyncpg.PostgresConnectionError,
@@ -41,7 +42,7 @@ def database_blamed(url: str) -> Iterator[None]:
 
 def error_of(problem: Exception, url: str) -> DrumbeatError | None:
     """The error that stands for it; None where the database is not to blame."""
-    place, said = safe_url(url), str(problem) or type(problem).__name__
+    place, said = safe_url(url), _said(problem)
     if isinstance(problem, _BUSY):
         return TryLater(f"the database {place} is too busy: {said}", remedy="try again")
     if isinstance(problem, _BROKEN) or _is_closed(problem):
@@ -54,6 +55,13 @@ def error_of(problem: Exception, url: str) -> DrumbeatError | None:
         remedy = "use the user who owns Drumbeat's tables, or GRANT it what is missing"
         return ConfigurationError(f"the user of {place} may not do that: {said}", remedy=remedy)
     return None
+
+
+def _said(problem: Exception) -> str:
+    """The system's words or the server's. Those of the driver for a misuse of it tell a person nothing."""
+    if isinstance(problem, asyncpg.InterfaceError | asyncpg.InternalClientError):
+        return "it was closed while it was in use"
+    return system_word(problem)
 
 
 def _is_closed(problem: Exception) -> bool:

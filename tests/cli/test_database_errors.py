@@ -1,6 +1,7 @@
 """A database that refuses, stalls or breaks is told in a line with an exit code of its own."""
 
 import asyncio
+import errno
 import re
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from engine.errors import Unreachable
 from engine.store.database import Connection, Pool
 from tests.cli.processes import Drumbeat, Service
 
+IN_USE = "the connection to postgresql://ana:***@h/db broke: it was closed while it was in use:"
 URL = "postgresql://ana:geheim@h/db"
 # The server ends the session in the middle of a statement.
 LEAVE = "(SELECT pg_terminate_backend(pg_backend_pid())) IS NOT NULL"
@@ -25,14 +27,15 @@ LEAVE = "(SELECT pg_terminate_backend(pg_backend_pid())) IS NOT NULL"
         (asyncpg.DeadlockDetectedError("deadlock detected"), 75, "too busy: deadlock detected"),
         (asyncpg.LockNotAvailableError("lock timeout"), 75, "too busy"),
         (asyncpg.QueryCanceledError("statement timeout"), 75, "too busy"),
-        (TimeoutError(), 75, "too busy: TimeoutError"),
+        (TimeoutError(), 75, "too busy: no answer:"),
         (ConnectionResetError("reset by peer"), 69, "broke: reset by peer"),
+        (ConnectionResetError(errno.ECONNRESET, "x"), 69, "broke: Connection reset by peer:"),
         (asyncpg.ConnectionDoesNotExistError("closed in the middle"), 69, "broke"),
         (asyncpg.AdminShutdownError("terminating"), 69, "broke: terminating"),
-        (asyncpg.InterfaceError("the underlying connection is closed"), 69, "broke"),
-        (asyncpg.InternalClientError("got result for unknown protocol state 0"), 69, "broke"),
-        (asyncpg.InterfaceError("cannot perform operation: connection is closed"), 69, "broke"),
-        (asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is"), 69, "broke"),
+        (asyncpg.InterfaceError("the underlying connection is closed"), 69, IN_USE),
+        (asyncpg.InternalClientError("got result for unknown protocol state 0"), 69, IN_USE),
+        (asyncpg.InterfaceError("cannot perform operation: connection is closed"), 69, IN_USE),
+        (asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is"), 69, IN_USE),
         (asyncpg.DiskFullError("no space left"), 69, "has no room: no space left"),
         (asyncpg.ReadOnlySQLTransactionError("cannot execute INSERT"), 69, "can only be read"),
         (asyncpg.InsufficientPrivilegeError("permission denied"), 78, "may not do that"),
