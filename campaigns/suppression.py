@@ -84,7 +84,7 @@ async def import_suppressions(
     """
     reason = _checked_reason(reason)
     changed = known = 0
-    listed = rejects_path or default_rejects_path(path)
+    listed = rejects_path or default_rejects_path(path, "suppress")
     with open_audience(path) as file, RejectFile(listed, path) as rejects:
         unchanged = Unchanged(file, str(path))
         reader = await asyncio.to_thread(AudienceReader, file, str(path))

@@ -61,7 +61,9 @@ class Reject:
 
 
 def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
-    """`customers.csv` → `customers.rejects.csv` in the working directory; a check has a list of its own."""
+    """`customers.csv` → `customers.rejects.csv` in the working directory. Each kind of command has a list of
+    its own: none takes the place of the rows that a campaign left out.
+    """
     return Path.cwd() / f"{audience.stem}.{kind}.csv"
 
 

@@ -10,7 +10,7 @@ import typer
 
 from campaigns.audience.rejects import default_rejects_path
 from campaigns.cli.edge import print_json
-from campaigns.cli.options import Json, PhoneColumn, Quiet, Region
+from campaigns.cli.options import Json, PhoneColumn, Quiet, Region, rejects_option
 from campaigns.cli.planning import GUESS, planning_shown
 from campaigns.counted import counted
 from campaigns.inspection import Inspection, inspect_audience
@@ -38,12 +38,7 @@ def check(
     ] = None,
     phone_column: PhoneColumn = "phone",
     region: Region = None,
-    rejects: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where bad rows are listed; default: people.check.csv for people.csv.", metavar="FILE"
-        ),
-    ] = None,
+    rejects: Annotated[Path | None, rejects_option("check")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 78 when a row is bad.")] = False,
     json: Json = False,
     quiet: Quiet = False,

@@ -10,7 +10,15 @@ import typer
 from campaigns.campaign import CampaignSpec
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.edge import print_json, ready_database, run_loop
-from campaigns.cli.options import CampaignName, Json, MaxFailed, PhoneColumn, Quiet, Region, Rejects
+from campaigns.cli.options import (
+    CampaignName,
+    Json,
+    MaxFailed,
+    PhoneColumn,
+    Quiet,
+    Region,
+    rejects_option,
+)
 from campaigns.cli.planning import GUESS, planning_shown
 from campaigns.cli.words import audience_sum
 from campaigns.counted import counted
@@ -82,7 +90,7 @@ def create(
     on_unknown: OnUnknown = "hold",
     max_failed: MaxFailed = None,
     strict: Strict = False,
-    rejects: Rejects = None,
+    rejects: Annotated[Path | None, rejects_option("rejects")] = None,
     header_media_id: HeaderMediaId = None,
     header_link: HeaderLink = None,
     header_filename: HeaderFilename = None,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,12 +17,13 @@ MaxFailed = Annotated[
 ]
 PhoneColumn = Annotated[str, typer.Option(help="Column of the phone number.")]
 Region = Annotated[str | None, typer.Option(help="Country of national numbers, such as BR.")]
-Rejects = Annotated[
-    Path | None,
-    typer.Option(
-        help="Where bad rows are listed; default: people.rejects.csv for people.csv.", metavar="FILE"
-    ),
-]
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 Port = Annotated[int, typer.Option(help="Port; 0 takes any free one.", min=0, max=65535)]
 Seed = Annotated[int, typer.Option(help="Seed of every random choice.")]
+
+
+def rejects_option(kind: str) -> Any:
+    """`--rejects` of a command whose lists are named like `people.KIND.csv`."""
+    return typer.Option(
+        help=f"Where bad rows are listed; default: people.{kind}.csv for people.csv.", metavar="FILE"
+    )

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from campaigns.cli.edge import print_json, with_connection
-from campaigns.cli.options import Json, PhoneColumn, Region, Rejects
+from campaigns.cli.options import Json, PhoneColumn, Region, rejects_option
 from campaigns.cli.planning import planning_shown
 from campaigns.counted import counted
 from campaigns.spreadsheet import safe_cell
@@ -79,7 +79,7 @@ def import_file(
     reason: Reason = "imported",
     phone_column: PhoneColumn = "phone",
     region: Region = None,
-    rejects: Rejects = None,
+    rejects: Annotated[Path | None, rejects_option("suppress")] = None,
     json: Json = False,
 ) -> None:
     """Add the phone numbers of a file, as `add` does. Exit 3 when a row could not be read."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.audience.rejects import HEADER
 from campaigns.export import safe_cell
 from tests.cli.processes import Drumbeat, Service
 
@@ -94,9 +95,12 @@ def test_the_suppression_list(drumbeat: Drumbeat, tmp_path: Path) -> None:
     done = drumbeat("suppress", "import", "stop.csv", "--phone-column", "Telefone", "--json")
     assert done.exit_code == 3
     assert "1 row could not be read" in done.complaint
-    assert str(tmp_path / "stop.rejects.csv") in done.complaint
+    assert str(tmp_path / "stop.suppress.csv") in done.complaint
     (tmp_path / "good.csv").write_text("phone\n+5511980000002\n")
+    of_a_campaign = tmp_path / "good.rejects.csv"
+    of_a_campaign.write_text(",".join(HEADER))
     assert drumbeat.ok("suppress", "import", "good.csv", "--json").json["unchanged"] == 1
+    assert of_a_campaign.exists(), "an import replaces and removes no list of a campaign"
     assert (done.json["changed"], done.json["rejected"]) == (1, 1)
     rows = list(csv.reader(io.StringIO(drumbeat.ok("suppress", "list").stdout)))
     assert [row[:2] for row in rows[1:]] == [["5511980000001", "'=asked"], ["5511980000002", "imported"]]
