@@ -15,7 +15,7 @@ from tenacity.wait import (
     wait_random_exponential,
 )
 
-from engine.core.retry import Defer, Wait
+from engine.core.retry import Retry, Wait
 
 RECONNECT_WAIT_S_MAX = 5.0
 
@@ -38,7 +38,7 @@ def wait_s(kind: Wait, attempt: int, hint_s: float | None = None) -> float:
     return max(_WAITS[kind](state), hint_s or 0.0)
 
 
-def deferral_s(decision: Defer) -> float:
+def deferral_s(decision: Retry) -> float:
     """Seconds until a deferred recipient is due."""
     return wait_s(decision.wait, decision.attempt, decision.hint_s)
 

@@ -9,7 +9,7 @@ from engine.campaign_board import SYSTEMATIC_REJECTIONS_MAX
 from engine.clock import monotonic_ns
 from engine.core.governor import Governor
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
-from engine.core.retry import Defer, Doubt, Fail, decide
+from engine.core.retry import Doubt, Fail, Retry, decide
 from engine.flow import Claimed
 from engine.shared import AccountStop, CampaignPause, NumberRest, Shared
 from engine.store.facts import Fact, FactKind
@@ -40,7 +40,7 @@ def fact_of(
             kind, reason = FactKind.UNKNOWN, decision.reason
         case Fail():
             kind, reason, suppress = FactKind.FAILED, decision.name, decision.suppress
-        case Defer():
+        case Retry():
             kind, reason, spent = FactKind.DEFERRED, decision.reason, decision.spent
             wait_s = deferral_s(decision)
     return Fact(

@@ -55,7 +55,7 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True)
-class Defer:
+class Retry:
     """Certainly not accepted; another try follows. `attempt` counts waits of this kind from 1.
 
     `hint_s` is the service's own word, a lower bound of the wait. `spent` goes with the stored row.
@@ -68,7 +68,7 @@ class Defer:
     spent: Budget
 
 
-Decision = Doubt | Fail | Defer
+Decision = Doubt | Fail | Retry
 
 
 def decide(outcome: Setback, spent: Budget, *, downtime: bool = False) -> Decision:
@@ -97,12 +97,12 @@ def _after_throttle(outcome: Throttled, spent: Budget) -> Decision:
     name = _name(outcome.code, "throttled")
     if outcome.scope is not Scope.PAIR:
         wait = Wait.ACCOUNT if outcome.scope is Scope.ACCOUNT else Wait.NUMBER
-        return Defer(wait, 1, name, outcome.wait_s, spent)
+        return Retry(wait, 1, name, outcome.wait_s, spent)
     throttles = spent.pair_throttles + 1
     if throttles > PAIR_WAITS_MAX:
         return Fail(name, outcome.detail)
     counted = Budget(throttles, spent.transient_failures, spent.unreachable)
-    return Defer(Wait.PAIR, throttles, name, outcome.wait_s, counted)
+    return Retry(Wait.PAIR, throttles, name, outcome.wait_s, counted)
 
 
 def _after_transient(outcome: Transient, spent: Budget) -> Decision:
@@ -111,26 +111,26 @@ def _after_transient(outcome: Transient, spent: Budget) -> Decision:
     if failures >= TRANSIENT_TRIES_MAX:
         return Fail(name, outcome.detail)
     counted = Budget(spent.pair_throttles, failures, spent.unreachable)
-    return Defer(Wait.TRANSIENT, failures, name, outcome.wait_s, counted)
+    return Retry(Wait.TRANSIENT, failures, name, outcome.wait_s, counted)
 
 
 def _after_rejection(outcome: Rejected, spent: Budget) -> Decision:
     """Only a rejection of the recipient fails it; any other stops more, and the recipient waits for that."""
     if outcome.scope is Scope.RECIPIENT:
         return Fail(outcome.name, outcome.detail, outcome.suppress)
-    return Defer(Wait.NONE, 1, outcome.name, None, spent)
+    return Retry(Wait.NONE, 1, outcome.name, None, spent)
 
 
 def _after_not_sent(outcome: NotSent, spent: Budget) -> Decision:
     if not (outcome.unreachable or outcome.exhausted):
-        return Defer(Wait.NONE, 1, outcome.reason, None, spent)
+        return Retry(Wait.NONE, 1, outcome.reason, None, spent)
     return _out_of_reach(outcome.reason, None, spent)
 
 
-def _out_of_reach(reason: str, hint_s: float | None, spent: Budget) -> Defer:
+def _out_of_reach(reason: str, hint_s: float | None, spent: Budget) -> Retry:
     times = spent.unreachable + 1
     counted = Budget(spent.pair_throttles, spent.transient_failures, times)
-    return Defer(Wait.UNREACHABLE, times, reason, hint_s, counted)
+    return Retry(Wait.UNREACHABLE, times, reason, hint_s, counted)
 
 
 def _name(code: int | None, otherwise: str) -> str:

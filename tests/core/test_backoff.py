@@ -6,7 +6,7 @@ import pytest
 from tenacity import RetryCallState, stop_after_attempt
 
 from engine.backoff import RECONNECT_WAIT_S_MAX, deferral_s, reconnecting, wait_s
-from engine.core.retry import Budget, Defer, Wait
+from engine.core.retry import Budget, Retry, Wait
 
 
 def test_a_pair_waits_in_powers_of_four() -> None:
@@ -34,7 +34,7 @@ def test_waits_stay_in_their_bounds(kind: Wait, attempt: int, least: float, most
 def test_the_services_hint_is_a_lower_bound() -> None:
     assert wait_s(Wait.NUMBER, 1, 60.0) == 60
     assert wait_s(Wait.PAIR, 5, 2.0) == 256
-    assert deferral_s(Defer(Wait.PAIR, 2, "131056", None, Budget())) == 4
+    assert deferral_s(Retry(Wait.PAIR, 2, "131056", None, Budget())) == 4
 
 
 async def test_a_reconnect_tries_until_it_works_with_bounded_waits() -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from engine.core.outcome import NotSent, Rejected, Scope, Setback, Throttled, Transient, Unknown
-from engine.core.retry import Budget, Defer, Doubt, Fail, Wait, decide
+from engine.core.retry import Budget, Doubt, Fail, Retry, Wait, decide
 
 NONE = Budget()
 
 
-def follow(outcome: Setback, most: int) -> list[Defer | Fail]:
+def follow(outcome: Setback, most: int) -> list[Retry | Fail]:
     """Meet the same outcome again and again, until it fails or `most` times."""
     spent, met = NONE, []
     for _ in range(most):
         decision = decide(outcome, spent)
-        assert isinstance(decision, Defer | Fail)
+        assert isinstance(decision, Retry | Fail)
         met.append(decision)
         if isinstance(decision, Fail):
             break
@@ -29,7 +29,7 @@ def test_what_may_have_been_accepted_is_in_doubt() -> None:
 
 def test_a_pair_waits_five_times_and_fails_at_the_sixth() -> None:
     met = follow(Throttled(Scope.PAIR, 131056, None, "slow"), 10)
-    assert [(step.wait, step.attempt) for step in met[:-1] if isinstance(step, Defer)] == [
+    assert [(step.wait, step.attempt) for step in met[:-1] if isinstance(step, Retry)] == [
         (Wait.PAIR, attempt) for attempt in range(1, 6)
     ]
     assert met[-1] == Fail("131056", "slow")
@@ -40,13 +40,13 @@ def test_a_transient_failure_is_tried_five_times() -> None:
     met = follow(Transient(131016, "down"), 10)
     assert len(met) == 5
     assert met[-1] == Fail("131016", "down")
-    assert [step.attempt for step in met if isinstance(step, Defer)] == [1, 2, 3, 4]
+    assert [step.attempt for step in met if isinstance(step, Retry)] == [1, 2, 3, 4]
 
 
 def test_a_downtime_of_the_service_costs_nobody_a_try() -> None:
     spent = Budget(pair_throttles=1, transient_failures=4, unreachable=2)
     decision = decide(Transient(131016, "down"), spent, downtime=True)
-    assert decision == Defer(Wait.UNREACHABLE, 3, "131016", None, Budget(1, 4, 3))
+    assert decision == Retry(Wait.UNREACHABLE, 3, "131016", None, Budget(1, 4, 3))
     assert isinstance(decide(Transient(131016, "down"), spent), Fail)
 
 
@@ -66,33 +66,33 @@ def test_what_is_nobodys_fault_spends_nothing(outcome: Setback, wait: Wait) -> N
     met = follow(outcome, 50)
     assert len(met) == 50
     for step in met:
-        assert isinstance(step, Defer)
+        assert isinstance(step, Retry)
         assert (step.wait, step.spent) == (wait, NONE)
 
 
 def test_an_unreachable_service_backs_off_and_never_fails_anybody() -> None:
     met = follow(NotSent("refused", unreachable=True), 40)
-    assert [step.attempt for step in met if isinstance(step, Defer)] == list(range(1, 41))
+    assert [step.attempt for step in met if isinstance(step, Retry)] == list(range(1, 41))
 
 
 def test_who_lacks_a_descriptor_of_ours_waits_as_for_a_service_out_of_reach() -> None:
     met = follow(NotSent("too many open files", exhausted=True), 40)
-    assert [step.wait for step in met if isinstance(step, Defer)] == [Wait.UNREACHABLE] * 40
+    assert [step.wait for step in met if isinstance(step, Retry)] == [Wait.UNREACHABLE] * 40
 
 
 def test_budgets_are_counted_apart() -> None:
     spent = Budget(pair_throttles=4, transient_failures=3, unreachable=9)
     fifth = decide(Throttled(Scope.PAIR, 131056, None, ""), spent)
     fourth = decide(Transient(2, ""), spent)
-    assert isinstance(fifth, Defer)
-    assert isinstance(fourth, Defer)
+    assert isinstance(fifth, Retry)
+    assert isinstance(fourth, Retry)
     assert fifth.spent == Budget(5, 3, 9)
     assert fourth.spent == Budget(4, 4, 9)
 
 
 def test_who_waits_for_a_number_that_rests_is_free_for_another_one() -> None:
     decision = decide(Rejected(Scope.NUMBER, 131048, "131048", "", wait_s=86_400, suspend=True), NONE)
-    assert decision == Defer(Wait.NONE, 1, "131048", None, NONE)
+    assert decision == Retry(Wait.NONE, 1, "131048", None, NONE)
 
 
 def test_a_hint_of_the_service_goes_along() -> None:
@@ -100,7 +100,7 @@ def test_a_hint_of_the_service_goes_along() -> None:
     for outcome in (*throttles, Transient(131016, "down", 3.0)):
         for downtime in (False, True):
             decision = decide(outcome, NONE, downtime=downtime)
-            assert isinstance(decision, Defer)
+            assert isinstance(decision, Retry)
             assert decision.hint_s == 3
 
 
