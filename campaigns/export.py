@@ -6,12 +6,13 @@ and `=HYPERLINK(…)` in a name must stay a name.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any
 
 from campaigns.hint import command
 from campaigns.place import place
+from campaigns.report import meaning_of
 from campaigns.spreadsheet import safe_cell, variable_column
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError
@@ -22,6 +23,7 @@ COLUMNS = (
     "phone", "state", "code", "reason", "line", "wamid", "phone_number_id",
     "attempted_at", "sent_at", "delivered_at", "read_at", "failed_at",
 )  # fmt: skip
+_REASON = COLUMNS.index("reason")
 
 
 def headings(variables: int) -> list[str]:
@@ -34,7 +36,8 @@ async def export_rows(
 ) -> AsyncIterator[list[list[str]]]:
     """Pages of rows in the order of the audience file, all recipients or those in one state.
 
-    `phone` is in digits without a plus, `code` the service's error of who failed, times are ISO 8601 in UTC.
+    `phone` is in digits without a plus, `code` the service's error of who failed, `reason` its meaning where
+    the service told none; times are ISO 8601 in UTC.
     Each page is read by itself, so that an export of hours holds no snapshot: recipients that change
     meanwhile show their state at that moment.
     """
@@ -63,7 +66,9 @@ async def count_variables(pool: Pool, campaign_id: int) -> int:
 
 
 def _cells(record: Any) -> list[str]:
-    values: Sequence[Any] = [record[column] for column in COLUMNS]
+    values: list[Any] = [record[column] for column in COLUMNS]
+    if record["state"] == RecipientState.FAILED and record["reason"] is not None:
+        values[_REASON] = meaning_of(record["reason"]) or record["reason"]
     return [safe_cell(_text(value)) for value in (*values, *record["variables"])]
 
 

@@ -11,6 +11,7 @@ from campaigns.cli.report import read_report
 from campaigns.cli.words import report_lines
 from campaigns.create import create_campaign
 from campaigns.export import export_rows, headings, require_kept
+from campaigns.report import MEANINGS
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError, TryLater
 from engine.store.database import Pool
@@ -76,9 +77,9 @@ async def test_the_code_of_who_failed_is_a_column_of_its_own(
     rows = [row async for page in export_rows(pool, campaign_id) for row in page]
     columns = [headings(2).index(name) for name in ("state", "code", "reason")]
     assert [[row[column] for column in columns] for row in rows] == [
-        ["failed", "131026", "131026"],
+        ["failed", "131026", MEANINGS["131026"]],
         ["failed", "131049", "not now"],
-        ["failed", "", "http_405"],
+        ["failed", "", "HTTP 405 without an error code"],
         ["accepted", "", ""],
     ]
 
