@@ -19,6 +19,7 @@ from campaigns.progress import CampaignStatus, campaign_status
 from campaigns.run import run_campaign
 from campaigns.service import Campaign, find_campaign
 from engine.app import POOL_CONNECTIONS
+from engine.core.guard import OPTED_OUT
 from engine.core.states import CampaignState
 from engine.errors import TryLater, UsageError
 from engine.process import this_process
@@ -72,7 +73,8 @@ def settle(
 ) -> None:
     """Show who is in doubt; or send to them again, or take them as sent. Decisions are kept in the audit.
 
-    --resend sends at once if nobody else waits in the campaign; otherwise it only queues them.
+    --resend sends at once if nobody else waits in the campaign; otherwise it only queues them. Who is on the
+    suppression list by then gets nothing and stays in doubt, since the first message may have arrived.
     """
     if resend_all and assume:
         raise UsageError("--resend and --assume-sent say the opposite", remedy="give one of them")
@@ -173,9 +175,14 @@ def _tell(settled: Settled, json: bool) -> None:
     typer.echo(f"in doubt: {settled.left.recipients:,}")
     for doubt in settled.left.doubts:
         typer.echo(f"  {_line(doubt)}")
-    if settled.left.recipients and settled.action is None:
-        ways = "--resend or --assume-sent" if settled.may_resend else "--assume-sent"
+    if settled.left.recipients:
+        ways = "--resend or --assume-sent" if _may_be_sent_to(settled) else "--assume-sent"
         typer.echo(f"their statuses settle them; {ways} ends the wait")
+
+
+def _may_be_sent_to(settled: Settled) -> bool:
+    """Whether a resend would send to anybody who is left: who asked for silence stays in doubt."""
+    return settled.may_resend and not all(doubt.reason.startswith(OPTED_OUT) for doubt in settled.left.doubts)
 
 
 def _line(doubt: Doubt) -> str:

@@ -22,6 +22,7 @@ _PURGE_PERIOD = 256
 _OWING_MAX = 32  # that a purge meets before it gives up
 
 _DAY_MINUTES = 24 * 60
+OPTED_OUT = "opted out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ PASS = Pass()
 def check_recipient(*, opted_out: bool, expires_ns: int | None, now_ns: int) -> Verdict:
     """Opt-out and expiry, on one clock. A campaign that expires now has expired."""
     if opted_out:
-        return Refuse("opted out")
+        return Refuse(OPTED_OUT)
     if expires_ns is not None and now_ns >= expires_ns:
         return Refuse("expired")
     return PASS

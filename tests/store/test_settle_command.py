@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from campaigns.cli.settle import settle_campaign
+from engine.core.guard import OPTED_OUT
 from engine.store.database import Pool
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, doubt, plant_campaign
 
@@ -131,6 +132,18 @@ async def test_a_campaign_that_sends_no_more_is_not_told_to_resend(database_url:
     code, _, errors = await settle(database_url, name, "--resend")
     assert code == 2
     assert "an expired campaign sends nothing again" in errors
+
+
+async def test_a_resend_is_no_way_out_for_who_opted_out(database_url: str, pool: Pool) -> None:
+    """They would be in doubt again, as often as somebody tries."""
+    name = await planted(pool, mark=2)
+    silent = "UPDATE open_tries SET reason = $1 || ' before it was sent again' WHERE seq <= $2"
+    await pool.execute(silent, OPTED_OUT, 1)
+    _, out, _ = await settle(database_url, name)
+    assert "--resend or --assume-sent ends the wait" in out
+    await pool.execute(silent, OPTED_OUT, 2)
+    _, out, _ = await settle(database_url, name)
+    assert "; --assume-sent ends the wait" in out
 
 
 async def test_how_long_silence_must_last_is_a_setting(database_url: str, pool: Pool) -> None:
