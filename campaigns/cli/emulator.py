@@ -25,25 +25,26 @@ AppSecret = Annotated[str, typer.Option(help="Signs the events.")]
 Waba = Annotated[str, typer.Option(help="Id of the business account.")]
 Product = Annotated[str, typer.Option(help="The product's word in identifiers.")]
 Callback = Annotated[str | None, typer.Option(help="URL to post events to; default: no events.")]
-Latency = Annotated[float, typer.Option(help="Added to each reply to a send.", min=0)]
+Latency = Annotated[float, typer.Option(help="Added to each reply to a send.", min=0, metavar="MS")]
 Faults = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="KIND:PROBABILITY[,key=value]",
-        help=f"A fault; repeat for more. KIND: {', '.join([*EXCHANGE_KINDS, *STATUS_KINDS])}.",
-    ),
+    typer.Option(metavar="FAULT", help="As above; repeat for more."),
 ]
 Scenario = Annotated[
     Path | None, typer.Option(help="TOML file of faults and the seed.", exists=True, dir_okay=False)
 ]
-StatusDelay = Annotated[float, typer.Option(help="Factor on the delays of statuses; 0: at once.", min=0)]
-Statuses = Annotated[bool, typer.Option("--statuses/--no-statuses", help="Send statuses.")]
+StatusDelay = Annotated[
+    float, typer.Option(help="On the delays of statuses; 0: at once.", min=0, metavar="FACTOR")
+]
+NoStatuses = Annotated[bool, typer.Option("--no-statuses", help="Send no statuses.")]
 EventsPerPost = Annotated[int, typer.Option(help="Most updates in one POST.", min=1, max=1000)]
 Undeliverable = Annotated[
-    float, typer.Option(help="Share of recipients who are not on the network (131026).")
+    float, typer.Option(help="Share of recipients not on the network (131026).", metavar="SHARE")
 ]
-Failed = Annotated[float, typer.Option(help="Share of messages that fail after they were accepted.")]
-Read = Annotated[float, typer.Option(help="Share of messages that are read.")]
+Failed = Annotated[
+    float, typer.Option(help="Share of messages that fail after they were accepted.", metavar="SHARE")
+]
+Read = Annotated[float, typer.Option(help="Share of messages that are read.", metavar="SHARE")]
 
 
 @app.callback()
@@ -51,7 +52,12 @@ def group() -> None:
     """The messaging service, emulated."""
 
 
-@app.command()
+# The kinds stand here because names are cut in the narrow column of an option.
+@app.command(
+    help="Serve until stopped. One JSON line on stdout tells when and where it listens.\n\n"
+    "A FAULT is KIND:PROBABILITY[,key=value], of one of these kinds: "
+    f"{', '.join([*EXCHANGE_KINDS, *STATUS_KINDS])}."
+)
 def serve(
     host: Host = _DEFAULTS.host,
     port: Port = _DEFAULTS.port,
@@ -66,13 +72,12 @@ def serve(
     fault: Faults = None,
     scenario: Scenario = None,
     status_delay: StatusDelay = 1.0,
-    statuses: Statuses = True,
+    no_statuses: NoStatuses = False,
     events_per_post: EventsPerPost = 1000,
     undeliverable_ratio: Undeliverable = 0.0,
     failed_ratio: Failed = 0.0,
     read_ratio: Read = _DEFAULTS.read_ratio,
 ) -> None:
-    """Serve until stopped. One JSON line on stdout tells when and where it listens."""
     try:
         faults = tuple(map(parse_fault, fault or []))
         if scenario is not None:
@@ -91,7 +96,7 @@ def serve(
             latency_ms=latency_ms,
             faults=faults,
             status_delay=status_delay,
-            statuses=statuses,
+            statuses=not no_statuses,
             undeliverable_ratio=undeliverable_ratio,
             failed_ratio=failed_ratio,
             events_per_post=events_per_post,

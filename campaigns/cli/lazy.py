@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,6 +29,10 @@ def lazy_group(table: Mapping[str, str | Group]) -> type[TyperGroup]:
     """
 
     class LazyGroup(TyperGroup):
+        def __init__(self, **given: Any) -> None:
+            super().__init__(**given)
+            _make_help_plain(self)
+
         def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the library's signature
             return list(table)
 
@@ -63,6 +68,7 @@ def _load(name: str, module: str) -> Any:
     group = get_group(import_module(module).app)
     command = group.commands.get(name, group)
     command.name = name
+    _make_help_plain(command)
     return command
 
 
@@ -70,3 +76,14 @@ def _nested(name: str, group: Group) -> Any:
     app = typer.Typer(name=name, cls=lazy_group(group.table), no_args_is_help=True, add_completion=False)
     app.callback(help=group.help)(lambda: None)
     return get_group(app)
+
+
+def _make_help_plain(command: Any) -> None:
+    """Paragraphs fill the lines of the terminal, whatever those of the source; a flag shows no type."""
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    for option in (*command.params, command.get_help_option(typer.Context(command))):
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    for inner in getattr(command, "commands", {}).values():
+        _make_help_plain(inner)

@@ -40,7 +40,10 @@ def report(name: CampaignName, json: Json = False) -> None:
 @app.command()
 def export(
     name: CampaignName,
-    state: Annotated[RecipientState | None, typer.Option(help="Only recipients in this state.")] = None,
+    state: Annotated[
+        RecipientState | None,
+        typer.Option(help=f"Only recipients in this state: {', '.join(RecipientState)}.", metavar="STATE"),
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="Default: stdout.", metavar="FILE")] = None,
 ) -> None:
     """Write every recipient with state, reason and times as CSV. It holds phone numbers: keep it safe.

@@ -37,8 +37,8 @@ def run(
 ) -> None:
     """Send a campaign until nobody is left to send to. Ctrl-C stops it in order; run it again to continue.
 
-    Before its --start-at it ends with 75, or waits with --wait. Outside the
-    hours of its --window it waits for them, with its numbers, and says so.
+    Before its --start-at it ends with 75, or waits with --wait. Outside the hours of its --window it waits
+    for them, with its numbers, and says so.
     """
     if max_failed is not None:
         check_max_failed(max_failed)

@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,23 @@ def test_every_command_and_every_option_says_what_it_does(name: str) -> None:
     assert command.help
     for parameter in command.params:
         assert parameter.help, f"{name}: {parameter.name}"
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_help_fits_a_terminal_of_80_columns(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No name is cut, no line of prose ends early, and what takes no value shows no type of one."""
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        ALL[name].main(["--help"], prog_name="drumbeat")
+    told = capsys.readouterr().out
+    assert "\N{HORIZONTAL ELLIPSIS}" not in told
+    assert "<bool>" not in told
+    prose = told.partition("\N{BOX DRAWINGS LIGHT ARC DOWN AND RIGHT}")[0].splitlines()
+    for line, following in pairwise(prose):
+        if line.strip() and (first := following.split()[:1]):
+            assert len(f"{line.rstrip()} {first[0]}") > 79, line
 
 
 @pytest.mark.parametrize(
