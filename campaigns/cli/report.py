@@ -51,7 +51,8 @@ def export(
     The code is the service's error of who failed; the report counts by it. Where nobody gave one, it is
     empty and the reason says more.
 
-    A text that a spreadsheet would run has an apostrophe before it; read as an audience it loses it again.
+    A text that a spreadsheet would run has an apostrophe before it; read as an audience it loses it again. The
+    file is UTF-8 with commas: in Excel open it by Data, From Text/CSV, or accents come out wrong.
     """
 
     async def write(pool: Pool) -> int:
