@@ -74,12 +74,14 @@ def asked() -> Asked:
     parser.add_argument("--latency-ms", type=float, default=0.0)
     parser.add_argument("--processes", type=count, default=1, help="of the engine")
     parser.add_argument("--events", action="store_true", help="three status events a message for the engine")
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="such as engine, session")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="NAME", help="part of a name; repeat for more"
+    )
     parser.add_argument("--json", action="store_true", help="each run as a line of JSON, before the table")
     got = parser.parse_args()
     for word in got.only:
         if not any(word in name for name in (ENGINE, *YARDSTICKS)):
-            parser.error(f"--only {word}: there is {', '.join((ENGINE, *YARDSTICKS))}")
+            parser.error(f"--only {word}: there is {'; '.join((ENGINE, *YARDSTICKS))}")
     if got.rate <= 0 or got.latency_ms < 0:
         parser.error("--rate is above 0, --latency-ms 0 or more")
     load = Load(

@@ -81,7 +81,7 @@ def require_no_list(header: Iterable[str], where: str) -> None:
         raise ConfigurationError(
             "this is a list of rejected rows, and its duplicates are people of the campaign",
             where=where,
-            remedy="correct its rows in a copy of the audience, and leave only these in that copy",
+            remedy="`drumbeat audience rejected` copies the rows to correct from the audience",
         )
 
 

@@ -8,12 +8,15 @@ from typing import Annotated
 
 import typer
 
+from campaigns.audience.rejected import copy_rejected
 from campaigns.audience.rejects import default_rejects_path
-from campaigns.cli.edge import print_json
+from campaigns.cli.edge import note, print_json
 from campaigns.cli.options import Json, PhoneColumn, Quiet, Region, rejects_option
+from campaigns.cli.output import opened, writing
 from campaigns.cli.planning import GUESS, planning_shown
 from campaigns.counted import counted
 from campaigns.inspection import Inspection, inspect_audience
+from campaigns.target import require_another
 from engine.core.shown import shown
 from engine.errors import ConfigurationError
 
@@ -64,6 +67,26 @@ def check(
         raise ConfigurationError(
             f"{counted(found.rejected, 'row is', 'rows are')} bad, and --strict allows none", where=str(file)
         )
+
+
+@app.command()
+def rejected(
+    file: Annotated[Path, typer.Argument(help="The CSV file that the list is of.")],
+    listed: Annotated[Path, typer.Argument(help="The list of its bad rows.", metavar="LIST")],
+    output: Annotated[Path | None, typer.Option(help="Default: stdout.", metavar="FILE")] = None,
+) -> None:
+    """Copy the bad rows of a file as they stand, to correct them and make a campaign of them alone.
+
+    LIST is what `campaign create` or `audience check` wrote. Its duplicates are left out: their people are in
+    the campaign.
+    """
+    if output is not None:
+        for source in (file, listed):
+            require_another(output, source, "--output")
+    with opened(output, "utf-8-sig") as target, writing(output):
+        rows = copy_rejected(file, listed, target)
+    if output is not None:
+        note(f"{counted(rows, 'row')} in {output}")
 
 
 def _text(path: Path | None) -> str | None:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -14,14 +10,13 @@ import typer
 
 from campaigns.cli.edge import note, print_json, with_database
 from campaigns.cli.options import CampaignName, Json
+from campaigns.cli.output import opened, writing
 from campaigns.cli.words import report_lines
 from campaigns.counted import counted
 from campaigns.export import count_variables, export_rows, headings, require_kept
 from campaigns.report import Report, campaign_report
 from campaigns.service import find_campaign, require_planned
-from campaigns.target import target_of
 from engine.core.states import RecipientState
-from engine.errors import ConfigurationError
 from engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
@@ -51,14 +46,14 @@ def export(
     The code is the service's error of who failed; the report counts by it. Where nobody gave one, it is
     empty and the reason says more.
 
-    A text that a spreadsheet would run has an apostrophe before it; read as an audience it loses it again. The
-    file is UTF-8 with commas: in Excel open it by Data, From Text/CSV, or accents come out wrong.
+    A text that a spreadsheet would run has an apostrophe before it; read as an audience it loses it again.
+    The file is UTF-8 with commas: in Excel open it by Data, From Text/CSV, or accents come out wrong.
     """
 
     async def write(pool: Pool) -> int:
         campaign_id = await _campaign_id(pool, name)
         await require_kept(pool, campaign_id, name)
-        with _opened(output) as file:
+        with opened(output) as file:
             rows = await _write(pool, campaign_id, state, file, output)
             await require_kept(pool, campaign_id, name)  # a prune may have come in between
             return rows
@@ -86,42 +81,7 @@ async def _write(
     rows = 0
     writer.writerow(headings(await count_variables(pool, campaign_id)))
     async for page in export_rows(pool, campaign_id, state):
-        with _writing(output):
+        with writing(output):
             writer.writerows(page)
         rows += len(page)
     return rows
-
-
-@contextmanager
-def _opened(output: Path | None) -> Iterator[TextIO]:
-    """stdout; a device or a pipe; or a file that appears whole or not at all, readable only by its owner."""
-    if output is None:
-        yield sys.stdout
-        return
-    target = target_of(output)
-    with _writing(output):
-        file = os.fdopen(target.open(), "w", encoding="utf-8")
-    try:
-        yield file
-        with _writing(output):
-            file.close()
-            target.publish()
-    finally:
-        with suppress(OSError):  # told already
-            file.close()
-        target.drop()
-
-
-@contextmanager
-def _writing(output: Path | None) -> Iterator[None]:
-    """For what touches the file alone: an OSError of the database, such as a time-out, is no fault of it."""
-    try:
-        yield
-    except OSError as error:
-        if output is None:
-            raise
-        raise ConfigurationError(
-            f"the export cannot be written: {error.strerror}",
-            where=str(output),
-            remedy="name another file with --output",
-        ) from error

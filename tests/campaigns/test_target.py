@@ -9,7 +9,8 @@ from threading import Thread
 import pytest
 
 from campaigns.audience.rejects import Reject, RejectFile
-from campaigns.cli.report import _opened, _write
+from campaigns.cli.output import opened
+from campaigns.cli.report import _write
 from campaigns.inspection import inspect_audience
 from campaigns.suppression import import_suppressions
 from campaigns.target import target_of
@@ -50,7 +51,7 @@ class Reading:
 
 def test_an_export_goes_through_a_pipe_which_stays_one(pipe: Path) -> None:
     reading = Reading(pipe)
-    with _opened(pipe) as file:
+    with opened(pipe) as file:
         file.write("phone\n")
     assert reading.text == "phone\n"
     assert stat.S_ISFIFO(pipe.stat().st_mode)
@@ -58,7 +59,7 @@ def test_an_export_goes_through_a_pipe_which_stays_one(pipe: Path) -> None:
 
 
 def test_a_database_that_does_not_answer_is_no_fault_of_the_export(tmp_path: Path) -> None:
-    with pytest.raises(TimeoutError), _opened(tmp_path / "all.csv"):
+    with pytest.raises(TimeoutError), opened(tmp_path / "all.csv"):
         raise TimeoutError
     assert list(tmp_path.iterdir()) == []
 
@@ -75,7 +76,7 @@ async def test_a_disk_that_fills_up_while_rows_are_written_is(monkeypatch: pytes
     full = Path("/dev/full")
     with (
         pytest.raises(ConfigurationError, match=r"No space left.*/dev/full.*--output"),
-        _opened(full) as file,
+        opened(full) as file,
     ):
         await _write(None, 1, None, file, full)  # type: ignore[arg-type]
 
@@ -104,7 +105,7 @@ def test_a_full_device_is_a_refusal_and_stays_a_device(tmp_path: Path) -> None:
         device.open("wb").close()
     except PermissionError:
         pytest.skip("no right to make or to open devices here")
-    with pytest.raises(ConfigurationError, match=f"No space left.*{device}"), _opened(device) as file:
+    with pytest.raises(ConfigurationError, match=f"No space left.*{device}"), opened(device) as file:
         file.write("phone\n")
     with pytest.raises(ConfigurationError, match="--rejects"), RejectFile(device, AUDIENCE) as rejects:
         rejects.add([bad_row()])
@@ -115,7 +116,7 @@ def test_a_full_device_is_a_refusal_and_stays_a_device(tmp_path: Path) -> None:
 def test_an_export_that_breaks_off_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "export.csv"
     path.write_text("the last one")
-    with pytest.raises(RuntimeError), _opened(path) as file:
+    with pytest.raises(RuntimeError), opened(path) as file:
         file.write("half of it")
         raise RuntimeError
     assert [(found.name, found.read_text()) for found in tmp_path.iterdir()] == [(path.name, "the last one")]
@@ -126,7 +127,7 @@ def test_a_link_stays_and_the_file_it_names_is_replaced(tmp_path: Path) -> None:
     link, file = tmp_path / "link.csv", tmp_path / "kept" / "all.csv"
     link.symlink_to(file)
     for text in ("first\n", "second\n"):
-        with _opened(link) as output:
+        with opened(link) as output:
             output.write(text)
         assert link.is_symlink()
         assert file.read_text() == text

@@ -97,12 +97,19 @@ def test_a_list_of_rejects_is_no_audience(drumbeat: Drumbeat, synced: Service, t
     rows = ["5511980000000,Ana,A", "5511980000000,Bia,B", "12,Caio,C"]
     (tmp_path / "people.csv").write_text("\n".join(("phone,name,order", *rows)))
     assert create(drumbeat, tmp_path / "people.csv", *TEMPLATE, *PARAMS).exit_code == 0
-    listed, told = tmp_path / "people.rejects.csv", ("list of rejected rows", "in a copy of the audience")
+    listed, told = tmp_path / "people.rejects.csv", ("list of rejected rows", "drumbeat audience rejected")
     phones = ("--phone-column", "value")
 
     literals = ("--param", "=Hi", "--param", "=A")
     refused(create(drumbeat, listed, *TEMPLATE, *phones, *literals, name="again"), 78, *told)
     refused(drumbeat("audience", "check", listed, *phones), 78, *told)
+
+    words = ("audience", "rejected", tmp_path / "people.csv", listed)
+    assert drumbeat.ok(*words).stdout.split() == ["phone,name,order", "12,Caio,C"]
+    drumbeat.ok(*words, "--output", tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_text("utf-8-sig").split() == ["phone,name,order", "12,Caio,C"]
+    for source in words[2:]:
+        refused(drumbeat(*words, "--output", source), 2, "would overwrite")
 
 
 def test_another_campaign_of_the_same_file_is_told(
