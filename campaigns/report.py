@@ -97,12 +97,14 @@ class Audit:
 class Report:
     """A campaign's end, or how far it is. `reasons`: of failed, skipped, unknown and deferred recipients.
 
+    `options`: what `campaign create` was given, by the spelling on the command line; None where it was not.
     `pruned`: its recipients are gone, and with them their reasons; its counts are kept.
     """
 
     status: CampaignStatus
     template: str
     language: str
+    options: dict[str, Any]
     audience_rows: int
     rejected: int
     duplicates: int
@@ -134,6 +136,7 @@ class Report:
             "schema": SCHEMA,
             "template": self.template,
             "language": self.language,
+            "options": self.options,
             "audience": {
                 "rows": self.audience_rows,
                 "recipients": self.status.recipients,
@@ -162,6 +165,7 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
         status=status,
         template=campaign["template"],
         language=campaign["language"],
+        options=campaign["options"],
         audience_rows=campaign["audience_rows"],
         rejected=campaign["rejected"],
         duplicates=campaign["duplicates"],

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from campaigns.counted import counted
 from campaigns.hint import command
 from campaigns.progress import FINAL_STATES, NOBODY_SENDS, CampaignStatus
+from engine.core.shown import shown
 from engine.core.states import RecipientState
 
 if TYPE_CHECKING:  # a run has no report to show, and should begin at once
     from campaigns.report import NumberReport, Reason, Report
 
+OPTIONS_SHOWN = (
+    "--param", "--start-at", "--expires-at", "--window", "--time-zone", "--on-unknown", "--max-failed",
+)  # fmt: skip
 STEADY_S = 5.0  # in a shorter run the first and the last second are most of it: a share of the limit misleads
 
 
@@ -88,6 +92,8 @@ def report_lines(report: Report) -> Iterator[str]:
     status = report.status
     yield f"Campaign {status.name}: {status.state}" + (f" ({status.reason})" if status.reason else "")
     yield f"Template {report.template}, language {report.language}"
+    if options := "; ".join(_options(report.options)):
+        yield f"Planned with {options}"
     yield ""
     yield "Audience"
     yield (
@@ -104,6 +110,14 @@ def report_lines(report: Report) -> Iterator[str]:
     yield from _reasons(report)
     yield from _numbers(report)
     yield from _audits(report)
+
+
+def _options(options: dict[str, Any]) -> Iterator[str]:
+    """Those that say when, how and with what a campaign sends, and are not shown elsewhere."""
+    for name in OPTIONS_SHOWN:
+        value = options.get(name)
+        if value and not (name == "--time-zone" and not options.get("--window")):
+            yield f"{name} {shown(', '.join(value) if isinstance(value, list) else str(value))}"
 
 
 def _verdict(holds: bool) -> str:

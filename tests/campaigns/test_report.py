@@ -48,6 +48,27 @@ async def test_a_rate_is_told_where_the_time_is_long_enough_to_say(
     assert words in "\n".join(report_lines(report))
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "--param =Hi, =you; --on-unknown hold"),
+        (
+            {"window": "09:00-20:00", "time_zone": "Europe/Berlin", "max_failed": "5%"},
+            "--param =Hi, =you; --window 09:00-20:00; --time-zone Europe/Berlin; --on-unknown hold;"
+            " --max-failed 5%",
+        ),
+    ],
+)
+async def test_it_says_when_and_with_what_a_campaign_was_planned(
+    ready: str, pool: Pool, audience: Path, options: dict[str, str], told: str
+) -> None:
+    """Else nothing shows the hours of a campaign that is not waiting for them."""
+    spec = CampaignSpec("spring", "order", "en", audience, ("1001",), params=("=Hi", "=you"), **options)  # type: ignore[arg-type]
+    report = await campaign_report(pool, (await create_campaign(ready, spec)).campaign_id)
+    assert f"Planned with {told}" in list(report_lines(report))
+    assert report.as_json()["options"]["--window"] == options.get("window")
+
+
 async def test_reasons_are_bounded_in_each_state_and_add_up(
     ready: str, pool: Pool, write_audience: WriteAudience, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,5 @@
 -- name: campaign
-SELECT campaign_id, name, template ->> 'name' AS template, template ->> 'language' AS language,
-       audience_rows, rejected, duplicates, recipients, created_at, on_unknown, max_failed
+SELECT template ->> 'name' AS template, template ->> 'language' AS language, options, audience_rows, rejected, duplicates
 FROM campaigns WHERE campaign_id = $1;
 
 -- name: reasons
