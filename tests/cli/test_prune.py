@@ -54,15 +54,20 @@ async def test_an_old_month_goes_and_its_counts_stay(pool: Pool) -> None:
 
 
 async def test_a_month_goes_out_of_every_large_table_and_no_other_month(pool: Pool) -> None:
-    for month in ("2024-03", "2024-04"):
+    planted = [
         await plant(pool, month, "finished" if month == "2024-03" else "paused", 400, month)
+        for month in ("2024-02", "2024-03", "2024-04")
+    ]
+    before = [(await campaign_status(pool, campaign)).counts for campaign in planted]
     await months(pool)
+    assert [(await campaign_status(pool, campaign)).counts for campaign in planted] == before
     found = await pool.fetch(
-        "SELECT inhparent::regclass::text, count(*), min(relname) FROM pg_inherits JOIN pg_class ON oid = inhrelid"
+        "SELECT inhparent::regclass::text, array_agg(right(relname, 8) ORDER BY relname)"
+        " FROM pg_inherits JOIN pg_class ON oid = inhrelid"
         " WHERE relkind = 'r' AND relname ~ '_2024_' GROUP BY 1 ORDER BY 1"
     )
     assert [tuple(row) for row in found] == [
-        (table, 1, f"{table}_2024_04")
+        (table, ["_2024_02", "_2024_04"])
         for table in ("claims", "open_tries", "outcomes", "ranges", "recipients", "tallies")
     ]
 
@@ -155,13 +160,15 @@ async def test_who_keeps_a_month_is_told_with_how_to_go_on(pool: Pool, drumbeat:
 
 async def test_a_month_in_use_is_left_for_later(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("campaigns.prune.ATTEMPTS_MAX", 2)
-    await plant(pool, "old", "finished", 400, "2024-03")
+    old = await plant(pool, "old", "finished", 400, "2024-03")
+    before = (await campaign_status(pool, old)).counts
     async with pool.acquire() as reader, reader.transaction():
         await reader.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         await reader.execute("LOCK TABLE outcomes IN ACCESS SHARE MODE")
         with pytest.raises(TryLater, match="2024-03"):
             await months(pool)
     assert await months(pool) == {"2024-03": ("old",)}
+    assert (await campaign_status(pool, old)).counts == before, "kept once, whatever was tried before"
 
 
 async def test_whoever_prunes_gives_way_to_a_sender(pool: Pool) -> None:
