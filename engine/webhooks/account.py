@@ -1,7 +1,9 @@
 """Acts on what the service tells about templates, numbers and accounts, once for each event.
 
-Law: acting and the note that it was done are one transaction. A template that the service no longer sends
-pauses its campaigns; one that it approves again changes only its own row, for a pause is lifted by a person.
+Law: acting and the note that it was done are one transaction, of one event: more of them would lock rows in
+the order of the events, and senders and syncs lock them in the order of their keys. A template that the
+service no longer sends pauses its campaigns; one that it approves again changes only its own row, for a pause
+is lifted by a person.
 """
 
 import re
@@ -15,7 +17,7 @@ from engine.store.queries import queries
 from engine.webhooks.events import TemplateStatus
 from engine.webhooks.parse import TEMPLATE_FIELD, read_template_status
 
-EVENTS_PER_TRANSACTION = 100
+EVENTS_AT_ONCE = 100
 NUMBER_FIELD = "phone_number_quality_update"
 # Fields after which what we know of the numbers may be wrong.
 ACCOUNT_FIELDS = frozenset({"account_update", "account_alerts", "business_capability_update"})
@@ -27,16 +29,24 @@ _log = structlog.get_logger()
 
 async def act(connection: Connection) -> int:
     """Act on the oldest events that nobody acted on; returns how many. 0 also while another process acts."""
+    acted = 0
+    while acted < EVENTS_AT_ONCE and await _act_on_oldest(connection):
+        acted += 1
+    return acted
+
+
+async def _act_on_oldest(connection: Connection) -> bool:
     sql = queries("inbox")
     async with connection.transaction():
         if not await connection.fetchval(sql["act_lock"]):
-            return 0
-        rows = await connection.fetch(sql["to_act"], EVENTS_PER_TRANSACTION)
-        for row in rows:
-            if not row["stale"]:
-                await _act_on(connection, row["field"], row["value"])
-            await connection.execute(sql["acted"], row["event_key"])
-    return len(rows)
+            return False
+        row = await connection.fetchrow(sql["to_act"])
+        if row is None:
+            return False
+        if not row["stale"]:
+            await _act_on(connection, row["field"], row["value"])
+        await connection.execute(sql["acted"], row["event_key"])
+    return True
 
 
 async def _act_on(connection: Connection, field: str, value: dict[str, Any]) -> None:

@@ -4,16 +4,23 @@ Two who do so wait for each other in a line; else each may hold what the other w
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
+
+import pytest
 
 from campaigns.service import resume
 from campaigns.templates import sync_templates
 from engine.api.resources import TemplateRecord
 from engine.core.states import CampaignEvent
 from engine.store.campaign_states import apply_event
+from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.leases import suspend
+from engine.webhooks.account import act
 from tests.flow.planted import FAST, SLOW, plant_campaign, plant_numbers
+from tests.webhooks.planted import FIRST_RANGE
+from tests.webhooks.planted import plant_campaign as plant_ranges
+from tests.webhooks.told import tell
 
 
 class Account:
@@ -59,3 +66,29 @@ async def test_templates_that_are_read_again(pool: Pool, other: Connection) -> N
     await sync_templates(pool, Account(), "1")
     synced = sync_templates(pool, Account(), "1")
     await assert_in_order(pool, other, "templates WHERE name", ("a", "b"), synced)
+
+
+@pytest.mark.parametrize("told", [("+55 2", "+55 1"), (None,)], ids=["one by one", "all of them"])
+async def test_numbers_of_which_the_service_tells(
+    pool: Pool, connection: Connection, other: Connection, told: Sequence[str | None]
+) -> None:
+    """Beside senders that renew what they hold."""
+    for number in ("2", "1"):  # so they lie in the table
+        await connection.execute(
+            "INSERT INTO numbers (phone_number_id, display_phone_number, synced_at) VALUES ($1, '+55 ' || $1, now())",
+            number,
+        )
+    for display in told:
+        await tell(
+            connection, "phone_number_quality_update", {"display_phone_number": display, "event": "FLAGGED"}
+        )
+    numbers = "numbers WHERE phone_number_id"
+    await assert_in_order(pool, other, numbers, ("1", "2"), act(connection))
+    assert not await pool.fetchval("SELECT count(synced_at) FROM numbers")
+
+
+async def test_ranges_that_are_closed(pool: Pool, connection: Connection, other: Connection) -> None:
+    campaign = await plant_ranges(connection, ranges=2, state="cancelled")
+    await connection.execute("UPDATE ranges SET ordinal = 2 WHERE range_id = $1", FIRST_RANGE)  # lies behind
+    closing = close_ranges(connection, campaign, "cancelled")
+    await assert_in_order(pool, other, "ranges WHERE range_id", (FIRST_RANGE, FIRST_RANGE + 1), closing)

@@ -69,7 +69,7 @@ SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.act', 0));
 SELECT event_key, field, value,
        EXISTS (SELECT 1 FROM account_events AS later
                WHERE later.subject = account_events.subject AND later.occurred_at > account_events.occurred_at) AS stale
-FROM account_events WHERE acted_at IS NULL ORDER BY received_at, occurred_at LIMIT $1 FOR UPDATE;
+FROM account_events WHERE acted_at IS NULL ORDER BY received_at, occurred_at LIMIT 1 FOR UPDATE;
 
 -- name: acted
 UPDATE account_events SET acted_at = now() WHERE event_key = $1;
