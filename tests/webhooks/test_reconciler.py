@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from engine.core.tag import Tag
 from engine.store.database import LOST_CONNECTION, Connection, Pool, open_pool
 from engine.webhooks import reconciler
-from engine.webhooks.folder import Folded
+from engine.webhooks.folder import BATCH_EVENTS_MAX, Folded
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.reconciler import Intervals, Reconciler
 from tests.chaos.proxy import proxied
@@ -134,17 +134,70 @@ async def test_a_loop_that_is_told_to_end_as_its_wait_is_over_ends(turns: int) -
     assert ended
 
 
-async def test_a_drop_is_told_with_both_its_reasons(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another program's events are dropped within a minute: to call them eight days old sends people astray."""
-    stop = asyncio.Event()
+@pytest.mark.parametrize("full", [True, False])
+async def test_who_has_folded_looks_again_at_once_where_more_may_wait(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, full: bool
+) -> None:
+    """The batch was full, or events were committed meanwhile: the next look by itself is an hour away."""
+    stop, committed = asyncio.Event(), asyncio.Event()
+    batches = iter((Folded(taken=BATCH_EVENTS_MAX if full else 1), Folded()))
+
+    async def fold_batch(_: Connection) -> Folded:
+        folded = next(batches)
+        if not folded.taken:
+            stop.set()
+        elif not full:
+            committed.set()
+        return folded
+
+    monkeypatch.setattr(reconciler, "fold_batch", fold_batch)
+    async with asyncio.timeout(15):
+        await Reconciler(pool, Metrics(), committed, Intervals(gather_s=0.0, fold_s=3600.0)).run(stop)
+
+
+async def test_what_is_under_way_at_a_stop_is_done(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, done = asyncio.Event(), asyncio.Event()
 
     async def fold_batch(_: Connection) -> Folded:
         stop.set()
-        return Folded(taken=1, dropped=1)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        done.set()
+        return Folded()
+
+    monkeypatch.setattr(reconciler, "fold_batch", fold_batch)
+    await Reconciler(pool, Metrics(), asyncio.Event()).run(stop)
+    assert done.is_set()
+
+
+async def test_a_trouble_is_told_and_that_it_is_over(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, errors = asyncio.Event(), iter((ConnectionResetError(), None))
+
+    async def fold_batch(_: Connection) -> Folded:
+        if (error := next(errors)) is not None:
+            raise error
+        stop.set()
+        return Folded()
 
     monkeypatch.setattr(reconciler, "fold_batch", fold_batch)
     with capture_logs() as lines:
         await Reconciler(pool, Metrics(), asyncio.Event()).run(stop)
+    told = [line["event"] for line in lines if line["event"].startswith("events_")]
+    assert told == ["events_not_folded", "events_folded_again"]
+
+
+async def test_a_drop_is_told_with_both_its_reasons(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program's events are dropped within a minute: to call them eight days old sends people astray."""
+    stop, metrics = asyncio.Event(), Metrics()
+
+    async def fold_batch(_: Connection) -> Folded:
+        stop.set()
+        return Folded(taken=6, returned=2, dropped=1)
+
+    monkeypatch.setattr(reconciler, "fold_batch", fold_batch)
+    with capture_logs() as lines:
+        await Reconciler(pool, metrics, asyncio.Event()).run(stop)
+    assert metrics.folds == {"matched": 3, "returned": 2, "dropped": 1}
     [told] = [line for line in lines if line["event"] == "events_dropped"]
     assert told["events"] == 1
     assert "in time" in told["why"] and "another program" in told["why"]
