@@ -186,6 +186,22 @@ async def test_a_persons_word_waits_for_replies_that_are_being_recorded(pool: Po
         assert await tallies(first) == await recount(first)
 
 
+async def test_an_end_waits_for_replies_that_are_being_recorded(pool: Pool) -> None:
+    """Who waits to be sent to again may have been reached after all: neither may count what the other changes."""
+    async with pool.acquire() as first, pool.acquire() as second:
+        campaign = await plant_campaign(first)
+        waiting = [Fact(campaign, FIRST_RANGE, seq, 1, 1, NUMBER, FactKind.DEFERRED) for seq in (1, 2)]
+        await record(first, waiting)
+        async with first.transaction():
+            await first.execute(queries("facts")["lock_tallies"], [FIRST_RANGE])
+            closing = asyncio.create_task(close_ranges(second, campaign, "cancelled"))
+            await waits_for_a_lock(pool, second.get_server_pid())
+            await record(first, [waiting[0]._replace(kind=FactKind.ACCEPTED, wamid="w")])
+        assert await closing == 1
+        assert [await state_of(first, seq) for seq in (1, 2)] == ["accepted", "skipped"]
+        assert await tallies(first) == await recount(first)
+
+
 async def test_a_cancel_and_a_resend_leave_nobody_waiting(pool: Pool) -> None:
     """Whoever comes first: a cancel that slips in makes the resend undo what it did."""
     async with pool.acquire() as first, pool.acquire() as second:
