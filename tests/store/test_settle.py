@@ -40,11 +40,11 @@ async def finish(connection: Connection, campaign: int) -> None:
 
 
 async def age(connection: Connection, seconds: float) -> None:
-    """The doubts are as old as that, and events of their number flow now."""
+    """The doubts are as old as that, and events of their number have come all the time."""
     await connection.execute("UPDATE open_tries SET since = now() - make_interval(secs => $1)", seconds)
     await connection.execute(
         "INSERT INTO event_flow VALUES ($1, now())"
-        " ON CONFLICT (phone_number_id) DO UPDATE SET last_event_at = now()",
+        " ON CONFLICT (phone_number_id) DO UPDATE SET last_event_at = now(), flows_since = '-infinity'",
         NUMBER,
     )
 
@@ -242,6 +242,19 @@ async def test_silence_is_that_of_a_number_whose_events_come(connection: Connect
     await connection.execute("INSERT INTO event_flow VALUES ('silent', now() - interval '900 seconds')")
     assert await resend_by_policy(connection) == 1
     assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["deferred", "unknown", "unknown"]
+
+
+async def test_after_a_gap_silence_counts_anew(connection: Connection) -> None:
+    """Where nobody received events for long, its own may be among those that the service has yet to repeat."""
+    campaign = await plant_campaign(connection, on_unknown="resend-silent")
+    await doubt(connection, FIRST_RANGE, 1, 2)
+    await age(connection, 3600)
+    for flows_s, silent in ((850, 0), (950, 2)):
+        await connection.execute(
+            "UPDATE event_flow SET flows_since = now() - make_interval(secs => $1)", flows_s
+        )
+        assert (await doubts(connection, campaign)).probably_not_sent == silent
+        assert await resend_by_policy(connection) == silent
 
 
 @pytest.mark.parametrize(

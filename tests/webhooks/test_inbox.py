@@ -58,6 +58,18 @@ async def test_the_flow_is_of_the_last_event(connection: Connection) -> None:
     assert await connection.fetchval(f"SELECT ({LAST_EVENT}) > now() - interval '1 hour'", NUMBER)
 
 
+async def test_a_flow_begins_anew_after_a_gap(connection: Connection) -> None:
+    flows = "SELECT flows_since = now() FROM event_flow WHERE phone_number_id = $1"
+    for gap_s, anew in ((None, True), (290, False), (310, True)):
+        async with connection.transaction():
+            await connection.execute(
+                "UPDATE event_flow SET flows_since = '-infinity', last_event_at = now() - make_interval(secs => $1)",
+                gap_s,
+            )
+            await write(connection, PlantedGroup(f"after {gap_s}"))
+            assert await connection.fetchval(flows, NUMBER) is anew
+
+
 async def test_a_commit_that_fails_tells_nothing(connection: Connection) -> None:
     flow = Flow()
     await write(connection, PlantedGroup("a NUL \x00 that the store refuses"), flow)

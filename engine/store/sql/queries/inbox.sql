@@ -7,10 +7,14 @@ VALUES ($1, $2::integer, $3::text::text[], $4::text::smallint[], $5::text::bigin
         $13::text::text[]);
 
 -- name: note_flow
--- In one order, so that two receivers never wait for each other in a circle.
-INSERT INTO event_flow (phone_number_id, last_event_at)
-SELECT phone_number_id, now() FROM unnest($1::text[]) AS seen (phone_number_id) ORDER BY phone_number_id
-ON CONFLICT (phone_number_id) DO UPDATE SET last_event_at = greatest(event_flow.last_event_at, EXCLUDED.last_event_at);
+-- In one order, so that two receivers never wait for each other in a circle. What could not be delivered for less than the
+-- five minutes of a gap, the service has repeated before a doubt counts as silent.
+INSERT INTO event_flow (phone_number_id, last_event_at, flows_since)
+SELECT phone_number_id, now(), now() FROM unnest($1::text[]) AS seen (phone_number_id) ORDER BY phone_number_id
+ON CONFLICT (phone_number_id) DO UPDATE
+SET last_event_at = greatest(event_flow.last_event_at, EXCLUDED.last_event_at),
+    flows_since = CASE WHEN event_flow.last_event_at < EXCLUDED.last_event_at - interval '5 minutes'
+                       THEN EXCLUDED.flows_since ELSE event_flow.flows_since END;
 
 -- name: keep_messages
 INSERT INTO incoming_messages (wamid, phone_number_id, sender, type, sent_at, body)

@@ -2,11 +2,12 @@
 SELECT state, expires_at <= now() AS overdue FROM campaigns WHERE campaign_id = $1;
 
 -- name: doubts
--- What is in doubt and why. Probably not sent: no event for it while it was in doubt for $2 seconds, and events of
--- its number still arrived after that.
+-- What is in doubt and why. Probably not sent: no event for it while it was in doubt for $2 seconds, events of its number
+-- still arrived after that, and have come for as long since their last gap.
 SELECT open_tries.reason, open_tries.phone_number_id, count(*) AS recipients, min(open_tries.since) AS since,
        count(*) FILTER (WHERE open_tries.since <= now() - make_interval(secs => $2)
-                          AND event_flow.last_event_at >= open_tries.since + make_interval(secs => $2))
+                          AND event_flow.last_event_at >= open_tries.since + make_interval(secs => $2)
+                          AND event_flow.flows_since <= now() - make_interval(secs => $2))
            AS probably_not_sent
 FROM ranges
 JOIN open_tries ON open_tries.range_id = ranges.range_id AND open_tries.state = 'unknown'
@@ -27,7 +28,7 @@ ORDER BY ranges.range_id LIMIT $3;
 -- Campaigns whose policy sends doubts again without a person's word. silent: only those that are probably not sent.
 SELECT DISTINCT campaigns.campaign_id, campaigns.on_unknown = 'resend-silent' AS silent
 FROM open_tries
-JOIN ranges ON ranges.range_id = open_tries.range_id AND ranges.state <> 'closed'
+JOIN ranges ON ranges.range_id = open_tries.range_id
 JOIN campaigns ON campaigns.campaign_id = ranges.campaign_id
 LEFT JOIN event_flow ON event_flow.phone_number_id = open_tries.phone_number_id
 WHERE open_tries.state = 'unknown' AND open_tries.transient_failures < $2
@@ -36,20 +37,21 @@ WHERE open_tries.state = 'unknown' AND open_tries.transient_failures < $2
   AND (campaigns.on_unknown = 'resend'
        OR campaigns.on_unknown = 'resend-silent'
           AND open_tries.since <= now() - make_interval(secs => $1)
-          AND event_flow.last_event_at >= open_tries.since + make_interval(secs => $1))
+          AND event_flow.last_event_at >= open_tries.since + make_interval(secs => $1)
+          AND event_flow.flows_since <= now() - make_interval(secs => $1))
 ORDER BY campaigns.campaign_id;
 
 -- name: lock_ranges
-SELECT range_id FROM ranges WHERE range_id = ANY($1::bigint[]) AND state <> 'closed' ORDER BY range_id FOR UPDATE;
+SELECT range_id FROM ranges WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
 
 -- name: waiting_untagged
 -- Of events without a tag that are not folded yet, of numbers that have doubts in these ranges.
 SELECT DISTINCT phone_number_id, recipient
 FROM (
-    SELECT range_id, installation, phone_number_id, recipient FROM inbox
+    SELECT phone_number_id, recipient FROM inbox WHERE installation IS NULL
     UNION ALL
-    SELECT unnest(range_ids), installation, unnest(phone_number_ids), unnest(recipients) FROM inbox_groups) AS waiting
-WHERE range_id IS NULL AND installation IS NULL AND recipient IS NOT NULL
+    SELECT unnest(phone_number_ids), unnest(recipients) FROM inbox_groups WHERE installation IS NULL) AS waiting
+WHERE recipient IS NOT NULL
   AND phone_number_id IN (SELECT phone_number_id FROM open_tries WHERE range_id = ANY($1::bigint[]) AND state = 'unknown');
 
 -- name: defer_doubts
@@ -77,7 +79,8 @@ deferred AS (
            OR open_tries.since <= now() - make_interval(secs => $2)
               AND EXISTS (SELECT 1 FROM event_flow
                           WHERE event_flow.phone_number_id = open_tries.phone_number_id
-                            AND event_flow.last_event_at >= open_tries.since + make_interval(secs => $2))
+                            AND event_flow.last_event_at >= open_tries.since + make_interval(secs => $2)
+                            AND event_flow.flows_since <= now() - make_interval(secs => $2))
               -- its own event may have come and not be folded yet
               AND NOT EXISTS (SELECT 1 FROM unfolded
                               WHERE unfolded.range_id = open_tries.range_id AND unfolded.seq = open_tries.seq)
