@@ -89,7 +89,7 @@ async def test_reasons_are_bounded_in_each_state_and_add_up(
 async def test_reasons_add_up_with_the_counts_whatever_became_of_each(pool: Pool) -> None:
     """Everybody counts once, for the reason of the present state, in a range that is closed in the middle."""
     async with pool.acquire() as connection:
-        campaign = await plant_campaign(connection, mark=6)
+        campaign = await plant_campaign(connection, recipients=11, mark=6)
         await connection.execute("UPDATE recipients SET skip_reason = 'suppressed' WHERE seq IN (1, 10)")
         await connection.execute("UPDATE tallies SET skipped = 2")
 
@@ -101,11 +101,15 @@ async def test_reasons_add_up_with_the_counts_whatever_became_of_each(pool: Pool
         await record(connection, [fact(5, FactKind.DEFERRED, "throttled")])
         # Above the mark, as a guard and an event of a time that the database does not know leave it.
         await record(connection, [fact(7, FactKind.SKIPPED, "opted out"), fact(8, FactKind.ACCEPTED)])
+        await record(connection, [fact(11, FactKind.UNKNOWN, "reset")])
         await connection.execute("UPDATE outcomes SET reason = 'assumed sent' WHERE seq = 4")
         await connection.executemany(
             "INSERT INTO outcomes (range_id, seq, try, epoch, kind, phone_number_id, code, reason)"
             " VALUES ($1, $2, $3, 1, 2, $4, $5, 'of another try')",
-            [(FIRST_RANGE, 2, 2, NUMBER, 131047), (FIRST_RANGE, 3, 0, NUMBER, 131000)],
+            [
+                (FIRST_RANGE, seq, attempt_try, NUMBER, code)
+                for seq, attempt_try, code in ((1, 1, 131026), (2, 2, 131047), (3, 0, 131000))
+            ],
         )
         running = await campaign_report(pool, campaign)
         await close_ranges(connection, campaign, "cancelled")
@@ -122,7 +126,7 @@ async def test_reasons_add_up_with_the_counts_whatever_became_of_each(pool: Pool
     found = {(state, one.reason): one.recipients for state, told in report.reasons.items() for one in told}
     assert found == {
         (RecipientState.FAILED, "131047"): 1,
-        (RecipientState.UNKNOWN, "reset"): 1,
+        (RecipientState.UNKNOWN, "reset"): 2,
         (RecipientState.SKIPPED, "suppressed"): 2,
         (RecipientState.SKIPPED, "opted out"): 1,
         (RecipientState.SKIPPED, "cancelled"): 2,

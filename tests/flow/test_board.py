@@ -59,8 +59,11 @@ async def test_nothing_starts_before_its_time_and_what_has_none_at_once(
 async def test_whatever_has_not_ended_expires(other: Connection, board: CampaignBoard, state: str) -> None:
     await plant_campaign(other, state=state, expires_at=datetime.now(UTC) + timedelta(hours=1))
     overdue = await plant_campaign(other, state=state, expires_at=datetime.now(UTC))
+    being_planned = await plant_campaign(other, state=state, expires_at=datetime.now(UTC))
+    unplan = "UPDATE campaigns SET planned_at = NULL WHERE campaign_id = $1"
+    await other.execute(unplan, being_planned.campaign_id)
     await board.move_due(other)
-    assert await states(other) == ["running" if state == "scheduled" else state, "expired"]
+    assert await states(other) == ["running" if state == "scheduled" else state, "expired", state]
     assert board.to_close == {overdue.campaign_id: "expired"}
 
 

@@ -238,10 +238,14 @@ async def test_silence_is_that_of_a_number_whose_events_come(connection: Connect
     await doubt(connection, FIRST_RANGE, 1)
     await doubt(connection, FIRST_RANGE, 2, number="silent")
     await doubt(connection, FIRST_RANGE, 3, number="unheard")
+    await doubt(connection, FIRST_RANGE, 4, number="heard again")
     await age(connection, 1000)
     await connection.execute("INSERT INTO event_flow VALUES ('silent', now() - interval '900 seconds')")
+    await connection.execute(
+        "INSERT INTO event_flow VALUES ('heard again', now(), now() - interval '850 seconds')"
+    )
     assert await resend_by_policy(connection) == 1
-    assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["deferred", "unknown", "unknown"]
+    assert [await state_of(connection, seq) for seq in range(1, 5)] == ["deferred"] + ["unknown"] * 3
 
 
 async def test_after_a_gap_silence_counts_anew(connection: Connection) -> None:
@@ -293,9 +297,12 @@ async def test_silence_is_none_while_its_own_event_waits(
 
 
 async def test_events_that_are_not_about_a_doubt_leave_its_silence(connection: Connection) -> None:
-    """Another program's, another recipient's at the same place of another range, and one that names nobody."""
+    """Another program's, another recipient's at the same place of another range, one that names nobody, and what another
+    number sent to that person.
+    """
     await plant_campaign(connection, on_unknown="resend-silent", ranges=2, first_phone=5511980000000)
     await doubt(connection, FIRST_RANGE, 1, 2)
+    await doubt(connection, FIRST_RANGE, 3, number="another")
     await doubt(connection, FIRST_RANGE + 1, 2)
     await age(connection, 1000)
     tag = Tag(await installation(connection), FIRST_RANGE + 1, 2, 1, 1)
@@ -303,6 +310,7 @@ async def test_events_that_are_not_about_a_doubt_leave_its_silence(connection: C
         status_event("w1", 2, recipient="5511980000001", installation=""),
         status_event("w2", 2, tag),
         status_event("w3", 2),
+        status_event("w4", 2, recipient="5511980000001", phone_number_id="another"),
     ):
         await put_in_inbox(connection, event)
     assert await resend_by_policy(connection) == 2
