@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+import asyncpg
 import pytest
 
 from campaigns import create, room
@@ -125,6 +126,19 @@ async def test_leftovers_wait_for_a_chunk_that_outlives_its_process(
 
     await create_campaign(ready, spec)
 
+    assert len(await recipients(pool)) == 10
+
+
+async def test_a_chunk_is_written_whole_or_not_at_all(
+    ready: str, pool: Pool, spec: CampaignSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recipients without a range would be nobody's, and no later create would find them."""
+    broken = {**queries("plan"), "freeze_ranges": "SELECT $1::bigint / 0, $2::bigint[], $3::integer"}
+    with monkeypatch.context() as patch, pytest.raises(asyncpg.DivisionByZeroError):
+        patch.setattr(freezing, "queries", lambda _: broken)
+        await create_campaign(ready, spec)
+    assert await everything(pool) == {"campaigns": 1, "ranges": 0, "recipients": 0, "tallies": 0}
+    await create_campaign(ready, spec)
     assert len(await recipients(pool)) == 10
 
 

@@ -17,6 +17,7 @@ from engine.errors import ConfigurationError, TryLater
 from engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import create_and_be_killed
+from tests.webhooks.planted import FIRST_RANGE, plant_campaign
 
 NAMES = ["-10 %", "'=1", "Ana", "@bob"]
 
@@ -60,6 +61,17 @@ async def test_everybody_is_exported_once_or_those_of_one_state(
     failed = [row async for page in export_rows(pool, campaign_id, RecipientState.FAILED) for row in page]
     assert failed == [row for row in rows if row[1] == "failed"]
     assert len(failed) == await pool.fetchval("SELECT count(*) FROM ranges") > 1
+
+
+async def test_more_ranges_than_are_looked_up_at_once_are_all_exported(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        other = await plant_campaign(connection, ranges=1, recipients=1)
+        campaign = await plant_campaign(connection, ranges=230, recipients=1, first_range=FIRST_RANGE + 1)
+    pages = [page async for page in export_rows(pool, campaign)]
+    assert [page[0][headings(0).index("phone")] for page in pages] == [
+        str(5511900000001 + place) for place in range(230)
+    ]
+    assert len([page async for page in export_rows(pool, other)]) == 1
 
 
 async def test_the_code_of_who_failed_is_a_column_of_its_own(

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from engine.core.tag import Tag
+from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.recording import record
@@ -81,6 +82,16 @@ async def test_an_event_before_the_reply_is_evidence_and_the_reply_changes_nothi
     await record(connection, [accepted(3, campaign)])
     assert await tallies(connection) == await recount(connection)
     assert await state_of(connection, 3) == "sent"
+
+
+async def test_an_event_of_somebody_whom_the_end_skipped_is_evidence(connection: Connection) -> None:
+    """A database that went back in time may not know that it was sent: the skip gives way, and is not counted still."""
+    campaign = await plant_campaign(connection, mark=5)
+    await close_ranges(connection, campaign, "cancelled")
+    await put_in_inbox(connection, status_event("wamid.8", SENT, await tag_of(connection, 8)))
+    await fold_all(connection)
+    assert await state_of(connection, 8) == "sent"
+    assert await tallies(connection) == await recount(connection)
 
 
 async def test_a_doubt_is_settled_by_its_event(connection: Connection) -> None:

@@ -1,6 +1,7 @@
 """An event without a tag settles a doubt by number and recipient: only where it can be about nothing else."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import take
 from engine.store.recording import record
+from engine.webhooks import folder
 from engine.webhooks.folder import fold_batch
 from tests.store.test_fold import READ, SENT, accepted, fold_all
 from tests.webhooks.planted import (
@@ -153,6 +155,20 @@ async def test_two_messages_to_a_pair_settle_nothing(connection: Connection) -> 
     assert await state_of(connection, 1) == "unknown"
 
 
+@pytest.mark.parametrize("came", [True, False])
+async def test_what_another_program_sent_to_a_pair_is_another_message(
+    connection: Connection, came: bool
+) -> None:
+    """It settles no doubt, and hides no event that does."""
+    await plant_pair(connection)
+    await doubt(connection, FIRST_RANGE, 1)
+    foreign = status_event("wamid.q", READ, recipient=str(PHONE), installation="")
+    own = status_event("wamid.p", SENT, recipient=str(PHONE))
+    await put_in_inbox(connection, foreign, *[own] * came)
+    assert (await fold_all(connection)).returned == 1
+    assert await state_of(connection, 1) == ("sent" if came else "unknown")
+
+
 async def waits_for_a_lock(pool: Pool, process: int) -> None:
     async with pool.acquire() as looking, asyncio.timeout(30):
         while not await looking.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", process):
@@ -172,6 +188,36 @@ async def test_a_reply_that_comes_between_leaves_another_message_unmatched(pool:
         assert (await folding).returned == 1
         assert await state_of(first, 1) == "accepted"
         assert await tallies(first) == await recount(first)
+
+
+async def test_a_reply_that_comes_between_two_looks_is_no_other_message(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The event found no wamid yet; when it is asked whose it may be, the reply of another campaign has brought it."""
+    async with pool.acquire() as first, pool.acquire() as second:
+        await plant_pair(first)
+        other = await plant_pair(first, first_range=OTHER_RANGE)
+        await doubt(first, FIRST_RANGE, 1)
+        await put_in_inbox(first, status_event("wamid.p", SENT, recipient=str(PHONE)))
+        matched = folder._match
+
+        async def match(connection: Connection) -> None:
+            """As it is, but for the reply between its statements."""
+
+            class Between:
+                execute = staticmethod(connection.execute)
+
+                @staticmethod
+                async def fetch(*asked: Any) -> Any:
+                    reply = Fact(other, OTHER_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, "wamid.p")
+                    await record(second, [reply])
+                    return await connection.fetch(*asked)
+
+            await matched(Between())  # type: ignore[arg-type]
+
+        monkeypatch.setattr(folder, "_match", match)
+        assert (await fold_batch(first)).returned == 1
+        assert [await state_of(first, 1, of) for of in (FIRST_RANGE, OTHER_RANGE)] == ["unknown", "accepted"]
 
 
 async def test_a_try_that_was_only_assumed_to_be_sent_settles_nothing(connection: Connection) -> None:

@@ -132,7 +132,7 @@ messages AS (
 UPDATE fold_events
 SET range_id = sole.range_id, seq = sole.seq, try = sole.try, epoch = sole.epoch, by_pair = true
 FROM sole JOIN messages USING (phone_number_id, recipient)
-WHERE fold_events.range_id IS NULL AND fold_events.installation IS NULL AND fold_events.wamid = messages.wamid
+WHERE fold_events.range_id IS NULL AND fold_events.wamid = messages.wamid
   AND (sole.claimed_at IS NULL OR messages.first_at > sole.claimed_at - interval '1 minute')
   AND NOT EXISTS (SELECT 1 FROM outcomes
                   WHERE hashtextextended(outcomes.wamid, 0) = hashtextextended(messages.wamid, 0)
