@@ -172,7 +172,7 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
         reasons=await _reasons(pool, campaign_id),
         numbers=tuple(NumberReport(**dict(number)) for number in numbers),
         audits=tuple(Audit(**dict(audit)) for audit in audits),
-        pruned=status.recipients > 0 and not await pool.fetchval(sql["has_ranges"], campaign_id),
+        pruned=not await pool.fetchval(sql["has_ranges"], campaign_id),
     )
 
 
