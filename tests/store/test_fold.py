@@ -84,6 +84,29 @@ async def test_an_event_before_the_reply_is_evidence_and_the_reply_changes_nothi
     assert await state_of(connection, 3) == "sent"
 
 
+async def test_who_failed_and_was_reached_after_all_has_not_failed(connection: Connection) -> None:
+    campaign = await plant_campaign(connection)
+    await record(connection, [accepted(1, campaign)])
+    for rank in (FAILED, DELIVERED):
+        await put_in_inbox(connection, status_event("wamid.1", rank, await tag_of(connection, 1)))
+        await fold_all(connection)
+        assert await tallies(connection) == await recount(connection)
+    assert await state_of(connection, 1) == "delivered"
+
+
+async def test_events_of_two_tries_that_nobody_recorded_are_of_two_tries(connection: Connection) -> None:
+    """A database that went back in time may know neither: that the first one failed is no failure then."""
+    await plant_campaign(connection)
+    events = [
+        status_event(f"wamid.{attempt_try}", rank, await tag_of(connection, 1, attempt_try))
+        for attempt_try, rank in ((1, FAILED), (2, SENT))
+    ]
+    await put_in_inbox(connection, *events)
+    await fold_all(connection)
+    assert await state_of(connection, 1) == "sent"
+    assert await tallies(connection) == await recount(connection)
+
+
 async def test_an_event_of_somebody_whom_the_end_skipped_is_evidence(connection: Connection) -> None:
     """A database that went back in time may not know that it was sent: the skip gives way, and is not counted still."""
     campaign = await plant_campaign(connection, mark=5)
