@@ -17,6 +17,7 @@ from datetime import date
 from campaigns.plan import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
 from campaigns.range_cut import COLUMNS, RangeCut
 from campaigns.staging import Chunk, Staged
+from engine.store.copying import copy_text
 from engine.store.database import Connection, close, connect
 from engine.store.queries import queries
 
@@ -46,12 +47,18 @@ class _Freezing:
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def write(self, jobs: Iterator[_Job]) -> None:
-        """Write chunks with a session of its own until there are none left."""
+        """Write chunks with a session of its own until there are none left.
+
+        Its end undoes a chunk that fails. No rollback: after a COPY that was cancelled when the server had
+        already refused it, the driver waits a whole time-out for an answer that has come.
+        """
         writer = await connect(self.url, command_timeout_s=STATEMENT_TIMEOUT_S)
         try:
             for job in jobs:
-                async with writer.transaction():
-                    recipients, suppressed = await self._write_chunk(writer, job)
+                transaction = writer.transaction()
+                await transaction.start()
+                recipients, suppressed = await self._write_chunk(writer, job)
+                await transaction.commit()
                 self.recipients += recipients
                 self.suppressed += suppressed
                 self.progress(PlanProgress("freezing", self.recipients, self.staged.rows, self.staged.rows))
@@ -63,7 +70,7 @@ class _Freezing:
         if await writer.fetchval(sql["hold_unplanned"], self.campaign_id) is None:
             raise RuntimeError(f"campaign {self.campaign_id} was removed while it was planned")
         async with aclosing(self._copy_text(job)) as rows:
-            await writer.copy_to_table("recipients", source=rows, columns=COLUMNS, format="text")
+            await copy_text(writer, "recipients", rows, COLUMNS)
         row = await writer.fetchrow(sql["freeze_ranges"], self.campaign_id, job.range_ids, job.ordinal)
         assert row is not None
         return row["recipients"], row["suppressed"]

@@ -16,6 +16,7 @@ from campaigns.audience.rejects import Reject, RejectFile
 from campaigns.audience.staged import StagedBatch
 from campaigns.plan import PlanProgress, ProgressCallback
 from campaigns.range_size import RANGE_SIZE
+from engine.store.copying import copy_text
 from engine.store.database import Connection
 from engine.store.queries import queries
 
@@ -96,7 +97,7 @@ async def stage(
         async for batch in ready:
             rejects.add(batch.rejects)
             if batch.rows:
-                await connection.copy_to_table("staging", source=_once(batch.keys), format="text")
+                await copy_text(connection, "staging", _once(batch.keys))
                 await connection.execute(sql["stage_recipients"], staged.batch_count, batch.recipients)
             staged.add(batch)
             progress(PlanProgress("reading", batch.read_bytes, total_bytes, staged.rows + staged.rejected))

@@ -1,6 +1,7 @@
 """A create that ends half-way, by a kill or a full disk, leaves nothing that is sent, and is planned anew."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any
 
@@ -82,6 +83,41 @@ async def test_a_disk_that_gets_too_full_ends_the_planning_and_room_lets_it_go_o
     assert created.counts == PlanCounts(400, 400, 0, 0, 0)
     assert sorted(row["phone"] for row in await recipients(pool)) == [PHONE + row for row in range(400)]
     await assert_tallies_equal_a_recount(pool)
+
+
+async def test_rows_that_the_database_refuses_end_the_create_at_once(
+    ready: str,
+    pool: Pool,
+    spec: CampaignSpec,
+    write_audience: WriteAudience,
+    small_ranges: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also for the writer that is cancelled when the server has refused its rows, and it has more of them."""
+    path = write_audience("phone,name,order\n" + "".join(f"{PHONE + row},N{row},A\n" for row in range(100)))
+    begun: list[int] = []
+
+    async def refused(*_: object) -> AsyncGenerator[bytes, None]:
+        begun.append(place := len(begun))
+        yield b"no recipient\n"
+        await (asyncio.Event().wait() if place else _until_refused(pool))
+
+    monkeypatch.setattr(freezing._Freezing, "_copy_text", refused)
+    async with asyncio.timeout(60):
+        with pytest.raises(asyncpg.DataError):
+            await create_campaign(ready, replace(spec, audience=path))
+    assert begun == [0, 1]
+    assert await recipients(pool) == []
+
+
+async def _until_refused(pool: Pool) -> None:
+    """Wait until the server has refused the rows of both writers."""
+    refused = 0
+    while refused < 2:
+        refused = await pool.fetchval(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND state = 'idle in transaction (aborted)'"
+        )
 
 
 async def test_leftovers_of_another_file_under_that_name_go_as_well(

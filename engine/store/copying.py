@@ -1,0 +1,37 @@
+"""Text into a table by COPY, which ends where its connection does.
+
+The driver has no time-out for its wait until the server takes more, and nothing ends that wait when the
+connection is lost meanwhile, as after a crash of a server whose disk is full.
+"""
+
+import asyncio
+from collections.abc import AsyncIterable, Sequence
+
+import asyncpg
+
+from engine.store.database import Connection
+
+
+async def copy_text(
+    connection: Connection, table: str, rows: AsyncIterable[bytes], columns: Sequence[str] | None = None
+) -> None:
+    """Copy rows in Postgres' own text format. Raises as a statement does where the connection is lost."""
+    copying = asyncio.ensure_future(
+        connection.copy_to_table(table, source=rows, columns=columns, format="text")
+    )
+    lost = False
+
+    def end(_: Connection) -> None:
+        nonlocal lost
+        lost = copying.cancel()
+
+    connection.add_termination_listener(end)
+    try:
+        await copying
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if lost and task is not None and not task.cancelling():
+            raise asyncpg.ConnectionDoesNotExistError("connection was lost in the middle of a COPY") from None
+        raise
+    finally:
+        connection.remove_termination_listener(end)
