@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import asyncpg
 
 from engine.errors import ConfigurationError, DrumbeatError, TryLater, Unreachable
-from engine.store.refusals import safe_url
+from engine.store.refusals import refusal_of, safe_url
 from engine.system_word import system_word
 
 _BROKEN = (
@@ -26,6 +26,8 @@ _BUSY = (
     asyncpg.SerializationError,
     TimeoutError,  # of a statement, or of the wait for a connection
 )
+# Of a new connection of a process that runs: the password was changed, or the database is gone.
+_REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
 _RAISED = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 
 
@@ -47,6 +49,8 @@ def error_of(problem: Exception, url: str) -> DrumbeatError | None:
         return TryLater(f"the database {place} is too busy: {said}", remedy="try again")
     if isinstance(problem, _BROKEN) or _is_closed(problem):
         return Unreachable(f"the connection to {place} broke: {said}", remedy="try again")
+    if isinstance(problem, _REFUSED):
+        return refusal_of(problem, url)
     if isinstance(problem, asyncpg.ReadOnlySQLTransactionError):
         return Unreachable(f"the database {place} can only be read: {said}", remedy="is it the primary?")
     if isinstance(problem, asyncpg.InsufficientResourcesError):

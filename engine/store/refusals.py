@@ -56,7 +56,7 @@ def translated(url: str) -> Iterator[None]:
     try:
         yield
     except (TimeoutError, OSError, asyncpg.PostgresError) as error:
-        raise _error_of(error, url) from error  # before ValueError, which an error of certificates is too
+        raise refusal_of(error, url) from error  # before ValueError, which an error of certificates is too
     except asyncpg.ClientConfigurationError as error:
         remedy = str(error) if url.startswith(_SCHEMES) else _SHAPE
         raise ConfigurationError(_UNREADABLE, where=safe_url(url), remedy=remedy) from error
@@ -76,7 +76,8 @@ def pooled(url: str) -> ConfigurationError:
     )
 
 
-def _error_of(error: Exception, url: str) -> DrumbeatError:
+def refusal_of(error: Exception, url: str) -> DrumbeatError:
+    """The error for what connecting raised."""
     where, said = safe_url(url), system_word(error)
     match error:
         case asyncpg.InvalidAuthorizationSpecificationError():

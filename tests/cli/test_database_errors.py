@@ -39,6 +39,9 @@ LEAVE = "(SELECT pg_terminate_backend(pg_backend_pid())) IS NOT NULL"
         (asyncpg.DiskFullError("no space left"), 69, "has no room: no space left"),
         (asyncpg.ReadOnlySQLTransactionError("cannot execute INSERT"), 69, "can only be read"),
         (asyncpg.InsufficientPrivilegeError("permission denied"), 78, "may not do that"),
+        (asyncpg.InvalidPasswordError("it was changed"), 77, "refused the user or password: it was changed"),
+        (asyncpg.InvalidAuthorizationSpecificationError("no entry"), 77, "refused the user or password"),
+        (asyncpg.InvalidCatalogNameError("no database"), 78, "there is no such database"),
     ],
 )
 def test_the_database_is_blamed_by_name(problem: Exception, exit_code: int, part: str) -> None:
