@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import os
 import re
 import subprocess
 import time
@@ -57,7 +58,7 @@ def start_embedded(home: Path) -> str:
             remedy="set DRUMBEAT_HOME to such a directory, or DRUMBEAT_DATABASE_URL to a Postgres of yours",
         )
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=0o755, parents=True, exist_ok=True)  # whatever the umask: nobody else writes here
         server = get_server(data, cleanup_mode=None, start=False)
     except (OSError, RuntimeError) as error:
         raise ConfigurationError(f"the embedded Postgres cannot use {data}: {error}") from error
@@ -144,13 +145,32 @@ def _start(server: PostgresServer, data: Path) -> None:
         if _running(data) is not None:
             return
         try:
-            server.ensure_pgdata_inited()
+            with _plain_locale():
+                server.ensure_pgdata_inited()
             _configure(data)
             server.ensure_postgres_running()
         except subprocess.SubprocessError:
             pass  # it may still be replaying its log: the wait below decides
         except OSError as error:
             raise ConfigurationError(f"the embedded Postgres cannot start in {data}: {error}") from error
+
+
+@contextlib.contextmanager
+def _plain_locale() -> Iterator[None]:
+    """What is made meanwhile has the locale that every machine knows.
+
+    The one of the environment may not be installed: ssh brings that of another machine. And an index of texts
+    in a locale of the system's is wrong when a new version of the system sorts otherwise.
+    """
+    before = os.environ.get("LC_ALL")
+    os.environ["LC_ALL"] = "C"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["LC_ALL"]
+        else:
+            os.environ["LC_ALL"] = before
 
 
 def _configure(data: Path) -> None:

@@ -1,6 +1,7 @@
 """What is said of a database that cannot be reached, and where the embedded one can lie."""
 
 import asyncio
+import os
 import secrets
 import shutil
 import socket
@@ -114,6 +115,21 @@ async def test_variables_for_another_server_do_not_reach_the_embedded_one(
     connection = await connect(server_url)
     assert await connection.fetchval("SELECT 1") == 1
     await connection.close()
+
+
+def test_a_first_start_does_not_depend_on_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a locale that is not installed, as ssh brings it, and a umask that lets everybody write."""
+    monkeypatch.setenv("LC_ALL", "xx_YY.UTF-8")
+    directory = Path(tempfile.mkdtemp(prefix="c-", dir="/tmp"))
+    home, mask = directory / "h", os.umask(0)
+    try:
+        assert start_embedded(home) == running_url(home)
+        assert home.stat().st_mode & 0o022 == 0, "nobody else may replace what lies in it"
+        assert os.environ["LC_ALL"] == "xx_YY.UTF-8"
+    finally:
+        os.umask(mask)
+        stop_embedded(home)
+        shutil.rmtree(directory)
 
 
 async def test_whoever_comes_while_the_server_stops_starts_it_again(home: Path) -> None:
