@@ -139,7 +139,8 @@ async def test_leftovers_of_any_size_go(ready: str, pool: Pool, spec: CampaignSp
         await pool.execute(f"DELETE FROM {table}")
     await pool.execute(
         "INSERT INTO ranges (range_id, campaign_id, ordinal, hi)"
-        " SELECT first_range_id(created_at::date) + n, campaign_id, n, 1 FROM campaigns, generate_series(1, $1) AS n",
+        " SELECT first_range_id((created_at AT TIME ZONE 'UTC')::date) + n, campaign_id, n, 1"
+        " FROM campaigns, generate_series(1, $1) AS n",
         ranges,
     )
     async with asyncio.timeout(60):

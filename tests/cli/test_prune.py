@@ -1,7 +1,7 @@
 """A month leaves only when all of it ended long ago; its campaigns keep their names and their counts."""
 
 import asyncio
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -10,7 +10,8 @@ from campaigns.prune import prune
 from engine.core.states import CampaignEvent, RecipientState
 from engine.errors import TryLater
 from engine.store.campaign_states import apply_event
-from engine.store.database import Pool
+from engine.store.database import Connection, Pool
+from engine.store.queries import queries
 from tests.cli.processes import Drumbeat
 
 WAITS_FOR = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid)))"
@@ -92,6 +93,17 @@ async def test_a_month_that_still_goes_on_stays(pool: Pool) -> None:
     assert (await prune(pool, older_than_days=0, dry_run=False)).pruned == ()
 
 
+async def test_a_month_ends_at_one_moment_whatever_the_servers_time_zone(connection: Connection) -> None:
+    """The days of range ids are those of UTC. Of these two zones one differs at any hour of the day."""
+    await connection.execute("SELECT create_partitions((now() - interval '40 days')::date)")
+    ended = []
+    for zone in ("UTC", "Pacific/Kiritimati", "Etc/GMT+12"):
+        await connection.execute(f"SET TIME ZONE '{zone}'")
+        ended.append([bool(await connection.fetch(queries("prune")["months"], days)) for days in range(45)])
+    assert ended[0][0] and not ended[0][-1]
+    assert ended[1] == ended[2] == ended[0]
+
+
 async def test_a_campaign_that_is_opened_again_in_this_moment_keeps_its_month(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +149,9 @@ async def test_who_keeps_a_month_is_told_with_how_to_go_on(pool: Pool, drumbeat:
     await pool.execute("UPDATE campaigns SET planned_at = now() WHERE name <> 'killed'")
     await plant(pool, "young", "finished", 10, "2024-03")
     told = drumbeat.ok("db", "prune", "--older-than", "90", "--yes").stdout.splitlines()
-    young = (datetime.now(UTC) - timedelta(days=10)).date()
+    young = await pool.fetchval(
+        "SELECT (finished_at AT TIME ZONE 'UTC')::date FROM campaigns WHERE name = 'young'"
+    )
     assert told == [
         "nothing to prune",
         "kept 2024-03, since not all of its campaigns ended long ago:",

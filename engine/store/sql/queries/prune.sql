@@ -1,5 +1,5 @@
 -- name: months
--- Months whose last day lies before the limit, by the partitions that exist.
+-- Months whose last day lies before the limit, by the partitions that exist. Days are those of UTC, as in range ids.
 SELECT to_char(month, 'YYYY-MM') AS month, to_char(month, '_YYYY_MM') AS suffix,
        first_range_id(month) AS first_id, first_range_id((month + interval '1 month')::date) AS end_id
 FROM (
@@ -7,7 +7,7 @@ FROM (
     FROM pg_inherits JOIN pg_class AS partition ON partition.oid = pg_inherits.inhrelid
     WHERE pg_inherits.inhparent = 'ranges'::regclass
 ) AS partitions
-WHERE month + interval '1 month' <= now() - make_interval(days => $1)
+WHERE month + interval '1 month' <= now() AT TIME ZONE 'UTC' - make_interval(days => $1)
 ORDER BY month;
 
 -- name: lock_campaigns
