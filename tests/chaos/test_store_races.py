@@ -41,8 +41,9 @@ async def blocked(connection: Connection, by: Connection) -> None:
     """Return when `by` waits for a lock; a state is awaited, not a time."""
     pid = by.get_server_pid()
     query = "SELECT cardinality(pg_blocking_pids($1)) > 0"
-    while not await connection.fetchval(query, pid):
-        await asyncio.sleep(0.005)
+    async with asyncio.timeout(30):
+        while not await connection.fetchval(query, pid):
+            await asyncio.sleep(0.005)
 
 
 async def consistent(connection: Connection) -> None:

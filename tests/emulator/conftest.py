@@ -106,8 +106,9 @@ class Client:
 
     async def settled(self) -> None:
         """Return when no event is on its way."""
-        while (await self.ask("events/summary"))["pending"]:
-            pass
+        async with asyncio.timeout(WAIT_LIMIT_S):
+            while (await self.ask("events/summary"))["pending"]:
+                pass
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from emulator.events.envelope import Update
 from emulator.scenario import read_scenario
 from emulator.site import check_site
 from emulator.templates.template import Template
-from tests.emulator.conftest import ACCOUNT, ANA, NUMBER, Client, Receiver, Start, template
+from tests.emulator.conftest import ACCOUNT, ANA, NUMBER, WAIT_LIMIT_S, Client, Receiver, Start, template
 
 SCENARIO = """
 name = "a bad minute"
@@ -160,8 +160,9 @@ async def test_one_event_that_cannot_be_told_does_not_silence_the_others(
     assert (answer.status, answer.code) == (400, 100)
     (subscriber,) = client.emulator.service.events.subscribers
     subscriber.queue(Update(ACCOUNT, NUMBER, "account_update", nested))
-    while subscriber.outbox:
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(WAIT_LIMIT_S):
+        while subscriber.outbox:
+            await asyncio.sleep(0.01)
     wamid = (await client.send(template())).wamid
     await receiver.until(lambda _: receiver.statuses(wamid))
 

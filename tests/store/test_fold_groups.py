@@ -151,14 +151,16 @@ async def test_a_folder_killed_before_its_commit_loses_nothing(database_url: str
             folding = asyncio.create_task(fold_batch(doomed))
             pid = doomed.get_server_pid()
             waits = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $1"
-            while not await pool.fetchval(waits, pid):
-                await asyncio.sleep(0)
+            async with asyncio.timeout(30):
+                while not await pool.fetchval(waits, pid):
+                    await asyncio.sleep(0)
             await connection.execute("SELECT pg_terminate_backend($1)", pid)
             with pytest.raises(LOST_CONNECTION):
                 await folding
             doomed.terminate()
-            while await pool.fetchval("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", pid):
-                await asyncio.sleep(0)
+            async with asyncio.timeout(30):
+                while await pool.fetchval("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", pid):
+                    await asyncio.sleep(0)
         assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 3
         assert (await fold_batch(connection)).matched == 3
         assert [await state_of(connection, seq) for seq in (1, 2, 6)] == ["delivered", "read", "delivered"]

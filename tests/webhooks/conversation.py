@@ -1,7 +1,6 @@
 """A peer of the receiver: raw sockets, so that a test decides each byte and when it is sent."""
 
 import asyncio
-import socket
 from typing import Any, NamedTuple
 
 import orjson
@@ -94,10 +93,3 @@ def change_body(field: str, value: dict[str, Any], **entry: Any) -> bytes:
 
 def status(wamid: str, word: str = "sent", **others: Any) -> dict[str, Any]:
     return {"id": wamid, "status": word, "timestamp": "1780000000", "recipient_id": "5511912345678", **others}
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-    return port

@@ -214,8 +214,9 @@ async def test_what_waits_for_its_commit_is_answered_before_the_receiver_ends(po
         async with running(pool) as started:
             peer = await Peer.connect(started.url)
             await peer.send(post(statuses_body(status("wamid.1"))))
-            while not started.metrics.waiting:
-                await asyncio.sleep(0)
+            async with asyncio.timeout(30):
+                while not started.metrics.waiting:
+                    await asyncio.sleep(0)
             asyncio.get_running_loop().call_later(0.2, asyncio.create_task, transaction.rollback())
         assert (await peer.reply()).status == 200
         peer.close()
@@ -236,8 +237,9 @@ async def test_200_is_never_read_before_the_commit(pool: Pool) -> None:
             await connection.execute("LOCK TABLE inbox_groups IN ACCESS EXCLUSIVE MODE")
             peer = await Peer.connect(started.url)
             await peer.send(post(statuses_body(status("wamid.1"))))
-            while not started.metrics.waiting:
-                await asyncio.sleep(0)
+            async with asyncio.timeout(30):
+                while not started.metrics.waiting:
+                    await asyncio.sleep(0)
             reply = asyncio.create_task(peer.reply())
             done, _ = await asyncio.wait([reply], timeout=0.3)
             assert not done
@@ -266,8 +268,9 @@ async def test_database_away_is_503_and_recovers(server_url: str, database_url: 
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
         )
         assert (await ask(started.url, post(statuses_body(status("w2"))))).status == 503
-        while (await ask(started.url, get("/readyz"))).status != 503:
-            await asyncio.sleep(0)
+        async with asyncio.timeout(30):
+            while (await ask(started.url, get("/readyz"))).status != 503:
+                await asyncio.sleep(0)
         assert (await ask(started.url, get("/livez"))).status == 200
         await server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
         assert (await ask(started.url, post(statuses_body(status("w2"))))).status == 200

@@ -208,8 +208,9 @@ async def test_connections_beyond_the_limit_are_refused_and_room_returns(pool: P
         assert await refused.is_closed()
         refused.close()
         peers.pop().writer.close()
-        while small.metrics.connections == 2:
-            await asyncio.sleep(0)
+        async with asyncio.timeout(30):
+            while small.metrics.connections == 2:
+                await asyncio.sleep(0)
         assert (await ask(small.url, get("/livez"))).status == 200
         assert small.metrics.refused_connections == 1
         peers.pop().close()
@@ -222,8 +223,9 @@ async def test_a_full_line_answers_503_and_recovers(pool: Pool) -> None:
             waiting = [
                 asyncio.create_task(ask(small.url, post(statuses_body(status(f"w{n}"))))) for n in range(3)
             ]
-            while small.metrics.waiting < 3:
-                await asyncio.sleep(0)
+            async with asyncio.timeout(30):
+                while small.metrics.waiting < 3:
+                    await asyncio.sleep(0)
             overflowing = statuses_body(status("w4"))
             assert (await ask(small.url, post(overflowing))).status == 503
         assert [reply.status for reply in await asyncio.gather(*waiting)] == [200] * 3

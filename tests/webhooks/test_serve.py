@@ -25,7 +25,6 @@ from tests.webhooks.conversation import (
     TOKEN,
     Peer,
     ask,
-    free_port,
     get,
     post,
     status,
@@ -199,9 +198,8 @@ async def test_a_missing_secret_is_named(database_url: str, missing: str) -> Non
 
 
 async def test_a_port_in_use_is_named(database_url: str) -> None:
-    port = free_port()
-    async with serving(database_url, "--port", str(port)) as first:
-        await announced(first)
+    async with serving(database_url, "--port", "0") as first:
+        port = urlsplit(await announced(first)).port
         async with serving(database_url, "--port", str(port)) as second:
             exit_code, errors = await ended(second)
     assert exit_code == 78
