@@ -3,6 +3,7 @@
 import csv
 import io
 from dataclasses import replace
+from datetime import UTC, datetime, time
 
 import pytest
 
@@ -93,14 +94,13 @@ async def test_when_and_how_to_send_is_stored_as_it_was_asked_for(
     )  # fmt: skip
     await create_campaign(ready, asked)
     row = await pool.fetchrow(
-        "SELECT start_at::text, expires_at::text, window_opens::text, window_closes::text, on_unknown, max_failed"
-        " FROM campaigns"
+        "SELECT start_at, expires_at, window_opens, window_closes, on_unknown, max_failed FROM campaigns"
     )
     assert tuple(row) == (
-        "2090-01-01 09:00:00+00",
-        "2090-01-02 09:00:00+00",
-        "09:00:00",
-        "20:00:00",
+        datetime(2090, 1, 1, 9, tzinfo=UTC),
+        datetime(2090, 1, 2, 9, tzinfo=UTC),
+        time(9),
+        time(20),
         "resend",
         "2.5%",
     )

@@ -278,7 +278,7 @@ def test_tables_name_their_rows_and_columns() -> None:
     for text in tables:
         table = ElementTree.fromstring(text)
         assert table.find("caption") is not None
-        rows = list(table.find("tbody") or ())
+        rows = table.findall("tbody/*")
         assert rows
         for row in rows:
             assert [cell.attrib.get("scope") for cell in row][:2] == ["row", None]
