@@ -175,19 +175,21 @@ async def test_rejects_and_duplicates_are_listed_with_their_lines(
         f"+{PHONE},Ana again,3",
         f"{PHONE + 1},,4",
         f"{PHONE + 2},Eve,5",
+        f"{PHONE},Ana once more,6",
     ]
     path = write_audience("phone,name,order\n" + "\n".join(rows))
 
     created = await create_campaign(ready, replace(spec, audience=path))
 
-    assert created.counts == PlanCounts(5, 2, 2, 1, 0)
-    assert created.reject_codes == {"phone_malformed": 1, "variable_empty": 1, "duplicate": 1}
+    assert created.counts == PlanCounts(6, 2, 2, 2, 0)
+    assert created.reject_codes == {"phone_malformed": 1, "variable_empty": 1, "duplicate": 2}
     assert created.rejects_path is not None
     listed = list(csv.reader(created.rejects_path.open(encoding="utf-8-sig", newline="")))
     assert [(row[0], row[1], row[2], row[4]) for row in listed[1:]] == [
         ("3", "phone_malformed", "phone", f"'={PHONE}+1"),
         ("5", "variable_empty", "name", ""),
         ("4", "duplicate", "phone", str(PHONE)),
+        ("7", "duplicate", "phone", str(PHONE)),
     ]
     assert [row["line"] for row in await recipients(pool)] == [2, 6]
 
