@@ -94,6 +94,25 @@ async def test_who_failed_and_was_reached_after_all_has_not_failed(connection: C
     assert await state_of(connection, 1) == "delivered"
 
 
+async def test_a_refusal_gives_way_only_to_what_was_seen_on_a_phone(connection: Connection) -> None:
+    campaign = await plant_campaign(connection)
+    await record(connection, [accepted(1, campaign)._replace(kind=FactKind.FAILED, wamid=None, reason="no")])
+    for rank, state in ((SENT, "failed"), (DELIVERED, "delivered")):
+        await put_in_inbox(connection, status_event("wamid.1", rank, await tag_of(connection, 1)))
+        await fold_all(connection)
+        assert await state_of(connection, 1) == state
+        assert await tallies(connection) == await recount(connection)
+
+
+async def test_whoever_is_suppressed_is_skipped_whatever_an_event_says(connection: Connection) -> None:
+    await plant_campaign(connection)
+    await connection.execute("UPDATE recipients SET skip_reason = 'suppressed' WHERE seq = 1")
+    await connection.execute("UPDATE tallies SET skipped = 1")
+    await put_in_inbox(connection, status_event("wamid.1", SENT, await tag_of(connection, 1)))
+    await fold_all(connection)
+    assert await tallies(connection) == await recount(connection) == {FIRST_RANGE: {"skipped": 1}}
+
+
 async def test_events_of_two_tries_that_nobody_recorded_are_of_two_tries(connection: Connection) -> None:
     """A database that went back in time may know neither: that the first one failed is no failure then."""
     await plant_campaign(connection)
