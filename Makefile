@@ -10,10 +10,12 @@ STAMP := .venv/.installed
 setup: $(STAMP)
 	@$(BIN)/python -m compileall -q engine campaigns emulator
 
+# Cleared: over one that another Python left, also by a set-up that failed, that other Python would stay.
 $(STAMP): requirements/run.txt requirements/develop.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Drumbeat needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/develop.txt
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/develop.txt || { \
+		echo "The packages cannot be installed for $$($(BIN)/python -V): see above. Of a Python that is too new some are missing; name another with: make PYTHON=python3.13 $(MAKECMDGOALS)"; exit 1; }
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
 
