@@ -16,15 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from engine.store.database import Connection, Pool, connect, open_pool
 from engine.store.embedded import start_embedded
 from tests.databases import TEMPLATE, Databases, prepare_server, run_apart
+from tests.examples import register_profiles
+from tests.warm import WarmPopen
 
-# An example may be slow on a busy machine: time is no verdict.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+register_profiles()
 
 # A run in the background of a script, or under nohup, ignores these, and so would all that a test starts.
 _HEEDED = {
@@ -130,3 +129,9 @@ async def other(database_url: str) -> AsyncIterator[Connection]:
     connection = await connect(database_url)
     yield connection
     await connection.close()
+
+
+@pytest.fixture
+def warm_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain starts of the command through `subprocess` and `asyncio` are warm."""
+    monkeypatch.setattr(subprocess, "Popen", WarmPopen)

@@ -40,7 +40,7 @@ def installation(tmp_path: Path) -> Iterator[Drumbeat]:
     for name, secret in (("access_token", TOKEN), ("app_secret", SECRET), ("verify_token", VERIFY)):
         (tmp_path / name).write_text(secret)
         settings[f"{name}_file"] = str(tmp_path / name)
-    drumbeat = Drumbeat(tmp_path, settings)
+    drumbeat = Drumbeat(tmp_path, settings, cold=True)  # command lines are looked through
     try:
         yield drumbeat
     finally:

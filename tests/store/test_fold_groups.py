@@ -19,6 +19,7 @@ from engine.store.queries import queries
 from engine.store.recording import record, record_in_transaction
 from engine.webhooks.events import StatusEvent
 from engine.webhooks.folder import fold_batch
+from tests.examples import examples
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
@@ -109,7 +110,10 @@ async def alone(connection: Connection, events: list[StatusEvent]) -> None:
     await connection.executemany(ALONE, events)
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=examples(50),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(drawn=st.lists(chosen, min_size=1, max_size=14), seed=st.integers(0, 99))
 async def test_a_group_folds_as_its_events_one_by_one(pool: Pool, drawn: list[Any], seed: int) -> None:
     ends = []

@@ -16,6 +16,7 @@ from engine.store.facts import Fact, FactKind
 from engine.store.queries import queries
 from engine.store.recording import record
 from engine.webhooks.folder import fold_batch
+from tests.examples import examples
 from tests.model import tries as model
 from tests.model.tries import Tries
 from tests.webhooks.planted import (
@@ -190,7 +191,7 @@ async def follow(pool: Pool, taken: Sequence[tuple[Any, ...]]) -> World:
 
 
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -11,6 +11,7 @@ from engine.store.database import Connection, Pool
 from engine.webhooks.events import FOREIGN, INSTALLATION, NO_TAG, Parsed, StatusEvent, StatusRow
 from engine.webhooks.inbox import Flow, write_together
 from engine.webhooks.packing import GROUP_EVENTS_MAX, pack
+from tests.examples import examples
 from tests.webhooks.planted import status_event
 
 EPOCH = datetime.fromtimestamp(0, UTC)
@@ -65,7 +66,10 @@ def in_order(events: list[StatusRow]) -> list[StatusRow]:
     return sorted(events, key=repr)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=examples(60),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(events=st.lists(rows, min_size=1, max_size=8))
 async def test_events_come_out_as_they_went_in(pool: Pool, events: list[StatusRow]) -> None:
     async with pool.acquire() as connection:

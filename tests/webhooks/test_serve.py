@@ -31,11 +31,13 @@ from tests.webhooks.conversation import (
     statuses_body,
 )
 
+pytestmark = pytest.mark.usefixtures("warm_starts")
+
 
 @asynccontextmanager
 async def serving(database_url: str, *arguments: str, **settings: str) -> AsyncIterator[Process]:
     environment = {
-        "PATH": os.environ["PATH"],
+        **os.environ,
         "DRUMBEAT_DATABASE_URL": database_url,
         "DRUMBEAT_APP_SECRET": SECRET.decode(),
         "DRUMBEAT_VERIFY_TOKEN": TOKEN,
