@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
@@ -85,16 +86,14 @@ def _helper(pid: int) -> _Helper:
 
 
 def _prepare() -> None:
-    """Import what commands import, in their order."""
+    """Import every module of ours, and with them every library, the log first, as commands do."""
     from campaigns.cli import main
 
     main.import_log()
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    for module in main.COMMANDS.values():
-        for name in [module] if isinstance(module, str) else module.table.values():
-            import_module(name)
-    for name in ("engine.app", "engine.api.resources", "engine.store.embedded", "campaigns.cli.screen"):
-        import_module(name)
+    for package in ("engine", "campaigns", "emulator"):
+        for module in walk_packages(import_module(package).__path__, f"{package}."):
+            if not module.name.endswith("__main__"):
+                import_module(module.name)
     gc.collect()
     gc.freeze()  # a collection in a forked process would copy every page of the modules
 
