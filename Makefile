@@ -39,8 +39,9 @@ browser:
 		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
 		|| echo "no Chromium here, and no right to install it: the tests of pages are skipped"
 
-# Most tests wait for a database, a process or a clock, so there are more of them at once than cores.
-PYTEST := $(BIN)/pytest -n 4 --dist worksteal
+# Most tests wait for a database, a process or a clock, so there are more workers than cores. Bytecode is written even
+# where the environment forbids it, else each worker takes 5 s to compile the tests anew.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 --dist worksteal
 
 test: check browser
 	$(PYTEST)
