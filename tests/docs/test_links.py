@@ -11,8 +11,8 @@ from typer import Context
 from typer.main import get_group
 
 from campaigns.cli.main import DEBUG_VARIABLE, app
-from engine.settings import PREFIX, SECRETS, Settings
-from engine.telemetry import LEVEL_VARIABLE
+from engine.process.settings import PREFIX, SECRETS, Settings
+from engine.process.telemetry import LEVEL_VARIABLE
 from tests.docs.markdown import anchors, broken_links, commands, settings
 
 ROOT = Path(__file__).parents[2]
