@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
+from engine.core.in_doubt import SILENCE_S
 from engine.process.throttled_log import ThrottledLog
 from engine.store.database import LOST_CONNECTION, Connection, Pool
-from engine.store.in_doubt import SILENCE_S, resend_by_policy
+from engine.store.in_doubt import resend_by_policy
 from engine.webhooks.account import act
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.status_applier import BATCH_EVENTS_MAX, fold_batch
