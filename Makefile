@@ -46,9 +46,10 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 --dist worksteal
 test: check browser
 	$(PYTEST)
 
-# Also the tests marked slow, and all examples of each property.
+# Also all examples of each property, and then the tests marked slow, one at a time.
 test-all: check browser
-	$(PYTEST) -m "" --hypothesis-profile whole
+	$(PYTEST) --hypothesis-profile whole
+	$(BIN)/pytest -m slow
 
 # Hundreds of kills, freezes and faults of the service, its events, the database and its disk, each repeatable from its
 # seed: about an hour. A small disk takes a right to mount; without it those runs say that they are skipped.
