@@ -5,6 +5,6 @@ from __future__ import annotations
 import shlex
 
 
-def command(*words: str) -> str:
+def command_text(*words: str) -> str:
     """A command of ours as a shell takes it, whatever the names in it hold."""
     return shlex.join(("drumbeat", *words))

@@ -6,6 +6,6 @@ from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 
-async def place(database: Pool | Connection) -> str:
+async def describe_database(database: Pool | Connection) -> str:
     """Where a database is, in words for people: its name and its address or socket directory."""
     return f"database {await database.fetchval(queries('describe_database')['place'])}"

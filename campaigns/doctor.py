@@ -15,12 +15,12 @@ from pathlib import Path
 
 import aiohttp
 
-from campaigns.counted import counted
+from campaigns.pluralise import pluralise
 from engine.api.proxy import proxy_of
 from engine.api.resources import ManagementClient
 from engine.core.connection_limit import CONNECTIONS_MAX, WANTED, connections_within
 from engine.core.disk_space import MIB, is_short
-from engine.core.sanitise import shown
+from engine.core.sanitise import sanitise
 from engine.errors import ConfigurationError, DrumbeatError
 from engine.process.disk_space import free_bytes
 from engine.process.file_descriptors import hard_limit
@@ -139,7 +139,7 @@ async def look_at_service(settings: Settings) -> list[Finding]:
             service.base_url, token, api_version=service.api_version, proxy=service.proxy
         ) as client:
             found = await client.phone_numbers(waba_id)
-        return [_ok("token", f"valid; account {waba_id} has {counted(len(found), 'number')}")]
+        return [_ok("token", f"valid; account {waba_id} has {pluralise(len(found), 'number')}")]
 
     return [*reached, *await _guarded("token", numbers)]
 
@@ -163,7 +163,7 @@ async def _guarded(subject: str, look: Callable[[], Awaitable[list[Finding]]]) -
     except DrumbeatError as error:
         return [failed(subject, error)]
     except aiohttp.ClientHttpProxyError as error:
-        refused = f"the proxy refuses with {error.status} {shown(error.message)}"
+        refused = f"the proxy refuses with {error.status} {sanitise(error.message)}"
         return [_fail(subject, refused, "check DRUMBEAT_PROXY_URL", 69)]
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
         return [

@@ -20,7 +20,7 @@ STREAMS = ("/dev/fd", "/dev/stdout", "/dev/stderr", "/proc")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class OutputFile:
     """`draft` is written, then takes the place of `path`; where both are the same there is nothing to do."""
 
     path: Path
@@ -73,14 +73,14 @@ def _drop_if_abandoned(draft: Path) -> None:
             draft.unlink()
 
 
-def target_of(path: Path) -> Target:
+def output_file(path: Path) -> OutputFile:
     """A rename would put a file where a device, a pipe or a link is: the first two are written to, the link
     is followed.
     """
     if _is_no_file(path) or str(path.absolute()).startswith(STREAMS):
-        return Target(path, path)
+        return OutputFile(path, path)
     followed = Path(os.path.realpath(path))
-    return Target(followed, followed.with_name(f".{followed.name}.{secrets.token_hex(4)}"))
+    return OutputFile(followed, followed.with_name(f".{followed.name}.{secrets.token_hex(4)}"))
 
 
 def require_another(path: Path, source: Path, option: str) -> None:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from campaigns.audience.check import row_check
+from campaigns.audience.change_check import ChangeCheck
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reader import AudienceReader, open_audience
-from campaigns.audience.rejects import REASONS, RejectFile, default_rejects_path
-from campaigns.audience.unchanged import Unchanged
-from campaigns.planning.progress import PlanProgress, ProgressCallback, no_progress
-from engine.core.phone_aliases import person, spellings
+from campaigns.audience.reject_file import REASONS, RejectFile, default_rejects_path
+from campaigns.audience.row_check import row_check
+from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
+from engine.core.phone_aliases import canonical_phone, phone_aliases
 from engine.errors import UsageError
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -86,7 +86,7 @@ async def import_suppressions(
     changed = known = 0
     listed = rejects_path or default_rejects_path(path, "suppress")
     with open_audience(path) as file, RejectFile(listed, path) as rejects:
-        unchanged = Unchanged(file, str(path))
+        change_check = ChangeCheck(file, str(path))
         reader = await asyncio.to_thread(AudienceReader, file, str(path))
         check = row_check(reader.header, str(path), phone_column, (), region)
         for batch in check.batches(reader):
@@ -95,7 +95,7 @@ async def import_suppressions(
             changed, known = changed + counts.changed, known + counts.unchanged
             rows = changed + known + rejects.counts.total()
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
-        unchanged.require()
+        change_check.require_unchanged()
         return SuppressionCounts(changed, known, rejects.counts.total(), rejects.publish())
 
 
@@ -105,7 +105,7 @@ async def _add(connection: Connection, phones: Sequence[int], reason: str) -> Su
 
 
 def _counts(asked: Sequence[int], changed: Sequence[int]) -> SuppressionCounts:
-    people = len(set(map(person, changed)))
+    people = len(set(map(canonical_phone, changed)))
     return SuppressionCounts(people, len(asked) - people)
 
 
@@ -115,7 +115,7 @@ def _in_each_spelling(phones: Sequence[int]) -> list[int]:
     return [
         spelling
         for phone in phones
-        for spelling in spellings(str(phone))
+        for spelling in phone_aliases(str(phone))
         if spelling == phone or normalise(str(spelling)) == spelling
     ]
 

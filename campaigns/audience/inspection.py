@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaigns.audience.check import row_check
+from campaigns.audience.change_check import ChangeCheck
+from campaigns.audience.duplicate_counter import DuplicateCounter
 from campaigns.audience.reader import AudienceReader, open_audience
-from campaigns.audience.rejects import RejectFile, require_no_list
-from campaigns.audience.repeats import Repeats
-from campaigns.audience.unchanged import Unchanged
-from campaigns.planning.progress import PlanProgress, ProgressCallback, no_progress
-from engine.core.phone_aliases import person
+from campaigns.audience.reject_file import RejectFile, require_no_list
+from campaigns.audience.row_check import row_check
+from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
+from engine.core.phone_aliases import canonical_phone
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +50,22 @@ def inspect_audience(
 
     ConfigurationError where a million phones and more find no room in the directory of temporary files.
     """
-    with open_audience(path) as file, RejectFile(rejects_path, path) as rejects, Repeats() as repeats:
-        unchanged = Unchanged(file, str(path))
+    with (
+        open_audience(path) as file,
+        RejectFile(rejects_path, path) as rejects,
+        DuplicateCounter() as repeats,
+    ):
+        change_check = ChangeCheck(file, str(path))
         reader = AudienceReader(file, str(path))
         require_no_list(reader.header, str(path))
         check = row_check(reader.header, str(path), phone_column, params, region)
         rows = good = 0
         for batch in check.batches(reader):
             rejects.add(batch.rejects)
-            repeats.add(map(person, batch.phones))
+            repeats.add(map(canonical_phone, batch.phones))
             rows, good = rows + batch.rows, good + len(batch.phones)
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
-        unchanged.require()
+        change_check.require_unchanged()
         return Inspection(
             columns=tuple(reader.header),
             encoding=reader.encoding.label,

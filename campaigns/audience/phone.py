@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from unicodedata import category, decimal
 
-from campaigns.audience.numbering import (
+from campaigns.audience.numbering_plan import (
     DIGITS_MAX,
     DIGITS_MIN,
     INTERNATIONAL,

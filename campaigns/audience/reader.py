@@ -17,9 +17,9 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from campaigns.audience.dialect import delimiter_of, hinted_delimiter
+from campaigns.audience.delimiter import delimiter_of, hinted_delimiter
 from campaigns.audience.encoding import Encoding, UnreadableAudience, count_lines, decode, detect
-from campaigns.audience.rejects import Reject
+from campaigns.audience.reject_file import Reject
 
 LINE_CHARACTERS_MAX = 1 << 20  # a longer line is no table; it would have to be held whole
 ROW_CHARACTERS_MAX = 1 << 20  # what a row with quoted line breaks may span; bounds what is read twice

@@ -8,16 +8,16 @@ from typing import Annotated
 
 import typer
 
+from campaigns.audience.copy_rejected import copy_rejected
 from campaigns.audience.inspection import Inspection, inspect_audience
-from campaigns.audience.rejected import copy_rejected
-from campaigns.audience.rejects import default_rejects_path
-from campaigns.cli.edge import note, print_json
+from campaigns.audience.reject_file import default_rejects_path
 from campaigns.cli.options import Json, PhoneColumn, Quiet, Region, rejects_option
 from campaigns.cli.output import opened, writing
-from campaigns.cli.planning import GUESS, planning_shown
-from campaigns.counted import counted
+from campaigns.cli.planning_progress import GUESS, planning_shown
+from campaigns.cli.printing import note, print_json
 from campaigns.output_file import require_another
-from engine.core.sanitise import shown
+from campaigns.pluralise import pluralise
+from engine.core.sanitise import sanitise
 from engine.errors import ConfigurationError
 
 app = typer.Typer(
@@ -65,7 +65,8 @@ def check(
         _print(found)
     if strict and found.rejected:
         raise ConfigurationError(
-            f"{counted(found.rejected, 'row is', 'rows are')} bad, and --strict allows none", where=str(file)
+            f"{pluralise(found.rejected, 'row is', 'rows are')} bad, and --strict allows none",
+            where=str(file),
         )
 
 
@@ -86,7 +87,7 @@ def rejected(
     with opened(output, "utf-8-sig") as target, writing(output):
         rows = copy_rejected(file, listed, target)
     if output is not None:
-        note(f"{counted(rows, 'row')} in {output}")
+        note(f"{pluralise(rows, 'row')} in {output}")
 
 
 def _text(path: Path | None) -> str | None:
@@ -96,12 +97,12 @@ def _text(path: Path | None) -> str | None:
 def _print(found: Inspection) -> None:
     encoding = f"{found.encoding} ({GUESS})" if found.encoding_guessed else found.encoding
     typer.echo(f"{encoding}, separated by {_DELIMITERS.get(found.delimiter, found.delimiter)}")
-    typer.echo(f"columns: {shown(', '.join(found.columns))}")
-    typer.echo(f"{counted(found.rows, 'row')}: {found.good:,} good, {found.rejected:,} bad")
+    typer.echo(f"columns: {sanitise(', '.join(found.columns))}")
+    typer.echo(f"{pluralise(found.rows, 'row')}: {found.good:,} good, {found.rejected:,} bad")
     for code, count in found.reject_codes.items():
         typer.echo(f"  {code} {count:,}")
     if found.duplicates:
-        repeat = counted(found.duplicates, "of the good rows repeats", "of the good rows repeat")
+        repeat = pluralise(found.duplicates, "of the good rows repeats", "of the good rows repeat")
         typer.echo(f"{repeat} the number of an earlier one")
     if found.rejects_path is not None:
         typer.echo(f"listed in {found.rejects_path}")

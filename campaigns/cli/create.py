@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.edge import print_json, ready_database, run_loop
 from campaigns.cli.options import (
     CampaignName,
     Json,
@@ -18,12 +17,14 @@ from campaigns.cli.options import (
     Region,
     rejects_option,
 )
-from campaigns.cli.planning import GUESS, planning_shown
-from campaigns.cli.words import audience_sum
-from campaigns.command_text import command
-from campaigns.counted import counted
-from campaigns.planning.create import Created, create_campaign
+from campaigns.cli.planning_progress import GUESS, planning_shown
+from campaigns.cli.printing import print_json
+from campaigns.cli.status_text import audience_sum
+from campaigns.cli.task_runner import ready_database, run_loop
+from campaigns.command_text import command_text
+from campaigns.planning.create import CreatedCampaign, create_campaign
 from campaigns.planning.spec import CampaignSpec
+from campaigns.pluralise import pluralise
 from engine.core.message import Media
 from engine.errors import UsageError
 from engine.process.settings import load_settings
@@ -148,7 +149,7 @@ def _media(media_id: str | None, link: str | None, filename: str | None) -> Medi
     return Media(media_id, link, filename) if media_id or link else None
 
 
-def _as_json(created: Created) -> dict[str, Any]:
+def _as_json(created: CreatedCampaign) -> dict[str, Any]:
     counts = created.counts
     return {
         "schema": 1,
@@ -168,7 +169,7 @@ def _as_json(created: Created) -> dict[str, Any]:
     }
 
 
-def _print(created: Created) -> None:
+def _print(created: CreatedCampaign) -> None:
     counts = created.counts
     typer.echo(
         f"{created.name}: {created.state}"
@@ -176,7 +177,7 @@ def _print(created: Created) -> None:
     )
     typer.echo(audience_sum(counts.audience_rows, counts.recipients, counts.rejected, counts.duplicates))
     if counts.suppressed:
-        are = counted(counts.suppressed, "of the recipients is", "of the recipients are")
+        are = pluralise(counts.suppressed, "of the recipients is", "of the recipients are")
         typer.echo(f"{are} suppressed and will be skipped")
     if created.encoding is not None and created.encoding.is_guess:
         typer.echo(f"read as {created.encoding.label}: {GUESS}")
@@ -187,4 +188,4 @@ def _print(created: Created) -> None:
         others = ", ".join(f'"{name}"' for name in created.same_audience)
         typer.echo(f"warning: the very same file is the audience of {others}: people get a message of each")
     if not created.unchanged:
-        typer.echo(f"send it with: {command('campaign', 'run', created.name)}")
+        typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")

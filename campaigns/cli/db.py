@@ -10,11 +10,12 @@ from typing import Annotated
 import typer
 
 from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.edge import note, print_json, with_database
 from campaigns.cli.options import DryRun, Json
-from campaigns.command_text import command
-from campaigns.counted import counted
-from campaigns.life.prune import Keeper, KeptMonth, PrunedMonth, prune
+from campaigns.cli.printing import note, print_json
+from campaigns.cli.task_runner import with_database
+from campaigns.command_text import command_text
+from campaigns.life.prune import BlockingCampaign, KeptMonth, PrunedMonth, prune
+from campaigns.pluralise import pluralise
 from campaigns.results.status import FINAL_STATES
 from engine.core.states import CampaignState
 from engine.errors import ConfigurationError, UsageError
@@ -99,13 +100,13 @@ def _kept_lines(kept: KeptMonth) -> Iterator[str]:
         yield f"  and {more:,} more (--json lists them)"
 
 
-def _how_to_go_on(keeper: Keeper) -> str:
+def _how_to_go_on(keeper: BlockingCampaign) -> str:
     if keeper.finished_at is not None and keeper.state in FINAL_STATES:
         return f"{keeper.state} only since {keeper.finished_at:%Y-%m-%d}"
     if keeper.planned_at is None:
         return "its create was killed; another `drumbeat campaign create` of that name removes what is left"
     goes_on = "resume" if keeper.state is CampaignState.PAUSED else "run"
-    goes_on, cancel = (command("campaign", word, keeper.name) for word in (goes_on, "cancel"))
+    goes_on, cancel = (command_text("campaign", word, keeper.name) for word in (goes_on, "cancel"))
     return f"{keeper.state}; `{goes_on}` goes on with it, `{cancel}` ends it"
 
 
@@ -120,7 +121,9 @@ def _ask(found: tuple[PrunedMonth, ...], yes: bool) -> None:
 
 
 def _describe(pruned: PrunedMonth) -> str:
-    return f"{pruned.month} with {counted(len(pruned.campaigns), 'campaign')}: {', '.join(pruned.campaigns)}"
+    return (
+        f"{pruned.month} with {pluralise(len(pruned.campaigns), 'campaign')}: {', '.join(pruned.campaigns)}"
+    )
 
 
 def _url() -> str:

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 import uvloop
 
-from campaigns.cli.edge import note
-from campaigns.cli.live import view_for, watched
+from campaigns.cli.demo_sandbox import DemoSandbox, demo_sandbox
 from campaigns.cli.options import Seed
-from campaigns.cli.stage import Stage, demo_stage
+from campaigns.cli.printing import note
+from campaigns.cli.run_progress import view_for, watched
 from campaigns.demo.audience import PARAMS, PHONE_COLUMN, DemoAudience, write_audience
 from campaigns.demo.check import Verdict, judge, statuses_arrived
 from campaigns.life.control import find_campaign
@@ -37,7 +37,7 @@ def demo(
 ) -> None:
     """Send a made-up campaign to an emulated service, and check its ledger. Leaves nothing behind."""
     started_s = time.monotonic()
-    with demo_stage() as stage:
+    with demo_sandbox() as stage:
         note("Starting Postgres, the receiver of statuses and the emulated service ...")
         service_url = _start(stage, seed)
         audience = _prepare(stage, rows, seed)
@@ -48,7 +48,7 @@ def demo(
     raise typer.Exit(0 if verdict.proved else EXIT_DISPROVED)
 
 
-def _start(stage: Stage, seed: int) -> str:
+def _start(stage: DemoSandbox, seed: int) -> str:
     """The receiver first, since the emulated service is told where to post; the URL of that service."""
     callback = stage.serve("webhooks", "serve", "--port", "0")
     options = [word for number, rate in NUMBERS.items() for word in ("--number", f"{number}:{rate}")]
@@ -58,7 +58,7 @@ def _start(stage: Stage, seed: int) -> str:
     return service_url
 
 
-def _prepare(stage: Stage, rows: int, seed: int) -> DemoAudience:
+def _prepare(stage: DemoSandbox, rows: int, seed: int) -> DemoAudience:
     audience = write_audience(stage.directory / "customers.csv", rows=rows, seed=seed)
     silent = stage.directory / "unsubscribed.csv"
     silent.write_text("phone\n" + "\n".join(audience.suppressed) + "\n", "utf-8")
@@ -75,7 +75,7 @@ def _prepare(stage: Stage, rows: int, seed: int) -> DemoAudience:
     return audience
 
 
-def _wait_and_judge(stage: Stage, service_url: str) -> Verdict:
+def _wait_and_judge(stage: DemoSandbox, service_url: str) -> Verdict:
     url = running_url(stage.home)
     assert url is not None, "the receiver's database runs as long as the stage"
 

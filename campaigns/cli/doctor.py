@@ -7,8 +7,9 @@ from dataclasses import asdict
 import typer
 import uvloop
 
-from campaigns.cli.edge import print_json, with_database
 from campaigns.cli.options import Json
+from campaigns.cli.printing import print_json
+from campaigns.cli.task_runner import with_database
 from campaigns.doctor import (
     Finding,
     failed,

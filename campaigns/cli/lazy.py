@@ -15,14 +15,14 @@ from typer.main import get_group
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CommandGroup:
     """A group of commands: what it says of itself, and the table of its commands."""
 
     help: str
     table: Mapping[str, str]
 
 
-def lazy_group(table: Mapping[str, str | Group]) -> type[TyperGroup]:
+def lazy_group(table: Mapping[str, str | CommandGroup]) -> type[TyperGroup]:
     """A group class for `typer.Typer(cls=…)`.
 
     `table`: name of a command → the module whose `app` holds it, alone or as a group; or a group of such.
@@ -72,7 +72,7 @@ def _load(name: str, module: str) -> Any:
     return command
 
 
-def _nested(name: str, group: Group) -> Any:
+def _nested(name: str, group: CommandGroup) -> Any:
     app = typer.Typer(name=name, cls=lazy_group(group.table), no_args_is_help=True, add_completion=False)
     app.callback(help=group.help)(lambda: None)
     return get_group(app)

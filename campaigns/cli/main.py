@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from campaigns.cli.lazy import Group, import_without, lazy_group
+from campaigns.cli.lazy import CommandGroup, import_without, lazy_group
 from campaigns.cli.streams import STDOUT, forsake_stdout, secure_streams, unwritten
-from engine.core.sanitise import shown
+from engine.core.sanitise import sanitise
 from engine.errors import ConfigurationError, DrumbeatError
 from engine.process.memory import COLLECTION_OBJECTS
 
@@ -43,15 +43,15 @@ CAMPAIGN_COMMANDS = {
     "list": "campaigns.cli.status",
     "status": "campaigns.cli.status",
     "run": "campaigns.cli.run",
-    "start": "campaigns.cli.states",
-    "pause": "campaigns.cli.states",
-    "resume": "campaigns.cli.states",
-    "cancel": "campaigns.cli.states",
+    "start": "campaigns.cli.control",
+    "pause": "campaigns.cli.control",
+    "resume": "campaigns.cli.control",
+    "cancel": "campaigns.cli.control",
     "report": "campaigns.cli.report",
     "export": "campaigns.cli.report",
     "settle": "campaigns.cli.settle",
 }
-COMMANDS: dict[str, str | Group] = {
+COMMANDS: dict[str, str | CommandGroup] = {
     "demo": "campaigns.cli.demo",
     "bench": "campaigns.cli.bench",
     "doctor": "campaigns.cli.doctor",
@@ -60,7 +60,7 @@ COMMANDS: dict[str, str | Group] = {
     "templates": "campaigns.cli.templates",
     "audience": "campaigns.cli.audience",
     "suppress": "campaigns.cli.suppress",
-    "campaign": Group("Plan campaigns, send them, and see what became of them.", CAMPAIGN_COMMANDS),
+    "campaign": CommandGroup("Plan campaigns, send them, and see what became of them.", CAMPAIGN_COMMANDS),
     "worker": "campaigns.cli.worker",
     "webhooks": "campaigns.cli.webhooks",
     "emulator": "campaigns.cli.emulator",
@@ -117,7 +117,7 @@ def settings(
     os.environ.setdefault(
         "PYDANTIC_DISABLE_PLUGINS", "__all__"
     )  # its look for them reads all that is installed
-    from campaigns.cli.edge import prepare  # the settings know the database: a quarter of a second
+    from campaigns.cli.task_runner import prepare  # the settings know the database: a quarter of a second
 
     try:
         prepare(home=home, base_url=base_url, api_version=api_version, waba_id=waba_id, product=product)
@@ -228,7 +228,7 @@ def _raise(end: Terminated) -> None:
 
 
 def _tell(line: str, exit_code: int) -> int:
-    typer.echo(f"drumbeat: {shown(' '.join(line.split()))}", err=True)
+    typer.echo(f"drumbeat: {sanitise(' '.join(line.split()))}", err=True)
     return exit_code
 
 

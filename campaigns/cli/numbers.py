@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import note, print_json, print_rows, with_database, with_service
+from campaigns.account.numbers import BusinessNumber, list_numbers, set_limit, sync_numbers
 from campaigns.cli.options import Json
-from campaigns.numbers import Number, list_numbers, set_limit, sync_numbers
+from campaigns.cli.printing import note, print_json, print_rows
+from campaigns.cli.task_runner import with_database, with_service
 
 app = typer.Typer(
     name="numbers", help="The business numbers and their limits.", no_args_is_help=True, add_completion=False
@@ -46,7 +47,7 @@ def _rate(text: str) -> float:
         raise typer.BadParameter(f"{text!r} is not a rate such as 80 or 0.5", param_hint="RATE") from None
 
 
-def _print(numbers: list[Number], json: bool) -> None:
+def _print(numbers: list[BusinessNumber], json: bool) -> None:
     if json:
         print_json({"schema": 1, "numbers": [asdict(number) for number in numbers]})
         return
@@ -56,7 +57,7 @@ def _print(numbers: list[Number], json: bool) -> None:
     )
 
 
-def _row(number: Number) -> tuple[object, ...]:
+def _row(number: BusinessNumber) -> tuple[object, ...]:
     rate = "" if number.rate_per_s is None else f"{number.rate_per_s:.1f}/s"
     limit_text = f"{number.limit_per_s:g}/s{' by hand' if number.limit_is_manual else ''}"
     return (
@@ -71,7 +72,7 @@ def _row(number: Number) -> tuple[object, ...]:
     )
 
 
-def _state(number: Number) -> str:
+def _state(number: BusinessNumber) -> str:
     if number.suspended_until is not None:
         return f"suspended until {number.suspended_until:%Y-%m-%d %H:%M:%S%z}: {number.suspended_reason}"
     return f"sending: {number.owner}" if number.owner else (number.status or "").lower()

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from campaigns.output_file import target_of
+from campaigns.output_file import output_file
 from engine.errors import ConfigurationError
 
 
@@ -19,7 +19,7 @@ def opened(output: Path | None, encoding: str = "utf-8") -> Iterator[TextIO]:
     if output is None:
         yield sys.stdout
         return
-    target = target_of(output)
+    target = output_file(output)
     with writing(output):
         file = os.fdopen(target.open(), "w", encoding=encoding, newline="")
     try:

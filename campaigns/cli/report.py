@@ -8,12 +8,13 @@ from typing import Annotated, TextIO
 
 import typer
 
-from campaigns.cli.edge import note, print_json, with_database
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.output import opened, writing
-from campaigns.cli.words import report_lines
-from campaigns.counted import counted
+from campaigns.cli.printing import note, print_json
+from campaigns.cli.report_text import report_lines
+from campaigns.cli.task_runner import with_database
 from campaigns.life.control import find_campaign, require_planned
+from campaigns.pluralise import pluralise
 from campaigns.results.export import count_variables, export_rows, headings, require_kept
 from campaigns.results.report import Report, campaign_report
 from engine.core.states import RecipientState
@@ -60,7 +61,7 @@ def export(
 
     rows = with_database(write)
     if output is not None:
-        note(f"{counted(rows, 'recipient')} in {output}")
+        note(f"{pluralise(rows, 'recipient')} in {output}")
 
 
 async def read_report(pool: Pool, name: str) -> Report:

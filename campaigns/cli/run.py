@@ -7,16 +7,17 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import print_json, with_settings
-from campaigns.cli.live import view_for, watched
 from campaigns.cli.options import CampaignName, DryRun, Json, MaxFailed, Quiet
+from campaigns.cli.printing import print_json
+from campaigns.cli.run_progress import view_for, watched
 from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.words import duration, status_lines
-from campaigns.command_text import command
-from campaigns.counted import counted
+from campaigns.cli.status_text import duration, status_lines
+from campaigns.cli.task_runner import with_settings
+from campaigns.command_text import command_text
 from campaigns.life.control import find_campaign
-from campaigns.life.run import RunEnd, run_campaign
+from campaigns.life.run import RunResult, run_campaign
 from campaigns.planning.schedule import check_max_failed
+from campaigns.pluralise import pluralise
 from campaigns.results.status import CampaignStatus, campaign_status
 from engine.app import POOL_CONNECTIONS
 from engine.process.settings import Settings
@@ -69,12 +70,12 @@ def run(
     raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
 
 
-def _tell(end: RunEnd, json: bool) -> None:
+def _tell(end: RunResult, json: bool) -> None:
     if json:
         print_json({**end.status.as_json(), "shortfall": end.shortfall})
     else:
         typer.echo("\n".join(status_lines(end.status)))
-        typer.echo(f"more: {command('campaign', 'report', end.status.name)}")
+        typer.echo(f"more: {command_text('campaign', 'report', end.status.name)}")
 
 
 def _tell_plan(status: CampaignStatus, json: bool) -> int:
@@ -86,5 +87,5 @@ def _tell_plan(status: CampaignStatus, json: bool) -> int:
         return 0
     takes = duration(status.waiting / limit_per_s) if limit_per_s else "for ever"
     typer.echo("\n".join(status_lines(status)))
-    typer.echo(f"{counted(status.waiting, 'message')} would be sent, in about {takes} at {limit_per_s:g}/s")
+    typer.echo(f"{pluralise(status.waiting, 'message')} would be sent, in about {takes} at {limit_per_s:g}/s")
     return 0

@@ -8,15 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.cli.edge import note, print_json, with_settings
-from campaigns.cli.live import view_for, watched
 from campaigns.cli.options import CampaignName, Json, Quiet
+from campaigns.cli.printing import note, print_json
+from campaigns.cli.run_progress import view_for, watched
 from campaigns.cli.signals import stop_on_signals
-from campaigns.command_text import command
-from campaigns.counted import counted
+from campaigns.cli.task_runner import with_settings
+from campaigns.command_text import command_text
 from campaigns.life.actor import actor
 from campaigns.life.control import Campaign, find_campaign
 from campaigns.life.run import run_campaign
+from campaigns.pluralise import pluralise
 from campaigns.results.status import CampaignStatus, campaign_status
 from engine.app import POOL_CONNECTIONS
 from engine.core.guard import OPTED_OUT
@@ -142,14 +143,16 @@ def _only_doubts_are_left(status: CampaignStatus, queued: int) -> bool:
 
 def _who_sends_them(status: CampaignStatus, queued: int) -> str:
     """Who sends what a resend queued, now or before it was interrupted; empty where nobody waits or sends."""
-    waiting = f"{counted(status.waiting, 'recipient waits', 'recipients wait')} to be sent to, perhaps again"
+    waiting = (
+        f"{pluralise(status.waiting, 'recipient waits', 'recipients wait')} to be sent to, perhaps again"
+    )
     if not (queued or status.waiting):
         return ""
     if status.state is CampaignState.RUNNING:
         said = "queued: they are sent with the rest" if queued else waiting
         return f"{said}; {_who_goes_on(status)}"
     if status.state is CampaignState.PAUSED:
-        said, again = "queued" if queued else waiting, command("campaign", "resume", status.name)
+        said, again = "queued" if queued else waiting, command_text("campaign", "resume", status.name)
         return f"{said}; the campaign is paused ({status.reason}): `{again}` lifts it"
     return ""
 
@@ -158,7 +161,7 @@ def _who_goes_on(status: CampaignStatus) -> str:
     owners = ", ".join(sorted({number.owner for number in status.numbers if number.owner}))
     if owners:
         return f"the numbers are with {owners}"
-    return f"go on with: {command('campaign', 'run', status.name)}"
+    return f"go on with: {command_text('campaign', 'run', status.name)}"
 
 
 def _tell(settled: Settled, json: bool) -> None:
@@ -168,7 +171,7 @@ def _tell(settled: Settled, json: bool) -> None:
     if settled.action is not None:
         resent = settled.action == "resend"
         if settled.recipients:
-            who = counted(settled.recipients, "recipient in doubt is", "recipients in doubt are")
+            who = pluralise(settled.recipients, "recipient in doubt is", "recipients in doubt are")
             typer.echo(f"{who} {'sent to again' if resent else 'taken as sent'}")
         else:
             typer.echo(f"nobody is in doubt: nothing is {'sent again' if resent else 'taken as sent'}")

@@ -8,9 +8,10 @@ from dataclasses import asdict, replace
 
 import typer
 
-from campaigns.cli.edge import print_json, print_rows, with_connection, with_database
 from campaigns.cli.options import CampaignName, Json
-from campaigns.cli.words import status_lines
+from campaigns.cli.printing import print_json, print_rows
+from campaigns.cli.status_text import status_lines
+from campaigns.cli.task_runner import with_connection, with_database
 from campaigns.life.control import find_campaign, list_campaigns
 from campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
 from engine.store.database import Pool

@@ -11,10 +11,11 @@ from typing import Annotated
 import typer
 
 from campaigns.audience.spreadsheet import safe_cell
-from campaigns.cli.edge import print_json, with_connection
 from campaigns.cli.options import Json, PhoneColumn, Region, rejects_option
-from campaigns.cli.planning import planning_shown
-from campaigns.counted import counted
+from campaigns.cli.planning_progress import planning_shown
+from campaigns.cli.printing import print_json
+from campaigns.cli.task_runner import with_connection
+from campaigns.pluralise import pluralise
 from campaigns.suppression import (
     ADDED_BY_HAND,
     SuppressionCounts,
@@ -98,7 +99,7 @@ def import_file(
     _tell("added", counts, json)
     if counts.rejected:
         raise Incomplete(
-            f"{counted(counts.rejected, 'row')} could not be read: these people may still be sent to",
+            f"{pluralise(counts.rejected, 'row')} could not be read: these people may still be sent to",
             where=str(counts.rejects_path),
             remedy="correct these rows and import them",
         )

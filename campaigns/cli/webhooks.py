@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from campaigns.cli.edge import print_json, with_settings
 from campaigns.cli.options import Host, Port
+from campaigns.cli.printing import print_json
 from campaigns.cli.signals import stop_on_signals
+from campaigns.cli.task_runner import with_settings
 from engine.process.settings import Settings, load_settings
 from engine.store.database import Pool
 from engine.webhooks.receiver import Secrets

@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import with_database, with_settings
+from campaigns.account.numbers import BusinessNumber, list_numbers
 from campaigns.cli.options import Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.supervisor import stop_with_parent, supervise
-from campaigns.describe_database import place
+from campaigns.cli.task_runner import with_database, with_settings
+from campaigns.describe_database import describe_database
 from campaigns.life.run import CUT_SHORT
-from campaigns.numbers import Number, list_numbers
 from engine.app import POOL_CONNECTIONS, run_numbers
 from engine.errors import ConfigurationError, Unreachable
 from engine.process.settings import Settings
@@ -49,7 +49,7 @@ def worker(
     raise typer.Exit(supervise([_command(part, quiet) for part in shares(numbers, processes)]))
 
 
-def shares(numbers: Sequence[Number], processes: int) -> list[list[str]]:
+def shares(numbers: Sequence[BusinessNumber], processes: int) -> list[list[str]]:
     """Numbers shared out by their limits, so that no process has much more to send than another."""
     loads = [0.0] * min(processes, len(numbers))
     parts: list[list[str]] = [[] for _ in loads]
@@ -60,13 +60,15 @@ def shares(numbers: Sequence[Number], processes: int) -> list[list[str]]:
     return parts
 
 
-async def _chosen(pool: Pool, wanted: list[str] | None) -> list[Number]:
+async def _chosen(pool: Pool, wanted: list[str] | None) -> list[BusinessNumber]:
     known = await list_numbers(pool)
     chosen = known if wanted is None else [number for number in known if number.phone_number_id in wanted]
     missing = set(wanted or ()) - {number.phone_number_id for number in chosen}
     if missing or not chosen:
         what = f"there is no number {', '.join(sorted(missing))}" if missing else "no number is stored"
-        raise ConfigurationError(what, where=await place(pool), remedy="run `drumbeat numbers sync`")
+        raise ConfigurationError(
+            what, where=await describe_database(pool), remedy="run `drumbeat numbers sync`"
+        )
     return chosen
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 
-from campaigns.describe_database import place
+from campaigns.describe_database import describe_database
 from campaigns.results.status import NOBODY_SENDS, SETTLE_HINT, present_reason
 from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, allows
 from engine.errors import ConfigurationError, TryLater
@@ -51,7 +51,7 @@ class Campaign:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class CampaignChange:
     """What became of a campaign. `changed` False: it was there already. `skipped`: by a cancel.
 
     `nobody_sends`: it was released, it runs, and no process holds any of its numbers.
@@ -73,7 +73,7 @@ async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
     near = get_close_matches(name, names, 3)
     raise ConfigurationError(
         f'there is no campaign "{name}"',
-        where=await place(database),
+        where=await describe_database(database),
         remedy=f"did you mean {' or '.join(near)}?" if near else "see: drumbeat campaign list",
     )
 
@@ -110,7 +110,7 @@ async def is_future(connection: Connection, campaign: Campaign) -> bool:
     return bool(await connection.fetchval(queries("campaign_control")["is_future"], campaign.campaign_id))
 
 
-async def start(connection: Connection, name: str, *, actor: str = "") -> Moved:
+async def start(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
     """Release a campaign to the workers: at once, or when its time has come. `actor`, here and below: who
     asked, for the audit.
 
@@ -119,7 +119,7 @@ async def start(connection: Connection, name: str, *, actor: str = "") -> Moved:
     return await _release(connection, name, CampaignEvent.START, actor)
 
 
-async def resume(connection: Connection, name: str, *, actor: str = "") -> Moved:
+async def resume(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
     """Lift a pause; before its time a campaign only goes back to waiting for it.
 
     Its numbers that were stopped until a person decides are tried again.
@@ -130,43 +130,43 @@ async def resume(connection: Connection, name: str, *, actor: str = "") -> Moved
     return await _release(connection, name, CampaignEvent.RESUME, actor)
 
 
-async def pause(connection: Connection, name: str, *, actor: str = "") -> Moved:
+async def pause(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
     """Stop claiming; what is claimed is still sent. Running processes see it within a second."""
     async with connection.transaction():
         campaign = await _held(connection, name)
         if campaign.state is CampaignState.PAUSED:
-            return Moved(name, campaign.state, changed=False)
+            return CampaignChange(name, campaign.state, changed=False)
         state = await apply_event(connection, campaign.campaign_id, CampaignEvent.PAUSE, PAUSED_BY_HAND)
         await _note(connection, campaign.campaign_id, "pause", actor)
-    return Moved(name, state, changed=True)
+    return CampaignChange(name, state, changed=True)
 
 
-async def pause_all(connection: Connection, *, actor: str = "") -> list[Moved]:
+async def pause_all(connection: Connection, *, actor: str = "") -> list[CampaignChange]:
     """The emergency stop: every scheduled or running campaign."""
     moved = []
     for row in await connection.fetch(queries("campaign_control")["active"]):
         state = await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, PAUSED_BY_HAND)
         if state is not None:
             await _note(connection, row["campaign_id"], "pause", actor)
-            moved.append(Moved(row["name"], state, changed=True))
+            moved.append(CampaignChange(row["name"], state, changed=True))
     return moved
 
 
-async def resume_all(connection: Connection, *, actor: str = "") -> list[Moved]:
+async def resume_all(connection: Connection, *, actor: str = "") -> list[CampaignChange]:
     """Lift every pause, whoever made it. What has never started stays paused: it may have been a draft then,
     which nobody has released yet.
     """
     moved = []
     for row in await connection.fetch(queries("campaign_control")["paused"]):
         if not row["started"]:
-            moved.append(Moved(row["name"], CampaignState.PAUSED, changed=False))
+            moved.append(CampaignChange(row["name"], CampaignState.PAUSED, changed=False))
             continue
         with suppress(IllegalTransition):  # it has ended meanwhile
             moved.append(await resume(connection, row["name"], actor=actor))
     return moved
 
 
-async def cancel(connection: Connection, name: str, *, actor: str = "") -> Moved:
+async def cancel(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
     """End a campaign for good: recipients that are not claimed are skipped.
 
     A second call finishes what a killed first one left. TryLater for a campaign that is not planned.
@@ -179,7 +179,7 @@ async def cancel(connection: Connection, name: str, *, actor: str = "") -> Moved
             await apply_event(connection, campaign.campaign_id, CampaignEvent.CANCEL, CANCELLED_BY_HAND)
             await _note(connection, campaign.campaign_id, "cancel", actor)
     skipped = await close(connection, campaign.campaign_id, CampaignState.CANCELLED)
-    return Moved(name, CampaignState.CANCELLED, changed, skipped)
+    return CampaignChange(name, CampaignState.CANCELLED, changed, skipped)
 
 
 async def close(connection: Connection, campaign_id: int, state: CampaignState) -> int:
@@ -190,7 +190,7 @@ async def close(connection: Connection, campaign_id: int, state: CampaignState) 
     return skipped
 
 
-async def _release(connection: Connection, name: str, asked: CampaignEvent, actor: str) -> Moved:
+async def _release(connection: Connection, name: str, asked: CampaignEvent, actor: str) -> CampaignChange:
     async with connection.transaction():
         campaign = await _held(connection, name)
         require_planned(campaign)
@@ -208,9 +208,9 @@ async def _release(connection: Connection, name: str, asked: CampaignEvent, acto
 
 async def _released(
     connection: Connection, campaign: Campaign, state: CampaignState, *, changed: bool
-) -> Moved:
+) -> CampaignChange:
     waits = _nobody_sends(replace(campaign, state=state), await _owned_numbers(connection))
-    return Moved(campaign.name, state, changed, nobody_sends=waits)
+    return CampaignChange(campaign.name, state, changed, nobody_sends=waits)
 
 
 async def _held(connection: Connection, name: str) -> Campaign:

@@ -33,7 +33,7 @@ class PrunedMonth:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
+class BlockingCampaign:
     """A campaign for whose sake a month stays. `planned_at` None: its create was killed, or still goes on."""
 
     name: str
@@ -47,7 +47,7 @@ class KeptMonth:
     """A month that is old enough, and those of its campaigns that did not end long ago."""
 
     month: str
-    campaigns: tuple[Keeper, ...]
+    campaigns: tuple[BlockingCampaign, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,6 @@ async def _drop_month(
     return PrunedMonth(month["month"], tuple(campaign["name"] for campaign in campaigns))
 
 
-def _keeper(campaign: asyncpg.Record) -> Keeper:
+def _keeper(campaign: asyncpg.Record) -> BlockingCampaign:
     state = CampaignState(campaign["state"])
-    return Keeper(campaign["name"], state, campaign["planned_at"], campaign["finished_at"])
+    return BlockingCampaign(campaign["name"], state, campaign["planned_at"], campaign["finished_at"])

@@ -8,10 +8,11 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from campaigns.command_text import command
+from campaigns.command_text import command_text
 from campaigns.life.control import Campaign, close, find_campaign, is_future, start
 from campaigns.results.status import FINAL_STATES, CampaignStatus, campaign_status
 from engine.app import run_numbers
+from engine.core.error_codes import refuses_credentials
 from engine.core.states import CampaignState, RecipientState
 from engine.errors import AuthenticationError, Incomplete, TryLater, Unreachable
 from engine.process.disk_space import Disk
@@ -22,14 +23,12 @@ from engine.system_error import system_error_text
 WAIT_PERIOD_S = 1.0
 CONNECT_S_MAX = 10.0
 CUT_SHORT = "the database did not answer while the run ended, so that not all outcomes are stored"
-# How a pause names a refused token or a missing permission: by the code at its end, as the engine writes it.
-TOKEN_CODES = frozenset({"0", "3", "10", "104", "190", "http_401", "http_403", *map(str, range(200, 300))})
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class RunEnd:
+class RunResult:
     """What a run came to. `shortfall`: what it lacks, in words; empty where it was `stopped`, and goes on."""
 
     status: CampaignStatus
@@ -55,7 +54,7 @@ async def run_campaign(
     wait: bool = False,
     disk: Disk | None = None,
     max_failed: str | None = None,
-) -> RunEnd:
+) -> RunResult:
     """Send a campaign until it is finished, paused or cancelled, or until `stop` is set.
 
     Starts a draft or a due campaign; never lifts a pause, and raises what `paused` makes of one. Raises
@@ -85,7 +84,7 @@ async def run_campaign(
     status = await campaign_status(pool, campaign.campaign_id)
     stopped = stop.is_set()
     lacks = "" if stopped else shortfall(status, max_failed or campaign.max_failed)
-    return RunEnd(status, stopped, lacks)
+    return RunResult(status, stopped, lacks)
 
 
 def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
@@ -101,16 +100,16 @@ def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
             f"{failed:,} of {status.recipients:,} failed ({share}), more than --max-failed {max_failed}"
         )
     if unknown:
-        lacks.append(f"{unknown:,} in doubt: see `{command('campaign', 'settle', status.name)}`")
+        lacks.append(f"{unknown:,} in doubt: see `{command_text('campaign', 'settle', status.name)}`")
     return "; ".join(lacks)
 
 
 def paused(status: CampaignStatus | Campaign) -> TryLater | AuthenticationError:
     """The error that a pause ends a run with."""
     message = f'the campaign "{status.name}" is paused: {status.reason}'
-    resume = command("campaign", "resume", status.name)
+    resume = command_text("campaign", "resume", status.name)
     code = status.reason.rpartition("(")[2].rstrip(")")
-    if code in TOKEN_CODES:
+    if refuses_credentials(code):
         return AuthenticationError(message, remedy=f"check the access token, then `{resume}`")
     return TryLater(message, remedy=f"`{resume}` lifts it")
 

@@ -12,22 +12,22 @@ from typing import Any, BinaryIO
 
 import asyncpg
 
+from campaigns.audience.change_check import ChangeCheck
 from campaigns.audience.encoding import Encoding
+from campaigns.audience.parallel_check import staged_batches
 from campaigns.audience.reader import AudienceReader, open_audience
-from campaigns.audience.rejects import RejectFile, default_rejects_path, require_no_list
-from campaigns.audience.staged import CheckSpec
-from campaigns.audience.unchanged import Unchanged
-from campaigns.audience.workers import staged_batches
-from campaigns.counted import counted
-from campaigns.describe_database import place
-from campaigns.planning.disk_space import while_there_is_room
+from campaigns.audience.reject_file import RejectFile, default_rejects_path, require_no_list
+from campaigns.audience.staged_batch import CheckSpec
+from campaigns.describe_database import describe_database
+from campaigns.planning.disk_limit import stop_when_disk_is_short
 from campaigns.planning.freeze import freeze
-from campaigns.planning.progress import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
+from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
 from campaigns.planning.range_size import range_size
 from campaigns.planning.schedule import Schedule
 from campaigns.planning.spec import AUDIENCE_CONTENT, CampaignSpec, Identity, file_sha256, identify
 from campaigns.planning.staging import Staged, find_duplicates, stage
 from campaigns.planning.template import CampaignTemplate, check_header, check_params, load_template
+from campaigns.pluralise import pluralise
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.process.disk_space import Disk
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
@@ -36,7 +36,7 @@ from engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
+class CreatedCampaign:
     """A campaign that now exists. `unchanged`: it did before, and nothing was done.
 
     `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
@@ -57,7 +57,7 @@ class Created:
 
 async def create_campaign(
     url: str, spec: CampaignSpec, progress: ProgressCallback = no_progress, *, disk: Disk | None = None
-) -> Created:
+) -> CreatedCampaign:
     """Plan a campaign from its audience, or find that it is planned already.
 
     Raises UsageError for an option, ConfigurationError for a file, template or number that does not fit or a
@@ -68,21 +68,21 @@ async def create_campaign(
     """
     schedule = spec.checked_schedule()
     with open_audience(spec.audience) as file:
-        unchanged = Unchanged(file, str(spec.audience))
+        change_check = ChangeCheck(file, str(spec.audience))
         identity = identify(spec, schedule, await asyncio.to_thread(file_sha256, file))
         connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
         try:
             await _lock(connection, spec)
             known = await _known(connection, spec, identity)
-            watched = while_there_is_room(disk, progress)
+            watched = stop_when_disk_is_short(disk, progress)
             planning = _Planning(url, connection, spec, schedule, identity, watched)
-            created = known or await planning.run(file, unchanged)
+            created = known or await planning.run(file, change_check)
             return replace(created, same_audience=await _same_audience(connection, identity, created))
         finally:
             await close(connection)
 
 
-async def _same_audience(connection: Connection, identity: Identity, created: Created) -> list[str]:
+async def _same_audience(connection: Connection, identity: Identity, created: CreatedCampaign) -> list[str]:
     content = identity.options[AUDIENCE_CONTENT]
     rows = await connection.fetch(
         queries("plan")["same_audience"], AUDIENCE_CONTENT, content, created.campaign_id
@@ -97,7 +97,7 @@ async def _lock(connection: Connection, spec: CampaignSpec) -> None:
             raise TryLater(f'the campaign "{spec.name}" is being created elsewhere', remedy="wait for that")
 
 
-async def _known(connection: Connection, spec: CampaignSpec, identity: Identity) -> Created | None:
+async def _known(connection: Connection, spec: CampaignSpec, identity: Identity) -> CreatedCampaign | None:
     """The campaign that this create means, planned; leftovers of an interrupted one are removed."""
     rows = await connection.fetch(queries("plan")["same_identity"], spec.name, spec.external_id)
     planned = []
@@ -112,15 +112,15 @@ async def _known(connection: Connection, spec: CampaignSpec, identity: Identity)
         differences = "; ".join(identity.differences(planned[0]["options"]))
         raise ConfigurationError(
             f'the campaign "{planned[0]["name"]}" exists with another file or other options: {differences}',
-            where=await place(connection),
+            where=await describe_database(connection),
             remedy="choose another name or external id, or give what was given before",
         )
     return _unchanged(planned[0])
 
 
-def _unchanged(row: asyncpg.Record) -> Created:
+def _unchanged(row: asyncpg.Record) -> CreatedCampaign:
     counts = PlanCounts(row["audience_rows"], row["recipients"], row["rejected"], row["duplicates"], None)
-    return Created(row["campaign_id"], row["name"], row["state"], True, counts, None, {})
+    return CreatedCampaign(row["campaign_id"], row["name"], row["state"], True, counts, None, {})
 
 
 async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
@@ -152,9 +152,9 @@ class _Planning:
     identity: Identity
     progress: ProgressCallback
 
-    async def run(self, file: BinaryIO, unchanged: Unchanged) -> Created:
+    async def run(self, file: BinaryIO, change_check: ChangeCheck) -> CreatedCampaign:
         self._check_expiry()
-        database = await place(self.connection)
+        database = await describe_database(self.connection)
         limits_per_s = await _limits_per_s(self.connection, self.spec.phone_number_ids, database)
         template = await load_template(
             self.connection, self.spec.template, self.spec.language, self.spec.header_media, database=database
@@ -165,13 +165,15 @@ class _Planning:
         with RejectFile(rejects_path, self.spec.audience) as rejects:
             reader = await asyncio.to_thread(AudienceReader, file, str(self.spec.audience))
             require_no_list(reader.header, reader.name)
-            staged = await self._stage(reader, unchanged, rejects)
+            staged = await self._stage(reader, change_check, rejects)
             published = rejects.publish()
             self._check_counts(staged, published)
             size = range_size(staged.recipients, limits_per_s)
             campaign_id, counts = await self._freeze(template, staged, size)
         codes, encoding = dict(rejects.counts), reader.encoding
-        return Created(campaign_id, self.spec.name, "draft", False, counts, published, codes, encoding)
+        return CreatedCampaign(
+            campaign_id, self.spec.name, "draft", False, counts, published, codes, encoding
+        )
 
     def _check_expiry(self) -> None:
         if self.schedule.expires_at is not None and self.schedule.expires_at <= datetime.now(UTC):
@@ -179,7 +181,7 @@ class _Planning:
                 "--expires-at has passed already", remedy="nothing would be sent; choose a later time"
             )
 
-    async def _stage(self, reader: AudienceReader, unchanged: Unchanged, rejects: RejectFile) -> Staged:
+    async def _stage(self, reader: AudienceReader, change_check: ChangeCheck, rejects: RejectFile) -> Staged:
         check = CheckSpec(
             reader.header,
             reader.name,
@@ -191,7 +193,7 @@ class _Planning:
         phone_column = check.row_check().phone_column
         with closing(staged_batches(reader, check)) as batches:
             staged = await stage(self.connection, batches, rejects, reader.total_bytes, self.progress)
-        unchanged.require()
+        change_check.require_unchanged()
         await find_duplicates(self.connection, staged, rejects, phone_column, self.progress)
         return staged
 
@@ -200,7 +202,7 @@ class _Planning:
         name = str(self.spec.audience)
         if self.spec.strict and staged.rejected:
             raise ConfigurationError(
-                f"{counted(staged.rejected, 'row is', 'rows are')} rejected, and --strict allows none",
+                f"{pluralise(staged.rejected, 'row is', 'rows are')} rejected, and --strict allows none",
                 where=name,
                 remedy=listed,
             )

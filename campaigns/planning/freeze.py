@@ -15,7 +15,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import date
 
-from campaigns.planning.progress import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
+from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
 from campaigns.planning.range_cut import COLUMNS, RangeCut
 from campaigns.planning.staging import Chunk, Staged
 from engine.store.copying import copy_text

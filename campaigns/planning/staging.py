@@ -12,9 +12,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 
-from campaigns.audience.rejects import Reject, RejectFile
-from campaigns.audience.staged import StagedBatch
-from campaigns.planning.progress import PlanProgress, ProgressCallback
+from campaigns.audience.reject_file import Reject, RejectFile
+from campaigns.audience.staged_batch import StagedBatch
+from campaigns.planning.plan import PlanProgress, ProgressCallback
 from campaigns.planning.range_size import RANGE_SIZE
 from engine.store.copying import copy_text
 from engine.store.database import Connection

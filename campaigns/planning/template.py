@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from campaigns.counted import counted
+from campaigns.pluralise import pluralise
 from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, compile_template
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Connection
@@ -116,7 +116,7 @@ def check_params(template: CompiledTemplate, params: Sequence[str]) -> None:
         return
     holes = ", ".join(f"{hole.component} {{{{{hole.name}}}}}" for hole in template.placeholders)
     raise UsageError(
-        f"the template {template.name} ({template.language}) has {counted(wanted, 'placeholder')}, "
+        f"the template {template.name} ({template.language}) has {pluralise(wanted, 'placeholder')}, "
         f"and --param is given {'once' if len(params) == 1 else f'{len(params)} times'}",
         remedy=f"name a column, or =text, for each in this order: {holes}" if holes else "leave out --param",
     )

@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Any
 
 from campaigns.audience.spreadsheet import safe_cell, variable_column
-from campaigns.command_text import command
-from campaigns.describe_database import place
-from campaigns.results.report import meaning_of
+from campaigns.command_text import command_text
+from campaigns.describe_database import describe_database
+from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError
 from engine.store.database import Pool
@@ -55,8 +55,8 @@ async def require_kept(pool: Pool, campaign_id: int, name: str) -> None:
     if not await pool.fetchval(queries("report")["has_ranges"], campaign_id):
         raise ConfigurationError(
             f'the recipients of "{name}" are gone: the month of its planning was pruned',
-            where=await place(pool),
-            remedy=f"its counts are kept: {command('campaign', 'report', name)}",
+            where=await describe_database(pool),
+            remedy=f"its counts are kept: {command_text('campaign', 'report', name)}",
         )
 
 

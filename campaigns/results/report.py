@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from campaigns.results.status import CampaignStatus, campaign_status
+from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
 from engine.store.database import Pool
 from engine.store.queries import queries
@@ -14,46 +15,6 @@ from engine.store.queries import queries
 SCHEMA = 1
 REASONS_MAX = 500  # of a state, the most frequent; a line sums up the others, so that all add up
 REASONS_TIMEOUT_S = 900.0  # each recipient with a reason is looked up, at 20 µs, and there may be millions
-
-UNLISTED = "an error that the interface does not list"
-_EXPIRED = "the access token is expired or not valid"
-_PERMISSION = "the access token lacks a permission"
-_FAILED = "the service failed, and said so"
-_ACCOUNT_THROTTLED = "rate limit of the app or the account: it waits for its turn again"
-_NUMBER_STOPPED = "the number cannot send: not registered, or not usable by this token"
-# What a failure means, in words. Source: the interface's table of errors, and open point "Errors".
-MEANINGS = {
-    **dict.fromkeys(("0", "104", "190"), _EXPIRED),
-    **dict.fromkeys(("3", "10", *map(str, range(200, 300))), _PERMISSION),
-    **dict.fromkeys(("1", "2", "131000", "131016", "131057", "133004"), _FAILED),
-    **dict.fromkeys(("4", "17", "80007"), _ACCOUNT_THROTTLED),
-    **dict.fromkeys(("33", "131045", "133000", "133010"), _NUMBER_STOPPED),
-    "100": "a parameter of the request is not valid",
-    "368": "the account is blocked for a while, for a violation of the service's policies",
-    "130472": "the recipient takes part in an experiment of the service and gets no marketing",
-    "130497": "the business may not message this country",
-    "130429": "rate limit of the number: it waits for its turn again",
-    "131008": "a required parameter is missing",
-    "131009": "a parameter has a value that is not valid",
-    "131021": "the recipient is the sending number itself",
-    "131026": "undeliverable: not on the network, or the recipient has blocked the business",
-    "131030": "the recipient is not in the allowed list of a test number",
-    "131031": "the account is locked",
-    "131042": "the account cannot be charged",
-    "131047": "the 24-hour window is closed and this is no template",
-    "131048": "the number is flagged for spam",
-    "131049": "held back by the service: the recipient got much marketing lately",
-    "131050": "the recipient asked for no more marketing",
-    "131051": "a type of message that the service does not know",
-    "131052": "the media could not be fetched",
-    "131053": "the media could not be uploaded",
-    "131056": "too many messages to the same recipient in a short time",
-    "132000": "the number of parameters is not that of the template",
-    "132001": "the template does not exist in this language",
-    "132012": "the parameters do not match the placeholders of the template",
-    "132015": "the template is paused",
-    "132016": "the template is disabled",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +135,6 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
         audits=tuple(Audit(**dict(audit)) for audit in audits),
         pruned=not await pool.fetchval(sql["has_ranges"], campaign_id),
     )
-
-
-def meaning_of(reason: str) -> str:
-    """A failure's name in words; empty for what is in words already."""
-    if reason.startswith("http_"):
-        return f"HTTP {reason.removeprefix('http_')} without an error code"
-    return MEANINGS.get(reason, UNLISTED if reason.isdecimal() else "")
 
 
 async def _reasons(pool: Pool, campaign_id: int) -> dict[RecipientState, list[Reason]]:

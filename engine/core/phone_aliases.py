@@ -9,20 +9,20 @@ _SHORT_MIN, _SHORT_END = 540_000_000_000, 560_000_000_000
 _MOBILE_BEGINNINGS = "6789"  # of a Brazilian number before it gained its 9
 
 
-def spellings(recipient: str) -> tuple[int, ...]:
+def phone_aliases(recipient: str) -> tuple[int, ...]:
     """All numbers that `recipient` (digits of E.164) may stand for, itself first; none for other texts."""
     if not (recipient.isascii() and recipient.isdigit() and len(recipient) <= 15):
         return ()
-    other = _other_spelling(recipient)
+    other = _other_form(recipient)
     return (int(recipient),) if other is None else (int(recipient), int(other))
 
 
-def person(phone: int) -> int:
+def canonical_phone(phone: int) -> int:
     """The same number for all spellings of a valid number that are valid, too; the longest of them."""
-    return max(spellings(str(phone))) if _SHORT_MIN <= phone < _SHORT_END else phone
+    return max(phone_aliases(str(phone))) if _SHORT_MIN <= phone < _SHORT_END else phone
 
 
-def _other_spelling(digits: str) -> str | None:
+def _other_form(digits: str) -> str | None:
     if digits.startswith("55"):
         return _other_brazilian(digits)
     if digits.startswith("52"):

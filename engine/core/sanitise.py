@@ -12,6 +12,6 @@ CONTROLS = frozenset((*map(chr, (*range(0x20), *range(0x7F, 0xA0), *_DIRECTIONS)
 _FIT = {ord(control): " " if control.isspace() else None for control in CONTROLS}
 
 
-def shown(text: str) -> str:
+def sanitise(text: str) -> str:
     """The text on one line, without controls."""
     return text.translate(_FIT)

@@ -8,11 +8,10 @@ from typing import Any
 import asyncpg
 import pytest
 
-from campaigns.planning import create
-from campaigns.planning import disk_space as room
+from campaigns.planning import create, disk_limit
 from campaigns.planning import freeze as freezing
 from campaigns.planning.create import create_campaign
-from campaigns.planning.progress import PlanCounts, PlanProgress
+from campaigns.planning.plan import PlanCounts, PlanProgress
 from campaigns.planning.spec import CampaignSpec
 from engine.errors import TryLater
 from engine.process.disk_space import Disk
@@ -71,7 +70,7 @@ async def test_a_disk_that_gets_too_full_ends_the_planning_and_room_lets_it_go_o
         if progress.stage == full_at:
             free[0] = 0
 
-    monkeypatch.setattr(room, "LOOK_PERIOD_NS", 0)
+    monkeypatch.setattr(disk_limit, "LOOK_PERIOD_NS", 0)
     monkeypatch.setattr("engine.process.disk_space.free_bytes", lambda _: free[0])
     for full_at in ("reading", "checking", "freezing"):
         free[0] = 10**12

@@ -10,7 +10,7 @@ import pytest
 from campaigns.audience.inspection import inspect_audience
 from campaigns.planning import create
 from campaigns.planning.create import create_campaign
-from campaigns.planning.progress import PlanProgress
+from campaigns.planning.plan import PlanProgress
 from campaigns.planning.spec import CampaignSpec
 from engine.core.message import Media
 from engine.errors import ConfigurationError, DrumbeatError, UsageError

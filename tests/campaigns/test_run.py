@@ -3,7 +3,7 @@
 import pytest
 from pydantic import SecretStr
 
-from campaigns.life.run import RunEnd, reach, shortfall
+from campaigns.life.run import RunResult, reach, shortfall
 from campaigns.results.status import CampaignStatus
 from engine.core.states import CampaignState, RecipientState
 from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
@@ -42,20 +42,26 @@ def test_what_an_end_lacks(status: CampaignStatus, max_failed: str | None, words
 @pytest.mark.parametrize(
     ("end", "error", "words"),
     [
-        (RunEnd(ended(unknown=1), False, "1 in doubt"), Incomplete, "1 in doubt"),
-        (RunEnd(ended(CampaignState.PAUSED, "by hand"), False, "1 in doubt"), TryLater, "paused: by hand"),
-        (RunEnd(ended(CampaignState.PAUSED, "token expired (190)"), False, ""), AuthenticationError, "token"),
+        (RunResult(ended(unknown=1), False, "1 in doubt"), Incomplete, "1 in doubt"),
+        (RunResult(ended(CampaignState.PAUSED, "by hand"), False, "1 in doubt"), TryLater, "paused: by hand"),
+        (
+            RunResult(ended(CampaignState.PAUSED, "token expired (190)"), False, ""),
+            AuthenticationError,
+            "token",
+        ),
     ],
 )
-def test_an_end_that_lacks_something_is_an_error(end: RunEnd, error: type[DrumbeatError], words: str) -> None:
+def test_an_end_that_lacks_something_is_an_error(
+    end: RunResult, error: type[DrumbeatError], words: str
+) -> None:
     with pytest.raises(error, match=words):
         end.require_complete()
 
 
 @pytest.mark.parametrize(
-    "end", [RunEnd(ended(), False, ""), RunEnd(ended(CampaignState.PAUSED, "by hand"), True, "")]
+    "end", [RunResult(ended(), False, ""), RunResult(ended(CampaignState.PAUSED, "by hand"), True, "")]
 )
-def test_a_whole_end_and_one_that_was_asked_for_are_none(end: RunEnd) -> None:
+def test_a_whole_end_and_one_that_was_asked_for_are_none(end: RunResult) -> None:
     end.require_complete()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.rejects import HEADER
+from campaigns.audience.reject_file import HEADER
 from campaigns.results.export import safe_cell
 from tests.cli.processes import Drumbeat, Service
 

@@ -8,7 +8,7 @@ from io import BufferedReader
 from campaigns.audience.encoding import UnreadableAudience
 
 
-class Unchanged:
+class ChangeCheck:
     """An open file as it was when this was made: before its first byte is read.
 
     By size and time of writing. A file that another one was moved over is still the one that is open.
@@ -19,7 +19,7 @@ class Unchanged:
         self._name = name
         self._before = self._now()
 
-    def require(self) -> None:
+    def require_unchanged(self) -> None:
         """UnreadableAudience where somebody has written to it meanwhile."""
         if self._now() != self._before:
             raise UnreadableAudience(

@@ -14,7 +14,7 @@ from typing import Protocol
 import orjson
 import structlog
 
-from campaigns.cli.words import progress_line
+from campaigns.cli.status_text import progress_line
 from campaigns.results.status import CampaignStatus, campaign_status
 from engine.store.database import LOST_CONNECTION, Pool
 
@@ -52,7 +52,7 @@ class View(Protocol):
     def close(self) -> None: ...
 
 
-class Lines:
+class LinesView:
     """For logs and pipes."""
 
     period_s = LINES_PERIOD_S
@@ -64,7 +64,7 @@ class Lines:
         sys.stderr.flush()
 
 
-class JsonLines:
+class JsonView:
     """For programs: the shape of `campaign status --json`, with the achieved rate."""
 
     period_s = LINES_PERIOD_S
@@ -84,12 +84,12 @@ def view_for(*, json: bool, quiet: bool) -> View | None:
     if quiet:
         return None
     if json:
-        return JsonLines()
+        return JsonView()
     if not sys.stderr.isatty():
-        return Lines()
-    from campaigns.cli.screen import Screen  # draws: nobody else should wait for its import
+        return LinesView()
+    from campaigns.cli.terminal_view import TerminalView  # draws: nobody else should wait for its import
 
-    return Screen()
+    return TerminalView()
 
 
 @asynccontextmanager

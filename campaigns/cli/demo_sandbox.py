@@ -18,7 +18,7 @@ from typing import IO
 import orjson
 
 from campaigns.child_processes import end_all
-from campaigns.cli.edge import note
+from campaigns.cli.printing import note
 from campaigns.cli.signals import STOP_SIGNALS
 from engine.errors import DrumbeatError
 from engine.process.embedded_postgres import bearable
@@ -44,7 +44,7 @@ class DemoFailed(DrumbeatError):
 
 
 @dataclass(slots=True)
-class Stage:
+class DemoSandbox:
     """A directory, the environment of its commands, and the servers that run in it."""
 
     directory: Path
@@ -102,7 +102,7 @@ class Stage:
 
 
 @contextmanager
-def demo_stage() -> Iterator[Stage]:
+def demo_sandbox() -> Iterator[DemoSandbox]:
     """A stage that is gone afterwards, whatever ends it. No setting of the user reaches it."""
     directory = Path(tempfile.mkdtemp(prefix="drumbeat-demo-", dir=_parent()))
     directory.chmod(0o711)  # the embedded Postgres of root runs as another user, who has to pass
@@ -110,7 +110,7 @@ def demo_stage() -> Iterator[Stage]:
     environment |= {f"{PREFIX}{name}": value for name, value in SETTINGS.items()}
     environment[f"{PREFIX}HOME"] = str(directory / "home")
     environment["TMPDIR"] = str(directory)  # what libraries leave in the temporary directory goes too
-    stage = Stage(directory, environment)
+    stage = DemoSandbox(directory, environment)
     try:
         yield stage
     finally:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from campaigns.audience.reader import AudienceReader, Row, RowBatch, open_audience
-from campaigns.audience.rejects import HEADER, spreadsheet_safe
+from campaigns.audience.reject_file import HEADER, spreadsheet_safe
 from campaigns.audience.spreadsheet import as_written
 from engine.errors import ConfigurationError
 

@@ -6,10 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
-from unicodedata import combining, east_asian_width
 
-import orjson
-import typer
 import uvloop
 
 from campaigns.cli.database_errors import database_blamed
@@ -22,8 +19,6 @@ if TYPE_CHECKING:  # most commands only ask the database
     from engine.api.resources import ManagementClient
 
 Result = TypeVar("Result")
-# Controls that the library writes as they are.
-_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 
 
 def prepare(**options: Any) -> None:
@@ -98,29 +93,3 @@ def with_service(task: Callable[[Pool, ManagementClient, str], Awaitable[Result]
             return await task(pool, client, waba_id)
 
     return with_database(main)
-
-
-def print_json(value: Any) -> None:
-    """One JSON document on stdout, on one line."""
-    typer.echo(orjson.dumps(value, option=orjson.OPT_UTC_Z).decode().translate(_JSON_ESCAPES))
-
-
-def print_rows(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-    """A table in plain text on stdout; columns as wide as needed."""
-    texts = [headings, *(tuple("" if cell is None else str(cell) for cell in row) for row in rows)]
-    widths = [max(map(_places, column)) for column in zip(*texts, strict=True)]
-    for row in texts:
-        cells = (cell + " " * (width - _places(cell)) for cell, width in zip(row, widths, strict=True))
-        typer.echo("  ".join(cells).rstrip())
-
-
-def _places(text: str) -> int:
-    """How many places of a terminal it takes: names of businesses and campaigns are in any script."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(one) else 2 if east_asian_width(one) in "WF" else 1 for one in text)
-
-
-def note(line: str) -> None:
-    """Something for a person who looks on: stderr, so that results stay clean."""
-    typer.echo(line, err=True)

@@ -9,10 +9,10 @@ from threading import Thread
 import pytest
 
 from campaigns.audience.inspection import inspect_audience
-from campaigns.audience.rejects import Reject, RejectFile
+from campaigns.audience.reject_file import Reject, RejectFile
 from campaigns.cli.output import opened
 from campaigns.cli.report import _write
-from campaigns.output_file import target_of
+from campaigns.output_file import output_file
 from campaigns.suppression import import_suppressions
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool
@@ -140,8 +140,8 @@ def test_a_link_stays_and_the_file_it_names_is_replaced(tmp_path: Path) -> None:
 
 
 def test_what_is_open_already_is_never_replaced() -> None:
-    assert target_of(Path("/dev/stdout")).is_direct
-    assert not target_of(Path("all.csv")).is_direct
+    assert output_file(Path("/dev/stdout")).is_direct
+    assert not output_file(Path("all.csv")).is_direct
 
 
 @pytest.mark.parametrize("name", ["people.csv", "./people.csv", "link.csv", "hard.csv"])
@@ -160,7 +160,7 @@ async def test_the_file_that_is_read_is_never_overwritten(tmp_path: Path, pool: 
 
 def test_what_a_killed_writer_left_goes_and_what_is_still_written_stays(tmp_path: Path) -> None:
     path, other = tmp_path / "r.csv", tmp_path / ".q.csv.0123abcd"
-    written = target_of(path)
+    written = output_file(path)
     descriptor = written.open()
     left, young = tmp_path / ".r.csv.0123abcd", tmp_path / ".r.csv.4567cdef"
     for draft in (left, young, other):

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from campaigns.cli.words import report_lines
+from campaigns.cli.report_text import report_lines
 from campaigns.life import control as service
 from campaigns.life.actor import actor
-from campaigns.life.control import Moved
+from campaigns.life.control import CampaignChange
 from campaigns.life.run import run_campaign
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
@@ -93,17 +93,17 @@ async def test_what_is_not_found_names_the_database_and_near_names(pool: Pool, s
 
 async def test_start_pause_resume(pool: Pool, spring: str) -> None:
     async with pool.acquire() as connection:
-        assert await service.start(connection, spring) == Moved(
+        assert await service.start(connection, spring) == CampaignChange(
             spring, CampaignState.RUNNING, True, nobody_sends=True
         )
-        assert await service.start(connection, spring) == Moved(
+        assert await service.start(connection, spring) == CampaignChange(
             spring, CampaignState.RUNNING, False, nobody_sends=True
         )
-        assert await service.pause(connection, spring) == Moved(spring, CampaignState.PAUSED, True)
-        assert await service.pause(connection, spring) == Moved(spring, CampaignState.PAUSED, False)
+        assert await service.pause(connection, spring) == CampaignChange(spring, CampaignState.PAUSED, True)
+        assert await service.pause(connection, spring) == CampaignChange(spring, CampaignState.PAUSED, False)
         with pytest.raises(TryLater, match="paused: paused by hand"):
             await service.start(connection, spring)
-        assert await service.resume(connection, spring) == Moved(
+        assert await service.resume(connection, spring) == CampaignChange(
             spring, CampaignState.RUNNING, True, nobody_sends=True
         )
         assert (await service.find_campaign(connection, spring)).reason == ""
@@ -203,9 +203,9 @@ async def test_all_that_had_started_is_resumed_and_what_nobody_released_is_not(
             await service.pause(connection, name)
         await service.cancel(connection, "over")
         assert await service.resume_all(connection) == [
-            Moved(spring, CampaignState.RUNNING, changed=True, nobody_sends=True),
-            Moved("autumn", CampaignState.RUNNING, changed=True, nobody_sends=True),
-            Moved("draft", CampaignState.PAUSED, changed=False),
+            CampaignChange(spring, CampaignState.RUNNING, changed=True, nobody_sends=True),
+            CampaignChange("autumn", CampaignState.RUNNING, changed=True, nobody_sends=True),
+            CampaignChange("draft", CampaignState.PAUSED, changed=False),
         ]
         assert (await service.find_campaign(connection, "draft")).state is CampaignState.PAUSED
 
@@ -268,8 +268,8 @@ async def test_cancel_skips_what_is_not_claimed_and_what_is_deferred(
         moved = await service.cancel(connection, spring)
         again = await service.cancel(connection, spring)
 
-    assert moved == Moved(spring, CampaignState.CANCELLED, True, skipped=2 + 10 + 600 + 489)
-    assert again == Moved(spring, CampaignState.CANCELLED, False, skipped=0)
+    assert moved == CampaignChange(spring, CampaignState.CANCELLED, True, skipped=2 + 10 + 600 + 489)
+    assert again == CampaignChange(spring, CampaignState.CANCELLED, False, skipped=0)
     after = await counted(pool)
     assert after["skipped"] == 11 + moved.skipped
     assert (after["deferred"], after["unknown"], after["read"]) == (0, 1, 1)

@@ -8,11 +8,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from campaigns.audience import encoding, reader, staged, workers
+from campaigns.audience import encoding, parallel_check, reader, staged_batch
+from campaigns.audience.parallel_check import CheckProcessLost, staged_batches
 from campaigns.audience.reader import AudienceReader, Piece, open_audience
-from campaigns.audience.rejects import Reject
-from campaigns.audience.staged import CheckSpec, PieceCheck, StagedBatch, staged_batch
-from campaigns.audience.workers import WorkerLost, staged_batches
+from campaigns.audience.reject_file import Reject
+from campaigns.audience.staged_batch import CheckSpec, PieceCheck, StagedBatch, encode_for_copy
 from tests.campaigns.conftest import WriteAudience
 
 PHONE = 5511960000000
@@ -23,7 +23,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hundreds of pieces from a few kilobytes; of some parts each, but in processes of their own."""
     monkeypatch.setattr(encoding, "CHUNK_BYTES", 700)
     monkeypatch.setattr(reader, "HEAD_CHARACTERS", 100)
-    monkeypatch.setattr(staged, "PART_CHARACTERS", 150)
+    monkeypatch.setattr(staged_batch, "PART_CHARACTERS", 150)
 
 
 def awkward_rows() -> Iterator[str]:
@@ -50,7 +50,7 @@ def in_order(path: Path) -> tuple[bytes, list[Reject], int]:
     with open_audience(path) as file:
         found = AudienceReader(file, str(path))
         check = spec_of(found, path).row_check()
-        return summed(staged_batch(batch) for batch in check.batches(found))
+        return summed(encode_for_copy(batch) for batch in check.batches(found))
 
 
 def by_workers(path: Path, count: int) -> tuple[bytes, list[Reject], int]:
@@ -117,7 +117,7 @@ def test_a_worker_that_is_killed_ends_the_plan(write_audience: WriteAudience) ->
             next(batches)
             for pid in children() - before:
                 psutil.Process(pid).kill()
-            with pytest.raises(WorkerLost):
+            with pytest.raises(CheckProcessLost):
                 list(batches)
     assert children() == before
 
@@ -136,12 +136,12 @@ def test_workers_go_when_nobody_wants_their_work(write_audience: WriteAudience) 
 
 def test_small_files_and_single_cores_get_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
-    assert workers.worker_count(workers.WORKERS_BYTES_MIN - 1) == 0
-    assert workers.worker_count(workers.WORKERS_BYTES_MIN) == 3
+    assert parallel_check.worker_count(parallel_check.WORKERS_BYTES_MIN - 1) == 0
+    assert parallel_check.worker_count(parallel_check.WORKERS_BYTES_MIN) == 3
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
-    assert workers.worker_count(1 << 40) == 0
+    assert parallel_check.worker_count(1 << 40) == 0
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
-    assert workers.worker_count(1 << 40) == workers.WORKERS_MAX
+    assert parallel_check.worker_count(1 << 40) == parallel_check.WORKERS_MAX
 
 
 def test_long_literals_make_no_large_batches(
@@ -155,4 +155,4 @@ def test_long_literals_make_no_large_batches(
         with closing(staged_batches(found, spec, 0)) as batches:
             sizes = [(batch.rows, len(batch.recipients)) for batch in batches]
     assert sum(rows for rows, _ in sizes) == 10_000
-    assert max(size for _, size in sizes) < 1.2 * workers.STAGED_CHARACTERS
+    assert max(size for _, size in sizes) < 1.2 * parallel_check.STAGED_CHARACTERS

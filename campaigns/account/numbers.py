@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from campaigns.describe_database import place
+from campaigns.describe_database import describe_database
 from engine.errors import ConfigurationError, UsageError
 from engine.sending import number_sync
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S, NumbersSource
@@ -14,7 +14,7 @@ from engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class BusinessNumber:
     """A business number. `owner`: who sends with it now; `limit_is_manual`: set by a person."""
 
     phone_number_id: str
@@ -33,16 +33,16 @@ class Number:
     synced_at: datetime | None
 
 
-async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> list[Number]:
+async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> list[BusinessNumber]:
     """Read the account's numbers from the service and store them; returns all numbers that are stored."""
     await number_sync.sync_numbers(pool, source, waba_id)
     return await list_numbers(pool)
 
 
-async def list_numbers(pool: Pool) -> list[Number]:
+async def list_numbers(pool: Pool) -> list[BusinessNumber]:
     """All numbers, by id."""
     rows = await pool.fetch(queries("numbers")["list"], DEFAULT_LIMIT_PER_S)
-    return [Number(**dict(row)) for row in rows]
+    return [BusinessNumber(**dict(row)) for row in rows]
 
 
 async def set_limit(pool: Pool, phone_number_id: str, limit_per_s: float | None) -> None:
@@ -56,6 +56,6 @@ async def set_limit(pool: Pool, phone_number_id: str, limit_per_s: float | None)
     if found is None:
         raise ConfigurationError(
             f"there is no number {phone_number_id}",
-            where=await place(pool),
+            where=await describe_database(pool),
             remedy="run `drumbeat numbers sync`",
         )

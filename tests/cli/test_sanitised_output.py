@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.cli import main, templates
-from campaigns.cli.edge import print_json
+from campaigns.cli.printing import print_json
 from engine.core.sanitise import CONTROLS
 from tests.cli.processes import Drumbeat
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.counted import counted
+from campaigns.pluralise import pluralise
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from campaigns.counted import counted
     ],
 )
 def test_one_has_its_own_word(count: int, words: tuple[str, ...], said: str) -> None:
-    assert counted(count, *words) == said
+    assert pluralise(count, *words) == said

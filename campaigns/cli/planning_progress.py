@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from campaigns.counted import counted
-from campaigns.planning.progress import PlanProgress, ProgressCallback, no_progress
+from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
+from campaigns.pluralise import pluralise
 
 LINES_PERIOD_S = 5.0
 # Of an encoding. It is read as well with other letters, and a wrong one spoils the names of everybody.
@@ -42,7 +42,7 @@ class _Bar:
             description=progress.stage,
             completed=progress.done,
             total=max(progress.total, 1),
-            rows=counted(progress.rows, "row"),
+            rows=pluralise(progress.rows, "row"),
         )
 
 
@@ -55,4 +55,4 @@ class _Lines:
             return
         self._told_s = time.monotonic()
         share = 100 * progress.done / max(progress.total, 1)
-        sys.stderr.write(f"{progress.stage}: {share:.0f} %, {counted(progress.rows, 'row')}\n")
+        sys.stderr.write(f"{progress.stage}: {share:.0f} %, {pluralise(progress.rows, 'row')}\n")

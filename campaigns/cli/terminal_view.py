@@ -10,15 +10,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from campaigns.cli.words import counts_line, duration
+from campaigns.cli.status_text import counts_line, duration
 from campaigns.results.status import CampaignStatus
 
 LIVE_PERIOD_S = 0.5
 BAR_WIDTH = 40
 
 
-class Screen:
-    """A view for `campaigns.cli.live`."""
+class TerminalView:
+    """A view for `campaigns.cli.run_progress`."""
 
     period_s = LIVE_PERIOD_S
 
@@ -27,13 +27,13 @@ class Screen:
         self._live.start()
 
     def show(self, status: CampaignStatus, speeds: Mapping[str, float]) -> None:
-        self._live.update(_screen(status, speeds), refresh=True)
+        self._live.update(_draw(status, speeds), refresh=True)
 
     def close(self) -> None:
         self._live.stop()
 
 
-def _screen(status: CampaignStatus, speeds: Mapping[str, float]) -> Group:
+def _draw(status: CampaignStatus, speeds: Mapping[str, float]) -> Group:
     done, total = status.recipients - status.waiting, status.recipients
     rate_per_s = sum(speeds.values())
     head = Table.grid(padding=(0, 2))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.audience.phone import Normaliser
-from campaigns.audience.rejects import REASONS, Reject, RejectFile, default_rejects_path, spreadsheet_safe
+from campaigns.audience.reject_file import REASONS, Reject, RejectFile, default_rejects_path, spreadsheet_safe
 from engine.core.message import check_variable
 from engine.errors import ConfigurationError
 

@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from campaigns.life import control as service
-from campaigns.life.control import Moved
+from campaigns.life.control import CampaignChange
 from campaigns.life.run import run_campaign
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
@@ -17,7 +17,7 @@ from engine.process.settings import ServiceSettings
 from engine.store.database import Connection, Pool
 from tests.campaigns.conftest import WriteAudience
 
-Steer = Callable[[Connection, str], Awaitable[Moved]]
+Steer = Callable[[Connection, str], Awaitable[CampaignChange]]
 
 
 @pytest.fixture

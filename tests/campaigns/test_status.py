@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from campaigns.cli.status import read_status
-from campaigns.cli.words import status_lines
+from campaigns.cli.status_text import status_lines
 from campaigns.life import control as service
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec

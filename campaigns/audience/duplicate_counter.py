@@ -19,7 +19,7 @@ PARTS = 251  # a prime, or numbers that end alike would fall into few parts; 40,
 PART_PHONES = 4_096  # a part that holds so many is written away; 8 MiB for all of them
 
 
-class Repeats:
+class DuplicateCounter:
     """Takes phones by `add`, then says by `count` how many of them are there again. A context."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Repeats:
         self._offsets: list[list[int]] = [[] for _ in range(PARTS)]  # of what is written away of each
         self._file: IO[bytes] | None = None
 
-    def __enter__(self) -> Repeats:
+    def __enter__(self) -> DuplicateCounter:
         return self
 
     def __exit__(

@@ -20,9 +20,9 @@ from queue import SimpleQueue
 from typing import IO, cast
 
 import campaigns
-from campaigns.audience.check import is_literal
 from campaigns.audience.reader import AudienceReader, Piece, joined
-from campaigns.audience.staged import CheckSpec, PieceCheck, StagedBatch, staged_batch
+from campaigns.audience.row_check import is_literal
+from campaigns.audience.staged_batch import CheckSpec, PieceCheck, StagedBatch, encode_for_copy
 from engine.errors import DrumbeatError
 
 # A process takes a third of a second to start, in which one thread checks 100,000 rows without it.
@@ -40,7 +40,7 @@ Submit = Callable[[Piece], "Future[StagedBatch | None]"]
 Ahead = tuple[Piece, "Future[StagedBatch | None]"]
 
 
-class WorkerLost(DrumbeatError):
+class CheckProcessLost(DrumbeatError):
     """A process that checked rows ended before its work."""
 
 
@@ -49,7 +49,7 @@ def staged_batches(
 ) -> Generator[StagedBatch, None, None]:
     """Every piece of a file, checked. `workers`: processes; None: as the file and the machine's cores say.
 
-    Raises what reading raises, and WorkerLost. Once it is closed, no process and no thread of it is left.
+    Raises what reading raises, and CheckProcessLost. Closing it ends its processes and threads.
     """
     count = worker_count(reader.total_bytes) if workers is None else workers
     check = PieceCheck(spec)
@@ -62,7 +62,7 @@ def staged_batches(
             found = result.result() if rest is None else None
             if found is None:
                 batch, rest = reader.read(joined(rest, piece), final=following is None)
-                found = staged_batch(check.rows.check(batch))
+                found = encode_for_copy(check.rows.check(batch))
             yield found
             if following is not None:
                 current = following
@@ -141,7 +141,9 @@ class _Worker:
             self._to.flush()
             return cast("StagedBatch | None", pickle.load(self._from))  # noqa: S301 - our own
         except (OSError, EOFError, pickle.UnpicklingError) as error:
-            raise WorkerLost("a process that checks the audience's rows ended", remedy="try again") from error
+            raise CheckProcessLost(
+                "a process that checks the audience's rows ended", remedy="try again"
+            ) from error
 
     def close(self) -> None:
         with suppress(OSError):  # it may have ended before

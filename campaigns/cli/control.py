@@ -8,12 +8,13 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import note, print_json, with_connection
 from campaigns.cli.options import CampaignName, Json
-from campaigns.cli.words import how_to_go_on
-from campaigns.command_text import command
+from campaigns.cli.printing import note, print_json
+from campaigns.cli.status_text import how_to_go_on
+from campaigns.cli.task_runner import with_connection
+from campaigns.command_text import command_text
 from campaigns.life.actor import actor
-from campaigns.life.control import Moved, cancel, pause, pause_all, resume, resume_all, start
+from campaigns.life.control import CampaignChange, cancel, pause, pause_all, resume, resume_all, start
 from campaigns.results.status import NOBODY_SENDS
 from engine.core.states import CampaignState
 from engine.errors import UsageError
@@ -57,7 +58,7 @@ def resume_campaign(
     _tell([one for one in moved if one.state is not CampaignState.PAUSED], json, "no campaign is resumed")
     for one in moved:
         if one.state is CampaignState.PAUSED:
-            again = command("campaign", "resume", one.name)
+            again = command_text("campaign", "resume", one.name)
             note(f"{one.name}: stays paused, since it has never started; `{again}` releases it")
 
 
@@ -67,12 +68,14 @@ def cancel_campaign(name: CampaignName, json: Json = False) -> None:
     _tell([_move(cancel, name)], json)
 
 
-def _move(action: Callable[..., Awaitable[Moved]], name: str) -> Moved:
+def _move(action: Callable[..., Awaitable[CampaignChange]], name: str) -> CampaignChange:
     """`action(connection, name, actor=…)`, of the service."""
     return with_connection(lambda connection: action(connection, name, actor=actor()))
 
 
-def _tell(moved: list[Moved], json: bool, nobody: str = "no campaign is scheduled or running") -> None:
+def _tell(
+    moved: list[CampaignChange], json: bool, nobody: str = "no campaign is scheduled or running"
+) -> None:
     if json:
         campaigns = [
             {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from campaigns.describe_database import place
+from campaigns.describe_database import describe_database
 from engine.errors import ConfigurationError
 from engine.store.database import Pool
 from engine.store.queries import queries
@@ -61,6 +61,8 @@ async def templates_named(pool: Pool, name: str) -> list[StoredTemplate]:
     rows = await pool.fetch(queries("templates")["of_name"], name)
     if not rows:
         raise ConfigurationError(
-            f"there is no template {name}", where=await place(pool), remedy="run `drumbeat templates sync`"
+            f"there is no template {name}",
+            where=await describe_database(pool),
+            remedy="run `drumbeat templates sync`",
         )
     return [StoredTemplate(**dict(row)) for row in rows]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from campaigns.planning.progress import PlanProgress, ProgressCallback
+from campaigns.planning.plan import PlanProgress, ProgressCallback
 from engine.clock import SECOND_NS
 from engine.errors import TryLater
 from engine.process.disk_space import Disk, DiskLook
@@ -16,7 +16,7 @@ LOOK_PERIOD_NS = SECOND_NS // 4
 RESERVE = 2
 
 
-def while_there_is_room(disk: Disk | None, progress: ProgressCallback) -> ProgressCallback:
+def stop_when_disk_is_short(disk: Disk | None, progress: ProgressCallback) -> ProgressCallback:
     """`progress`, which ends the planning by TryLater where the disk is too full to go on.
 
     A planning that filled it would take the database down, and all sending with it.

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience.check import row_check, surely_sendable
 from campaigns.audience.columns import MissingColumn, column_index
 from campaigns.audience.reader import RowBatch
-from campaigns.audience.rejects import Reject
+from campaigns.audience.reject_file import Reject
+from campaigns.audience.row_check import row_check, surely_sendable
 from campaigns.audience.spreadsheet import safe_cell
 from campaigns.results.export import headings
 from engine.core.message import check_variable

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TextIO
 
 from campaigns.audience.spreadsheet import safe_cell
-from campaigns.output_file import require_another, target_of
+from campaigns.output_file import output_file, require_another
 from engine.errors import ConfigurationError
 
 HEADER = ("line", "code", "column", "reason", "value")
@@ -97,7 +97,7 @@ class RejectFile:
         require_another(path, source, "--rejects")
         self.path = path
         self.counts: Counter[str] = Counter()
-        self._target = target_of(path)
+        self._target = output_file(path)
         self._file: TextIO | None = None
 
     def __enter__(self) -> RejectFile:

@@ -1,0 +1,173 @@
+"""The error codes of the service: what each means, what Drumbeat does, and what a person can do.
+
+Source: the interface's table of errors, and open point "Errors". The sending flow, the exit codes, the
+report, the export and the management client all read this table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import partial
+
+from engine.core.outcome import Scope
+
+# The service releases a number flagged for spam after about a day, and names no time.
+SPAM_SUSPENSION_S = 24 * 3600.0
+CODE_DIGITS_MAX = 10  # of a 32-bit integer
+
+
+class Reaction(Enum):
+    """The kind of outcome that a code stands for."""
+
+    THROTTLE = auto()  # the service limits the pace: lower the rate, or wait, and send again
+    TRANSIENT = auto()  # the service failed: try again, a bounded number of times
+    REJECT = auto()  # the same request would be refused again
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """One row. `scope`: whom the code concerns. A rejection pauses what its scope names: the campaign
+    (TEMPLATE), the number or the account. With scope RECIPIENT it fails the recipient and pauses nothing.
+
+    `systematic`: several in a row pause the campaign. `opt_out`: the recipient wants no more messages.
+    `suspend_s`: the pause of the number ends after this time. `credentials`: the service refuses the token or
+    a permission.
+    """
+
+    reaction: Reaction
+    scope: Scope
+    meaning: str
+    remedy: str = ""
+    systematic: bool = False
+    opt_out: bool = False
+    suspend_s: float | None = None
+    credentials: bool = False
+
+
+_FAIL_RECIPIENT = partial(ErrorCode, Reaction.REJECT, Scope.RECIPIENT)
+_FAIL_SYSTEMATIC = partial(_FAIL_RECIPIENT, systematic=True)
+_PAUSE_CAMPAIGN = partial(ErrorCode, Reaction.REJECT, Scope.TEMPLATE)
+_PAUSE_NUMBER = partial(ErrorCode, Reaction.REJECT, Scope.NUMBER)
+_PAUSE_ACCOUNT = partial(ErrorCode, Reaction.REJECT, Scope.ACCOUNT)
+
+_TOKEN = _PAUSE_ACCOUNT(
+    "the access token is expired or not valid", "set a valid access token", credentials=True
+)
+_PERMISSION = _PAUSE_ACCOUNT(
+    "the access token lacks a permission", "give the token's user the missing permission", credentials=True
+)
+_THROTTLED_NUMBER = ErrorCode(
+    Reaction.THROTTLE, Scope.NUMBER, "rate limit of the number; Drumbeat sends more slowly and tries again"
+)
+_THROTTLED_ACCOUNT = ErrorCode(
+    Reaction.THROTTLE, Scope.ACCOUNT, "rate limit of the app or account; Drumbeat waits and tries again"
+)
+_SERVICE_FAILED = ErrorCode(Reaction.TRANSIENT, Scope.RECIPIENT, "the service reported a failure of its own")
+_NUMBER_UNUSABLE = _PAUSE_NUMBER(
+    "the number cannot send: it is not registered, or this token may not use it",
+    "register the number, or use a token that may use it",
+)
+
+ERROR_CODES: dict[int, ErrorCode] = {
+    **dict.fromkeys((0, 104, 190), _TOKEN),
+    **dict.fromkeys((3, 10, *range(200, 300)), _PERMISSION),
+    **dict.fromkeys((1, 2, 131000, 131016, 131057, 133004), _SERVICE_FAILED),
+    **dict.fromkeys((4, 17, 80007), _THROTTLED_ACCOUNT),
+    **dict.fromkeys((33, 131045, 133000, 133010), _NUMBER_UNUSABLE),
+    100: _FAIL_SYSTEMATIC("a parameter of the request is not valid"),
+    368: _PAUSE_ACCOUNT(
+        "the account is blocked for a time because it violated a policy of the service",
+        "see the service's account page for the reason and the end of the block",
+    ),
+    130429: _THROTTLED_NUMBER,
+    130472: _FAIL_RECIPIENT(
+        "the recipient is in an experiment of the service and gets no marketing messages"
+    ),
+    130497: _FAIL_RECIPIENT("the business may not send messages to this country"),
+    131008: _FAIL_SYSTEMATIC("a required parameter is missing"),
+    131009: _FAIL_SYSTEMATIC("a parameter has a value that is not valid"),
+    131021: _FAIL_RECIPIENT("the recipient is the number that sends", "remove this number from the audience"),
+    131026: _FAIL_RECIPIENT(
+        "undeliverable: the recipient is not on the network, or has blocked the business"
+    ),
+    131030: _FAIL_RECIPIENT(
+        "the recipient is not on the test number's list of allowed recipients",
+        "add the recipient to the list, or send from a live number",
+    ),
+    131031: _PAUSE_ACCOUNT("the account is locked", "see the service's account page for the reason"),
+    131042: _PAUSE_ACCOUNT("the account cannot be charged", "check the payment method of the account"),
+    131047: _FAIL_RECIPIENT(
+        "the 24-hour window is closed, and the message is not a template", "send a template"
+    ),
+    131048: _PAUSE_NUMBER(
+        "the number is flagged for spam",
+        "check the number's quality; Drumbeat uses the number again after about a day",
+        suspend_s=SPAM_SUSPENSION_S,
+    ),
+    131049: _FAIL_RECIPIENT(
+        "the service held the message back: the recipient got many marketing messages lately"
+    ),
+    131050: _FAIL_RECIPIENT("the recipient opted out of marketing messages", opt_out=True),
+    131051: _FAIL_SYSTEMATIC("the service does not know this type of message"),
+    131052: _FAIL_SYSTEMATIC("the service could not download the media", "check the media's link"),
+    131053: _FAIL_SYSTEMATIC("the service could not upload the media", "check the media's type and size"),
+    131056: ErrorCode(
+        Reaction.THROTTLE,
+        Scope.PAIR,
+        "too many messages from this number to the same recipient in a short time",
+    ),
+    132000: _FAIL_SYSTEMATIC("the template has another number of parameters", "check --param"),
+    132001: _PAUSE_CAMPAIGN(
+        "the template does not exist in this language", "check name, language and status of the template"
+    ),
+    132012: _FAIL_SYSTEMATIC("the parameters do not match the template's placeholders", "check --param"),
+    132015: _PAUSE_CAMPAIGN(
+        "the template is paused", "improve the template, or wait until the service resumes it"
+    ),
+    132016: _PAUSE_CAMPAIGN("the template is disabled", "use another template"),
+}
+
+# Refusals without a code. A gateway may have written them.
+HTTP_STATUSES: dict[int, ErrorCode] = {
+    401: _TOKEN,
+    403: _PERMISSION,
+    408: _SERVICE_FAILED,  # the service stopped reading the request, so it accepted nobody
+    429: _THROTTLED_NUMBER,
+}
+# Any other refusal. It may concern the template, the version or the path; then it comes in a row.
+UNLISTED = _FAIL_SYSTEMATIC("an error that the interface does not list")
+
+
+def opts_out(code: int | None) -> bool:
+    """Whether the recipient asked for no more messages; the code stands in a reply or in a failed status."""
+    row = None if code is None else ERROR_CODES.get(code)
+    return row is not None and row.opt_out
+
+
+def refuses_credentials(name: str) -> bool:
+    """Whether the service refused the token or a permission. `name`: a code as text, or `http_<status>`."""
+    row = _row_of(name)
+    return row is not None and row.credentials
+
+
+def meaning_of(name: str) -> str:
+    """The meaning of a recorded error, a code as text or `http_<status>`; empty for a reason in words."""
+    if name.startswith("http_"):
+        return f"HTTP {name.removeprefix('http_')} without an error code"
+    row = _row_of(name)
+    return "" if row is None else row.meaning
+
+
+def remedy_of(name: str) -> str:
+    """What a person can do about it; empty where the table names nothing."""
+    row = _row_of(name)
+    return "" if row is None else row.remedy
+
+
+def _row_of(name: str) -> ErrorCode | None:
+    digits = name.removeprefix("http_")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= CODE_DIGITS_MAX):
+        return None
+    table = ERROR_CODES if digits == name else HTTP_STATUSES
+    return table.get(int(digits), UNLISTED)
