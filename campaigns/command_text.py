@@ -1,4 +1,4 @@
-"""Our commands in messages, written so that they can be copied."""
+"""Drumbeat commands in messages, quoted so that a person can copy them."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import shlex
 
 
 def command_text(*words: str) -> str:
-    """A command of ours as a shell takes it, whatever the names in it hold."""
+    """A `drumbeat` command, quoted for a shell."""
     return shlex.join(("drumbeat", *words))

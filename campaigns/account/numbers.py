@@ -1,4 +1,4 @@
-"""The business numbers that may send, and how fast: as the service grants it, or as a person set it."""
+"""The business numbers and their limits, set by the service or by a person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.store.queries import queries
 
 @dataclass(frozen=True, slots=True)
 class BusinessNumber:
-    """A business number. `owner`: who sends with it now; `limit_is_manual`: set by a person."""
+    """A business number. `owner`: the process that sends with it now; `limit_is_manual`: a person set it."""
 
     phone_number_id: str
     display_phone_number: str | None
@@ -34,24 +34,24 @@ class BusinessNumber:
 
 
 async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> list[BusinessNumber]:
-    """Read the account's numbers from the service and store them; returns all numbers that are stored."""
+    """Read the account's numbers from the service and store them; return all stored numbers."""
     await number_sync.sync_numbers(pool, source, waba_id)
     return await list_numbers(pool)
 
 
 async def list_numbers(pool: Pool) -> list[BusinessNumber]:
-    """All numbers, by id."""
+    """All stored numbers, ordered by id."""
     rows = await pool.fetch(queries("numbers")["list"], DEFAULT_LIMIT_PER_S)
     return [BusinessNumber(**dict(row)) for row in rows]
 
 
 async def set_limit(pool: Pool, phone_number_id: str, limit_per_s: float | None) -> None:
-    """Set a person's limit, any positive rate; None goes back to the service's. A running owner follows.
+    """Set a limit by hand, any positive rate; None restores the service's limit. A running owner follows.
 
-    UsageError for a rate that is not positive, ConfigurationError for a number that is not stored.
+    UsageError if the rate is not positive, ConfigurationError if the number is not stored.
     """
     if limit_per_s is not None and not 0 < limit_per_s < float("inf"):
-        raise UsageError(f"a limit is a positive rate in messages per second, not {limit_per_s:g}")
+        raise UsageError(f"a limit must be a positive rate in messages per second, not {limit_per_s:g}")
     found = await pool.fetchval(queries("numbers")["set_limit"], phone_number_id, limit_per_s)
     if found is None:
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""The message templates of the account, kept as the service lists them."""
+"""The message templates of the account, stored as the service lists them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from engine.errors import ConfigurationError
 from engine.store.database import Pool
 from engine.store.queries import queries
 
-if TYPE_CHECKING:  # what is stored is read without a client of the service
+if TYPE_CHECKING:  # most commands need no client of the service
     from engine.api.resources import TemplateRecord
 
 
 class TemplatesSource(Protocol):
-    """What lists the templates of an account: `engine.api.resources.ManagementClient`."""
+    """Lists the templates of an account; `engine.api.resources.ManagementClient` does."""
 
     async def templates(self, waba_id: str) -> list[TemplateRecord]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTemplate:
-    """A template; `definition` holds name, language, components and parameter_format."""
+    """A stored template; `definition` holds name, language, components and parameter_format."""
 
     name: str
     language: str
@@ -34,8 +34,8 @@ class StoredTemplate:
 
 
 async def sync_templates(pool: Pool, source: TemplatesSource, waba_id: str) -> list[StoredTemplate]:
-    """Read the account's templates from the service and store them; those it lists no more are forgotten."""
-    # One each: pages of a list that changes meanwhile overlap.
+    """Read the account's templates from the service and store them; delete those it no longer lists."""
+    # Pages overlap if the list changes while it is read, so a template may come twice.
     records = {(record.name, record.language): record for record in await source.templates(waba_id)}.values()
     keys = [record.name for record in records], [record.language for record in records]
     rest = (
@@ -51,13 +51,13 @@ async def sync_templates(pool: Pool, source: TemplatesSource, waba_id: str) -> l
 
 
 async def list_templates(pool: Pool) -> list[StoredTemplate]:
-    """All templates, by name and language."""
+    """All stored templates, ordered by name and language."""
     rows = await pool.fetch(queries("templates")["list"])
     return [StoredTemplate(**dict(row)) for row in rows]
 
 
 async def templates_named(pool: Pool, name: str) -> list[StoredTemplate]:
-    """The languages of one template; ConfigurationError where there is none."""
+    """One template in each of its languages; ConfigurationError if it is not stored."""
     rows = await pool.fetch(queries("templates")["of_name"], name)
     if not rows:
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Says whether a file is still the one that was looked at first: what is read of two versions is neither."""
+"""Detects whether a file changed while it was read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from campaigns.audience.encoding import UnreadableAudience
 
 
 class ChangeCheck:
-    """An open file as it was when this was made: before its first byte is read.
+    """Remembers size and modification time of an open file. Create it before the first byte is read.
 
-    By size and time of writing. A file that another one was moved over is still the one that is open.
+    If another file was moved over it, the open file is unchanged.
     """
 
     def __init__(self, file: BufferedReader, name: str) -> None:
@@ -20,7 +20,7 @@ class ChangeCheck:
         self._before = self._now()
 
     def require_unchanged(self) -> None:
-        """UnreadableAudience where somebody has written to it meanwhile."""
+        """UnreadableAudience if the file was written to since."""
         if self._now() != self._before:
             raise UnreadableAudience(
                 "the file changed while it was read", where=self._name, remedy="try again once it is complete"

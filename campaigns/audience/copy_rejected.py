@@ -1,7 +1,8 @@
-"""The rows of an audience that a list of rejects names, as they stand: to be corrected and sent to alone.
+"""Copies the rows that a list of rejects names, so that a person can correct them and send to them alone.
 
-Law: nobody else comes along, or people would get a second message. A duplicate is no row to correct, since
-its person is in the campaign; and a line that is not what was refused says that the file is another one now.
+Law: no other row is copied, or people would get a second message. Duplicates are left out, because these
+people are in the campaign. If a line differs from what the list says, the file has changed, and nothing is
+copied.
 """
 
 from __future__ import annotations
@@ -9,22 +10,27 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from campaigns.audience.reader import AudienceReader, Row, RowBatch, open_audience
 from campaigns.audience.reject_file import HEADER, spreadsheet_safe
 from campaigns.audience.spreadsheet import as_written
 from engine.errors import ConfigurationError
 
-LISTED_MAX = 1_000_000  # held at once; nobody corrects so many by hand
+LISTED_MAX = 1_000_000  # the list is held in memory; nobody corrects more rows by hand
 
-Refused = tuple[str, str]  # its column and value, as the list has them
+
+class Refused(NamedTuple):
+    """Column and value of a rejected row, as the list has them."""
+
+    column: str
+    value: str
 
 
 def copy_rejected(audience: Path, listed: Path, file: TextIO) -> int:
-    """Write the header and the rows that `listed` names, in the audience's own form; returns how many.
+    """Write the header and the rows that `listed` names, with the audience's delimiter; return how many.
 
-    ConfigurationError where `listed` is no list of rejects, or not one of this file as it is now.
+    ConfigurationError if `listed` is no list of rejects, or does not match this audience.
     """
     refused = _read_list(listed)
     with open_audience(audience) as source:
@@ -46,27 +52,27 @@ def copy_rejected(audience: Path, listed: Path, file: TextIO) -> int:
 
 
 def _read_list(listed: Path) -> dict[int, Refused]:
-    """By line; read as an audience is, because a spreadsheet may have saved it again."""
+    """The rejected rows by line. Read like an audience, since a spreadsheet may have saved it again."""
     refused: dict[int, Refused] = {}
     with open_audience(listed) as source:
         reader = AudienceReader(source, str(listed))
         if tuple(reader.header) != HEADER:
             raise ConfigurationError(
-                "this is no list of rejected rows",
+                "this is not a list of rejected rows",
                 where=str(listed),
-                remedy="give the one that `campaign create` or `audience check` wrote",
+                remedy="give the list that `campaign create` or `audience check` wrote",
             )
         for batch in reader.batches():
             for line, code, column, _, value in batch.rows:
                 if code != "duplicate" and line.isdecimal():
-                    refused[int(line)] = column, value
+                    refused[int(line)] = Refused(column, value)
             if len(refused) > LISTED_MAX:
                 raise ConfigurationError(f"the list has more than {LISTED_MAX:,} rows", where=str(listed))
     return refused
 
 
 def _named(batch: RowBatch, refused: dict[int, Refused]) -> Iterator[tuple[int, Row | str]]:
-    """The rows that the list names, in file order; a line as text where it could not be read as a row."""
+    """The rows that the list names, in file order; a line as text if it is not a valid row."""
     rows: list[tuple[int, Row | str]] = [
         (line, row) for line, row in zip(batch.lines, batch.rows, strict=True) if line in refused
     ]
@@ -86,7 +92,7 @@ def _require_same(header: Row, row: Row | str, line: int, refused: Refused, audi
 
 def _changed(audience: Path, line: int | None = None) -> ConfigurationError:
     return ConfigurationError(
-        "the list is not of this file as it is now",
+        "the list does not match this file as it is now",
         where=str(audience) if line is None else f"{audience}, line {line:,}",
-        remedy="make the list anew with `audience check`",
+        remedy="make a new list with `drumbeat audience check`",
     )

@@ -1,4 +1,4 @@
-"""Which character separates the cells: read from the header line, or from the line Excel writes before it."""
+"""Finds the character that separates cells: from the header, or from Excel's line `sep=;` before it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*(?:"|$)')
 
 
 def hinted_delimiter(line: str) -> str | None:
-    """The delimiter of a line `sep=;`, which is no header; None for every other line."""
+    """The delimiter in a line `sep=;`; None for any other line."""
     hint = _EXCEL_HINT.fullmatch(line)
     return hint[1] if hint is not None and hint[1] in DELIMITERS else None
 
 
 def delimiter_of(header: str) -> str:
-    """The delimiter that stands most often in a header line outside quotes; a comma where none does."""
+    """The most frequent delimiter in a header line outside quotes; a comma if there is none."""
     bare = _QUOTED.sub("", header)
     return max(DELIMITERS, key=bare.count)

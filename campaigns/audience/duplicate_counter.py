@@ -1,7 +1,7 @@
-"""How many phones repeat an earlier one, of any number of phones, exactly and without a database.
+"""Counts how many phones repeat an earlier one, exactly, in bounded memory and without a database.
 
-They are dealt to parts by their digits, and each part is counted by itself. Of more than a million, all but
-what is being dealt lies in a temporary file without a name, 8 bytes a phone.
+The phones are divided into parts by their digits, and each part is counted alone. If there are more than a
+million, most of them are in an unnamed temporary file, 8 bytes each.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import IO
 
 from engine.errors import ConfigurationError
 
-PARTS = 251  # a prime, or numbers that end alike would fall into few parts; 40,000 of ten million in each
-PART_PHONES = 4_096  # a part that holds so many is written away; 8 MiB for all of them
+PARTS = 251  # a prime spreads phones that end alike; of ten million, each part has 40,000
+PART_PHONES = 4_096  # a part with this many is written to the file; all parts take 8 MiB
 
 
 class DuplicateCounter:
-    """Takes phones by `add`, then says by `count` how many of them are there again. A context."""
+    """Takes phones by `add`; `count` returns how many repeat an earlier one. A context manager."""
 
     def __init__(self) -> None:
         self._parts = [array("q") for _ in range(PARTS)]
-        self._offsets: list[list[int]] = [[] for _ in range(PARTS)]  # of what is written away of each
+        self._offsets: list[list[int]] = [[] for _ in range(PARTS)]  # of each part's blocks in the file
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> DuplicateCounter:
@@ -37,18 +37,18 @@ class DuplicateCounter:
             self._file.close()
 
     def add(self, phones: Iterable[int]) -> None:
-        """ConfigurationError where there is no room for the temporary file; so of `count`."""
+        """ConfigurationError if the temporary file cannot be written; the same for `count`."""
         for phone in phones:
             self._parts[phone % PARTS].append(phone)
         for number, part in enumerate(self._parts):
             if len(part) >= PART_PHONES:
-                self._write_away(number, part)
+                self._write_to_file(number, part)
 
     def count(self) -> int:
         return sum(map(self._count_part, range(PARTS)))
 
-    def _write_away(self, number: int, part: array[int]) -> None:
-        with _told():
+    def _write_to_file(self, number: int, part: array[int]) -> None:
+        with _as_configuration_error():
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="drumbeat-")  # noqa: SIM115 - kept until the end
             while len(part) >= PART_PHONES:
@@ -61,7 +61,7 @@ class DuplicateCounter:
         phones = len(self._parts[number])
         for offset in self._offsets[number]:
             written = array("q")
-            with _told():
+            with _as_configuration_error():
                 assert self._file is not None
                 self._file.seek(offset)
                 written.frombytes(self._file.read(PART_PHONES * written.itemsize))
@@ -71,12 +71,12 @@ class DuplicateCounter:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _as_configuration_error() -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise ConfigurationError(
-            f"repeated numbers cannot be counted: {error.strerror}",
+            f"duplicates cannot be counted, because a temporary file failed: {error.strerror}",
             where=tempfile.gettempdir(),
-            remedy="make room there, or name another directory by TMPDIR",
+            remedy="free some space there, or set TMPDIR to another directory",
         ) from error

@@ -1,4 +1,4 @@
-"""Looks at an audience file before a campaign is made of it: reads every row, stores nothing."""
+"""Checks an audience file without a campaign: reads every row and stores nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from campaigns.audience.change_check import ChangeCheck
 from campaigns.audience.duplicate_counter import DuplicateCounter
 from campaigns.audience.reader import AudienceReader, open_audience
-from campaigns.audience.reject_file import RejectFile, require_no_list
+from campaigns.audience.reject_file import RejectFile, require_no_reject_list
 from campaigns.audience.row_check import row_check
 from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
 from engine.core.phone_aliases import canonical_phone
@@ -17,9 +17,9 @@ from engine.core.phone_aliases import canonical_phone
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a file holds: `good` rows could be sent to, but for `duplicates`, which repeat an earlier number.
+    """The contents of a file. `good` rows can be sent to; `duplicates` of them repeat an earlier phone.
 
-    `encoding_guessed`: nothing in the file says in which encoding it is.
+    `encoding_guessed`: the file does not name its encoding.
     """
 
     columns: Sequence[str]
@@ -46,9 +46,9 @@ def inspect_audience(
     region: str | None = None,
     progress: ProgressCallback = no_progress,
 ) -> Inspection:
-    """Check every row as `campaign create` does, in constant memory; raises what it raises for a file.
+    """Check every row as `campaign create` does, in constant memory, with the same errors.
 
-    ConfigurationError where a million phones and more find no room in the directory of temporary files.
+    ConfigurationError if the temporary file for more than a million phones cannot be written.
     """
     with (
         open_audience(path) as file,
@@ -57,7 +57,7 @@ def inspect_audience(
     ):
         change_check = ChangeCheck(file, str(path))
         reader = AudienceReader(file, str(path))
-        require_no_list(reader.header, str(path))
+        require_no_reject_list(reader.header, str(path))
         check = row_check(reader.header, str(path), phone_column, params, region)
         rows = good = 0
         for batch in check.batches(reader):

@@ -1,8 +1,8 @@
-"""The numbering plans of `phonenumbers`, compiled: which digits are valid, of a calling code and of a region.
+"""The numbering plans of `phonenumbers`, compiled: which digits are valid for a calling code or a region.
 
-The judge is the library. Asking it costs about 56 µs a number, so its metadata is compiled into patterns: one
-a region, which answers in about one, and one for each length of plain digits, in half of that. Whatever its
-rules on national prefixes could touch still goes to the library itself.
+The library decides what is valid. It takes about 56 µs for a number, so its metadata is compiled to patterns:
+a pattern for each region takes about 1 µs, and one for each length of plain digits half of that. A number
+that the library's rules for national prefixes may change is always given to the library.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 import phonenumbers
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata, PhoneNumberDesc
@@ -24,12 +25,16 @@ _KINDS = (
     *("shared_cost", "personal_number", "pager", "uan", "voicemail"),
 )
 
-# Says by a match that digits are valid as they stand; and what stands before them in E.164.
-Plain = tuple[Callable[[str], object], str]
+
+class Plain(NamedTuple):
+    """Decides plain digits of one length: if `fullmatch` matches, `code` and the digits are the number."""
+
+    fullmatch: Callable[[str], object]
+    code: str
 
 
 class Plains(dict[int, "_PlainsOfLength"]):
-    """The shortest way for a text, by its length and its first three characters; made when asked for."""
+    """The fast pattern for a text, by its length and its first three characters; compiled at first use."""
 
     def __init__(self, plain_of: Callable[[str, int], Plain | None]) -> None:
         super().__init__()
@@ -37,13 +42,13 @@ class Plains(dict[int, "_PlainsOfLength"]):
 
     def __missing__(self, length: int) -> _PlainsOfLength:
         if length > DIGITS_MAX:
-            return self[0]  # no number has no digits: no short way there
+            return self[0]  # nothing has the length 0, so there is no pattern
         of_length = self[length] = _PlainsOfLength(self._plain_of, length)
         return of_length
 
 
 class _PlainsOfLength(dict[str, "Plain | None"]):
-    """By the first three digits: a thousand at most, whatever texts are asked for."""
+    """By the first three digits, so at most a thousand entries."""
 
     def __init__(self, plain_of: Callable[[str, int], Plain | None], length: int) -> None:
         super().__init__()
@@ -62,14 +67,14 @@ def _international_plain(head: str, length: int) -> Plain | None:
         return None
     code, plan = found
     pattern = plan.plain_pattern(length - len(code))
-    return None if pattern is None else (_fullmatch(code + pattern), "")
+    return None if pattern is None else Plain(_fullmatch(code + pattern), "")
 
 
 INTERNATIONAL = Plains(_international_plain)
 
 
 def plan_of(digits: str) -> tuple[str, NumberingPlan] | None:
-    """The calling code that digits begin with, and its plan; no code is the beginning of another."""
+    """The calling code at the start of digits, and its plan. No code is a prefix of another."""
     for length in (2, 1, 3):
         if (plan := _plan_of_code(digits[:length])) is not None:
             return digits[:length], plan
@@ -83,7 +88,7 @@ def _plan_of_code(code: str) -> NumberingPlan | None:
 
 
 class NumberingPlan:
-    """The numbers of one calling code, which one or more regions share."""
+    """The numbers of one calling code, which several regions may share."""
 
     def __init__(self, regions: tuple[str, ...]) -> None:
         metadata = [] if regions == ("001",) else [_metadata(region) for region in regions]
@@ -96,9 +101,9 @@ class NumberingPlan:
         ]
 
     def plain_pattern(self, length: int) -> str | None:
-        """For so many national digits of the code's main region, untouched by rules on prefixes.
+        """The pattern for `length` national digits of the code's main region, without a national prefix.
 
-        None: no number has so many, or such a rule may touch any of them.
+        None if no number has this length, or if a prefix rule may change any of them.
         """
         if self._main is None or self._regions[0][0] is not None:
             return None
@@ -106,9 +111,9 @@ class NumberingPlan:
         return None if valid is None or untouched is None else untouched + valid
 
     def is_valid(self, national: str) -> bool | None:
-        """Whether the library would call these national digits valid and leave them as they are.
+        """Whether the library finds these national digits valid without a change.
 
-        None: its rules on national prefixes may change them, or the code is no region's; ask the library.
+        None if its prefix rules may change them, or if the code has no region: ask the library.
         """
         if not self._regions or _matches_something(self._prefix, national):
             return None
@@ -122,7 +127,7 @@ class NumberingPlan:
 
 
 class RegionalPlan:
-    """Numbers as they are written inside one region: with or without its calling code."""
+    """Numbers as people write them in one region, with or without its calling code."""
 
     def __init__(self, region: str) -> None:
         self._name = region
@@ -135,9 +140,9 @@ class RegionalPlan:
         self.plain = Plains(self._plain_of)
 
     def _plain_of(self, head: str, length: int) -> Plain | None:
-        """As `number` says it, of digits that no rule on prefixes touches.
+        """The pattern for digits that no prefix rule changes; it agrees with `number`.
 
-        A condition more than needed costs nothing: what it refuses goes the long way.
+        It may be stricter than necessary: digits that it refuses are given to `number`.
         """
         coded = head.startswith(self._code)
         national = length - len(self._code) if coded else length
@@ -146,13 +151,13 @@ class RegionalPlan:
         if pattern is None or untouched is None:
             return None
         if not coded:
-            return _fullmatch(f"(?!{self._exit.pattern}){untouched}{pattern}"), self._code
+            return Plain(_fullmatch(f"(?!{self._exit.pattern}){untouched}{pattern}"), self._code)
         general = self._general.pattern
         alone = f"(?!{self._exit.pattern})(?!(?:{general})$){self._code}"
-        return _fullmatch(f"{alone}(?=(?:{general})$){untouched}{pattern}"), ""
+        return Plain(_fullmatch(f"{alone}(?=(?:{general})$){untouched}{pattern}"), "")
 
     def number(self, digits: str) -> int | None:
-        """The digits of E.164, or None where they are no number of this region's calling code."""
+        """The digits of E.164; None if they are no number of this region's calling code."""
         national = self._national(digits)
         valid = None if national is None or self._plan is None else self._plan.is_valid(national)
         if valid is None:
@@ -160,7 +165,7 @@ class RegionalPlan:
         return int(self._code + str(national)) if valid else None
 
     def _national(self, digits: str) -> str | None:
-        """The national digits where nothing but the calling code can stand before them, else None."""
+        """The national digits if nothing but the calling code can be in front of them, else None."""
         if self._exit.match(digits) or len(digits) < _NATIONAL_DIGITS_MIN:
             return None
         if not digits.startswith(self._code):
@@ -192,13 +197,13 @@ def _prefix_pattern(metadata: PhoneMetadata) -> re.Pattern[str] | None:
 
 
 def _matches_something(prefix: re.Pattern[str] | None, digits: str) -> bool:
-    """Some prefixes are optional as a whole; a match of nothing changes nothing."""
+    """Whether the prefix matches at least one digit. Some prefixes may match nothing."""
     found = prefix.match(digits) if prefix is not None else None
     return found is not None and found.end() > 0
 
 
 def _untouched(prefix: re.Pattern[str] | None) -> str | None:
-    """A pattern for "this prefix does not begin the digits"; None for one that is optional: it begins all."""
+    """A pattern for "the digits do not begin with this prefix"; None if the prefix may be empty."""
     if prefix is None:
         return ""
     return None if prefix.match("") is not None else f"(?!{prefix.pattern})"
@@ -207,7 +212,7 @@ def _untouched(prefix: re.Pattern[str] | None) -> str | None:
 def _valid(metadata: PhoneMetadata, length: int | None = None) -> str | None:
     """One pattern for "valid in this region": the general description and any kind of number.
 
-    `length`: of so many digits, which it then need not count; None where no number has so many.
+    With `length`, only for numbers of this length, and None if there are none.
     """
     general = _pattern(_general(metadata), length)
     kinds = (getattr(metadata, kind) for kind in _KINDS)
@@ -217,7 +222,7 @@ def _valid(metadata: PhoneMetadata, length: int | None = None) -> str | None:
 
 
 def _pattern(kind: PhoneNumberDesc, length: int | None) -> str | None:
-    """A description's pattern, held to its lengths where it names some (-1 means that there is none)."""
+    """A description's pattern, limited to its possible lengths (-1 stands for no length)."""
     lengths = [each for each in kind.possible_length if each > 0]
     if kind.possible_length and not [each for each in lengths if length in (None, each)]:
         return None
@@ -231,7 +236,7 @@ def _fullmatch(pattern: str) -> Callable[[str], object]:
 
 
 def ask_library(text: str, region: str | None) -> int | None:
-    """The reference: parse, then valid; the digits of E.164 or None."""
+    """Ask the library: the digits of E.164, or None if it does not parse the text or finds it invalid."""
     try:
         number = phonenumbers.parse(text, region)
     except phonenumbers.NumberParseException:
@@ -245,6 +250,6 @@ def ask_library(text: str, region: str | None) -> int | None:
 def known_region(region: str) -> RegionalPlan:
     if region.upper() not in phonenumbers.SUPPORTED_REGIONS:
         raise UsageError(
-            f'there is no region "{region}"', remedy="name a country by its two letters, as in --region BR"
+            f'there is no region "{region}"', remedy="use a two-letter country code, such as --region BR"
         )
     return RegionalPlan(region.upper())

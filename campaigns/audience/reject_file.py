@@ -1,7 +1,7 @@
-"""Rows that cannot be sent to: one table of the codes, and the file that lists them.
+"""Rejected rows: the table of reject codes, and the file that lists the rows.
 
-The file opens in a spreadsheet without running anything: a value that would be a formula there is quoted. It
-appears whole or not at all, readable only by its owner, and is never the file whose rows it lists.
+A spreadsheet can open the file without running a formula. The file appears complete or not at all, only its
+owner can read it, and it never replaces the audience.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from types import TracebackType
 from typing import TextIO
 
 from campaigns.audience.spreadsheet import safe_cell
-from campaigns.output_file import output_file, require_another
+from campaigns.output_file import output_file, require_other_file
 from engine.errors import ConfigurationError
 
 HEADER = ("line", "code", "column", "reason", "value")
-VALUE_CHARACTERS_MAX = 200  # enough to recognise a cell; a broken row may be a megabyte
+VALUE_CHARACTERS_MAX = 200  # enough to recognise a cell; a broken row may be a megabyte long
 
-# Source: what the service refuses in a template's variables, and what this reader refuses in a row.
+# Source: the service's rules for variables, and the rules of this reader.
 REASONS = {
     "row_shape": "the row has more or fewer cells than the header",
     "row_quotes": "a quoted cell is not closed, or text follows its closing quote",
     "cell_size": "a cell is larger than 128 KiB",
     "phone_empty": "there is no phone number",
     "phone_scientific": "a spreadsheet rounded the number; format the column as text and export again",
-    "phone_malformed": "it is no single phone number of digits, + and the usual separators",
-    "phone_too_short": "it is too short for a phone number",
-    "phone_too_long": "it is too long for a phone number",
-    "phone_invalid": "no country has such a number; a national one needs --region",
+    "phone_malformed": "the cell is not one phone number of digits, + and the usual separators",
+    "phone_too_short": "the number has too few digits",
+    "phone_too_long": "the number has too many digits",
+    "phone_invalid": "no country has such a number; a national number needs --region",
     "variable_empty": "the variable is empty",
     "variable_newline": "the variable holds a line break",
     "variable_tab": "the variable holds a tab",
     "variable_spaces": "the variable holds more than four spaces in a row",
     "variable_control": "the variable holds a NUL character",
     "variable_too_long": "the variable is longer than 1,024 characters",
-    "duplicate": "the number stands in an earlier line, which is kept",
+    "duplicate": "an earlier line has the same phone, and is kept",
 }
 _HEADER_LINE = ",".join(HEADER)
 
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """One row refused: `line` is where it starts in the file, from 1; `column` is empty for the whole row."""
+    """A rejected row. `line`: where it starts, from 1; `column` is empty if the whole row is wrong."""
 
     line: int
     code: str
@@ -61,40 +61,41 @@ class Reject:
 
 
 def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
-    """`customers.csv` → `customers.rejects.csv` in the working directory. Each kind of command has a list of
-    its own: none takes the place of the rows that a campaign left out.
+    """`customers.csv` → `customers.rejects.csv` in the working directory. Each `kind` of command has its own
+    list, so that none replaces the rejects of a campaign.
     """
     return Path.cwd() / f"{audience.stem}.{kind}.csv"
 
 
 def spreadsheet_safe(value: str) -> str:
-    """The value, cut, without NUL, and quoted where a spreadsheet would run it."""
+    """The value, cut to a limit, without NUL, and quoted if a spreadsheet would run it."""
     return safe_cell(value[:VALUE_CHARACTERS_MAX].replace("\x00", "\N{REPLACEMENT CHARACTER}"))
 
 
-def require_no_list(header: Iterable[str], where: str) -> None:
-    """ConfigurationError where these are the columns of a list of rejects.
+def require_no_reject_list(header: Iterable[str], where: str) -> None:
+    """ConfigurationError if the header is that of a list of rejects.
 
-    It holds the phones of duplicates too: a campaign of it would send to people whom the first one reaches.
+    The list holds duplicates too. A campaign from it would send to people who are in the first campaign.
     """
     if tuple(header) == HEADER:
         raise ConfigurationError(
-            "this is a list of rejected rows, and its duplicates are people of the campaign",
+            "this is a list of rejected rows; its duplicates are people who are in the campaign already",
             where=where,
-            remedy="`drumbeat audience rejected` copies the rows to correct from the audience",
+            remedy="copy the rows to correct with `drumbeat audience rejected`",
         )
 
 
 class RejectFile:
-    """Collects rejects beside the target; `publish` puts the file in place, leaving without it drops it.
+    """Writes rejects to a draft; `publish` puts it in place. Without `publish`, the draft is removed at the
+    end.
 
-    UTF-8 with a byte order mark, which spreadsheets need to read accents. Without a reject there is no file,
-    and the list of an earlier call is removed, so that it is not taken for this one's. A device or a pipe is
-    opened at once and written to as it stands. UsageError where `path` is the `source` of the rows.
+    UTF-8 with a byte order mark, which spreadsheets need for accents. If there is no reject, there is no
+    file, and the list of an earlier call is removed. A device or a pipe is opened at once and written to
+    directly. UsageError if `path` is the `source` of the rows.
     """
 
     def __init__(self, path: Path, source: Path) -> None:
-        require_another(path, source, "--rejects")
+        require_other_file(path, source, "--rejects")
         self.path = path
         self.counts: Counter[str] = Counter()
         self._target = output_file(path)
@@ -112,12 +113,12 @@ class RejectFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file is not None:
-            with suppress(OSError):  # told already, by whoever could not write
+            with suppress(OSError):  # the failed write raised already
                 self._file.close()
             self._target.drop()
 
     def add(self, rejects: Iterable[Reject]) -> None:
-        """Append rejects; ConfigurationError where the file cannot be written."""
+        """Append rejects; ConfigurationError if the file cannot be written."""
         rows = []
         for reject in rejects:
             self.counts[reject.code] += 1
@@ -127,7 +128,7 @@ class RejectFile:
             self._write(rows)
 
     def publish(self) -> Path | None:
-        """Put the file in its place; its path, or None where nothing was rejected."""
+        """Put the file in its place and return its path; None if there is no reject."""
         if self._file is None:
             self._remove_stale()
             return None
@@ -156,7 +157,7 @@ class RejectFile:
         return self._file
 
     def _remove_stale(self) -> None:
-        """Only what is a list of rejects: the name may be anybody's."""
+        """Remove an old list, but no other file that has this name."""
         try:
             with self._target.path.open("rb") as file:
                 first_line = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace").readline(100)

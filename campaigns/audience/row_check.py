@@ -1,7 +1,7 @@
-"""Each row against what a send needs: a phone number, and variables that the service takes.
+"""Checks each row: it needs a phone number, and variables that the service accepts.
 
-Whole columns are looked at where a row at a time would cost more: nearly every row is good, and what is said
-of a column in one call says it of each of its cells.
+Nearly every row is good. Therefore whole columns are checked in one call where possible, and single rows only
+if their column fails.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
 from engine.errors import UsageError
 
 _SPACES_TOO_MANY = " " * 5
-_NAME_THE_PHONES = "; say with --phone-column which of these holds the phones"
+_NAME_THE_PHONES = "; name the column of the phone numbers with --phone-column"
 
 
 @dataclass(slots=True)
 class CheckedBatch:
-    """What became of a batch of rows; `read_bytes` of the file are read by then.
+    """The good rows of a batch, and its rejects. `read_bytes`: how much of the file was read by then.
 
-    Of each row that can be sent to: its line, its phone in digits of E.164, its variables, one a placeholder.
-    They stand in columns: one more tuple a row costs as much as all else that is done to its variables.
+    A good row has its line, its phone in digits of E.164, and a variable for each placeholder. They are
+    stored as columns, because a tuple for each row would double the cost of its variables.
     """
 
     read_bytes: int
@@ -43,17 +43,17 @@ class CheckedBatch:
 
 @dataclass(frozen=True, slots=True)
 class RowCheck:
-    """Checks rows of one header. Made by `row_check`."""
+    """Checks rows with one header. Made by `row_check`."""
 
     normalise_all: Callable[[Iterable[str]], list[int | str]]
     phone_index: int
     phone_column: str
-    variable_columns: tuple[tuple[int, str], ...]  # index and name, of those that are no literals
-    picks: tuple[int | str, ...]  # for each placeholder the index of its column, or its literal
-    exported: tuple[int, ...]  # of the variables' columns those that an export of ours may have written
+    variable_columns: tuple[tuple[int, str], ...]  # index and name; fixed texts have none
+    picks: tuple[int | str, ...]  # for each placeholder the index of its column, or its fixed text
+    exported: tuple[int, ...]  # variable columns that `campaign export` may have written
 
     def check(self, batch: RowBatch) -> CheckedBatch:
-        """Split a batch into rows to send to and rejects; blank rows are neither."""
+        """Split a batch into good rows and rejects; blank rows are neither."""
         if not batch.rows:
             return CheckedBatch(batch.read_bytes, (), (), (), sorted(batch.rejects, key=_line_of))
         columns: list[Sequence[str]] = list(zip(*batch.rows, strict=True))
@@ -68,7 +68,7 @@ class RowCheck:
         return CheckedBatch(
             batch.read_bytes,
             list(compress(batch.lines, kept)),
-            list(compress(phones, kept)),  # type: ignore[arg-type]  # none of these is a text
+            list(compress(phones, kept)),  # type: ignore[arg-type]  # a good phone is an int
             list(compress(self._variables(columns), kept)),
             sorted(rejects, key=_line_of),
         )
@@ -82,7 +82,7 @@ class RowCheck:
     def _refused(
         self, batch: RowBatch, columns: Sequence[Sequence[str]], phones: Sequence[int | str]
     ) -> dict[int, Reject | None]:
-        """By their places the rows that cannot be sent to; None for a blank one."""
+        """The rows that cannot be sent to, by index; None for a blank one."""
         refused: dict[int, Reject | None] = {}
         for at, phone in enumerate(phones):
             if isinstance(phone, str):
@@ -105,7 +105,7 @@ class RowCheck:
         return None
 
     def batches(self, reader: AudienceReader) -> Iterator[CheckedBatch]:
-        """All rows of an audience, checked."""
+        """Check all rows of an audience."""
         for batch in reader.batches():
             yield self.check(batch)
 
@@ -113,14 +113,15 @@ class RowCheck:
 def row_check(
     header: Sequence[str], where: str, phone_column: str, params: Sequence[str], region: str | None
 ) -> RowCheck:
-    """The check of one audience. `params`: a column for each placeholder in order, or `=text` for a literal.
+    """The check of one audience. `params`: a column for each placeholder in order, or `=text` for a fixed
+    text.
 
-    Raises MissingColumn, UsageError for a region and for a literal that no service takes.
+    Raises MissingColumn, and UsageError for a wrong region or a fixed text that the service would refuse.
     """
     literals = [param[1:] for param in params if is_literal(param)]
     for literal in literals:
         if (problem := check_variable(literal)) is not None:
-            raise UsageError(f"the literal --param ={literal!r} cannot be sent: {problem}")
+            raise UsageError(f"the fixed text --param ={literal!r} cannot be sent: {problem}")
     picks = tuple(
         param[1:] if is_literal(param) else column_index(header, param, where=where) for param in params
     )
@@ -142,7 +143,7 @@ def row_check(
 
 
 def suspects(column: Collection[str]) -> list[int]:
-    """The places of cells that `check_variable` may refuse; it refuses none of the others."""
+    """The indexes of cells that `check_variable` may refuse; it accepts all others."""
     found = [] if all(map(str.strip, column)) else [at for at, cell in enumerate(column) if not cell.strip()]
     joined = "|".join(column)
     if (
@@ -155,9 +156,9 @@ def suspects(column: Collection[str]) -> list[int]:
 
 
 def surely_sendable(variables: Sequence[str]) -> bool:
-    """Whether `check_variable` finds nothing in any of these: a quick look that may say no to a good row.
+    """A quick check: if true, `check_variable` accepts all of these. It may be false for good variables.
 
-    Printable text holds no line break, tab or NUL; an empty or blank variable strips to nothing.
+    Printable text has no line break, tab or NUL; an empty or blank variable strips to nothing.
     """
     joined = "".join(variables)
     return (

@@ -1,4 +1,4 @@
-"""A piece of an audience file made ready to be staged: read, checked, written as COPY takes it."""
+"""Reads and checks a piece of an audience file, and writes its good rows as text for COPY."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from campaigns.audience.reject_file import Reject
 from campaigns.audience.row_check import CheckedBatch, RowCheck, row_check
 from engine.core.phone_aliases import canonical_phone
 
-PART_CHARACTERS = 1 << 17  # its cells stay in a core's cache: a fifth less time than for a mebibyte at once
-_BETWEEN = "\0,\0".join  # two variables; see `_escaped`
+PART_CHARACTERS = 1 << 17  # its cells fit a core's cache: a fifth faster than a mebibyte at once
+_BETWEEN = "\0,\0".join  # the text between two variables; see `_escaped`
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """What a worker needs to check pieces of one file; the arguments of `row_check`, and the delimiter."""
+    """What a process needs to check pieces of one file: the arguments of `row_check`, and the delimiter."""
 
     header: Sequence[str]
     where: str
@@ -31,10 +31,11 @@ class CheckSpec:
 
 @dataclass(frozen=True, slots=True)
 class StagedBatch:
-    """What became of a piece: its `rows` accepted ones, the last of them of `last_line`, and its rejects.
+    """The good rows of a piece as text for COPY, and its rejects. `rows`: how many good rows; `last_line`:
+    the line of the last one.
 
-    `keys`: the line of each and whose phone it is, whatever its spelling, as COPY's text format has them.
-    `recipients`: the line, the phone as it is sent to, and the variables, an array.
+    `keys`: line and canonical phone of each row. `recipients`: line, phone as in the file, and the variables
+    as an array.
     """
 
     read_bytes: int
@@ -46,7 +47,7 @@ class StagedBatch:
 
 
 class PieceCheck:
-    """Checks the pieces of one file that can be read by themselves."""
+    """Checks pieces of one file that do not depend on the pieces around them."""
 
     def __init__(self, spec: CheckSpec) -> None:
         self._delimiter = spec.delimiter
@@ -54,7 +55,7 @@ class PieceCheck:
         self.rows = spec.row_check()
 
     def __call__(self, piece: Piece) -> StagedBatch | None:
-        """None: its rows depend on the piece before it, or on the one after."""
+        """None if the rows of the piece depend on the piece before or after it."""
         parts: list[StagedBatch] = []
         for part in piece.parts(PART_CHARACTERS):
             batch = read_plain(part, self._delimiter, self._width)
@@ -77,13 +78,14 @@ def _joined(parts: Sequence[StagedBatch], read_bytes: int) -> StagedBatch:
 
 
 def encode_for_copy(batch: CheckedBatch) -> StagedBatch:
+    """Write the good rows of a checked batch as text for COPY."""
     keys = [f"{line}\t{phone}" for line, phone in zip(batch.lines, batch.phones, strict=True)]
     recipients = [
         f"{key}\t{{\0{_BETWEEN(variables)}\0}}" for key, variables in zip(keys, batch.variables, strict=True)
     ]
-    people = list(map(canonical_phone, batch.phones))
-    if people != batch.phones:
-        keys = [f"{line}\t{phone}" for line, phone in zip(batch.lines, people, strict=True)]
+    canonical = list(map(canonical_phone, batch.phones))
+    if canonical != batch.phones:
+        keys = [f"{line}\t{phone}" for line, phone in zip(batch.lines, canonical, strict=True)]
     return StagedBatch(
         batch.read_bytes,
         len(keys),
@@ -95,10 +97,10 @@ def encode_for_copy(batch: CheckedBatch) -> StagedBatch:
 
 
 def _escaped(recipients: str) -> bytes:
-    """A backslash or a quote is escaped for the array, and each backslash of that for COPY.
+    """Escape backslashes and quotes for the array, and each resulting backslash for COPY.
 
-    Checked variables hold no NUL and are not empty: NUL stands for the array's own quotes until then, and two
-    in a row for an array of nothing.
+    Checked variables have no NUL and are not empty. Until here, NUL stands for the array's own quotes, and
+    two of them in a row for an empty array.
     """
     for character, escaped in (("\\", "\\" * 4), ('"', '\\\\"'), ("\0\0", ""), ("\0", '"')):
         recipients = recipients.replace(character, escaped)

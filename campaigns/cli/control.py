@@ -1,4 +1,4 @@
-"""`drumbeat campaign start`, `pause`, `resume`, `cancel`: running processes follow within a second."""
+"""`drumbeat campaign start`, `pause`, `resume` and `cancel`. Running processes follow within a second."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.printing import note, print_json
-from campaigns.cli.status_text import how_to_go_on
+from campaigns.cli.status_text import how_to_continue
 from campaigns.cli.task_runner import with_connection
 from campaigns.command_text import command_text
 from campaigns.life.actor import actor
@@ -24,75 +24,81 @@ app = typer.Typer(add_completion=False)
 
 @app.command("start")
 def start_campaign(name: CampaignName, json: Json = False) -> None:
-    """Release a campaign to the workers, at once or at its time."""
-    _tell([_move(start, name)], json)
+    """Hand a campaign to the workers, which send it at once or at its start time."""
+    _print_changes([_change(start, name)], json)
 
 
 @app.command("pause")
 def pause_campaign(
     name: Annotated[str | None, typer.Argument(help="The campaign's name.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every campaign: the emergency stop.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Pause every campaign: the emergency stop.")] = False,
     json: Json = False,
 ) -> None:
     """Stop sending a campaign; `resume` continues where it stopped."""
     if every == (name is not None):
         raise UsageError("name one campaign, or give --all")
-    _tell(with_connection(partial(pause_all, actor=actor())) if name is None else [_move(pause, name)], json)
+    _print_changes(
+        with_connection(partial(pause_all, actor=actor())) if name is None else [_change(pause, name)], json
+    )
 
 
 @app.command("resume")
 def resume_campaign(
-    name: Annotated[str | None, typer.Argument(help="The campaign.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The campaign's name.")] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Every campaign that has started, whatever it was paused for.")
+        bool, typer.Option("--all", help="Resume every campaign that has started, whatever paused it.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Lift a pause. With --all every pause, as after a database that was restored: look first."""
+    """Lift a pause. After a database was restored, check the campaigns before you use --all."""
     if every == (name is not None):
         raise UsageError("name one campaign, or give --all")
-    moved = with_connection(partial(resume_all, actor=actor())) if name is None else [_move(resume, name)]
+    changes = with_connection(partial(resume_all, actor=actor())) if name is None else [_change(resume, name)]
     if json:
-        _tell(moved, json)
+        _print_changes(changes, json)
         return
-    _tell([one for one in moved if one.state is not CampaignState.PAUSED], json, "no campaign is resumed")
-    for one in moved:
-        if one.state is CampaignState.PAUSED:
-            again = command_text("campaign", "resume", one.name)
-            note(f"{one.name}: stays paused, since it has never started; `{again}` releases it")
+    _print_changes(
+        [change for change in changes if change.state is not CampaignState.PAUSED],
+        json,
+        "no campaign was resumed",
+    )
+    for change in changes:
+        if change.state is CampaignState.PAUSED:
+            again = command_text("campaign", "resume", change.name)
+            note(f"{change.name}: stays paused, because it has never started; release it with `{again}`")
 
 
 @app.command("cancel")
 def cancel_campaign(name: CampaignName, json: Json = False) -> None:
-    """End a campaign for good; recipients who have not been sent to are skipped."""
-    _tell([_move(cancel, name)], json)
+    """End a campaign for good. Recipients who were not sent to are skipped."""
+    _print_changes([_change(cancel, name)], json)
 
 
-def _move(action: Callable[..., Awaitable[CampaignChange]], name: str) -> CampaignChange:
-    """`action(connection, name, actor=…)`, of the service."""
+def _change(action: Callable[..., Awaitable[CampaignChange]], name: str) -> CampaignChange:
+    """Run `action`, a function of `campaigns.life.control`, for one campaign."""
     return with_connection(lambda connection: action(connection, name, actor=actor()))
 
 
-def _tell(
-    moved: list[CampaignChange], json: bool, nobody: str = "no campaign is scheduled or running"
+def _print_changes(
+    changes: list[CampaignChange], json: bool, nobody: str = "no campaign is scheduled or running"
 ) -> None:
     if json:
         campaigns = [
             {
-                "name": one.name,
-                "state": one.state,
-                "changed": one.changed,
-                "skipped": one.skipped,
-                "nobody_sends": one.nobody_sends,
+                "name": change.name,
+                "state": change.state,
+                "changed": change.changed,
+                "skipped": change.skipped,
+                "nobody_sends": change.nobody_sends,
             }
-            for one in moved
+            for change in changes
         ]
         print_json({"schema": 1, "campaigns": campaigns})
         return
-    for one in moved:
-        skipped = f", {one.skipped:,} skipped" if one.skipped else ""
-        typer.echo(f"{one.name}: {one.state}{'' if one.changed else ' already'}{skipped}")
-        if one.nobody_sends:
-            note(f"{NOBODY_SENDS}; {how_to_go_on(one.name)}")
-    if not moved:
+    for change in changes:
+        skipped = f", {change.skipped:,} skipped" if change.skipped else ""
+        typer.echo(f"{change.name}: {change.state}{'' if change.changed else ' already'}{skipped}")
+        if change.nobody_sends:
+            note(f"{NOBODY_SENDS}; {how_to_continue(change.name)}")
+    if not changes:
         note(nobody)

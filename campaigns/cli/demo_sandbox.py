@@ -1,4 +1,4 @@
-"""Where the demo plays: a home of its own, the processes it starts, and their certain end."""
+"""The demo's home directory and processes. They are gone when the demo ends, whatever ends it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from engine.process.settings import PREFIX
 
 START_S_MAX = 60.0  # the first start of Postgres on a slow disk
 COMMAND_S_MAX = 600.0
-# The emulator's own defaults, so that no secret has to stand in a command line.
+# The emulator's defaults, so that no secret is part of a command line.
 SETTINGS = {
     "ACCESS_TOKEN": "emulator-token",
     "APP_SECRET": "emulator-secret",
@@ -40,12 +40,12 @@ Output = int | IO[bytes] | None
 
 
 class DemoFailed(DrumbeatError):
-    """A step of the demo did not do what it should."""
+    """A step of the demo failed."""
 
 
 @dataclass(slots=True)
 class DemoSandbox:
-    """A directory, the environment of its commands, and the servers that run in it."""
+    """A directory, the environment for commands in it, and the processes that run there."""
 
     directory: Path
     environment: dict[str, str]
@@ -56,7 +56,7 @@ class DemoSandbox:
         return self.directory / "home"
 
     def serve(self, *words: str) -> str:
-        """Start a command that listens, and wait until it says at which URL."""
+        """Start a server and return the URL that it prints."""
         log = self.directory / f"{words[0]}.log"
         with log.open("wb") as errors:
             process = self._popen(words, stdout=subprocess.PIPE, stderr=errors)
@@ -67,17 +67,17 @@ class DemoSandbox:
             raise DemoFailed(f"`drumbeat {words[0]} serve` did not start: {_tail(log)}") from None
 
     def command(self, *words: str, show: bool = False) -> None:
-        """Run a command to its end; `show` lets its output through. DemoFailed unless it exits 0."""
+        """Run a command to its end. `show`: do not capture its output. DemoFailed unless it exits with 0."""
         note(f"\n$ drumbeat {' '.join(map(_quoted, words))}")
         output = None if show else subprocess.PIPE
         process = self._popen(words, stdout=output, stderr=None if show else subprocess.STDOUT)
-        told, _ = process.communicate(timeout=COMMAND_S_MAX)
+        captured, _ = process.communicate(timeout=COMMAND_S_MAX)
         if process.returncode:
-            text = (told or b"").decode("utf-8", "replace").strip()
+            text = (captured or b"").decode("utf-8", "replace").strip()
             raise DemoFailed(f"`drumbeat {words[0]} {words[1]}` ended with {process.returncode}: {text}")
 
     def end(self) -> None:
-        """Stop every process, the database too, and remove the directory."""
+        """Stop every process and the database, and remove the directory."""
         for process in reversed(self.processes):
             end_all([process])
             if process.stdout is not None:
@@ -95,7 +95,7 @@ class DemoSandbox:
             stdin=subprocess.DEVNULL,
             cwd=self.directory,
             env=self.environment,
-            process_group=0,  # a Ctrl-C reaches the demo alone, which ends the others in order
+            process_group=0,  # a Ctrl-C reaches only the demo, which ends the others in order
         )
         self.processes.append(process)
         return process
@@ -103,25 +103,27 @@ class DemoSandbox:
 
 @contextmanager
 def demo_sandbox() -> Iterator[DemoSandbox]:
-    """A stage that is gone afterwards, whatever ends it. No setting of the user reaches it."""
+    """A sandbox that is removed at the end, whatever happens. It ignores the user's settings."""
     directory = Path(tempfile.mkdtemp(prefix="drumbeat-demo-", dir=_parent()))
-    directory.chmod(0o711)  # the embedded Postgres of root runs as another user, who has to pass
+    directory.chmod(
+        0o711
+    )  # for root, the embedded Postgres runs as another user, who must enter the directory
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     environment |= {f"{PREFIX}{name}": value for name, value in SETTINGS.items()}
     environment[f"{PREFIX}HOME"] = str(directory / "home")
-    environment["TMPDIR"] = str(directory)  # what libraries leave in the temporary directory goes too
-    stage = DemoSandbox(directory, environment)
+    environment["TMPDIR"] = str(directory)  # removes what libraries leave in the temporary directory
+    sandbox = DemoSandbox(directory, environment)
     try:
-        yield stage
+        yield sandbox
     finally:
         former = [signal.signal(number, signal.SIG_IGN) for number in STOP_SIGNALS]
-        stage.end()
+        sandbox.end()
         for number, handler in zip(STOP_SIGNALS, former, strict=True):
             signal.signal(number, handler)
 
 
 def _parent() -> str:
-    """The user's temporary directory, unless the database cannot lie in it."""
+    """The user's temporary directory, unless the database cannot be in it."""
     usual = tempfile.gettempdir()
     return usual if bearable(usual) else "/tmp"  # noqa: S108 - mkdtemp makes a directory of our own in it
 
@@ -134,7 +136,7 @@ def _first_line(process: subprocess.Popen[bytes]) -> bytes:
 
 def _tail(log: Path) -> str:
     lines = log.read_text("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it printed nothing"
 
 
 def _quoted(word: str) -> str:

@@ -13,28 +13,35 @@ from campaigns.cli.printing import note, print_json, print_rows
 from campaigns.cli.task_runner import with_database, with_service
 
 app = typer.Typer(
-    name="numbers", help="The business numbers and their limits.", no_args_is_help=True, add_completion=False
+    name="numbers",
+    help="Read, show and limit the business numbers.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 
 
 @app.command()
 def sync(json: Json = False) -> None:
-    """Read the account's numbers from the service."""
+    """Read the account's numbers from the service and store them."""
     _print(with_service(sync_numbers), json)
 
 
 @app.command("list")
 def list_stored(json: Json = False) -> None:
-    """Show the numbers, their limits, and who sends with them now."""
+    """Show the numbers, their limits, and which process sends with each."""
     _print(with_database(list_numbers), json)
 
 
-@app.command(context_settings={"ignore_unknown_options": True})  # so that -5 is a rate, and refused as one
+@app.command(
+    context_settings={"ignore_unknown_options": True}
+)  # so that -5 is refused as a rate, not as an option
 def limit(
     phone_number_id: Annotated[str, typer.Argument(metavar="PNID", help="The phone number ID.")],
-    rate: Annotated[str, typer.Argument(help="Messages per second, or `service` for the service's own.")],
+    rate: Annotated[
+        str, typer.Argument(help="Messages per second, or `service` for the service's own limit.")
+    ],
 ) -> None:
-    """Set the limit of a number by hand; a running campaign follows within a second."""
+    """Set the limit of a number. A running campaign follows within a second."""
     limit_per_s = None if rate == "service" else _rate(rate)
     with_database(lambda pool: set_limit(pool, phone_number_id, limit_per_s))
     note(f"{phone_number_id}: {'the limit of the service' if limit_per_s is None else f'{limit_per_s:g}/s'}")

@@ -1,4 +1,4 @@
-"""The progress of reading an audience, on stderr."""
+"""The progress of planning on stderr."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
 from campaigns.pluralise import pluralise
 
 LINES_PERIOD_S = 5.0
-# Of an encoding. It is read as well with other letters, and a wrong one spoils the names of everybody.
-GUESS = "a guess; if letters come out wrong, export the file as UTF-8"
+# Shown after a guessed encoding: a wrong guess changes letters in names.
+GUESS = "a guess; if letters are wrong, export the file as UTF-8"
 
 
 @contextmanager
 def planning_shown(*, quiet: bool) -> Iterator[ProgressCallback]:
-    """A callback that shows a bar on a terminal, a line every few seconds elsewhere, nothing when quiet."""
+    """A callback that shows a bar on a terminal, else a line every few seconds; nothing if `quiet`."""
     if quiet:
         yield no_progress
     elif sys.stderr.isatty():
@@ -48,11 +48,11 @@ class _Bar:
 
 class _Lines:
     def __init__(self) -> None:
-        self._told_s = time.monotonic()
+        self._written_s = time.monotonic()
 
     def __call__(self, progress: PlanProgress) -> None:
-        if time.monotonic() - self._told_s < LINES_PERIOD_S:
+        if time.monotonic() - self._written_s < LINES_PERIOD_S:
             return
-        self._told_s = time.monotonic()
+        self._written_s = time.monotonic()
         share = 100 * progress.done / max(progress.total, 1)
         sys.stderr.write(f"{progress.stage}: {share:.0f} %, {pluralise(progress.rows, 'row')}\n")

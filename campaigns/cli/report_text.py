@@ -16,11 +16,11 @@ from engine.core.states import RecipientState
 OPTIONS_SHOWN = (
     "--param", "--start-at", "--expires-at", "--window", "--time-zone", "--on-unknown", "--max-failed",
 )  # fmt: skip
-STEADY_S = 5.0  # in a shorter run the first and the last second are most of it: a share of the limit misleads
+STEADY_S = 5.0  # a shorter run is mostly its first and last second, so its share of the limit misleads
 
 
 def report_lines(report: Report) -> Iterator[str]:
-    """A report for people: what, who, why not, how fast, and whether it adds up."""
+    """The lines of `campaign report`."""
     status = report.status
     yield f"Campaign {status.name}: {status.state}" + (f" ({status.reason})" if status.reason else "")
     yield f"Template {report.template}, language {report.language}"
@@ -38,14 +38,14 @@ def report_lines(report: Report) -> Iterator[str]:
         if count or state in (RecipientState.FAILED, RecipientState.UNKNOWN):
             yield f"  {state:<10} {count:>12,}"
     if report.pruned:
-        yield "  pruned: who they were, and the reasons, are gone"
+        yield "  pruned: the recipients and their reasons were dropped; the counts stay"
     yield from _reasons(report)
     yield from _numbers(report)
     yield from _audits(report)
 
 
 def _options(options: dict[str, Any]) -> Iterator[str]:
-    """Those that say when, how and with what a campaign sends, and are not shown elsewhere."""
+    """The options that say when and what a campaign sends, unless the report shows them elsewhere."""
     for name in OPTIONS_SHOWN:
         value = options.get(name)
         if value and not (name == "--time-zone" and not options.get("--window")):
@@ -61,7 +61,7 @@ def _reasons(report: Report) -> Iterator[str]:
         RecipientState.FAILED: "Failures by code",
         RecipientState.SKIPPED: "Skipped",
         RecipientState.UNKNOWN: "In doubt (see `drumbeat campaign settle`)",
-        RecipientState.DEFERRED: "Waiting for another try",
+        RecipientState.DEFERRED: "Waiting for another attempt",
     }
     for state, title in titles.items():
         if found := report.reasons.get(state):

@@ -1,4 +1,4 @@
-"""A campaign while it runs, on stderr: live on a terminal, else lines every few seconds, or JSON if asked."""
+"""The progress of a running campaign on stderr: live on a terminal, else lines every few seconds, or JSON."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from campaigns.results.status import CampaignStatus, campaign_status
 from engine.store.database import LOST_CONNECTION, Pool
 
 LINES_PERIOD_S = 5.0
-RATE_WINDOW_S = 5.0  # long enough that the batches of the store do not show
+RATE_WINDOW_S = 5.0  # requests are counted in batches; a shorter window would show them
 
 log = structlog.get_logger(__name__)
 
 
 class Speeds:
-    """What each number reaches: requests of the last few seconds, by the counts of its campaign."""
+    """The rate of each number over the last few seconds."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, dict[str, int]]] = deque()
 
     def add(self, now_s: float, attempts: Mapping[str, int]) -> dict[str, float]:
-        """Take the requests counted so far; returns messages per second by number."""
+        """Add the requests counted so far; return messages per second by number."""
         self._seen.append((now_s, dict(attempts)))
         while len(self._seen) > 2 and now_s - self._seen[0][0] > RATE_WINDOW_S:
             self._seen.popleft()
@@ -53,7 +53,7 @@ class View(Protocol):
 
 
 class LinesView:
-    """For logs and pipes."""
+    """Shows lines of text, for logs and pipes."""
 
     period_s = LINES_PERIOD_S
 
@@ -65,14 +65,14 @@ class LinesView:
 
 
 class JsonView:
-    """For programs: the shape of `campaign status --json`, with the achieved rate."""
+    """Shows JSON lines for programs: the fields of `campaign status --json`, with the achieved rate."""
 
     period_s = LINES_PERIOD_S
 
     def show(self, status: CampaignStatus, speeds: Mapping[str, float]) -> None:
         measured_per_s = sum(speeds.values())
-        shown = replace(status, measured_per_s=measured_per_s)
-        line = {**shown.as_json(), "achieved_per_s": round(measured_per_s, 1)}
+        measured = replace(status, measured_per_s=measured_per_s)
+        line = {**measured.as_json(), "achieved_per_s": round(measured_per_s, 1)}
         sys.stderr.write(orjson.dumps(line, option=orjson.OPT_UTC_Z).decode() + "\n")
 
     def close(self) -> None:
@@ -80,21 +80,21 @@ class JsonView:
 
 
 def view_for(*, json: bool, quiet: bool) -> View | None:
-    """The view that the options and the terminal ask for; None shows nothing."""
+    """The view for these options and this terminal; None shows nothing."""
     if quiet:
         return None
     if json:
         return JsonView()
     if not sys.stderr.isatty():
         return LinesView()
-    from campaigns.cli.terminal_view import TerminalView  # draws: nobody else should wait for its import
+    from campaigns.cli.terminal_view import TerminalView  # imports rich, which no other view needs
 
     return TerminalView()
 
 
 @asynccontextmanager
 async def watched(pool: Pool, campaign_id: int, view: View | None) -> AsyncIterator[None]:
-    """Show the campaign while the block runs. A database that does not answer only stops the showing."""
+    """Show the campaign while the block runs. If the database does not answer, nothing is shown meanwhile."""
     if view is None:
         yield
         return

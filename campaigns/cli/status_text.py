@@ -1,4 +1,4 @@
-"""Statuses and reports in plain words, the same on a terminal, in a log and in a file."""
+"""A campaign's status as text, the same on a terminal, in a log and in a file."""
 
 from __future__ import annotations
 
@@ -25,26 +25,27 @@ def duration(seconds: float) -> str:
 
 
 def audience_sum(rows: int, recipients: int, rejected: int, duplicates: int) -> str:
-    """Where each row of the file is."""
+    """How the rows of the file add up."""
     return (
         f"{pluralise(rows, 'row')} = {pluralise(recipients, 'recipient')} + {rejected:,} rejected"
         f" + {pluralise(duplicates, 'duplicate')}"
     )
 
 
-def how_to_go_on(name: str) -> str:
-    """With a campaign that runs and that nobody sends."""
-    return f"go on with: {command_text('campaign', 'run', name)} (a worker of its numbers goes on by itself)"
+def how_to_continue(name: str) -> str:
+    """How to continue a running campaign that no process sends."""
+    run = command_text("campaign", "run", name)
+    return f"continue with: {run} (a worker with its numbers continues by itself)"
 
 
 def counts_line(status: CampaignStatus) -> str:
-    """The states in which there is somebody: `pending 3, accepted 17`."""
+    """The states that are not empty: `pending 3, accepted 17`."""
     present = [f"{state} {status.counts[state]:,}" for state in RecipientState if status.counts[state]]
     return ", ".join(present) or "no recipients"
 
 
 def progress_line(status: CampaignStatus, rate_per_s: float) -> str:
-    """One line for logs: how far, how fast, how long still."""
+    """One line for logs: recipients done, rate and remaining time."""
     done = status.recipients - status.waiting
     share = 100 * done / status.recipients if status.recipients else 100.0
     left = f", {duration(status.waiting / rate_per_s)} left" if rate_per_s > 0 and status.waiting else ""
@@ -56,10 +57,10 @@ def progress_line(status: CampaignStatus, rate_per_s: float) -> str:
 
 
 def status_lines(status: CampaignStatus) -> Iterator[str]:
-    """A status for people."""
+    """The lines of `campaign status`."""
     yield f"{status.name}: {status.state}" + (f" ({status.reason})" if status.reason else "")
     if status.nobody_sends:
-        yield f"{NOBODY_SENDS}; {how_to_go_on(status.name)}"
+        yield f"{NOBODY_SENDS}; {how_to_continue(status.name)}"
     yield f"recipients {status.recipients:,}: {counts_line(status)}"
     if status.eta_s is not None and status.rate_per_s is not None:
         left = f", {duration(status.eta_s)} left" if status.waiting else ""
@@ -73,5 +74,5 @@ def status_lines(status: CampaignStatus) -> Iterator[str]:
             yield f"{name} {moment.isoformat(timespec='seconds')}"
     for number in status.numbers:
         rest = f"suspended: {number.suspended_reason}" if number.suspended_reason else number.owner or "idle"
-        did = f"limit {number.limit_per_s:g}/s, {pluralise(number.attempts, 'request')}"
-        yield f"number {number.phone_number_id}: {did}, {rest}"
+        sent = f"limit {number.limit_per_s:g}/s, {pluralise(number.attempts, 'request')}"
+        yield f"number {number.phone_number_id}: {sent}, {rest}"

@@ -1,4 +1,4 @@
-"""The edge between a command line and the services: settings in, loop and database opened, output out."""
+"""Runs the task of a command: loads settings, starts the event loop, opens the database and the service."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from engine.process.telemetry import configure_logging
 from engine.store.database import Connection, Pool, open_pool, report_loop_errors
 from engine.store.installation import identify
 
-if TYPE_CHECKING:  # most commands only ask the database
+if TYPE_CHECKING:  # most commands use only the database
     from engine.api.resources import ManagementClient
 
 Result = TypeVar("Result")
 
 
 def prepare(**options: Any) -> None:
-    """Check the settings of the command line and hand them to this process and the processes it starts."""
+    """Check the settings given as options; set them for this process and the processes it starts."""
     given = {name: value for name, value in options.items() if value is not None}
     settings = load_settings(**given)
     configure_logging(getattr(settings, name) for name in SECRETS)
@@ -31,14 +31,14 @@ def prepare(**options: Any) -> None:
 
 
 def with_database(task: Callable[[Pool], Awaitable[Result]], *, size: int = 4) -> Result:
-    """Run `task` with a pool on the migrated database of the settings; blocks until it has ended."""
+    """Run `task` with a pool on the migrated database; return when it has ended."""
     return with_settings(lambda pool, _: task(pool), size=size)
 
 
 def with_settings(
     task: Callable[[Pool, Settings], Awaitable[Result]], *, size: int = 4, by_key: bool = False
 ) -> Result:
-    """As `with_database`, for tasks that also talk to the service. `by_key`: it sends or receives."""
+    """As `with_database`, with the settings. `by_key`: the task sends or receives (see `open_pool`)."""
     settings = load_settings()
     url = ready_database(settings)
 
@@ -51,7 +51,7 @@ def with_settings(
 
 
 def run_loop(task: Coroutine[Any, Any, Result]) -> Result:
-    """Run what asks the database in a loop of its own, without the echoes of the database's driver."""
+    """Run a task of the database in its own event loop, without log lines of the driver's late errors."""
 
     async def main() -> Result:
         asyncio.get_running_loop().set_exception_handler(report_loop_errors)
@@ -61,15 +61,15 @@ def run_loop(task: Coroutine[Any, Any, Result]) -> Result:
 
 
 def ready_database(settings: Settings) -> str:
-    """The URL of the database, up and migrated; it may go again while it is asked."""
+    """Start and migrate the database if necessary, and return its URL."""
     given = settings.database_url
-    place = str(settings.home / "postgres") if given is None else given.get_secret_value()
-    with database_blamed(place):
+    location = str(settings.home / "postgres") if given is None else given.get_secret_value()
+    with database_blamed(location):
         return database_url(settings)
 
 
 def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:
-    """As `with_database`, for tasks of one connection."""
+    """As `with_database`, for a task that needs one connection."""
 
     async def run(pool: Pool) -> Result:
         async with pool.acquire() as connection:
@@ -79,8 +79,8 @@ def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:
 
 
 def with_service(task: Callable[[Pool, ManagementClient, str], Awaitable[Result]]) -> Result:
-    """Run `task` with a pool, a client of the management API, and the account's id."""
-    from engine.api.resources import ManagementClient  # and aiohttp with it: a third of a command's start
+    """Run `task` with a pool, a client of the management API, and the id of the account."""
+    from engine.api.resources import ManagementClient  # imports aiohttp, a third of a command's start
 
     settings = load_settings()
     service, waba_id = settings.service(), settings.required("waba_id")

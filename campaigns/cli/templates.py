@@ -13,12 +13,14 @@ from campaigns.cli.printing import print_json, print_rows
 from campaigns.cli.task_runner import with_database, with_service
 from engine.core.sanitise import sanitise
 
-app = typer.Typer(name="templates", help="The message templates.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    name="templates", help="Read and show the message templates.", no_args_is_help=True, add_completion=False
+)
 
 
 @app.command()
 def sync(json: Json = False) -> None:
-    """Read the account's templates from the service."""
+    """Read the account's templates from the service and store them."""
     _print(with_service(sync_templates), json)
 
 

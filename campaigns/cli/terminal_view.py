@@ -1,4 +1,4 @@
-"""A campaign while it runs, drawn on a terminal for the people who look on."""
+"""Draws the progress of a running campaign on a terminal."""
 
 from __future__ import annotations
 

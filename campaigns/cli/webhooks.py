@@ -1,4 +1,4 @@
-"""`drumbeat webhooks`: receives what the service tells, and settles what was in doubt."""
+"""`drumbeat webhooks`: receive the service's events and apply them to the recipients."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8080,
 ) -> None:
-    """Receive events on /webhook until stopped; /livez, /readyz and /metrics beside it.
+    """Receive events on /webhook until stopped. The same server has /livez, /readyz and /metrics.
 
-    One JSON line on stdout tells when and where it listens.
+    One JSON line on stdout says when it listens, and where.
     """
-    secrets = _secrets(load_settings())  # before the database is started: a missing secret is told at once
+    secrets = _secrets(
+        load_settings()
+    )  # before the database starts, so that a missing secret is reported at once
 
     async def task(pool: Pool, settings: Settings) -> int:
         with stop_on_signals() as stop:

@@ -1,4 +1,4 @@
-"""`drumbeat worker`: sends every running campaign through some numbers, until it is stopped."""
+"""`drumbeat worker`: send every running campaign through some numbers until stopped."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def worker(
     number: Annotated[
-        list[str] | None, typer.Option(help="Phone number ID; default: all.", metavar="PNID")
+        list[str] | None,
+        typer.Option(
+            help="Phone number ID to send with; repeat the option for more. Default: all.", metavar="PNID"
+        ),
     ] = None,
-    processes: Annotated[
-        int, typer.Option(help="Divide the numbers among so many processes.", min=1, max=64)
-    ] = 1,
+    processes: Annotated[int, typer.Option(help="How many processes share the numbers.", min=1, max=64)] = 1,
     quiet: Quiet = False,
-    parent: Annotated[int | None, typer.Option(help="End with this process.", hidden=True)] = None,
+    parent: Annotated[int | None, typer.Option(help="End when this process ends.", hidden=True)] = None,
 ) -> None:
-    """Send every running campaign through these numbers. Ctrl-C or SIGTERM stops it in order.
+    """Send every running campaign through these numbers. Ctrl-C or SIGTERM stops it cleanly.
 
-    With --processes, a process that ends is restarted, after longer waits while it keeps ending.
+    With --processes, a process that ends by itself is restarted. The waits grow while it keeps ending.
     """
     if quiet:
         quieten()
@@ -50,10 +51,10 @@ def worker(
 
 
 def shares(numbers: Sequence[BusinessNumber], processes: int) -> list[list[str]]:
-    """Numbers shared out by their limits, so that no process has much more to send than another."""
+    """Divide numbers among processes by their limits, so that each process has about the same to send."""
     loads = [0.0] * min(processes, len(numbers))
     parts: list[list[str]] = [[] for _ in loads]
-    for number in sorted(numbers, key=lambda one: -one.limit_per_s):
+    for number in sorted(numbers, key=lambda candidate: -candidate.limit_per_s):
         lightest = loads.index(min(loads))
         loads[lightest] += number.limit_per_s
         parts[lightest].append(number.phone_number_id)
@@ -89,7 +90,7 @@ def _work(phone_number_ids: list[str], parent: int | None) -> int:
                 if watch is not None:
                     watch.cancel()
             if not end.drained:
-                raise Unreachable(CUT_SHORT, remedy="start it again: statuses settle what is in doubt")
+                raise Unreachable(CUT_SHORT, remedy="start it again; statuses settle the recipients in doubt")
             return stop.exit_code
 
     return with_settings(main, size=POOL_CONNECTIONS, by_key=True)

@@ -1,4 +1,4 @@
-"""The demo's judge: the emulated service's own ledger, read over HTTP, against the campaign's recipients."""
+"""Compares the campaign's recipients with the emulated service's own ledger, read over HTTP."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from engine.store.queries import queries
 LEDGER_PAGE = 10_000
 LOOK_PERIOD_S = 0.5
 STATUSES_S_MAX = 180.0
-# Recipients in these states were never accepted by the service, and are accounted for nonetheless.
+# The service never accepted recipients in these states, and they are not forgotten.
 NEVER_SENT = frozenset({RecipientState.FAILED, RecipientState.SKIPPED})
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`twice`: people with more than one message; `forgotten`: recipients neither sent to nor given up."""
+    """`twice`: people with several messages. `forgotten`: recipients with neither a message nor a final
+    state. `strangers`: people in the ledger who are no recipients.
+    """
 
     messages: int
     twice: int
@@ -41,7 +43,7 @@ class Verdict:
 
 
 async def statuses_arrived(pool: Pool, service_url: str) -> None:
-    """Return when the service has no event left and every event is folded; Unreachable if that takes long."""
+    """Wait until every event of the service arrived and was applied; Unreachable after STATUSES_S_MAX."""
     deadline_s = time.monotonic() + STATUSES_S_MAX
     async with aiohttp.ClientSession() as session:
         while await _pending(pool, session, service_url):

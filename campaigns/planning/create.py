@@ -1,4 +1,4 @@
-"""Creating a campaign: everything is checked, then planned; the same asked again changes nothing."""
+"""Creates a campaign: checks everything, then plans. The same create again changes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from campaigns.audience.change_check import ChangeCheck
 from campaigns.audience.encoding import Encoding
 from campaigns.audience.parallel_check import staged_batches
 from campaigns.audience.reader import AudienceReader, open_audience
-from campaigns.audience.reject_file import RejectFile, default_rejects_path, require_no_list
+from campaigns.audience.reject_file import RejectFile, default_rejects_path, require_no_reject_list
 from campaigns.audience.staged_batch import CheckSpec
 from campaigns.describe_database import describe_database
 from campaigns.planning.disk_limit import stop_when_disk_is_short
@@ -37,11 +37,11 @@ from engine.store.queries import queries
 
 @dataclass(frozen=True, slots=True)
 class CreatedCampaign:
-    """A campaign that now exists. `unchanged`: it did before, and nothing was done.
+    """A campaign that now exists. `unchanged`: it existed before, and nothing was done.
 
     `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
-    `encoding`: as which the audience was read; None where it was not read again. `same_audience`: the other
-    campaigns of the very same file, but for those that were cancelled before they sent anything.
+    `encoding`: how the audience was decoded; None if it was not read again. `same_audience`: other campaigns
+    with the same file, except those cancelled before they sent anything.
     """
 
     campaign_id: int
@@ -60,11 +60,11 @@ async def create_campaign(
 ) -> CreatedCampaign:
     """Plan a campaign from its audience, or find that it is planned already.
 
-    Raises UsageError for an option, ConfigurationError for a file, template or number that does not fit or a
-    name that means another campaign, TryLater while the same one is being created elsewhere. Nothing is left
-    behind then, except the list of rejects where they are the reason. `disk`: where the database lies, if
-    that is on this machine; TryLater where it gets too full to go on. The list of rejects, and what stands
-    half planned until the same is asked again, may be left behind then.
+    Raises UsageError for a wrong option, ConfigurationError for a wrong file, template or number and for a
+    name that another campaign has, and TryLater while another process creates it. It then leaves nothing
+    behind, except the list of rejects if they are the reason. `disk`: the disk of the database, if it is on
+    this machine; TryLater if it gets too full. The list of rejects and a half-planned campaign may then be
+    left behind; the next create removes them.
     """
     schedule = spec.checked_schedule()
     with open_audience(spec.audience) as file:
@@ -74,8 +74,8 @@ async def create_campaign(
         try:
             await _lock(connection, spec)
             known = await _known(connection, spec, identity)
-            watched = stop_when_disk_is_short(disk, progress)
-            planning = _Planning(url, connection, spec, schedule, identity, watched)
+            guarded = stop_when_disk_is_short(disk, progress)
+            planning = _Planning(url, connection, spec, schedule, identity, guarded)
             created = known or await planning.run(file, change_check)
             return replace(created, same_audience=await _same_audience(connection, identity, created))
         finally:
@@ -94,11 +94,13 @@ async def _lock(connection: Connection, spec: CampaignSpec) -> None:
     keys = [f"name:{spec.name}"] + ([f"external:{spec.external_id}"] if spec.external_id else [])
     for key in keys:
         if not await connection.fetchval(queries("plan")["try_lock"], key):
-            raise TryLater(f'the campaign "{spec.name}" is being created elsewhere', remedy="wait for that")
+            raise TryLater(
+                f'another process is creating the campaign "{spec.name}"', remedy="wait until it has ended"
+            )
 
 
 async def _known(connection: Connection, spec: CampaignSpec, identity: Identity) -> CreatedCampaign | None:
-    """The campaign that this create means, planned; leftovers of an interrupted one are removed."""
+    """The planned campaign with this name or external id, if any. Removes what an interrupted create left."""
     rows = await connection.fetch(queries("plan")["same_identity"], spec.name, spec.external_id)
     planned = []
     for row in rows:
@@ -113,7 +115,7 @@ async def _known(connection: Connection, spec: CampaignSpec, identity: Identity)
         raise ConfigurationError(
             f'the campaign "{planned[0]["name"]}" exists with another file or other options: {differences}',
             where=await describe_database(connection),
-            remedy="choose another name or external id, or give what was given before",
+            remedy="use another name or external id, or repeat the original options",
         )
     return _unchanged(planned[0])
 
@@ -124,14 +126,16 @@ def _unchanged(row: asyncpg.Record) -> CreatedCampaign:
 
 
 async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
-    """All but the campaign first; TryLater where sessions of the interrupted create still write."""
+    """Remove an unplanned campaign, its row last. TryLater while the interrupted create still writes."""
     sql = queries("plan")
     while True:
         async with connection.transaction():
             try:
                 await connection.execute(sql["seize_unplanned"], campaign_id)
             except asyncpg.LockNotAvailableError as error:
-                raise TryLater("the campaign is being created elsewhere", remedy="wait for that") from error
+                raise TryLater(
+                    "another process is creating the campaign", remedy="wait until it has ended"
+                ) from error
             rows = await connection.fetch(sql["leftover_ranges"], campaign_id)
             ids = [row["range_id"] for row in rows]
             for statement in ("remove_recipients", "remove_range_counters", "remove_ranges"):
@@ -143,7 +147,7 @@ async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Planning:
-    """One create that has work to do."""
+    """The planning of one new campaign."""
 
     url: str
     connection: Connection
@@ -164,7 +168,7 @@ class _Planning:
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience)
         with RejectFile(rejects_path, self.spec.audience) as rejects:
             reader = await asyncio.to_thread(AudienceReader, file, str(self.spec.audience))
-            require_no_list(reader.header, reader.name)
+            require_no_reject_list(reader.header, reader.name)
             staged = await self._stage(reader, change_check, rejects)
             published = rejects.publish()
             self._check_counts(staged, published)
@@ -178,7 +182,7 @@ class _Planning:
     def _check_expiry(self) -> None:
         if self.schedule.expires_at is not None and self.schedule.expires_at <= datetime.now(UTC):
             raise UsageError(
-                "--expires-at has passed already", remedy="nothing would be sent; choose a later time"
+                "--expires-at is in the past: nothing would be sent", remedy="choose a later time"
             )
 
     async def _stage(self, reader: AudienceReader, change_check: ChangeCheck, rejects: RejectFile) -> Staged:
@@ -215,18 +219,16 @@ class _Planning:
         row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *self._columns(template))
         assert row is not None
         campaign_id: int = row["campaign_id"]
-        recipients, suppressed = await freeze(
-            self.connection, self.url, campaign_id, row["day"], staged, size, self.progress
-        )
+        frozen = await freeze(self.connection, self.url, campaign_id, row["day"], staged, size, self.progress)
         counts = PlanCounts(
             audience_rows=staged.rows + staged.rejected,
             recipients=staged.recipients,
             rejected=staged.rejected,
             duplicates=staged.duplicates,
-            suppressed=suppressed,
+            suppressed=frozen.suppressed,
         )
-        if recipients != counts.recipients:
-            raise RuntimeError(f"{counts.recipients} recipients were staged and {recipients} frozen")
+        if frozen.recipients != counts.recipients:
+            raise RuntimeError(f"{counts.recipients} recipients were staged, {frozen.recipients} frozen")
         await self.connection.execute(
             queries("plan")["finish_plan"],
             campaign_id,
@@ -238,7 +240,7 @@ class _Planning:
         return campaign_id, counts
 
     def _columns(self, template: CampaignTemplate) -> tuple[Any, ...]:
-        """In the order of the statement `insert_campaign`."""
+        """The arguments of the statement `insert_campaign`."""
         return (
             self.spec.name,
             self.spec.external_id,
@@ -257,16 +259,16 @@ class _Planning:
 
 
 async def _limits_per_s(connection: Connection, numbers: list[str], database: str) -> list[float]:
-    """Of these numbers, in any order. Raises ConfigurationError for one that nobody knows."""
+    """The limits of these numbers, in any order; ConfigurationError if one is not stored."""
     rows = await connection.fetch(queries("plan")["limits_of_numbers"], numbers, DEFAULT_LIMIT_PER_S)
     limits_per_s = {row["phone_number_id"]: row["limit_per_s"] for row in rows}
     missing = sorted(set(numbers) - limits_per_s.keys())
     if not missing:
         return list(limits_per_s.values())
     known = [row["phone_number_id"] for row in await connection.fetch(queries("plan")["all_numbers"])]
-    hint = f"; it has {', '.join(known[:10])}" if known else ""
+    hint = f"; known are {', '.join(known[:10])}" if known else ""
     raise ConfigurationError(
         f"unknown phone number ID {', '.join(missing)}{hint}",
         where=database,
-        remedy="run: drumbeat numbers sync",
+        remedy="run `drumbeat numbers sync`",
     )

@@ -1,4 +1,4 @@
-"""Ends a planning while the disk of the embedded database still has room to go on sending."""
+"""Stops planning while the disk of the database still has enough space for sending."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from engine.clock import SECOND_NS
 from engine.errors import TryLater
 from engine.process.disk_space import Disk, DiskLook
 
-# Half a million rows a second, in table and log, are 40 MiB in this time.
+# At 500,000 rows per second, table and write-ahead log grow by 40 MiB in this time.
 LOOK_PERIOD_NS = SECOND_NS // 4
-# Factor on what must be free for sending: a plan that is too large stops nobody else.
+# Planning stops at this multiple of the free space that sending needs, so that it never stops a sender.
 RESERVE = 2
 
 
 def stop_when_disk_is_short(disk: Disk | None, progress: ProgressCallback) -> ProgressCallback:
-    """`progress`, which ends the planning by TryLater where the disk is too full to go on.
+    """A progress callback that raises TryLater when the disk is short of space.
 
-    A planning that filled it would take the database down, and all sending with it.
+    If planning filled the disk, the database would stop, and all sending with it.
     """
     if disk is None:
         return progress
     least_mib = RESERVE * disk.least_free_mib
     look = DiskLook(replace(disk, least_free_mib=least_mib), LOOK_PERIOD_NS)
 
-    def told(seen: PlanProgress) -> None:
-        with suppress(OSError):  # what cannot be looked at stops nobody: the database will say
+    def check_and_report(seen: PlanProgress) -> None:
+        with suppress(OSError):  # if the free space cannot be read, the database reports a full disk itself
             if look.is_short():
                 raise TryLater(
-                    f"nothing is planned with less than {least_mib:,} MiB free for the database",
+                    f"planning needs at least {least_mib:,} MiB of free space for the database",
                     where=str(disk.directory),
-                    remedy="make room, then give the same command again; it removes the unfinished plan",
+                    remedy="free some space and repeat the command, which removes the unfinished plan",
                 )
         progress(seen)
 
-    return told
+    return check_and_report

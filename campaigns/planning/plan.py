@@ -1,8 +1,8 @@
-"""A plan: from an audience to frozen recipients, staged, without duplicates, cut into ranges.
+"""The values of a plan: its progress and its counts.
 
-Law: audience rows = recipients + rejected + duplicates; a suppressed row is a recipient that is skipped.
-A plan is complete when `planned_at` stands; whatever was killed before leaves a campaign that nothing sends
-and that the next create of its name removes.
+Law: audience rows = recipients + rejected + duplicates; a suppressed row is a recipient that is skipped. A
+plan is complete when the campaign's `planned_at` is set. If planning is killed before, nothing sends the
+campaign, and the next create of its name removes it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ STATEMENT_TIMEOUT_S = 900.0
 
 @dataclass(frozen=True, slots=True)
 class PlanProgress:
-    """How far a plan is. `stage` reading: `done` of `total` bytes; checking, freezing: of rows."""
+    """How far planning is. `done` and `total` are bytes in the stage `reading`, else rows."""
 
     stage: str
     done: int
@@ -28,14 +28,14 @@ ProgressCallback = Callable[[PlanProgress], None]
 
 
 def no_progress(progress: PlanProgress) -> None:
-    """For callers that show none."""
+    """A callback that shows nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanCounts:
-    """Rows of an audience by what became of them.
+    """The rows of an audience, by what became of them.
 
-    `suppressed` are among the recipients; None where the plan was made by an earlier call.
+    `suppressed` rows are among the recipients; None if an earlier call made the plan.
     """
 
     audience_rows: int

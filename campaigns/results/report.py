@@ -1,4 +1,4 @@
-"""What became of a campaign: who got it, who did not and why, how fast, and whether everything adds up."""
+"""The report of a campaign: recipients by state and reason, rates by number, and whether counts add up."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from engine.store.database import Pool
 from engine.store.queries import queries
 
 SCHEMA = 1
-REASONS_MAX = 500  # of a state, the most frequent; a line sums up the others, so that all add up
-REASONS_TIMEOUT_S = 900.0  # each recipient with a reason is looked up, at 20 µs, and there may be millions
+REASONS_MAX = 500  # the most frequent reasons of a state; one more line sums up the others
+REASONS_TIMEOUT_S = 900.0  # reads every recipient with a reason, 20 µs each; there may be millions
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Recipients in one state for one reason. `meaning` is empty where the reason says it all."""
+    """Recipients in one state for one reason. `meaning` is empty if the reason is not an error code."""
 
     reason: str
     meaning: str
@@ -28,8 +28,8 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class NumberReport:
-    """What one number did. `achieved_per_s`: requests over `active_s`, the seconds spent sending; None where
-    they are too few to say.
+    """What one number sent. `achieved_per_s`: requests divided by `active_s`, the seconds spent sending; None
+    if they are too few.
     """
 
     phone_number_id: str
@@ -46,7 +46,7 @@ class NumberReport:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What a person did with the campaign after it was planned."""
+    """An action of a person on the campaign after it was planned."""
 
     at: datetime
     actor: str
@@ -56,10 +56,10 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A campaign's end, or how far it is. `reasons`: of failed, skipped, unknown and deferred recipients.
+    """The results of a campaign so far. `reasons`: for failed, skipped, unknown and deferred recipients.
 
-    `options`: what `campaign create` was given, by the spelling on the command line; None where it was not.
-    `pruned`: its recipients are gone, and with them their reasons; its counts are kept.
+    `options`: the options of `campaign create` by their names; None for those not given. `pruned`: recipients
+    and reasons were dropped; the counts are kept.
     """
 
     status: CampaignStatus
@@ -76,7 +76,7 @@ class Report:
 
     @property
     def audience_adds_up(self) -> bool:
-        """Nobody is forgotten: every row of the file became a recipient, a reject or a duplicate."""
+        """Whether every row of the file is a recipient, a reject or a duplicate."""
         return self.audience_rows == self.status.recipients + self.rejected + self.duplicates
 
     @property
@@ -86,7 +86,7 @@ class Report:
 
     @property
     def cpu_us_per_message(self) -> float | None:
-        """CPU time of the sending processes for each accepted message; None before the first."""
+        """CPU time of the sending processes for each accepted message; None before the first one."""
         accepted = sum(number.accepted for number in self.numbers)
         return 1e6 * sum(number.cpu_s for number in self.numbers) / accepted if accepted else None
 
@@ -106,7 +106,9 @@ class Report:
                 "adds_up": self.audience_adds_up,
             },
             "counts_add_up": self.counts_add_up,
-            "reasons": {state.value: [asdict(one) for one in found] for state, found in self.reasons.items()},
+            "reasons": {
+                state.value: [asdict(reason) for reason in found] for state, found in self.reasons.items()
+            },
             "numbers": [_number_json(number) for number in self.numbers],
             "cpu_us_per_message": None if cpu_us is None else round(cpu_us, 1),
             "audits": [asdict(audit) for audit in self.audits],
@@ -115,7 +117,7 @@ class Report:
 
 
 async def campaign_report(pool: Pool, campaign_id: int) -> Report:
-    """Read a campaign's report; LookupError where there is no such campaign."""
+    """Read a campaign's report; LookupError if the campaign does not exist."""
     sql = queries("report")
     status = await campaign_status(pool, campaign_id)
     campaign = await pool.fetchrow(sql["campaign"], campaign_id)

@@ -58,10 +58,12 @@ _PERMISSION = _PAUSE_ACCOUNT(
     "the access token lacks a permission", "give the token's user the missing permission", credentials=True
 )
 _THROTTLED_NUMBER = ErrorCode(
-    Reaction.THROTTLE, Scope.NUMBER, "rate limit of the number; Drumbeat sends more slowly and tries again"
+    Reaction.THROTTLE, Scope.NUMBER, "rate limit of the number: the recipient waits for another attempt"
 )
 _THROTTLED_ACCOUNT = ErrorCode(
-    Reaction.THROTTLE, Scope.ACCOUNT, "rate limit of the app or account; Drumbeat waits and tries again"
+    Reaction.THROTTLE,
+    Scope.ACCOUNT,
+    "rate limit of the app or the account: the recipient waits for another attempt",
 )
 _SERVICE_FAILED = ErrorCode(Reaction.TRANSIENT, Scope.RECIPIENT, "the service reported a failure of its own")
 _NUMBER_UNUSABLE = _PAUSE_NUMBER(
@@ -77,7 +79,7 @@ ERROR_CODES: dict[int, ErrorCode] = {
     **dict.fromkeys((33, 131045, 133000, 133010), _NUMBER_UNUSABLE),
     100: _FAIL_SYSTEMATIC("a parameter of the request is not valid"),
     368: _PAUSE_ACCOUNT(
-        "the account is blocked for a time because it violated a policy of the service",
+        "the account is blocked for a while, because it violated the service's policies",
         "see the service's account page for the reason and the end of the block",
     ),
     130429: _THROTTLED_NUMBER,
@@ -96,7 +98,9 @@ ERROR_CODES: dict[int, ErrorCode] = {
         "add the recipient to the list, or send from a live number",
     ),
     131031: _PAUSE_ACCOUNT("the account is locked", "see the service's account page for the reason"),
-    131042: _PAUSE_ACCOUNT("the account cannot be charged", "check the payment method of the account"),
+    131042: _PAUSE_ACCOUNT(
+        "the service could not charge the account", "check the payment method of the account"
+    ),
     131047: _FAIL_RECIPIENT(
         "the 24-hour window is closed, and the message is not a template", "send a template"
     ),
@@ -117,7 +121,7 @@ ERROR_CODES: dict[int, ErrorCode] = {
         Scope.PAIR,
         "too many messages from this number to the same recipient in a short time",
     ),
-    132000: _FAIL_SYSTEMATIC("the template has another number of parameters", "check --param"),
+    132000: _FAIL_SYSTEMATIC("the number of parameters differs from the template", "check --param"),
     132001: _PAUSE_CAMPAIGN(
         "the template does not exist in this language", "check name, language and status of the template"
     ),

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import SecretStr
 
-from campaigns.life.run import RunResult, reach, shortfall
+from campaigns.life.run import RunResult, require_reachable, shortfall
 from campaigns.results.status import CampaignStatus
 from engine.core.states import CampaignState, RecipientState
 from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
@@ -76,13 +76,13 @@ async def silent(server: Server, conversation: Conversation) -> None:
 
 async def test_the_service_is_reached_by_its_proxy_alone() -> None:
     async with serving(silent) as proxy:
-        await reach(service(free_port(), proxy.base_url))
+        await require_reachable(service(free_port(), proxy.base_url))
 
 
 async def test_who_does_not_answer_is_named_without_a_password() -> None:
     nobody = free_port()
     with pytest.raises(Unreachable, match=f"service does not answer.*{nobody}.*BASE_URL"):
-        await reach(service(nobody))
+        await require_reachable(service(nobody))
     with pytest.raises(Unreachable, match=f"proxy .* does not answer.*127.0.0.1:{nobody}.*PROXY_URL") as told:
-        await reach(service(nobody, f"http://me:s3cret@127.0.0.1:{nobody}"))
+        await require_reachable(service(nobody, f"http://me:s3cret@127.0.0.1:{nobody}"))
     assert "s3cret" not in str(told.value)

@@ -14,7 +14,7 @@ HOSTILE = "a\x1b]0;title\x07\x9b2Jb\x7f"
 
 
 def test_an_error_is_a_line_without_controls(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main._tell(f"column {HOSTILE}\nis not there", 78) == 78
+    assert main._print_error(f"column {HOSTILE}\nis not there", 78) == 78
     assert capsys.readouterr().err == "drumbeat: column a]0;title2Jb is not there\n"
 
 
