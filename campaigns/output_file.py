@@ -40,9 +40,7 @@ class OutputFile:
             return os.open(self.draft, os.O_WRONLY | os.O_APPEND)
         drop_abandoned(self.path)
         descriptor = os.open(self.draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with suppress(
-            OSError
-        ):  # without locks in the file system, no draft of another process is dropped either
+        with suppress(OSError):  # a file system without locks: then nobody drops drafts either
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return descriptor
 

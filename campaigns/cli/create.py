@@ -195,7 +195,7 @@ def _print(created: CreatedCampaign) -> None:
     if created.same_audience:
         others = ", ".join(f'"{name}"' for name in created.same_audience)
         typer.echo(
-            f"warning: {others} uses the same file: each recipient gets one message from each campaign"
+            f"warning: the same file is the audience of {others}: each recipient gets a message from each campaign"
         )
     if not created.unchanged:
         typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")

@@ -105,9 +105,7 @@ class DemoSandbox:
 def demo_sandbox() -> Iterator[DemoSandbox]:
     """A sandbox that is removed at the end, whatever happens. It ignores the user's settings."""
     directory = Path(tempfile.mkdtemp(prefix="drumbeat-demo-", dir=_parent()))
-    directory.chmod(
-        0o711
-    )  # for root, the embedded Postgres runs as another user, who must enter the directory
+    directory.chmod(0o711)  # for root, the embedded Postgres runs as another user, who must enter it
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     environment |= {f"{PREFIX}{name}": value for name, value in SETTINGS.items()}
     environment[f"{PREFIX}HOME"] = str(directory / "home")

@@ -64,9 +64,10 @@ COMMANDS: dict[str, str | CommandGroup] = {
 EPILOG = (
     "Each setting is read from these options, else from an environment variable (DRUMBEAT_HOME,"
     " DRUMBEAT_BASE_URL and so on), else from drumbeat.toml in the working directory.\n\n"
-    "Exit codes: 0 done; 1 unexpected error; 2 wrong command line; 3 done, but not for everybody; 69 the service"
-    " or the database does not answer; 75 try again later; 77 token or password refused; 78 wrong configuration;"
-    " 129, 130 and 143 stopped by a signal after a clean end; 141 the reader of the output is gone."
+    "Exit codes: 0 done; 1 unexpected error; 2 wrong command line; 3 done, but not for everybody; 69 the"
+    " service or the database does not answer; 75 try again later; 77 token or password refused; 78 wrong"
+    " configuration; 129, 130 and 143 stopped by a signal after a clean end; 141 the reader of the output is"
+    " gone."
 )
 app = typer.Typer(
     name="drumbeat",
@@ -105,7 +106,7 @@ def settings(
     product: Annotated[
         str | None, typer.Option(help="Word for the product in the service's identifiers.")
     ] = None,
-    version: Annotated[  # noqa: ARG001 - done as it is read
+    version: Annotated[  # noqa: ARG001 - its callback acts on it
         bool,
         typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
     ] = False,

@@ -32,9 +32,7 @@ def list_stored(json: Json = False) -> None:
     _print(with_database(list_numbers), json)
 
 
-@app.command(
-    context_settings={"ignore_unknown_options": True}
-)  # so that -5 is refused as a rate, not as an option
+@app.command(context_settings={"ignore_unknown_options": True})  # -5 is refused as a rate, not an option
 def limit(
     phone_number_id: Annotated[str, typer.Argument(metavar="PNID", help="The phone number ID.")],
     rate: Annotated[

@@ -107,7 +107,7 @@ async def settle_campaign(
         recipients = 0
         await recover_abandoned(
             connection, this_process()
-        )  # first mark the recipients in doubt of a killed sender
+        )  # marks the recipients in doubt of a killed sender
         if action == "resend":
             recipients = await resend(connection, campaign.campaign_id, actor())
         elif action == "assume-sent":

@@ -34,9 +34,7 @@ def serve(
 
     One JSON line on stdout says when it listens, and where.
     """
-    secrets = _secrets(
-        load_settings()
-    )  # before the database starts, so that a missing secret is reported at once
+    secrets = _secrets(load_settings())  # a missing secret is reported before the database starts
 
     async def task(pool: Pool, settings: Settings) -> int:
         with stop_on_signals() as stop:

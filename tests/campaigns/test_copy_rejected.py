@@ -84,12 +84,12 @@ def test_a_file_that_has_changed_since_is_refused(
 ) -> None:
     """Its good rows would be copied, and their people would get a second message."""
     write_audience("\r\n".join((HEADING, *changed)) + "\r\n", name=audience.name, encoding="cp1252")
-    with pytest.raises(ConfigurationError, match=r"not of this file as it is now.*audience check"):
+    with pytest.raises(ConfigurationError, match=r"does not match this file as it is now.*audience check"):
         copy_rejected(audience, listed, io.StringIO())
 
 
 def test_what_is_no_list_is_refused(audience: Path) -> None:
-    with pytest.raises(ConfigurationError, match="no list of rejected rows"):
+    with pytest.raises(ConfigurationError, match="not a list of rejected rows"):
         copy_rejected(audience, audience, io.StringIO())
 
 

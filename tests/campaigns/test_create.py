@@ -201,7 +201,7 @@ async def test_a_template_without_placeholders_needs_no_params(
         "INSERT INTO templates (name, language, status, definition) VALUES ('plain', 'en', 'APPROVED', $1)",
         {"components": [{"type": "BODY", "text": "Hello"}]},
     )
-    with pytest.raises(UsageError, match="0 placeholders, and --param is given once: leave out --param"):
+    with pytest.raises(UsageError, match="0 placeholders, but --param is given once: remove --param"):
         await create_campaign(ready, replace(spec, template="plain", params=("name",)))
     await create_campaign(ready, replace(spec, template="plain", params=()))
 

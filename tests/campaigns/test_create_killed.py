@@ -75,7 +75,7 @@ async def test_a_disk_that_gets_too_full_ends_the_planning_and_room_lets_it_go_o
     for full_at in ("reading", "checking", "freezing"):
         free[0] = 10**12
         seen.clear()
-        with pytest.raises(TryLater, match="nothing is planned with less than 200 MiB") as refused:
+        with pytest.raises(TryLater, match="planning needs at least 200 MiB") as refused:
             await create_campaign(ready, large, fill, disk=disk)
         assert "make room" in refused.value.remedy
         assert (seen.count(full_at), seen[-1]) == (1, full_at), "it went on with a full disk"
@@ -159,7 +159,7 @@ async def test_leftovers_wait_for_a_chunk_that_outlives_its_process(
         campaign_id = await pool.fetchval("SELECT campaign_id FROM campaigns")
         held = await writer.fetchval(queries("plan")["hold_unplanned"], campaign_id)
         assert held is not None
-        with pytest.raises(TryLater, match="being created elsewhere"):
+        with pytest.raises(TryLater, match="another process is creating"):
             await create_campaign(ready, spec)
         assert await everything(pool) == before
 

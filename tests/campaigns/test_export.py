@@ -124,11 +124,15 @@ async def test_recipients_that_were_pruned_are_told(ready: str, pool: Pool, spec
     for table in ("recipients", "ranges"):
         await pool.execute(f"DELETE FROM {table}")
 
-    with pytest.raises(ConfigurationError, match=r"are gone.*pruned.*drumbeat campaign report spring"):
+    with pytest.raises(
+        ConfigurationError, match=r"were dropped by `db prune`.*drumbeat campaign report spring"
+    ):
         await require_kept(pool, created.campaign_id, spec.name)
     report = await read_report(pool, spec.name)
     assert report.as_json()["pruned"] is True
-    assert "  pruned: who they were, and the reasons, are gone" in list(report_lines(report))
+    assert "  pruned: the recipients and their reasons were dropped; the counts stay" in list(
+        report_lines(report)
+    )
 
 
 async def test_what_is_half_planned_has_no_report_yet(ready: str, pool: Pool, spec: CampaignSpec) -> None:

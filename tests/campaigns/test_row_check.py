@@ -37,7 +37,7 @@ def test_a_long_header_is_listed_in_part(columns: int, end: str) -> None:
 
 
 def test_who_names_no_column_of_phones_is_told_how() -> None:
-    with pytest.raises(MissingColumn, match="say with --phone-column which of these"):
+    with pytest.raises(MissingColumn, match="name the column of the phone numbers with --phone-column"):
         row_check(["mobile", "name"], "a.csv", "phone", (), None)
 
 
@@ -51,7 +51,7 @@ def test_what_the_reader_refused_is_listed_among_the_rest_by_line(rows: list[lis
 
 
 def test_an_ambiguous_column_is_refused() -> None:
-    with pytest.raises(MissingColumn, match="2 times, as columns 2, 3"):
+    with pytest.raises(MissingColumn, match="2 times, in columns 2, 3"):
         column_index(HEADER, "Name", where="a.csv")
 
 

@@ -28,7 +28,7 @@ def test_a_demo_proves_itself_and_uses_no_setting_of_the_user(drumbeat: Drumbeat
         "demo", "--rows", "400", base_url="http://127.0.0.1:9", access_token="other", product="other"
     )
     assert done.exit_code == 0, done.stderr
-    assert "sent twice 0, forgotten 0, unknown 0" in done.stdout
+    assert "sent twice 0, forgotten 0, in doubt 0" in done.stdout
     assert "every row of the file and every recipient is accounted for" in done.stdout
     assert "400 rows = 388 recipients + 8 rejected + 4 duplicates" in done.stdout
     assert leftovers(place) == []

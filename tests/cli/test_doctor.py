@@ -17,9 +17,9 @@ def test_a_misspelt_variable_is_told_with_the_one_that_may_be_meant(monkeypatch:
         monkeypatch.setenv(f"DRUMBEAT_{name}", "x")
     found = {finding.subject: finding for finding in check_variables()}
     assert {name: finding.remedy for name, finding in found.items()} == {
-        "DRUMBEAT_DATABSE_URL": "write DRUMBEAT_DATABASE_URL, if that was meant",
-        "DRUMBEAT_PORT_8080_TCP": "leave it out",
-        "DRUMBEAT_baseurl": "write DRUMBEAT_BASE_URL, if that was meant",
+        "DRUMBEAT_DATABSE_URL": "did you mean DRUMBEAT_DATABASE_URL?",
+        "DRUMBEAT_PORT_8080_TCP": "remove it",
+        "DRUMBEAT_baseurl": "did you mean DRUMBEAT_BASE_URL?",
     }
     assert {finding.level for finding in found.values()} == {Level.WARN}
 
