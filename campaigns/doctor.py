@@ -159,9 +159,9 @@ def failed(subject: str, error: DrumbeatError) -> Finding:
     return _fail(subject, error.what + where, error.remedy, error.exit_code)
 
 
-async def _guarded(subject: str, look: Callable[[], Awaitable[list[Finding]]]) -> list[Finding]:
+async def _guarded(subject: str, check: Callable[[], Awaitable[list[Finding]]]) -> list[Finding]:
     try:
-        return await look()
+        return await check()
     except DrumbeatError as error:
         return [failed(subject, error)]
     except aiohttp.ClientHttpProxyError as error:

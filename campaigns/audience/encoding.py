@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from engine.errors import ConfigurationError
 
@@ -41,6 +41,13 @@ class Encoding:
     bom_bytes: int
     label: str
     is_guess: bool = False
+
+
+class TextChunk(NamedTuple):
+    """A part of a file's text; `read_bytes` of the file were read so far."""
+
+    text: str
+    read_bytes: int
 
 
 UTF_8 = Encoding("utf-8", 0, "UTF-8")
@@ -103,8 +110,8 @@ def _by_sample(sample: bytes) -> Encoding:
     return UTF_8 if accents > 2 * strays else WINDOWS_1252  # a stray byte also counts as an accent
 
 
-def decode(file: BinaryIO, encoding: Encoding, name: str) -> Iterator[tuple[str, int]]:
-    """The text of a file in chunks, each with the count of bytes read so far.
+def decode(file: BinaryIO, encoding: Encoding, name: str) -> Iterator[TextChunk]:
+    """The text of a file in chunks.
 
     UnreadableAudience names the line and the byte offset (from 0) of bytes that are not valid.
     """
@@ -123,7 +130,7 @@ def decode(file: BinaryIO, encoding: Encoding, name: str) -> Iterator[tuple[str,
         read_bytes += len(chunk)
         breaks += count_lines(last + text) - count_lines(last)
         last = text[-1:] or last
-        yield text, read_bytes
+        yield TextChunk(text, read_bytes)
         if not chunk:
             return
 

@@ -63,34 +63,32 @@ class _PlainsOfLength(dict[str, "Plain | None"]):
 
 
 def _international_plain(head: str, length: int) -> Plain | None:
-    if length < DIGITS_MIN or (found := plan_of(head)) is None:
+    if length < DIGITS_MIN or (plan := plan_of(head)) is None:
         return None
-    code, plan = found
-    pattern = plan.plain_pattern(length - len(code))
-    return None if pattern is None else Plain(_fullmatch(code + pattern), "")
+    pattern = plan.plain_pattern(length - len(plan.code))
+    return None if pattern is None else Plain(_fullmatch(plan.code + pattern), "")
 
 
 INTERNATIONAL = Plains(_international_plain)
 
 
-def plan_of(digits: str) -> tuple[str, NumberingPlan] | None:
-    """The calling code at the start of digits, and its plan. No code is a prefix of another."""
-    for length in (2, 1, 3):
-        if (plan := _plan_of_code(digits[:length])) is not None:
-            return digits[:length], plan
-    return None
+def plan_of(digits: str) -> NumberingPlan | None:
+    """The plan of the calling code at the start of digits. No code is a prefix of another."""
+    plans = (_plan_of_code(digits[:length]) for length in (2, 1, 3))
+    return next((plan for plan in plans if plan is not None), None)
 
 
 @cache
 def _plan_of_code(code: str) -> NumberingPlan | None:
     regions = COUNTRY_CODE_TO_REGION_CODE.get(int(code)) if not code.startswith("0") else None
-    return None if regions is None else NumberingPlan(regions)
+    return None if regions is None else NumberingPlan(code, regions)
 
 
 class NumberingPlan:
     """The numbers of one calling code, which several regions may share."""
 
-    def __init__(self, regions: tuple[str, ...]) -> None:
+    def __init__(self, code: str, regions: tuple[str, ...]) -> None:
+        self.code = code
         metadata = [] if regions == ("001",) else [_metadata(region) for region in regions]
         self._main = metadata[0] if metadata else None
         self._prefix = _prefix_pattern(self._main) if self._main is not None else None

@@ -61,8 +61,8 @@ def staged_batches(
             piece, result = current
             found = result.result() if rest is None else None
             if found is None:
-                batch, rest = reader.read(joined(rest, piece), final=following is None)
-                found = encode_for_copy(check.rows.check(batch))
+                rows = reader.read(joined(rest, piece), final=following is None)
+                rest, found = rows.rest, encode_for_copy(check.rows.check(rows.batch))
             yield found
             if following is not None:
                 current = following

@@ -123,10 +123,9 @@ def _unwrapped(text: str) -> str:
 def _international(digits: str) -> int | str:
     if len(digits) < DIGITS_MIN:
         return "phone_too_short"
-    if (found := plan_of(digits)) is None:
+    if (plan := plan_of(digits)) is None:
         return _problem(digits)
-    code, plan = found
-    known = plan.is_valid(digits[len(code) :])
+    known = plan.is_valid(digits[len(plan.code) :])
     number = ask_library("+" + digits, None) if known is None else int(digits) if known else None
     return _problem(digits) if number is None else number
 

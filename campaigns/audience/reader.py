@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from campaigns.audience.delimiter import delimiter_of, hinted_delimiter
-from campaigns.audience.encoding import Encoding, UnreadableAudience, count_lines, decode, detect
+from campaigns.audience.encoding import Encoding, TextChunk, UnreadableAudience, count_lines, decode, detect
 from campaigns.audience.reject_file import Reject
 
 LINE_CHARACTERS_MAX = 1 << 20  # a line is held in memory; a longer one is no table
@@ -61,6 +61,13 @@ class Piece:
             at, first = end, first + count_lines(part.text)
 
 
+class PieceRows(NamedTuple):
+    """The rows of a piece, and the lines of its last row if that continues in the next piece."""
+
+    batch: RowBatch
+    rest: Piece | None
+
+
 class _Cursor:
     """Gives lines to a csv reader, which takes as many as a row needs. `position` can be set back."""
 
@@ -100,22 +107,22 @@ class AudienceReader:
         pieces = self.pieces()
         piece = next(pieces)
         for following in chain(pieces, [None]):
-            batch, rest = self.read(piece, final=following is None)
-            yield batch
+            found = self.read(piece, final=following is None)
+            yield found.batch
             if following is not None:
-                piece = joined(rest, following)
+                piece = joined(found.rest, following)
 
     def pieces(self) -> Iterator[Piece]:
         """The lines after the header in pieces of about a mebibyte, at least one; instead of `batches`."""
         yield self._ahead
         yield from self._pieces
 
-    def read(self, piece: Piece, *, final: bool) -> tuple[RowBatch, Piece | None]:
-        """The rows of a piece, and the lines of its last row if that continues in the next piece."""
+    def read(self, piece: Piece, *, final: bool) -> PieceRows:
+        """The rows of a piece. `final`: no other piece follows."""
         batch = read_plain(piece, self.delimiter, len(self.header))
-        return self._read_row_by_row(piece, final) if batch is None else (batch, None)
+        return self._read_row_by_row(piece, final) if batch is None else PieceRows(batch, None)
 
-    def _split_lines(self, chunks: Iterator[tuple[str, int]]) -> Iterator[Piece]:
+    def _split_lines(self, chunks: Iterator[TextChunk]) -> Iterator[Piece]:
         first, carried, read_bytes = 1, "", 0
         for chunk, read_bytes in chunks:
             text = carried + chunk
@@ -179,7 +186,7 @@ class AudienceReader:
         self._ahead = _without(self._ahead, lines, cursor.position)
         return header
 
-    def _read_row_by_row(self, piece: Piece, final: bool) -> tuple[RowBatch, Piece | None]:
+    def _read_row_by_row(self, piece: Piece, final: bool) -> PieceRows:
         lines = piece.lines()
         cursor = _Cursor(lines)
         reader = csv.reader(cursor, delimiter=self.delimiter, strict=True)
@@ -191,14 +198,14 @@ class AudienceReader:
                 starts.append(piece.first + start)
                 continue
             if cursor.ran_out and not final and _may_continue(lines[start:]):
-                return batch, _without(piece, lines, start)
+                return PieceRows(batch, _without(piece, lines, start))
             cursor.position, cursor.ran_out = start + 1, False
             if problem == "cell_size" and len(lines[start]) <= csv.field_size_limit():
                 problem = "row_quotes"  # an unclosed quote made the cell too large
             if problem != "blank":
                 value = lines[start].rstrip("\r\n")
                 batch.rejects.append(Reject(piece.first + start, problem, "", value))
-        return batch, None
+        return PieceRows(batch, None)
 
     def _read_row(self, reader: Iterator[Row], rows: list[Row]) -> str | None:
         """Append the next row, or return what is wrong with it."""

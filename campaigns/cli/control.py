@@ -80,7 +80,7 @@ def _change(action: Callable[..., Awaitable[CampaignChange]], name: str) -> Camp
 
 
 def _print_changes(
-    changes: list[CampaignChange], json: bool, nobody: str = "no campaign is scheduled or running"
+    changes: list[CampaignChange], json: bool, if_none: str = "no campaign is scheduled or running"
 ) -> None:
     if json:
         campaigns = [
@@ -101,4 +101,4 @@ def _print_changes(
         if change.nobody_sends:
             note(f"{NOBODY_SENDS}; {how_to_continue(change.name)}")
     if not changes:
-        note(nobody)
+        note(if_none)

@@ -194,8 +194,6 @@ def _print(created: CreatedCampaign) -> None:
         typer.echo(f"rejected and duplicate rows: {created.rejects_path} ({codes})")
     if created.same_audience:
         others = ", ".join(f'"{name}"' for name in created.same_audience)
-        typer.echo(
-            f"warning: the same file is the audience of {others}: each recipient gets a message from each campaign"
-        )
+        typer.echo(f"warning: the same file is the audience of {others}: recipients get a message from each")
     if not created.unchanged:
         typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")

@@ -23,7 +23,7 @@ from engine.process.embedded_postgres import start_embedded, stop_embedded
 from engine.process.settings import load_settings
 from engine.store.migrate import migrate as apply_migrations
 
-KEEPERS_SHOWN = 20  # of a month
+BLOCKING_SHOWN = 20  # of a month
 
 app = typer.Typer(
     name="db",
@@ -106,19 +106,21 @@ def prune_months(
 
 def _kept_lines(kept: KeptMonth) -> Iterator[str]:
     yield f"kept {kept.month}, because not all of its campaigns ended long enough ago:"
-    yield from (f"  {keeper.name}: {_how_to_go_on(keeper)}" for keeper in kept.campaigns[:KEEPERS_SHOWN])
-    if (more := len(kept.campaigns) - KEEPERS_SHOWN) > 0:
+    yield from (
+        f"  {blocking.name}: {_how_to_continue(blocking)}" for blocking in kept.campaigns[:BLOCKING_SHOWN]
+    )
+    if (more := len(kept.campaigns) - BLOCKING_SHOWN) > 0:
         yield f"  and {more:,} more (--json lists them)"
 
 
-def _how_to_go_on(keeper: BlockingCampaign) -> str:
-    if keeper.finished_at is not None and keeper.state in FINAL_STATES:
-        return f"{keeper.state} on {keeper.finished_at:%Y-%m-%d}, too recently"
-    if keeper.planned_at is None:
+def _how_to_continue(blocking: BlockingCampaign) -> str:
+    if blocking.finished_at is not None and blocking.state in FINAL_STATES:
+        return f"{blocking.state} on {blocking.finished_at:%Y-%m-%d}, too recently"
+    if blocking.planned_at is None:
         return "its `campaign create` did not finish; repeat it, and what is left of it is removed"
-    goes_on = "resume" if keeper.state is CampaignState.PAUSED else "run"
-    goes_on, cancel = (command_text("campaign", word, keeper.name) for word in (goes_on, "cancel"))
-    return f"{keeper.state}; `{goes_on}` continues it, `{cancel}` ends it"
+    action = "resume" if blocking.state is CampaignState.PAUSED else "run"
+    proceed, cancel = (command_text("campaign", word, blocking.name) for word in (action, "cancel"))
+    return f"{blocking.state}; `{proceed}` continues it, `{cancel}` ends it"
 
 
 def _ask(found: tuple[PrunedMonth, ...], yes: bool) -> None:

@@ -36,22 +36,26 @@ app = typer.Typer(add_completion=False)
 @dataclass(frozen=True, slots=True)
 class Settled:
     """The result of `campaign settle`. `action` None: nothing was changed. `recipients`: how many the action
-    concerned. `left`: who is still in doubt. `may_resend`: whether the campaign can still send. `status`: the
-    campaign's, if this process sent.
+    concerned. `left`: who is still in doubt. `status`: the campaign's, if this process sent.
     """
 
-    campaign: str
+    campaign: Campaign
     action: str | None
     recipients: int
     left: Doubts
-    may_resend: bool = True
     status: CampaignStatus | None = None
+
+    @property
+    def may_resend(self) -> bool:
+        """Whether a resend would send to anybody who is left. Recipients who opted out stay in doubt."""
+        may_send = self.campaign.state not in (CampaignState.CANCELLED, CampaignState.EXPIRED)
+        return may_send and not all(doubt.reason.startswith(OPTED_OUT) for doubt in self.left.doubts)
 
     def as_json(self) -> dict[str, Any]:
         """The document of `--json`."""
         return {
             "schema": 1,
-            "name": self.campaign,
+            "name": self.campaign.name,
             "action": self.action,
             "recipients": self.recipients,
             "in_doubt": self.left.recipients,
@@ -85,11 +89,11 @@ def settle(
     action = None if dry_run else "resend" if resend_all else "assume-sent" if assume else None
 
     async def main(pool: Pool, settings: Settings) -> int:
-        campaign, settled = await settle_campaign(pool, name, action, settings.silence_s)
+        settled = await settle_campaign(pool, name, action, settings.silence_s)
         if action == "resend":
-            status = await campaign_status(pool, campaign.campaign_id)
+            status = await campaign_status(pool, settled.campaign.campaign_id)
             if _sends_only_to_doubts(status, settled.recipients):
-                return await _send(pool, settings, campaign, settled, json=json, quiet=quiet)
+                return await _send(pool, settings, settled, json=json, quiet=quiet)
             if hint := _who_sends(status, settled.recipients):
                 note(hint)
         _print(settled, json)
@@ -98,9 +102,7 @@ def settle(
     raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
 
 
-async def settle_campaign(
-    pool: Pool, name: str, action: str | None, silence_s: float
-) -> tuple[Campaign, Settled]:
+async def settle_campaign(pool: Pool, name: str, action: str | None, silence_s: float) -> Settled:
     """Do the action (`resend`, `assume-sent`, or None), then read who is left in doubt. Sends nothing."""
     async with pool.acquire() as connection:
         campaign = await find_campaign(connection, name)
@@ -113,14 +115,12 @@ async def settle_campaign(
         elif action == "assume-sent":
             recipients = await assume_sent(connection, campaign.campaign_id, actor())
         left = await doubts(connection, campaign.campaign_id, quiet_s=silence_s)
-    may_resend = campaign.state not in (CampaignState.CANCELLED, CampaignState.EXPIRED)
-    return campaign, Settled(campaign.name, action, recipients, left, may_resend)
+    return Settled(campaign, action, recipients, left)
 
 
-async def _send(
-    pool: Pool, settings: Settings, campaign: Campaign, settled: Settled, *, json: bool, quiet: bool
-) -> int:
+async def _send(pool: Pool, settings: Settings, settled: Settled, *, json: bool, quiet: bool) -> int:
     """Send as `campaign run` does. If another process has the numbers, that process sends what is queued."""
+    campaign = settled.campaign
     with stop_on_signals() as stop:
         try:
             async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
@@ -181,13 +181,8 @@ def _print(settled: Settled, json: bool) -> None:
     for doubt in settled.left.doubts:
         typer.echo(f"  {_line(doubt)}")
     if settled.left.recipients:
-        ways = "--resend or --assume-sent" if _may_be_sent_to(settled) else "--assume-sent"
+        ways = "--resend or --assume-sent" if settled.may_resend else "--assume-sent"
         typer.echo(f"their statuses settle them; {ways} settles them now")
-
-
-def _may_be_sent_to(settled: Settled) -> bool:
-    """Whether a resend would send to anybody who is left. Recipients who opted out stay in doubt."""
-    return settled.may_resend and not all(doubt.reason.startswith(OPTED_OUT) for doubt in settled.left.doubts)
 
 
 def _line(doubt: Doubt) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-from campaigns.results.export import export_rows
+from campaigns.results.export import COLUMNS, export_rows
 from campaigns.results.report import campaign_report
 from engine.core.states import RecipientState
 from engine.errors import Unreachable
@@ -22,6 +22,7 @@ LOOK_PERIOD_S = 0.5
 STATUSES_S_MAX = 180.0
 # The service never accepted recipients in these states, and they are not forgotten.
 NEVER_SENT = frozenset({RecipientState.FAILED, RecipientState.SKIPPED})
+_PHONE, _STATE = COLUMNS.index("phone"), COLUMNS.index("state")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ async def _ledger(session: aiohttp.ClientSession, service_url: str) -> Counter[s
 async def _states(pool: Pool, campaign_id: int) -> dict[str, RecipientState]:
     states: dict[str, RecipientState] = {}
     async for page in export_rows(pool, campaign_id):
-        states.update((row[0], RecipientState(row[1])) for row in page)
+        states.update((row[_PHONE], RecipientState(row[_STATE])) for row in page)
     return states
 
 

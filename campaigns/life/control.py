@@ -156,8 +156,8 @@ async def pause_all(connection: Connection, *, actor: str = "") -> list[Campaign
 
 
 async def resume_all(connection: Connection, *, actor: str = "") -> list[CampaignChange]:
-    """Lift every pause, whatever made it. A campaign that never started stays paused, because it may have been
-    a draft, which nobody released.
+    """Lift every pause, whatever made it. A campaign that never started stays paused: it may have been a
+    draft, which nobody released.
     """
     moved = []
     for row in await connection.fetch(queries("campaign_control")["paused"]):

@@ -93,8 +93,8 @@ async def _drop_month(
     bounds = month["first_id"], month["end_id"]
     await connection.execute(sql["limit_wait"])
     campaigns = await connection.fetch(sql["lock_campaigns"], *bounds, older_than_days)
-    if keepers := [campaign for campaign in campaigns if not campaign["over"]]:
-        return KeptMonth(month["month"], tuple(map(_keeper, keepers)))
+    if blocking := [campaign for campaign in campaigns if not campaign["over"]]:
+        return KeptMonth(month["month"], tuple(map(_blocking_campaign, blocking)))
     if not dry_run:
         await connection.execute(sql["keep_counts"], *bounds, actor(), month["month"])
         for row in await connection.fetch(sql["drop_statements"], month["suffix"]):
@@ -102,6 +102,6 @@ async def _drop_month(
     return PrunedMonth(month["month"], tuple(campaign["name"] for campaign in campaigns))
 
 
-def _keeper(campaign: asyncpg.Record) -> BlockingCampaign:
+def _blocking_campaign(campaign: asyncpg.Record) -> BlockingCampaign:
     state = CampaignState(campaign["state"])
     return BlockingCampaign(campaign["name"], state, campaign["planned_at"], campaign["finished_at"])

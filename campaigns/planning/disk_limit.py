@@ -11,7 +11,7 @@ from engine.errors import TryLater
 from engine.process.disk_space import Disk, DiskLook
 
 # At 500,000 rows per second, table and write-ahead log grow by 40 MiB in this time.
-LOOK_PERIOD_NS = SECOND_NS // 4
+CHECK_PERIOD_NS = SECOND_NS // 4
 # Planning stops at this multiple of the free space that sending needs, so that it never stops a sender.
 RESERVE = 2
 
@@ -24,11 +24,11 @@ def stop_when_disk_is_short(disk: Disk | None, progress: ProgressCallback) -> Pr
     if disk is None:
         return progress
     least_mib = RESERVE * disk.least_free_mib
-    look = DiskLook(replace(disk, least_free_mib=least_mib), LOOK_PERIOD_NS)
+    space = DiskLook(replace(disk, least_free_mib=least_mib), CHECK_PERIOD_NS)
 
     def check_and_report(seen: PlanProgress) -> None:
         with suppress(OSError):  # if the free space cannot be read, the database reports a full disk itself
-            if look.is_short():
+            if space.is_short():
                 raise TryLater(
                     f"planning needs at least {least_mib:,} MiB of free space for the database",
                     where=str(disk.directory),

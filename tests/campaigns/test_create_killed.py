@@ -70,7 +70,7 @@ async def test_a_disk_that_gets_too_full_ends_the_planning_and_room_lets_it_go_o
         if progress.stage == full_at:
             free[0] = 0
 
-    monkeypatch.setattr(disk_limit, "LOOK_PERIOD_NS", 0)
+    monkeypatch.setattr(disk_limit, "CHECK_PERIOD_NS", 0)
     monkeypatch.setattr("engine.process.disk_space.free_bytes", lambda _: free[0])
     for full_at in ("reading", "checking", "freezing"):
         free[0] = 10**12
