@@ -94,7 +94,7 @@ def check_disk(settings: Settings) -> list[Finding]:
     found = f"{free // MIB:,} MiB free in {disk.directory}"
     if is_short(free, disk.least_free_mib * MIB, was_short=False):
         remedy = (
-            f"free some space: below {disk.least_free_mib:,} MiB (DRUMBEAT_LEAST_FREE_MIB), nothing is sent"
+            f"free some space: below {disk.least_free_mib:,} MiB nothing is sent (DRUMBEAT_LEAST_FREE_MIB)"
         )
         return [_fail("disk", found, remedy, 75)]
     return [_ok("disk", found)]

@@ -11,7 +11,7 @@ import typer
 from campaigns.audience.copy_rejected import copy_rejected
 from campaigns.audience.inspection import Inspection, inspect_audience
 from campaigns.audience.reject_file import default_rejects_path
-from campaigns.cli.options import Json, PhoneColumn, Quiet, Region, rejects_option
+from campaigns.cli.options import Json, Output, PhoneColumn, Quiet, Region, rejects_option
 from campaigns.cli.output import opened, writing
 from campaigns.cli.planning_progress import GUESS, planning_shown
 from campaigns.cli.printing import note, print_json
@@ -20,19 +20,14 @@ from campaigns.pluralise import pluralise
 from engine.core.sanitise import sanitise
 from engine.errors import ConfigurationError
 
-app = typer.Typer(
-    name="audience",
-    help="Check audience files before you create a campaign.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+app = typer.Typer(name="audience", help="Check audience files.", no_args_is_help=True, add_completion=False)
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
 @app.callback()
 def group() -> None:
-    """Check audience files before you create a campaign."""
+    """Check audience files."""
 
 
 @app.command()
@@ -68,8 +63,7 @@ def check(
         _print(found)
     if strict and found.rejected:
         raise ConfigurationError(
-            f"{pluralise(found.rejected, 'row is', 'rows are')} bad, and --strict allows none",
-            where=str(file),
+            f"{pluralise(found.rejected, 'bad row')}, and --strict allows none", where=str(file)
         )
 
 
@@ -77,9 +71,7 @@ def check(
 def rejected(
     file: Annotated[Path, typer.Argument(help="The audience file that the list belongs to.")],
     listed: Annotated[Path, typer.Argument(help="The list of its rejected rows.", metavar="LIST")],
-    output: Annotated[
-        Path | None, typer.Option(help="File to write to. Default: stdout.", metavar="FILE")
-    ] = None,
+    output: Output = None,
 ) -> None:
     """Copy the rejected rows of a file unchanged, so that you can correct them and send to them alone.
 

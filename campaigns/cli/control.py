@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated
 
@@ -37,9 +38,8 @@ def pause_campaign(
     """Stop sending a campaign; `resume` continues where it stopped."""
     if every == (name is not None):
         raise UsageError("name one campaign, or give --all")
-    _print_changes(
-        with_connection(partial(pause_all, actor=actor())) if name is None else [_change(pause, name)], json
-    )
+    changes = with_connection(partial(pause_all, actor=actor())) if name is None else [_change(pause, name)]
+    _print_changes(changes, json)
 
 
 @app.command("resume")
@@ -54,18 +54,11 @@ def resume_campaign(
     if every == (name is not None):
         raise UsageError("name one campaign, or give --all")
     changes = with_connection(partial(resume_all, actor=actor())) if name is None else [_change(resume, name)]
-    if json:
-        _print_changes(changes, json)
-        return
-    _print_changes(
-        [change for change in changes if change.state is not CampaignState.PAUSED],
-        json,
-        "no campaign was resumed",
-    )
-    for change in changes:
-        if change.state is CampaignState.PAUSED:
-            again = command_text("campaign", "resume", change.name)
-            note(f"{change.name}: stays paused, because it has never started; release it with `{again}`")
+    paused = [] if json else [change for change in changes if change.state is CampaignState.PAUSED]
+    _print_changes([change for change in changes if change not in paused], json, "no campaign was resumed")
+    for change in paused:
+        again = command_text("campaign", "resume", change.name)
+        note(f"{change.name}: stays paused, because it has never started; release it with `{again}`")
 
 
 @app.command("cancel")
@@ -83,17 +76,7 @@ def _print_changes(
     changes: list[CampaignChange], json: bool, if_none: str = "no campaign is scheduled or running"
 ) -> None:
     if json:
-        campaigns = [
-            {
-                "name": change.name,
-                "state": change.state,
-                "changed": change.changed,
-                "skipped": change.skipped,
-                "nobody_sends": change.nobody_sends,
-            }
-            for change in changes
-        ]
-        print_json({"schema": 1, "campaigns": campaigns})
+        print_json({"schema": 1, "campaigns": [asdict(change) for change in changes]})
         return
     for change in changes:
         skipped = f", {change.skipped:,} skipped" if change.skipped else ""

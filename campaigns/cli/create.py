@@ -35,33 +35,30 @@ Template = Annotated[str, typer.Option(help="Name of an approved template.")]
 Language = Annotated[str, typer.Option(help="Language of the template, such as pt_BR.")]
 Audience = Annotated[Path, typer.Option(help="CSV file with the recipients.", metavar="FILE")]
 Numbers = Annotated[
-    list[str], typer.Option(help="Phone number ID to send with; repeat the option for more.", metavar="PNID")
+    list[str], typer.Option(help="Phone number ID to send with; repeat for more.", metavar="PNID")
 ]
 Params = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column for a placeholder of the template; repeat it for each, in order. =text is a fixed text.",
-        metavar="COLUMN",
+        help="Column for a placeholder; repeat for each, in order. =text is a fixed text.", metavar="COLUMN"
     ),
 ]
 ExternalId = Annotated[
-    str | None,
-    typer.Option(help="Your own key. Like the name, it belongs to one campaign only.", metavar="K"),
+    str | None, typer.Option(help="Your own key. Like the name, it belongs to one campaign.", metavar="K")
 ]
 StartAt = Annotated[
     str | None,
     typer.Option(
-        help="Do not send before this time: ISO 8601 with an offset. An earlier run exits with 75 or waits."
+        help="Earliest time to send: ISO 8601 with an offset. An earlier run exits with 75 or waits."
     ),
 ]
 ExpiresAt = Annotated[
-    str | None,
-    typer.Option(help="Stop at this time and skip the remaining recipients: ISO 8601 with an offset."),
+    str | None, typer.Option(help="Time to stop and skip all remaining recipients: ISO 8601 with an offset.")
 ]
 Window = Annotated[
     str | None,
     typer.Option(
-        help="Hours of the day to send in; may pass midnight. Outside these hours a run waits.",
+        help="Hours of the day to send in; may pass midnight. Outside them a run waits.",
         metavar="09:00-20:00",
     ),
 ]
@@ -151,8 +148,7 @@ def _media(media_id: str | None, link: str | None, filename: str | None) -> Medi
         )
     if filename and not (media_id or link):
         raise UsageError(
-            "--header-filename is given without a media file",
-            remedy="give --header-media-id or --header-link as well",
+            "--header-filename needs a media file", remedy="give --header-media-id or --header-link as well"
         )
     return Media(media_id, link, filename) if media_id or link else None
 

@@ -62,23 +62,12 @@ def stop() -> None:
             remedy="stop it with its own tools",
         )
     stopped = stop_embedded(settings.home)
-    note(
-        f"stopped the Postgres in {settings.home}"
-        if stopped
-        else f"no Postgres is running in {settings.home}"
-    )
+    note(f"{'stopped the' if stopped else 'there is no running'} Postgres in {settings.home}")
 
 
 @app.command("prune")
 def prune_months(
-    older_than: Annotated[
-        int,
-        typer.Option(
-            help="Drop a month if all its campaigns ended more than this many days ago.",
-            min=9,
-            metavar="DAYS",
-        ),
-    ],
+    older_than: Annotated[int, typer.Option(help="Days since its campaigns ended.", min=9, metavar="DAYS")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     dry_run: DryRun = False,
     json: Json = False,
@@ -106,9 +95,7 @@ def prune_months(
 
 def _kept_lines(kept: KeptMonth) -> Iterator[str]:
     yield f"kept {kept.month}, because not all of its campaigns ended long enough ago:"
-    yield from (
-        f"  {blocking.name}: {_how_to_continue(blocking)}" for blocking in kept.campaigns[:BLOCKING_SHOWN]
-    )
+    yield from (f"  {found.name}: {_how_to_continue(found)}" for found in kept.campaigns[:BLOCKING_SHOWN])
     if (more := len(kept.campaigns) - BLOCKING_SHOWN) > 0:
         yield f"  and {more:,} more (--json lists them)"
 
@@ -127,18 +114,15 @@ def _ask(found: tuple[PrunedMonth, ...], yes: bool) -> None:
     if yes:
         return
     if not typer.get_text_stream("stdin").isatty():
-        raise UsageError(
-            "pruning cannot be undone, and there is no terminal to confirm it", remedy="add --yes"
-        )
+        raise UsageError("pruning cannot be undone, and no terminal can confirm it", remedy="add --yes")
     for pruned in found:
         note(_describe(pruned))
     typer.confirm("Drop them? This cannot be undone.", abort=True, err=True)
 
 
 def _describe(pruned: PrunedMonth) -> str:
-    return (
-        f"{pruned.month} with {pluralise(len(pruned.campaigns), 'campaign')}: {', '.join(pruned.campaigns)}"
-    )
+    names = pruned.campaigns
+    return f"{pruned.month} with {pluralise(len(names), 'campaign')}: {', '.join(names)}"
 
 
 def _url() -> str:

@@ -13,10 +13,7 @@ from campaigns.cli.printing import note, print_json, print_rows
 from campaigns.cli.task_runner import with_database, with_service
 
 app = typer.Typer(
-    name="numbers",
-    help="Read, show and limit the business numbers.",
-    no_args_is_help=True,
-    add_completion=False,
+    name="numbers", help="Read, show and limit the numbers.", no_args_is_help=True, add_completion=False
 )
 
 
@@ -35,9 +32,7 @@ def list_stored(json: Json = False) -> None:
 @app.command(context_settings={"ignore_unknown_options": True})  # -5 is refused as a rate, not an option
 def limit(
     phone_number_id: Annotated[str, typer.Argument(metavar="PNID", help="The phone number ID.")],
-    rate: Annotated[
-        str, typer.Argument(help="Messages per second, or `service` for the service's own limit.")
-    ],
+    rate: Annotated[str, typer.Argument(help="Messages per second, or `service` for the service's limit.")],
 ) -> None:
     """Set the limit of a number. A running campaign follows within a second."""
     limit_per_s = None if rate == "service" else _rate(rate)

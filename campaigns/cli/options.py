@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ MaxFailed = Annotated[
     str | None, typer.Option(help="Exit with 3 if more recipients fail than this.", metavar="N|N%")
 ]
 PhoneColumn = Annotated[str, typer.Option(help="Column that holds the phone numbers.")]
+Output = Annotated[Path | None, typer.Option(help="File to write to. Default: stdout.", metavar="FILE")]
 Region = Annotated[
     str | None, typer.Option(help="Country of phone numbers without a country code, such as BR.")
 ]

@@ -8,7 +8,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from campaigns.cli.options import CampaignName, Json
+from campaigns.cli.options import CampaignName, Json, Output
 from campaigns.cli.output import opened, writing
 from campaigns.cli.printing import note, print_json
 from campaigns.cli.report_text import report_lines
@@ -40,9 +40,7 @@ def export(
         RecipientState | None,
         typer.Option(help=f"Only recipients in this state: {', '.join(RecipientState)}.", metavar="STATE"),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="File to write to. Default: stdout.", metavar="FILE")
-    ] = None,
+    output: Output = None,
 ) -> None:
     """Write every recipient with state, reason and times as CSV. It holds phone numbers: keep it safe.
 

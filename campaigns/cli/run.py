@@ -32,10 +32,7 @@ def run(
     name: CampaignName,
     json: Json = False,
     quiet: Quiet = False,
-    wait: Annotated[
-        bool,
-        typer.Option("--wait", help="Wait for the start time, or for another process that uses the number."),
-    ] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the start time or another sender.")] = False,
     dry_run: DryRun = False,
     max_failed: MaxFailed = None,
 ) -> None:

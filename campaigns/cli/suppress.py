@@ -28,18 +28,12 @@ from engine.errors import Incomplete
 from engine.store.database import Connection
 
 app = typer.Typer(
-    name="suppress",
-    help="Manage the suppression list: phones to which nothing is sent.",
-    no_args_is_help=True,
-    add_completion=False,
+    name="suppress", help="Phones to which nothing is sent.", no_args_is_help=True, add_completion=False
 )
 
 _UNCHANGED = {"added": "on the list already", "removed": "not on the list"}
 
-Phones = Annotated[
-    list[str],
-    typer.Argument(help="Phone numbers, with + and country code, or with --region.", metavar="PHONE..."),
-]
+Phones = Annotated[list[str], typer.Argument(help="Phone numbers, with + or --region.", metavar="PHONE...")]
 Reason = Annotated[str, typer.Option(help="Reason to note in the list.")]
 
 

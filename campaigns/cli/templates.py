@@ -14,7 +14,7 @@ from campaigns.cli.task_runner import with_database, with_service
 from engine.core.sanitise import sanitise
 
 app = typer.Typer(
-    name="templates", help="Read and show the message templates.", no_args_is_help=True, add_completion=False
+    name="templates", help="Read and show templates.", no_args_is_help=True, add_completion=False
 )
 
 

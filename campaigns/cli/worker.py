@@ -29,10 +29,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def worker(
     number: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Phone number ID to send with; repeat the option for more. Default: all.", metavar="PNID"
-        ),
+        list[str] | None, typer.Option(help="Phone number ID; repeat for more. Default: all.", metavar="PNID")
     ] = None,
     processes: Annotated[int, typer.Option(help="How many processes share the numbers.", min=1, max=64)] = 1,
     quiet: Quiet = False,

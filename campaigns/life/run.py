@@ -78,7 +78,7 @@ async def run_campaign(
                 raise
             if str(error) != logged_reason:
                 logged_reason = str(error)
-                log.info("waiting", reason=logged_reason)
+                log.info("run_postponed", reason=logged_reason)
             await _wait(stop)
     campaign = await find_campaign(pool, name)
     status = await campaign_status(pool, campaign.campaign_id)
