@@ -13,7 +13,7 @@ import sys
 from typing import BinaryIO
 
 from campaigns.audience.reader import Piece
-from campaigns.audience.staged import CheckSpec, PieceCheck
+from campaigns.audience.staged_batch import CheckSpec, PieceCheck
 
 
 def main(incoming: BinaryIO, outgoing: BinaryIO) -> None:

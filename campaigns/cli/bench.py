@@ -32,9 +32,9 @@ from campaigns.bench.words import (
     stages_table,
 )
 from campaigns.cli.bench_progress import progress_of
-from campaigns.cli.edge import note, print_json, print_rows
 from campaigns.cli.options import Json, Quiet
-from campaigns.cli.words import duration as in_words
+from campaigns.cli.printing import note, print_json, print_rows
+from campaigns.cli.status_text import duration as in_words
 from engine.errors import ConfigurationError, UsageError
 from engine.process.telemetry import configure_logging
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from campaigns.bench.suite import Measured, Step, Watcher
-from campaigns.cli.edge import note
+from campaigns.cli.printing import note
 
 REFRESHES_PER_S = 2  # it shares the service's core
 

@@ -19,9 +19,10 @@ from engine.api.proxy import proxy_of
 from engine.api.reply import parse_reply
 from engine.api.transport import CONNECT_S_MAX
 from engine.core.classify import classify
+from engine.core.error_codes import meaning_of, remedy_of
 from engine.core.interface import API_VERSION
 from engine.core.outcome import Rejected, Scope, Throttled, Transient
-from engine.core.sanitise import shown
+from engine.core.sanitise import sanitise
 from engine.errors import AuthenticationError, ConfigurationError, ServiceError, TryLater, Unreachable
 from engine.system_error import system_error_text
 
@@ -194,11 +195,8 @@ class ManagementClient:
         where = f"{path}, HTTP {status}" + (f", code {code}" if code is not None else "")
         outcome = classify(status, code, detail, None, None)
         if status == 401 or (isinstance(outcome, Rejected) and outcome.scope is Scope.ACCOUNT):
-            return AuthenticationError(
-                detail or "the service refused the token",
-                where=where,
-                remedy="check the access token and its permissions",
-            )
+            name = outcome.name if isinstance(outcome, Rejected) else f"http_{status}"
+            return AuthenticationError(detail or meaning_of(name), where=where, remedy=remedy_of(name))
         if isinstance(outcome, Throttled | Transient) or status >= 500:
             return TryLater(
                 detail or "the service asks to come back later",
@@ -277,7 +275,7 @@ def _number(entry: Mapping[str, Any]) -> NumberRecord:
 
 def _text(entry: Mapping[str, Any], name: str) -> str:
     value = entry.get(name)
-    return "" if value is None else shown(str(value))
+    return "" if value is None else sanitise(str(value))
 
 
 async def _read_bounded(response: aiohttp.ClientResponse, most_bytes: int) -> bytes | None:

@@ -12,7 +12,7 @@ from datetime import datetime
 import asyncpg
 
 from engine.core.in_doubt import SILENCE_S
-from engine.core.phone_aliases import spellings
+from engine.core.phone_aliases import phone_aliases
 from engine.core.states import CampaignEvent, CampaignState, with_article
 from engine.errors import UsageError
 from engine.store.campaign_states import apply_if_allowed
@@ -142,7 +142,7 @@ async def _defer(
 async def _waiting_untagged(connection: Connection, ranges: Sequence[int]) -> tuple[list[str], list[int]]:
     """Whom waiting events without a tag may be about: number and phone, in every spelling."""
     rows = await connection.fetch(queries("in_doubt")["waiting_untagged"], ranges)
-    pairs = [(row["phone_number_id"], phone) for row in rows for phone in spellings(row["recipient"])]
+    pairs = [(row["phone_number_id"], phone) for row in rows for phone in phone_aliases(row["recipient"])]
     return [number for number, _ in pairs], [phone for _, phone in pairs]
 
 

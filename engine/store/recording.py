@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from engine.core.phone_aliases import spellings
+from engine.core.phone_aliases import phone_aliases
 from engine.core.states import CampaignEvent
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
@@ -66,7 +66,7 @@ async def _suppress(connection: Connection, silenced: Sequence[Fact]) -> None:
     """Silence for these recipients, in every spelling: another campaign may have the other one."""
     reasons = [f"asked for silence ({fact.reason})" for fact in silenced]
     rows = await connection.fetch(queries("facts")["phones"], *_keys(silenced), reasons)
-    silent = [(phone, row["reason"]) for row in rows for phone in spellings(str(row["phone"]))]
+    silent = [(phone, row["reason"]) for row in rows for phone in phone_aliases(str(row["phone"]))]
     await connection.execute(
         queries("facts")["suppress"], [phone for phone, _ in silent], [reason for _, reason in silent]
     )

@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
-from engine.core.classify import silences
+from engine.core.error_codes import opts_out
 from engine.core.integer import integer
-from engine.core.sanitise import shown
+from engine.core.sanitise import sanitise
 from engine.core.states import Status
 from engine.core.tag import decode
 from engine.webhooks.events import (
@@ -136,7 +136,7 @@ class Reader:
             why = _failure(status) if rank == _FAILED else _NO_FAILURE
             row = (wamid, rank, at_us, number, recipient, *tag, *why)
             rows.append(row)
-            if rank == _FAILED and silences(why[0]):
+            if rank == _FAILED and opts_out(why[0]):
                 self._parsed.opted_out.append(row)
 
     def _now(self) -> datetime:
@@ -263,7 +263,7 @@ def _text(given: Any) -> str | None:
 def _words(given: Any) -> str | None:
     """A text for people."""
     text = _text(given)
-    return None if text is None else shown(text)
+    return None if text is None else sanitise(text)
 
 
 def _identifier(given: Any) -> str | None:

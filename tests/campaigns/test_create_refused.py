@@ -10,7 +10,7 @@ import pytest
 from campaigns.audience.inspection import inspect_audience
 from campaigns.planning import create
 from campaigns.planning.create import create_campaign
-from campaigns.planning.progress import PlanProgress
+from campaigns.planning.plan import PlanProgress
 from campaigns.planning.spec import CampaignSpec
 from engine.core.message import Media
 from engine.errors import ConfigurationError, DrumbeatError, UsageError
@@ -91,7 +91,7 @@ async def pictured(ready: str, pool: Pool) -> str:
         ("poster", None, "poster .en. needs one image.*--header-link or --header-media-id"),
         ("order", IMAGE, "order .en. has no media.*leave out --header-link"),
         ("poster", replace(IMAGE, filename="a.pdf"), "--header-filename"),
-        ("poster", Media(link="not-a-url"), "--header-link 'not-a-url' is no HTTPS URL.*https://"),
+        ("poster", Media(link="not-a-url"), "--header-link 'not-a-url' is not an HTTPS URL.*https://"),
         ("poster", Media(link="http://files.example/a.jpg"), "--header-link"),
         ("poster", Media(link="ftp://files.example/a"), "--header-link"),
     ],

