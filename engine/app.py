@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 from aiolimiter import AsyncLimiter
@@ -10,9 +11,11 @@ from engine.api.lanes import LaneTransport
 from engine.api.resources import ManagementClient, calls_of_an_hour
 from engine.api.session import SessionTransport
 from engine.api.transport import Transport
-from engine.breaker import Breaker
+from engine.backoff import wait_s
 from engine.campaign_board import CampaignBoard
 from engine.core.descriptors import connections_within
+from engine.core.pace.circuit_breaker import CircuitBreaker
+from engine.core.retry import Wait
 from engine.descriptors import raise_limit
 from engine.garbage import keep_large_blocks, rare_collections
 from engine.number_sync import sync_numbers
@@ -62,7 +65,7 @@ async def run_numbers(
         board=CampaignBoard(service.product, campaign_id, lambda: room.shortage() or sink.problem),
         sink=sink,
         raiser=MarkRaiser(pool),
-        breaker=Breaker(),
+        breaker=CircuitBreaker(partial(wait_s, Wait.UNREACHABLE)),
     )
     keep_large_blocks()
     transport, calls = transport or transport_of(service), calls_of_an_hour()

@@ -15,8 +15,8 @@ from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.states import CampaignEvent
 from engine.errors import DrumbeatError, TryLater
 from engine.number import NumberFlow
-from engine.pacer import Ticker
 from engine.process import this_process
+from engine.sending.pacer import Ticker
 from engine.settle import resend_by_policy
 from engine.shared import AccountStop, CampaignPause, NumberRest, Order, Shared
 from engine.store.campaign_states import apply_if_allowed

@@ -194,7 +194,7 @@ class _GatedBody(BytesPayload):
             raise _NotWritten("the request was given up")
         if not opened:
             self._stage = _Stage.REFUSED
-            raise _NotWritten("permit expired")
+            raise _NotWritten("claim expired")
 
 
 def _new_listener(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
@@ -269,5 +269,5 @@ async def read_bounded(response: aiohttp.ClientResponse, most_bytes: int) -> byt
 
 def _outcome_of_break(body: _GatedBody, problem: BaseException) -> Outcome:
     if body.refused:
-        return NotSent("permit expired")
+        return NotSent("claim expired")
     return Unknown(reason_of(problem)) if body.written else not_sent(problem)

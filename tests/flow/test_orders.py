@@ -6,8 +6,8 @@ from typing import cast
 import pytest
 
 from engine.api.transport import Transport
-from engine.breaker import Breaker
 from engine.campaign_board import CampaignBoard
+from engine.core.pace.circuit_breaker import CircuitBreaker
 from engine.core.states import CampaignEvent
 from engine.raiser import MarkRaiser
 from engine.settings import ServiceSettings
@@ -23,7 +23,7 @@ from tests.flow.planted import SLOW, campaign_row, plant_campaign, plant_numbers
 async def shared(pool: Pool) -> Shared:
     service = cast("ServiceSettings", None)
     board = CampaignBoard("chat", None)
-    return Shared(pool, service, "abcdefgh", board, Sink(pool), MarkRaiser(pool), Breaker())
+    return Shared(pool, service, "abcdefgh", board, Sink(pool), MarkRaiser(pool), CircuitBreaker(float))
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
-"""Raises and lowers the rate of one number between a floor and its limit, by the throttles that come back.
+"""Raises and lowers the rate of one number between a floor and its limit, by the throttled replies (as AIMD
+does).
 
-Law: one decision a second, not one an error. A few throttles after a long calm come from a stall and cost
-nothing. When they go on, or are many, the service takes less than we believe, and the rate falls to what it
-took. It climbs back on a cubic: fast while far below the last rate that failed, slow near it, faster again
-beyond. Five minutes of throttles at the floor are a quota, not a pace. Times are integers, nanoseconds of one
+Law: one decision a second, not one a reply. A few throttles after a long calm come from a stall and cost no
+rate. If they continue, or are many, the service takes less than the limit says, and the rate falls to what it
+took. It rises again on a cubic: fast while far below the last rate that failed, slowly near it, then faster.
+Five minutes of throttles at the floor are a quota, not a pace. Times are integers, nanoseconds of one
 monotonic clock.
 """
 
@@ -12,58 +13,59 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import cbrt
 
-from engine.core.bucket import HEADROOM, SECOND_NS
+from engine.core.pace.token_bucket import HEADROOM
+from engine.core.units import SECOND_NS
 
 WINDOW_NS = SECOND_NS
-# A slow number's window is longer, until it spans so many writes: one of two tells nothing.
+# The window of a slow number is longer, until it spans so many writes: one throttle of two says nothing.
 WINDOW_WRITES_MIN = 5
-# The service remembers a second of the old rate: its throttles right after a cut are not the new rate's.
+# The service counts the old rate for one more second: throttles right after a cut say nothing about the new
+# one.
 SETTLE_NS = SECOND_NS
-# What a cut leaves below the rate that the service took: the same headroom as below a known limit.
+# A cut goes this far below the rate that the service took: the same headroom as below a known limit.
 BACKOFF = HEADROOM
-# Throttles of a window that may be chance, as a share of its writes: a stall of 100 ms on either side
-# squeezes so much of a second. Seen on two shared cores, as many numbers begin: 80 ms, none in the next ten
-# seconds. A service that really takes less by this little is found out by the next window, two seconds later.
+# Share of a window's writes that a stall may throttle: 100 ms on either side moves so much of a second.
+# Measured on two shared cores while many numbers begin: 80 ms, and none in the next ten seconds. A service
+# that does take less by this little shows in the next window, two seconds later.
 CHANCE_SHARE = 0.1
-# After so long without a throttle the next one may be chance again: a service that takes less throttles in
-# every window, and two windows with what they leave out are three seconds.
+# After so long without a throttle the next one may be a stall again. A service that takes less throttles in
+# every window, and two windows with their settling time are three seconds.
 CALM_NS = 4 * SECOND_NS
-# Share of the limit regained per second cubed: from 80 % back to the full rate in 17 s, from 96 % in 12.
-# Beside a simulated service that takes less than we believe, this wastes 1.1 % and meets 1.6 % of throttles.
+# Share of the limit regained per second cubed: from 80 % to the full rate in 17 s, from 96 % in 12. Against a
+# simulated service that takes less than its limit, this wastes 1.1 % and meets 1.6 % of throttles.
 CLIMB_PER_S3 = 1e-4
 FLOOR_SHARE = 0.01
-FLOOR_PER_S = 0.2  # below it five minutes would hold too few throttles to tell a quota by
+FLOOR_PER_S = 0.2  # below it, five minutes would hold too few throttles to recognise a quota
 QUOTA_AFTER_S = 300.0  # protocol: five minutes at the floor
-QUOTA_SUSPENSION_S = 3600.0  # a moving day frees its first places within hours; one probe an hour is cheap
-# If the service asks for a longer wait, the number rests: others send meanwhile, and people are told. They
-# are told again only when it has grown by so much: each throttled reply moves it a little.
+QUOTA_SUSPENSION_S = 3600.0  # a daily quota frees its first places within hours; a probe an hour is cheap
+# If the service asks for a longer wait, the number is suspended, so that other numbers send meanwhile. The
+# suspension is repeated only when the wait has grown by this much: each throttled reply moves it a little.
 HOLD_S_MAX = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Suspend:
-    """The number is to rest: the service asked for it, or throttled it at the floor rate for five minutes."""
+class Suspension:
+    """The number stops until `until_ns`: the service asked for it, or throttled it at the floor for five
+    minutes.
+    """
 
     until_ns: int
     reason: str
 
 
-class Governor:
-    """The rate of one number, from its limit and its throttles.
-
-    Call `throttled` for each reply and `decide` a few times a second; `rate_per_s` is what to pace at.
-    """
+class RateGovernor:
+    """Of one number. Call `throttled` for each throttled reply and `decide` a few times a second."""
 
     def __init__(self, limit_per_s: float, now_ns: int) -> None:
         self.hold_until_ns = now_ns
         self._limit_per_s = limit_per_s
-        self._ceiling = self._base = 1.0  # factors of the full rate
+        self._ceiling = self._base = 1.0  # shares of the full rate
         self._changed_ns = now_ns
         self._window_ns: int | None = None
         self._window_throttles = 0
         self._throttled_ns: int | None = None
         self._starving_ns: int | None = None
-        self._rests_until_ns: int | None = None  # by the service's word, as far as it was told
+        self._suspended_until_ns: int | None = None  # as the service asked, and as last reported
 
     @property
     def floor_per_s(self) -> float:
@@ -74,21 +76,20 @@ class Governor:
         return max(self.floor_per_s, self._full_per_s * self._factor(now_ns))
 
     def set_limit(self, limit_per_s: float, now_ns: int) -> None:
-        """A new limit by the service or by hand: what was learnt under the old one is forgotten."""
+        """A new limit. What was learnt under the old one is forgotten."""
         self._limit_per_s = limit_per_s
         self._restart(1.0, now_ns)
 
     def resume(self, now_ns: int) -> None:
-        """Back from a suspension: start at the floor and climb; as before where the service named its end."""
-        if self._rests_until_ns is None:
+        """After a suspension: start at the floor; if the service named its end, continue as before."""
+        if self._suspended_until_ns is None:
             self._restart(self.floor_per_s / self._full_per_s, now_ns)
-        self._rests_until_ns = None
+        self._suspended_until_ns = None
 
     def throttled(self, now_ns: int, written_ns: int, wait_s: float | None = None) -> None:
-        """A throttled reply to a request written at `written_ns`; `wait_s` is the service's own hint.
+        """A throttled reply to a request written at `written_ns`; `wait_s` is the service's hint.
 
-        Requests written before the last cut, or while the service still counts such requests, tell about the
-        rate before it, which is settled already.
+        A request written before the last cut, or within SETTLE_NS after it, says nothing about the new rate.
         """
         if wait_s is not None:
             self.hold_until_ns = max(self.hold_until_ns, now_ns + int(wait_s * SECOND_NS))
@@ -100,12 +101,12 @@ class Governor:
             self._window_ns = now_ns
         self._window_throttles += 1
 
-    def decide(self, now_ns: int) -> Suspend | None:
-        """Close the window if its second has passed, and cut the rate by what it saw."""
-        if self.hold_until_ns - max(now_ns, self._rests_until_ns or now_ns) > HOLD_S_MAX * SECOND_NS:
-            self._rests_until_ns = self.hold_until_ns
+    def decide(self, now_ns: int) -> Suspension | None:
+        """Close the window if it is over, and cut the rate by its throttles."""
+        if self.hold_until_ns - max(now_ns, self._suspended_until_ns or now_ns) > HOLD_S_MAX * SECOND_NS:
+            self._suspended_until_ns = self.hold_until_ns
             wait_s = (self.hold_until_ns - now_ns) / SECOND_NS
-            return Suspend(self.hold_until_ns, f"the service asked to wait for {wait_s:.0f} s")
+            return Suspension(self.hold_until_ns, f"the service asked to wait for {wait_s:.0f} s")
         if self._window_over(now_ns):
             self._cut(now_ns)
         elif self._window_ns is None and self._calm(now_ns):
@@ -114,16 +115,18 @@ class Governor:
             return None
         self._starving_ns = None
         until_ns = now_ns + int(QUOTA_SUSPENSION_S * SECOND_NS)
-        return Suspend(until_ns, f"throttled for {QUOTA_AFTER_S / 60:.0f} minutes at {self.floor_per_s:g}/s")
+        return Suspension(
+            until_ns, f"throttled for {QUOTA_AFTER_S / 60:.0f} minutes at {self.floor_per_s:g}/s"
+        )
 
     @property
     def _full_per_s(self) -> float:
         return self._limit_per_s * HEADROOM
 
     def _factor(self, now_ns: int) -> float:
-        """The cubic through the last cut: from `_base`, flat at `_ceiling`, then beyond it, at most 1.
+        """The cubic since the last cut: from `_base`, flat at `_ceiling`, then beyond it, at most 1.
 
-        It stands still while a window counts: nobody climbs into throttles.
+        While a window counts throttles, the rate does not rise.
         """
         reached_ns = now_ns if self._window_ns is None else self._window_ns
         elapsed_s = (reached_ns - self._changed_ns) / SECOND_NS
@@ -155,7 +158,7 @@ class Governor:
             self._starving_ns = now_ns
 
     def _calm(self, now_ns: int) -> bool:
-        """Whether the last cut is so long ago that many requests have passed since."""
+        """Whether the last window of throttles is long past."""
         calm_ns = max(CALM_NS, 2 * self._window_length_ns(now_ns))
         return self._throttled_ns is None or now_ns - self._throttled_ns > calm_ns
 

@@ -1,0 +1,28 @@
+"""When the core counts as full: a whole span of CPU, until a span with idle time."""
+
+import pytest
+
+from engine.core.pace.loop_load import FULL_SHARE, SPAN_NS, LoopLoad
+
+
+@pytest.mark.parametrize(
+    ("at_ns", "cpu_ns", "full"),
+    [
+        pytest.param([SPAN_NS - 1], [SPAN_NS - 1], [False], id="a single burst says nothing"),
+        pytest.param(
+            [SPAN_NS, SPAN_NS + 1, 2 * SPAN_NS],
+            [SPAN_NS, SPAN_NS, SPAN_NS + int(SPAN_NS * FULL_SHARE) - 1],
+            [True, True, False],
+            id="full for a span, until a span with idle time is over",
+        ),
+        pytest.param(
+            [turn * SPAN_NS for turn in range(1, 5)],
+            [turn * SPAN_NS // 2 for turn in range(1, 5)],
+            [False] * 4,
+            id="an idle process",
+        ),
+    ],
+)
+def test_when_a_core_is_full(at_ns: list[int], cpu_ns: list[int], full: list[bool]) -> None:
+    load = LoopLoad(0, 0)
+    assert [load.is_full(*sample) for sample in zip(at_ns, cpu_ns, strict=True)] == full
