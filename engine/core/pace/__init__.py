@@ -1,11 +1,11 @@
 """How fast one number sends, how much of it is in flight, and how much is claimed ahead.
 
-Decisions only: clock, CPU time and replies are arguments. Each line names an input, what it moves and why. The
-line below it names the test (in `tests/core/pace`) or benchmark that fails or gets worse without it.
+Decisions only: clock, CPU time and replies are arguments. Each line names an input, what it moves, and why.
+The line below it names the test (in `tests/core/pace`) or benchmark that fails or gets worse without it.
 
 token_bucket.py: when the next message may be written. One permit allows one write.
   limit: bounds every sliding second, by the ring of write times
-      test_token_bucket (no pattern of calls passes the limit)
+      test_token_bucket (no pattern of calls exceeds the limit)
   lateness up to 80 ms: is made up for, at twice the pace, so late wake-ups cost no rate
       test_token_bucket (stalls of 20 ms); benchmarks/pacing
   pause of a second: 5 % fewer permits for a second; what is written as connections open arrives together
