@@ -27,7 +27,7 @@ BACKOFF = HEADROOM
 # Share of a window's writes that a stall may throttle: 100 ms on either side moves so much of a second.
 # Measured on two shared cores while many numbers begin: 80 ms, and none in the next ten seconds. A service
 # that does take less by this little shows in the next window, two seconds later.
-CHANCE_SHARE = 0.1
+STALL_SHARE = 0.1
 # After so long without a throttle the next one may be a stall again. A service that takes less throttles in
 # every window, and two windows with their settling time are three seconds.
 CALM_NS = 4 * SECOND_NS
@@ -63,8 +63,8 @@ class RateGovernor:
         self._changed_ns = now_ns
         self._window_ns: int | None = None
         self._window_throttles = 0
-        self._throttled_ns: int | None = None
-        self._starving_ns: int | None = None
+        self._window_ended_ns: int | None = None  # the last one with throttles
+        self._at_floor_ns: int | None = None  # since when it is throttled there
         self._suspended_until_ns: int | None = None  # as the service asked, and as last reported
 
     @property
@@ -73,7 +73,7 @@ class RateGovernor:
 
     def rate_per_s(self, now_ns: int) -> float:
         """The rate at this moment, between the floor and the limit's headroom."""
-        return max(self.floor_per_s, self._full_per_s * self._factor(now_ns))
+        return max(self.floor_per_s, self._full_per_s * self._share(now_ns))
 
     def set_limit(self, limit_per_s: float, now_ns: int) -> None:
         """A new limit. What was learnt under the old one is forgotten."""
@@ -95,7 +95,7 @@ class RateGovernor:
             self.hold_until_ns = max(self.hold_until_ns, now_ns + int(wait_s * SECOND_NS))
         if self._window_over(now_ns):
             self._cut(now_ns)
-        if self._throttled_ns is not None and written_ns < self._throttled_ns + SETTLE_NS:
+        if self._window_ended_ns is not None and written_ns < self._window_ended_ns + SETTLE_NS:
             return
         if self._window_ns is None:
             self._window_ns = now_ns
@@ -110,10 +110,10 @@ class RateGovernor:
         if self._window_over(now_ns):
             self._cut(now_ns)
         elif self._window_ns is None and self._calm(now_ns):
-            self._starving_ns = None
-        if self._starving_ns is None or now_ns - self._starving_ns < QUOTA_AFTER_S * SECOND_NS:
+            self._at_floor_ns = None
+        if self._at_floor_ns is None or now_ns - self._at_floor_ns < QUOTA_AFTER_S * SECOND_NS:
             return None
-        self._starving_ns = None
+        self._at_floor_ns = None
         until_ns = now_ns + int(QUOTA_SUSPENSION_S * SECOND_NS)
         return Suspension(
             until_ns, f"throttled for {QUOTA_AFTER_S / 60:.0f} minutes at {self.floor_per_s:g}/s"
@@ -123,7 +123,7 @@ class RateGovernor:
     def _full_per_s(self) -> float:
         return self._limit_per_s * HEADROOM
 
-    def _factor(self, now_ns: int) -> float:
+    def _share(self, now_ns: int) -> float:
         """The cubic since the last cut: from `_base`, flat at `_ceiling`, then beyond it, at most 1.
 
         While a window counts throttles, the rate does not rise.
@@ -142,28 +142,28 @@ class RateGovernor:
     def _cut(self, now_ns: int) -> None:
         rate_per_s = self.rate_per_s(now_ns)
         lost = self._window_throttles
-        by_chance = self._calm(now_ns) and lost <= max(1.0, CHANCE_SHARE * rate_per_s)
+        from_a_stall = self._calm(now_ns) and lost <= max(1.0, STALL_SHARE * rate_per_s)
         lost_per_s = lost * SECOND_NS / self._window_length_ns(now_ns)
-        self._throttled_ns = now_ns
+        self._window_ended_ns = now_ns
         self._window_ns, self._window_throttles = None, 0
-        if by_chance:
+        if from_a_stall:
             return
         floor = self.floor_per_s / self._full_per_s
         self._ceiling = max(floor, (rate_per_s - lost_per_s) / self._full_per_s)
         self._base = max(floor, self._ceiling * BACKOFF)
         self._changed_ns = now_ns
         if self._base > floor:
-            self._starving_ns = None
-        elif self._starving_ns is None:
-            self._starving_ns = now_ns
+            self._at_floor_ns = None
+        elif self._at_floor_ns is None:
+            self._at_floor_ns = now_ns
 
     def _calm(self, now_ns: int) -> bool:
         """Whether the last window of throttles is long past."""
         calm_ns = max(CALM_NS, 2 * self._window_length_ns(now_ns))
-        return self._throttled_ns is None or now_ns - self._throttled_ns > calm_ns
+        return self._window_ended_ns is None or now_ns - self._window_ended_ns > calm_ns
 
     def _restart(self, factor: float, now_ns: int) -> None:
         self._ceiling = self._base = factor
         self._changed_ns = now_ns
         self._window_ns, self._window_throttles = None, 0
-        self._throttled_ns = self._starving_ns = None
+        self._window_ended_ns = self._at_floor_ns = None
