@@ -45,7 +45,7 @@ class Dispatcher:
     def send(self, messages: list[Claimed]) -> None:
         self.queue.add(messages)
 
-    def serve(self, due: int, loop_full: bool = False) -> bool:
+    def serve(self, due: int, loop_busy: bool = False) -> bool:
         """Write up to `due` messages whose permits are due; False if there is nothing to send.
 
         A message that lacks a free connection in two calls in a row gets a new one, if the in-flight limit
@@ -55,7 +55,7 @@ class Dispatcher:
         if not queue.messages:
             self._lacking = 0
             return queue.connecting > 0
-        feedback.loop_full = loop_full
+        feedback.loop_busy = loop_busy
         now_ns = monotonic_ns()
         unserved = self._write_due(min(due, feedback.writes_allowed(now_ns)))
         lacking = min(unserved - queue.connecting, len(queue.messages))

@@ -23,7 +23,7 @@ TICK_NS_MAX = SECOND_NS // 50
 class Pacer:
     """Permits of one number.
 
-    `on_due(n, loop_full)` is called when n permits are due beyond those that somebody waits for. It may take
+    `on_due(n, loop_busy)` is called when n permits are due beyond those that somebody waits for. It may take
     permits from the bucket, and returns False if there is nothing to send.
     """
 
@@ -60,7 +60,7 @@ class Pacer:
             woken = True
         return False
 
-    def tick(self, now_ns: int, loop_full: bool = False) -> int:
+    def tick(self, now_ns: int, loop_busy: bool = False) -> int:
         """Wake those whose permit is due; returns after how many nanoseconds the next tick is useful."""
         if self._waiters:
             self._wake_expired()
@@ -68,7 +68,7 @@ class Pacer:
         for _ in range(min(due, len(self._waiters))):
             self._wake_first()
             due -= 1
-        if due and not self._on_due(due, loop_full):
+        if due and not self._on_due(due, loop_busy):
             return SECOND_NS
         return self.bucket.wait_ns(now_ns)
 
@@ -99,17 +99,20 @@ class Ticker:
 
     async def run(self) -> None:
         """Tick until cancelled."""
-        load = LoopLoad(monotonic_ns(), cpu_ns())
+        planned_ns = monotonic_ns()
+        load = LoopLoad(planned_ns, cpu_ns())
         while True:
             now_ns = monotonic_ns()
-            await asyncio.sleep(self._tick(now_ns, load.is_full(now_ns, cpu_ns())))
+            wait_s = self._tick(now_ns, load.is_busy(now_ns, cpu_ns(), now_ns - planned_ns))
+            planned_ns = monotonic_ns() + int(wait_s * SECOND_NS)
+            await asyncio.sleep(wait_s)
 
-    def _tick(self, now_ns: int, loop_full: bool) -> float:
+    def _tick(self, now_ns: int, loop_busy: bool) -> float:
         """Serve the numbers with a permit due, longest waiting first; returns seconds until the next tick."""
         for pacer in [pacer for pacer, next_ns in self._next_ns.items() if next_ns <= now_ns]:
             if monotonic_ns() - now_ns > TURN_NS_MAX:
                 return 0.0
             del self._next_ns[pacer]  # it goes back in at the end
-            self._next_ns[pacer] = now_ns + min(TICK_NS_MAX, pacer.tick(now_ns, loop_full))
+            self._next_ns[pacer] = now_ns + min(TICK_NS_MAX, pacer.tick(now_ns, loop_busy))
         wait_ns = min(self._next_ns.values(), default=now_ns + TICK_NS_MAX) - now_ns
         return max(TICK_S_MIN, wait_ns / SECOND_NS)

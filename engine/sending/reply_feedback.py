@@ -7,10 +7,10 @@ from engine.sending.claimed_queue import ClaimedQueue
 
 
 class ReplyFeedback:
-    """Call `replied` for each reply and `learn` a few times a second. `loop_full`: see `LoopLoad`."""
+    """Call `replied` for each reply and `learn` a few times a second. `loop_busy`: see `LoopLoad`."""
 
     def __init__(self, bucket: TokenBucket, queue: ClaimedQueue) -> None:
-        self.loop_full = False
+        self.loop_busy = False
         self.connections_reused = False  # the transport has returned a free connection
         self._bucket = bucket
         self._queue = queue
@@ -22,7 +22,7 @@ class ReplyFeedback:
         self._replies += 1
         if (arrived_ns := self._arrivals.counted_ns(written_ns, now_ns)) is not None:
             self._bucket.count_from_arrival(written_ns, arrived_ns)
-        if not self.loop_full:
+        if not self.loop_busy:
             self._limit.observe_latency(now_ns - written_ns)
 
     def went_idle(self) -> None:
@@ -47,7 +47,7 @@ class ReplyFeedback:
             connecting=queue.connecting,
             rate_per_s=bucket.rate_per_s,
             limit_per_s=bucket.limit_per_s,
-            loop_full=self.loop_full,
+            loop_busy=self.loop_busy,
             connections_reused=self.connections_reused,
         )
         return self._limit.connections_allowed(state)

@@ -2,7 +2,7 @@
 
 By Little's law a service needs rate × latency requests in flight, so a slow service needs no setting. Two
 bounds hold beside it. A service that queues what it cannot answer would ask for ever more in-flight requests,
-until all of them time out together; so no more are in flight than it answers in CAP_S. A full core delays
+until all of them time out together; so no more are in flight than it answers in CAP_S. A busy loop delays
 replies itself; so it opens only a few connections. Times are integers, nanoseconds.
 """
 
@@ -42,7 +42,7 @@ class SendState:
     """What `connections_allowed` decides by.
 
     `in_flight`: written, no reply yet. `connecting`: messages that wait for a connection of their own.
-    `loop_full`: see `LoopLoad`. `connections_reused`: a connection carries further messages; otherwise every
+    `loop_busy`: see `LoopLoad`. `connections_reused`: a connection carries further messages; otherwise every
     message opens one.
     """
 
@@ -51,7 +51,7 @@ class SendState:
     connecting: int
     rate_per_s: float
     limit_per_s: float
-    loop_full: bool = False
+    loop_busy: bool = False
     connections_reused: bool = True
 
 
@@ -83,7 +83,7 @@ class InFlightLimit:
         """
         again = max(IN_FLIGHT_MIN, state.in_flight) - state.connecting
         allowed = min(again, self._needed(state) - state.in_flight - state.connecting)
-        if allowed > 0 or state.loop_full or state.connecting:
+        if allowed > 0 or state.loop_busy or state.connecting:
             return max(0, allowed)
         if state.now_ns - self._extra_ns < EXTRA_PERIOD_NS or state.in_flight >= IN_FLIGHT_MAX:
             return 0
@@ -91,7 +91,7 @@ class InFlightLimit:
         return 1
 
     def observe_latency(self, latency_ns: int) -> None:
-        """A reply came `latency_ns` after its request was written, while the core was not full."""
+        """A reply came `latency_ns` after its request was written, while the loop was not busy."""
         known_ns = self.latency_ns or latency_ns
         slower = latency_ns > known_ns
         self._run = max(1, self._run + 1) if slower else min(-1, self._run - 1)
@@ -117,9 +117,9 @@ class InFlightLimit:
     def _needed(self, state: SendState) -> int:
         """How many requests may be in flight or about to be."""
         bound = state.limit_per_s * LATENCY_S_MAX
-        if state.loop_full and (state.connections_reused or not self.latency_ns):
+        if state.loop_busy and (state.connections_reused or not self.latency_ns):
             bound = IN_FLIGHT_MIN
-        elif self.latency_ns and (state.connections_reused or state.loop_full):
+        elif self.latency_ns and (state.connections_reused or state.loop_busy):
             bound = min(bound, state.rate_per_s * self.latency_ns / SECOND_NS * SPARE)
         return int(min(IN_FLIGHT_MAX, max(IN_FLIGHT_MIN, bound)))
 

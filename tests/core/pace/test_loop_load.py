@@ -1,12 +1,12 @@
-"""When the core counts as full: a whole span of CPU, until a span with idle time."""
+"""When the loop counts as busy: after a late tick, or while the core is full for a span."""
 
 import pytest
 
-from engine.core.pace.loop_load import FULL_SHARE, SPAN_NS, LoopLoad
+from engine.core.pace.loop_load import FULL_SHARE, LATE_NS, SPAN_NS, LoopLoad
 
 
 @pytest.mark.parametrize(
-    ("at_ns", "cpu_ns", "full"),
+    ("at_ns", "cpu_ns", "busy"),
     [
         pytest.param([SPAN_NS - 1], [SPAN_NS - 1], [False], id="a single burst says nothing"),
         pytest.param(
@@ -23,6 +23,12 @@ from engine.core.pace.loop_load import FULL_SHARE, SPAN_NS, LoopLoad
         ),
     ],
 )
-def test_when_a_core_is_full(at_ns: list[int], cpu_ns: list[int], full: list[bool]) -> None:
+def test_when_a_core_is_busy(at_ns: list[int], cpu_ns: list[int], busy: list[bool]) -> None:
     load = LoopLoad(0, 0)
-    assert [load.is_full(*sample) for sample in zip(at_ns, cpu_ns, strict=True)] == full
+    assert [load.is_busy(*sample, 0) for sample in zip(at_ns, cpu_ns, strict=True)] == busy
+
+
+def test_a_late_tick_is_busy_at_once() -> None:
+    load = LoopLoad(0, 0)
+    assert load.is_busy(1, 0, LATE_NS)
+    assert not load.is_busy(2, 0, LATE_NS - 1)
