@@ -149,7 +149,7 @@ class NumberFlow:
     async def _adopt(self) -> None:
         async with self._shared.pool.acquire(timeout=5) as connection:
             await adopt_ranges(connection, self.lease)
-        # The former owner may have claimed until the stamp: its claims are valid from here on.
+        # The former owner may have claimed until the stamp: the validity of its claims counts from here.
         self.pacer.bucket.hold_until(monotonic_ns() + ceil(self.lease.wait_s * SECOND_NS))
         await self.feeder.recover()
 
