@@ -19,19 +19,21 @@ BUDGET_NS_PER_REPLY = 2_000_000
 # Unspent budget of so many seconds is kept for a stall, enough for one of 450 ms. It costs at most 0.12 s,
 # once.
 BUDGET_KEPT_S = 60.0
-# The usual latency falls at once and rises by 1/128 of itself a look: stalls raise the median for a moment.
-_RISE_SHIFT = 7
+# The usual latency falls at once. It rises by 1/1024 of itself a look, and by twice as much after each eight
+# looks in a row: stalls raise the median for a moment, and a hundredfold latency is followed within eight
+# seconds.
+_RISE_SHIFT, _RISE_LOOKS = 10, 8
 UNKNOWN_NS = 2**62
 
 
 class ArrivalEstimate:
     """Of one number. Call `learn` some times a second and `counted_ns` for each reply."""
 
-    __slots__ = ("_budget_ns", "_latency_ns", "_replies", "usual_ns")
+    __slots__ = ("_budget_ns", "_latency_ns", "_replies", "_rises", "usual_ns")
 
     def __init__(self) -> None:
         self.usual_ns = UNKNOWN_NS  # a reply up to this late shows no delay
-        self._latency_ns = self._replies = 0
+        self._latency_ns = self._replies = self._rises = 0
         self._budget_ns = UNKNOWN_NS
 
     def counted_ns(self, written_ns: int, replied_ns: int) -> int | None:
@@ -48,5 +50,7 @@ class ArrivalEstimate:
         self._budget_ns = min(kept_ns, self._budget_ns + (replies - self._replies) * BUDGET_NS_PER_REPLY)
         self._replies = replies
         known_ns = self._latency_ns or latency_ns
-        self._latency_ns = min(latency_ns, known_ns + (known_ns >> _RISE_SHIFT))
+        self._rises = self._rises + 1 if latency_ns > known_ns else 0
+        rise_ns = known_ns >> max(0, _RISE_SHIFT - self._rises // _RISE_LOOKS)
+        self._latency_ns = min(latency_ns, known_ns + rise_ns)
         self.usual_ns = self._latency_ns + USUAL_SPREAD_NS if self._latency_ns else UNKNOWN_NS

@@ -20,6 +20,7 @@ from engine.core.units import SECOND_NS
 MS = 1_000_000
 LOOK_EVERY_NS = 100 * MS
 WAKE_LATE_NS = MS
+OWN_STALL_SHARE = 1 / 400  # of the wake-ups
 
 Delay = Callable[[random.Random], int]
 """Nanoseconds, by chance."""
@@ -36,7 +37,8 @@ class Seen:
 
 
 class DistantService:
-    """`stalls`: (begin, length) in nanoseconds, ascending. `estimate`: whether late replies move their requests in the ring."""
+    """`stalls`: (begin, length) in nanoseconds, ascending. `estimate`: whether late replies move their requests in the
+    ring. `own_stalls`: whether this process is suspended for 8 to 80 ms at times."""
 
     def __init__(
         self,
@@ -46,10 +48,12 @@ class DistantService:
         way: Delay = lambda _: 200_000,
         stalls: list[tuple[int, int]] | None = None,
         estimate: bool = True,
+        own_stalls: bool = False,
         seed: int = 1,
     ) -> None:
         self._limit_per_s, self._work, self._way, self._estimates = limit_per_s, work, way, estimate
         self._stalls = deque(stalls or [])
+        self._own_stalls = own_stalls
         self._chance = random.Random(seed)
         self._bucket = TokenBucket(limit_per_s, 0)
         self._estimate, self._in_flight = ArrivalEstimate(), InFlightLimit()
@@ -78,7 +82,11 @@ class DistantService:
         """When something happens next: a permit, a look, or a reply, read as it comes."""
         tick_ns = now_ns + max(2 * MS, self._bucket.wait_ns(now_ns)) + self._chance.randrange(WAKE_LATE_NS)
         coming = [events[0][0] for events in (self._under_way, self._replies) if events]
-        return max(now_ns, min(tick_ns, look_ns, *coming))
+        own_ns = self._chance.randrange(8 * MS, 80 * MS) if self._stalls_now() else 0
+        return max(now_ns, min(tick_ns, look_ns, *coming)) + own_ns
+
+    def _stalls_now(self) -> bool:
+        return self._own_stalls and self._chance.random() < OWN_STALL_SHARE
 
     def _write(self, now_ns: int) -> None:
         if now_ns >= SECOND_NS:
