@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable
 
-from engine.flow import Claimed
+from engine.sending.messages import Claimed
 
 
 class ClaimedQueue:

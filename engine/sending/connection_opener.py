@@ -7,8 +7,8 @@ import structlog
 
 from engine.api.transport import Transport
 from engine.core.outcome import NotSent, Outcome, Unknown
-from engine.flow import Claimed
 from engine.sending.claimed_queue import ClaimedQueue
+from engine.sending.messages import Claimed
 from engine.sending.pacer import Pacer
 
 log = structlog.get_logger(__name__)

@@ -14,9 +14,9 @@ from engine.api.transport import Connection, Transport
 from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.outcome import NotSent, Outcome, Unknown
 from engine.core.pace.token_bucket import TokenBucket
-from engine.flow import Claimed
 from engine.sending.claimed_queue import ClaimedQueue
 from engine.sending.connection_opener import ConnectionOpener, OutcomeHandler
+from engine.sending.messages import Claimed
 from engine.sending.pacer import Pacer
 from engine.sending.reply_feedback import ReplyFeedback
 
