@@ -5,7 +5,7 @@
 For each limit, count of numbers and latency of the service: the share of the limit that was reached, the
 largest sliding second by the times of writing and by the emulator's arrivals (both as a share of the limit;
 1.0 is the limit itself), and the throttled share. The yardstick is the limit; what the pace gives away on
-purpose is its headroom of 0.5 %, which `engine.core.bucket` explains.
+purpose is its headroom of 0.5 %, which `engine.core.pace.token_bucket` explains.
 
 Judge it on a quiet machine: a stall of the process is lost by law, and one between it and the emulator
 compresses arrivals that were written apart. Both show here.

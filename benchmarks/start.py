@@ -34,7 +34,7 @@ from campaigns.bench.machine import own_core, service_core
 from campaigns.bench.planting import plant
 from campaigns.bench.processes import BenchFailed, Process, last_line
 from campaigns.bench.service import Service, Wanted, own_service
-from engine.core.lease import PACE_WINDOW_S, PERMIT_S
+from engine.core.lease import CLAIM_VALID_S, PACE_WINDOW_S
 from engine.store.database import connect
 from engine.store.queries import queries
 
@@ -66,7 +66,7 @@ def kill_unseen(database: Database, process: Process) -> float:
     """kill -9 of a process of which nobody here can prove that it is dead."""
     kill(database, process)
     _execute(database, "forget_owners")
-    return _leased_until_s(database) + PERMIT_S + PACE_WINDOW_S
+    return _leased_until_s(database) + CLAIM_VALID_S + PACE_WINDOW_S
 
 
 ENDS: dict[str, Permitted] = {

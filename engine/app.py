@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 from aiolimiter import AsyncLimiter
@@ -9,8 +10,10 @@ from aiolimiter import AsyncLimiter
 from engine.api.lanes import LaneTransport
 from engine.api.resources import ManagementClient, calls_of_an_hour
 from engine.api.transport import Transport
-from engine.breaker import Breaker
+from engine.backoff import wait_s
 from engine.core.connection_limit import connections_within
+from engine.core.pace.circuit_breaker import CircuitBreaker
+from engine.core.retry import Wait
 from engine.process.disk_space import Disk, Room
 from engine.process.file_descriptors import raise_limit
 from engine.process.memory import keep_large_blocks, rare_collections
@@ -63,7 +66,7 @@ async def run_numbers(
         ),
         results_writer=results_writer,
         claim_batcher=ClaimBatcher(pool),
-        breaker=Breaker(),
+        breaker=CircuitBreaker(partial(wait_s, Wait.UNREACHABLE)),
     )
     keep_large_blocks()
     transport, calls = transport or transport_of(service), calls_of_an_hour()

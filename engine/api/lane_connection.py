@@ -163,7 +163,7 @@ class Lane(ResponseHandler):
         finally:
             self._at_gate = None
         if not opened:
-            return NotSent("permit expired")
+            return NotSent("claim expired")
         if self._broken is not None or not self.usable:
             return NotSent(self._broken or "the connection was lost before the request", unreachable=True)
         return None

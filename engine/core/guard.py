@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from zoneinfo import ZoneInfo
 
-from engine.core.bucket import SECOND_NS
+from engine.core.units import SECOND_NS
 
 PAIR_EVERY_S = 6.0  # open point: one message per 6 s for one number and one recipient
 PAIR_BURST = 45  # open point: a burst borrowed from the future

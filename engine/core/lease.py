@@ -1,7 +1,7 @@
 """Who may take over a number, and how long the new owner waits before its first write.
 
 Law: taking over needs the lease to have run out, or the former owner's clean release, or proof that its
-process is dead. A claim is a permit of two seconds, so a new owner waits that long, plus the pace's second;
+process is dead. A claim is valid for two seconds, so a new owner waits that long, plus the pace's second;
 after a clean release or a proven death only the second remains. An owner that ends inside its own wait leaves
 the rest of it to the next one, and one that ends before it stamped its ranges leaves all of it: until then
 whoever came before may still claim. Times are lengths, in seconds.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PERMIT_S = 2.0
+CLAIM_VALID_S = 2.0
 PACE_WINDOW_S = 1.0
 
 
@@ -46,7 +46,7 @@ class FormerOwner:
     def wait_s(self) -> float:
         """How long the next owner waits."""
         if self.unstamped or self.may_claim:
-            return max(self.quiet_s, PERMIT_S + PACE_WINDOW_S)
+            return max(self.quiet_s, CLAIM_VALID_S + PACE_WINDOW_S)
         if self.epoch == 0:
             return 0.0
         past_s = (self.past_lease_s or 0.0) if self.released else 0.0

@@ -1,6 +1,6 @@
 """What is logged of an event that comes again and again: the first one, one a minute, and its end."""
 
-from engine.core.bucket import SECOND_NS
+from engine.core.units import SECOND_NS
 
 TELL_PERIOD_NS = 60 * SECOND_NS
 

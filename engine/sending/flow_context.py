@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
-from engine.breaker import Breaker
-from engine.core.governor import Governor
+from engine.core.pace.circuit_breaker import CircuitBreaker
+from engine.core.pace.rate_governor import RateGovernor
 from engine.core.tag import TagEncoder
 from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
@@ -59,7 +59,7 @@ class Number(Protocol):
     @property
     def lease(self) -> Lease: ...
     @property
-    def governor(self) -> Governor: ...
+    def governor(self) -> RateGovernor: ...
     @property
     def feeder(self) -> Feeder: ...
     @property
@@ -89,7 +89,7 @@ class Shared:
     campaign_cache: CampaignCache
     results_writer: ResultsWriter
     claim_batcher: ClaimBatcher
-    breaker: Breaker
+    breaker: CircuitBreaker
     orders: dict[Order, Order] = field(
         default_factory=dict
     )  # each once, whatever its reason; the key is the order

@@ -16,13 +16,13 @@ import structlog
 
 from engine.api.transport import Transport
 from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.bucket import PaceBucket
-from engine.core.governor import Governor
 from engine.core.guard import PairGuard
-from engine.core.lead import Lead
-from engine.core.lease import PERMIT_S
+from engine.core.lease import CLAIM_VALID_S
 from engine.core.outcome import Outcome, Transient
-from engine.sender import Sender
+from engine.core.pace.claim_ahead import ClaimAhead
+from engine.core.pace.rate_governor import RateGovernor
+from engine.core.pace.token_bucket import TokenBucket
+from engine.sending.dispatcher import Dispatcher
 from engine.sending.feeder import Feeder
 from engine.sending.first_attempts import FirstAttempts
 from engine.sending.flow_context import Shared
@@ -34,7 +34,7 @@ from engine.store.database import LOST_CONNECTION
 from engine.store.facts import FactKind
 from engine.store.leases import Lease, Renewal
 
-# A claim is a permit of 2 s: at low rates nothing is claimed until its turn is this near.
+# A claim is valid for 2 s: at low rates nothing is claimed until its turn is this near.
 TURN_NS_MAX = SECOND_NS // 2
 LET_GO_PERIOD_NS = SECOND_NS // 2
 PARK_S = 10.0  # deferred recipients due later than this need no owner meanwhile
@@ -52,11 +52,11 @@ class NumberSender:
     def __init__(self, shared: Shared, lease: Lease, limit_per_s: float, transport: Transport) -> None:
         now_ns = monotonic_ns()
         self.lease = lease
-        self.governor = Governor(limit_per_s, now_ns)
-        bucket = PaceBucket(limit_per_s, now_ns)
+        self.governor = RateGovernor(limit_per_s, now_ns)
+        bucket = TokenBucket(limit_per_s, now_ns)
         bucket.hold_until(now_ns + ceil(lease.wait_s * SECOND_NS))
-        self.sender = Sender(lease.phone_number_id, transport, bucket, self._on_outcome)
-        self.pacer = self.sender.pacer
+        self.dispatcher = Dispatcher(lease.phone_number_id, transport, bucket, self._on_outcome)
+        self.pacer = self.dispatcher.pacer
         self.feeder = Feeder(shared.pool, lease, shared.campaign_cache)
         self.idle = False
         self.suspended_reason: str | None = None
@@ -65,7 +65,7 @@ class NumberSender:
         pairs = PairGuard(every_s=1 / shared.service.pair_rate_per_s, burst=shared.service.pair_burst)
         self._first_attempts = FirstAttempts(shared, lease, self.feeder, pairs)
         self._retries = Retries(shared, lease, self.feeder, pairs)
-        self._lead = Lead(limit_per_s, now_ns)
+        self._claim_ahead = ClaimAhead(limit_per_s, now_ns)
         self._stopping = False
         self._let_go_ns = 0
         shared.results_writer.attempt_statistics.limits_per_s[lease.phone_number_id] = limit_per_s
@@ -98,8 +98,8 @@ class NumberSender:
 
     def regulate(self, now_ns: int) -> None:
         """Let the governor look at what it saw, and pace accordingly; a few times a second."""
-        self._lead.measure(self.pacer.bucket.writes, now_ns)
-        self.sender.learn()
+        self._claim_ahead.measure(self.pacer.bucket.writes, now_ns)
+        self.dispatcher.learn()
         rest = self.governor.decide(now_ns)
         # A number that rests is told to rest again only afterwards: a shorter rest must not replace this one.
         if rest is not None and not (self.suspended_reason or self._outcome_policy.blocked):
@@ -132,17 +132,17 @@ class NumberSender:
     def stop(self) -> None:
         """Claim nothing more."""
         self._stopping = True
-        self.sender.low.set()
+        self.dispatcher.queue.low.set()
 
     async def drain(self, timeout_s: float) -> None:
-        """Claim nothing more, let open requests end, store what was not written as deferred."""
+        """Claim nothing more, let in-flight requests end, store what was not written as deferred."""
         self.stop()
-        self.sender.give_back()
+        self.dispatcher.release_queue()
         try:
-            await asyncio.wait_for(self.sender.idle(), timeout_s)
+            await asyncio.wait_for(self.dispatcher.idle(), timeout_s)
         except TimeoutError:
-            self.sender.abort()
-            await self.sender.idle()
+            self.dispatcher.abort()
+            await self.dispatcher.idle()
         await self.feeder.close()
 
     async def release(self) -> None:
@@ -152,44 +152,44 @@ class NumberSender:
     async def _adopt(self) -> None:
         async with self._shared.pool.acquire(timeout=5) as connection:
             await take_over_ranges(connection, self.lease)
-        # The former owner may have claimed until the stamp: its permits are counted from here.
+        # The former owner may have claimed until the stamp: the validity of its claims counts from here.
         self.pacer.bucket.hold_until(monotonic_ns() + ceil(self.lease.wait_s * SECOND_NS))
         await self.feeder.recover()
 
     async def _step(self) -> bool:
         """One round: let go, retries, first attempts. False when there was nothing to do."""
-        if self.sender.failure is not None:
-            raise self.sender.failure  # a bug: better to end, all accounted for, than to stand still
+        if self.dispatcher.failure is not None:
+            raise self.dispatcher.failure  # a bug: better to end, all accounted for, than to stand still
         now_ns = monotonic_ns()
         if self._retries.unanswered:
-            await self.sender.idle()
+            await self.dispatcher.idle()
             await self._retries.give_up_unanswered()
         await self._let_go(now_ns)
-        if self.pacer.bucket.wait_ns(now_ns) > PERMIT_S * SECOND_NS:
-            self.sender.give_back("the number waits")  # a claim would run out in the queue, unnoticed
+        if self.pacer.bucket.wait_ns(now_ns) > CLAIM_VALID_S * SECOND_NS:
+            self.dispatcher.release_queue("the number waits")  # a claim would run out in the queue, unnoticed
         if self._must_wait(now_ns):
             return False
-        lead = self._claimable()
-        self.sender.low_below = max(1, lead // 2)
-        room = lead - self.sender.queued
-        if room <= lead // 2 and self.sender.queued:
+        ahead = self._claimable()
+        self.dispatcher.queue.low_below = max(1, ahead // 2)
+        room = ahead - self.dispatcher.queue.unwritten
+        if room <= ahead // 2 and self.dispatcher.queue.unwritten:
             return await self._until_low()
         claimed = await self._claim(now_ns, room)
-        self.idle = not (claimed or self.sender.under_way)
+        self.idle = not (claimed or self.dispatcher.queue.unfinished)
         return claimed
 
     async def _claim(self, now_ns: int, room: int) -> bool:
         """Claim recipients that wait for another attempt, then first attempts. To find out whether the
         service is back, first attempts come first: those that wait may be the ones that it always fails.
         """
-        if self._shared.breaker.suspicious and await self._claim_first_attempts(room):
+        if self._shared.breaker.tripped and await self._claim_first_attempts(room):
             return True
         retried = await self._claim_retries(now_ns, room)
         return (room > retried and await self._claim_first_attempts(room - retried)) or retried > 0
 
     def _claimable(self) -> int:
         """How many messages may be claimed and not yet written."""
-        return 1 if self._shared.breaker.suspicious else self._lead.messages(self.rate_per_s)
+        return 1 if self._shared.breaker.tripped else self._claim_ahead.messages(self.rate_per_s)
 
     def _must_wait(self, now_ns: int) -> bool:
         return (
@@ -197,22 +197,22 @@ class NumberSender:
             or self.suspended_reason is not None
             or self._outcome_policy.blocked
             or self._shared.breaker.is_open(now_ns)
-            or (self._shared.breaker.suspicious and self.sender.under_way > 0)
+            or (self._shared.breaker.tripped and self.dispatcher.queue.unfinished > 0)
             or self.pacer.bucket.wait_ns(now_ns) > TURN_NS_MAX
         )
 
     async def _until_low(self) -> bool:
-        self.sender.low.clear()
-        if self.sender.queued >= self.sender.low_below:
+        self.dispatcher.queue.low.clear()
+        if self.dispatcher.queue.unwritten >= self.dispatcher.queue.low_below:
             await self._rest(RETRY_PERIOD_NS / SECOND_NS)  # nothing else is due sooner
         return True
 
     async def _rest(self, wait_s: float) -> None:
         """Sleep, but not through a stop or a queue that runs low."""
-        self.sender.low.clear()
+        self.dispatcher.queue.low.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(wait_s):  # `wait_for` would make a task
-                await self.sender.low.wait()
+                await self.dispatcher.queue.low.wait()
 
     async def _claim_first_attempts(self, room: int) -> bool:
         feed = await self.feeder.feed()
@@ -229,8 +229,8 @@ class NumberSender:
 
     def _send(self, granted: Granted) -> None:
         """Each may be written until its claim is two seconds old."""
-        expires_ns = granted.claimed_ns + int(PERMIT_S * SECOND_NS)
-        self.sender.send(
+        expires_ns = granted.claimed_ns + int(CLAIM_VALID_S * SECOND_NS)
+        self.dispatcher.send(
             self._shared.messages(granted.candidates, granted.attempt_nos, self.lease, expires_ns)
         )
 
@@ -259,8 +259,8 @@ class NumberSender:
 
     async def _hand_over(self, ranges: list[HeldRange]) -> None:
         """Release ranges for other numbers, when nothing is under way: the next owner would doubt it."""
-        self.sender.give_back()
-        await self.sender.idle()
+        self.dispatcher.release_queue()
+        await self.dispatcher.idle()
         await self._shared.results_writer.flushed()
         log.info("ranges_handed_over", number=self.lease.phone_number_id, ranges=len(ranges))
         await self.feeder.release(ranges)

@@ -6,8 +6,8 @@ import structlog
 
 from engine.backoff import deferral_s
 from engine.clock import monotonic_ns
-from engine.core.governor import Governor
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
+from engine.core.pace.rate_governor import RateGovernor
 from engine.core.retry import Doubt, Fail, Retry, decide
 from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX
 from engine.sending.flow_context import AccountStop, CampaignPause, NumberRest, Shared
@@ -64,7 +64,7 @@ def fact_of(
 class OutcomePolicy:
     """The reactions of one number's flow. `blocked`: the service stopped the number; the database follows."""
 
-    def __init__(self, shared: Shared, phone_number_id: str, governor: Governor) -> None:
+    def __init__(self, shared: Shared, phone_number_id: str, governor: RateGovernor) -> None:
         self._shared = shared
         self._phone_number_id = phone_number_id
         self._governor = governor
@@ -78,7 +78,7 @@ class OutcomePolicy:
         now_ns = monotonic_ns()
         if breaker.record(outcome, now_ns):
             away.met(reason=breaker.reason, effect="waits, then tries one")
-        elif away.is_told and not breaker.suspicious:
+        elif away.is_told and not breaker.tripped:
             away.is_over()
         if type(outcome) is Accepted:
             rejections.pop(message.campaign_id, None)

@@ -14,10 +14,10 @@ from engine.api.transport import Transport
 from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.states import CampaignEvent
 from engine.errors import DrumbeatError, TryLater
-from engine.pacer import Ticker
 from engine.process.identity import this_process
 from engine.sending.flow_context import AccountStop, CampaignPause, NumberRest, Order, Shared
 from engine.sending.number_sender import NumberSender
+from engine.sending.pacer import Ticker
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.closing import close_ranges, finish_campaign
 from engine.store.database import LOST_CONNECTION, Connection

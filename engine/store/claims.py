@@ -21,7 +21,7 @@ from engine.store.recording import record_in_transaction
 
 _UNSPENT = Budget()
 ANSWER_LOST = "the claim's answer was lost"
-# All numbers of a process wait for one statement, and what it claims is a permit of 2 s.
+# All numbers of a process wait for one statement, and what it claims is valid for 2 s.
 ADVANCE_TIMEOUT_S = 3.0
 
 

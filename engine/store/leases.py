@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from engine.core.bucket import LIMIT_PER_S_MAX
 from engine.core.lease import FormerOwner
+from engine.core.pace.token_bucket import LIMIT_PER_S_MAX
 from engine.errors import ConfigurationError, TryLater
 from engine.process.identity import ProcessIdentity, is_proven_dead
 from engine.store.database import Connection
@@ -73,7 +73,7 @@ def _former_owner(row: asyncpg.Record) -> FormerOwner:
 
 
 async def begin_wait(connection: Connection, lease: Lease) -> None:
-    """The ranges are stamped and no former owner claims: the wait for its permits, if any, begins now."""
+    """The ranges are stamped and no former owner claims: the wait for its claims, if any, begins now."""
     await connection.execute(
         queries("leases")["begin_wait"], lease.phone_number_id, lease.epoch, lease.wait_s
     )

@@ -28,7 +28,7 @@ class GatesContract:
 
     async def test_a_shut_gate_writes_nothing(self, factory: Factory) -> None:
         async with sending(factory, answering(200, ACCEPTED)) as (server, transport):
-            assert await transport.send("1", PAYLOAD, shut_gate) == NotSent("permit expired")
+            assert await transport.send("1", PAYLOAD, shut_gate) == NotSent("claim expired")
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert len(server.requests) == 1
 

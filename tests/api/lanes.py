@@ -35,7 +35,7 @@ class ShortWay:
         if isinstance(unopened, NotSent) and (unopened.unreachable or unopened.exhausted):
             return unopened
         if not await gate():
-            return NotSent("permit expired")
+            return NotSent("claim expired")
         connection = self.free_connection()
         if connection is None:
             return NotSent("closed meanwhile", unreachable=True)

@@ -54,7 +54,7 @@ class TestConnections:
             kept_until_s = lane.deadline_s
             lane.put_back()
             assert lane.deadline_s == kept_until_s
-            assert await transport.send("1", PAYLOAD, shut_gate) == NotSent("permit expired")
+            assert await transport.send("1", PAYLOAD, shut_gate) == NotSent("claim expired")
             assert lane.deadline_s == kept_until_s
             await transport.send("1", PAYLOAD, open_gate)
             assert lane.deadline_s > kept_until_s

@@ -84,7 +84,7 @@ def retries() -> None:
 
 def permit() -> None:
     """A claim is good for ever."""
-    _replace(engine.sending.number_sender, "PERMIT_S", 1e6)
+    _replace(engine.sending.number_sender, "CLAIM_VALID_S", 1e6)
 
 
 def stop() -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core.bucket import SECOND_NS
 from engine.core.guard import (
     PASS,
     DailyWindow,
@@ -20,6 +19,7 @@ from engine.core.guard import (
     check_window,
     window_opens_at,
 )
+from engine.core.units import SECOND_NS
 
 SAO_PAULO = ZoneInfo("America/Sao_Paulo")
 NEW_YORK = ZoneInfo("America/New_York")

@@ -1,7 +1,7 @@
 """What is told of something that happens again and again, in virtual time."""
 
-from engine.core.bucket import SECOND_NS
 from engine.core.log_throttle import Repeats
+from engine.core.units import SECOND_NS
 
 MINUTE_NS = 60 * SECOND_NS
 

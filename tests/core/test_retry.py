@@ -56,7 +56,7 @@ def test_a_downtime_of_the_service_costs_nobody_a_try() -> None:
         (Throttled(Scope.NUMBER, 130429, 3.0, ""), Wait.NUMBER),
         (Throttled(Scope.NUMBER, None, None, ""), Wait.NUMBER),
         (Throttled(Scope.ACCOUNT, 80007, None, ""), Wait.ACCOUNT),
-        (NotSent("permit expired"), Wait.NONE),
+        (NotSent("claim expired"), Wait.NONE),
         (Rejected(Scope.NUMBER, 131045, "131045", ""), Wait.NONE),
         (Rejected(Scope.ACCOUNT, 190, "190", ""), Wait.NONE),
         (Rejected(Scope.TEMPLATE, 132015, "132015", ""), Wait.NONE),

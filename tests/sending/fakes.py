@@ -23,17 +23,17 @@ def claimed(seq: int, expires_ns: int | None = None) -> Claimed:
 class FakeTransport:
     """Keeps the order of the port: connection, gate, write, reply. Latency is `hold` or `latency_s`.
 
-    `keeps`: what has been opened once is free for the short way afterwards, as with lanes. `carries_per_s`: what
+    `keeps`: what has been opened once is free for the fast path afterwards, as with lanes. `answers_per_s`: how many
     it answers a second; the others wait for their turn.
     """
 
     def __init__(self, latency_s: float = 0.0, *, keeps: bool = False) -> None:
         self.keeps = keeps
         self.free: list[FakeConnection] = []
-        self.short = 0
+        self.fast = 0
         self.latency_s = latency_s
         self.hold: asyncio.Event | None = None
-        self.carries_per_s = math.inf
+        self.answers_per_s = math.inf
         self._turn_s = 0.0
         self.reply: Callable[[int], Outcome] = lambda seq: Accepted(f"wamid.{seq}")
         self.connecting: asyncio.Event | None = None
@@ -46,7 +46,7 @@ class FakeTransport:
             await self.connecting.wait()
         try:
             if not await gate():
-                return NotSent("permit expired")
+                return NotSent("claim expired")
             return await self.exchange(payload)
         finally:
             if self.keeps:
@@ -66,7 +66,7 @@ class FakeTransport:
 
     def _until_its_turn_s(self) -> float:
         now_s = time.monotonic()
-        self._turn_s = max(now_s, self._turn_s + 1 / self.carries_per_s)
+        self._turn_s = max(now_s, self._turn_s + 1 / self.answers_per_s)
         return self._turn_s - now_s
 
     def free_connection(self) -> "FakeConnection | None":
@@ -89,7 +89,7 @@ class FakeConnection:
             broken = exchange.cancelled() or exchange.exception() is not None
             answered(Unknown("broken") if broken else exchange.result())
 
-        self._transport.short += 1
+        self._transport.fast += 1
         self._exchange = asyncio.create_task(self._transport.exchange(payload))
         self._exchange.add_done_callback(ended)
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from pydantic import SecretStr
 
-from engine.core import governor
+from engine.core.pace import rate_governor
 from engine.process.settings import ServiceSettings
 from engine.store.database import Connection, Pool
 from tests.api import loopback
@@ -32,7 +32,7 @@ async def test_what_is_claimed_by_a_number_that_must_wait_is_given_back(
     pool: Pool, other: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In doubt it would be if this process died now, and no other number could send it."""
-    monkeypatch.setattr(governor, "HOLD_S_MAX", 1e9)
+    monkeypatch.setattr(rate_governor, "HOLD_S_MAX", 1e9)
     campaign = await planted(other)
 
     async def all_given_back() -> bool:

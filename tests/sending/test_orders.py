@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from engine.api.transport import Transport
-from engine.breaker import Breaker
+from engine.core.pace.circuit_breaker import CircuitBreaker
 from engine.core.states import CampaignEvent
 from engine.process.settings import ServiceSettings
 from engine.sending.campaign_cache import CampaignCache
@@ -24,7 +24,13 @@ async def shared(pool: Pool) -> Shared:
     service = cast("ServiceSettings", None)
     campaign_cache = CampaignCache("chat", None)
     return Shared(
-        pool, service, "abcdefgh", campaign_cache, ResultsWriter(pool), ClaimBatcher(pool), Breaker()
+        pool,
+        service,
+        "abcdefgh",
+        campaign_cache,
+        ResultsWriter(pool),
+        ClaimBatcher(pool),
+        CircuitBreaker(float),
     )
 
 

@@ -8,10 +8,10 @@ from typing import cast
 
 import pytest
 
-from engine.breaker import Breaker
 from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.governor import Governor
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
+from engine.core.pace.circuit_breaker import CircuitBreaker
+from engine.core.pace.rate_governor import RateGovernor
 from engine.core.retry import Budget
 from engine.core.tag import Tag, encode
 from engine.process.settings import ServiceSettings
@@ -102,14 +102,14 @@ class Around:
     """What the reactions of a number see of its process; keeps what they ask for."""
 
     def __init__(self) -> None:
-        self.breaker = Breaker()
+        self.breaker = CircuitBreaker(float)
         self.service_away = ThrottledLog("away", "back")
         self.descriptors_short = ThrottledLog("short", "enough")
         self.stopped: list[int] = []
         self.campaign_cache = SimpleNamespace(systematic_rejections={}, stop=self.stopped.append)
         self.orders: list[tuple[Order, str]] = []
         self.slowed: list[float | None] = []
-        self.governor = Governor(80, 0)
+        self.governor = RateGovernor(80, 0)
         self.reactions = OutcomePolicy(cast("Shared", self), "1055", self.governor)
 
     def order(self, order: Order) -> None:
@@ -184,7 +184,7 @@ def test_a_throttle_slows_whom_it_is_about(
 
 
 def test_a_throttle_of_the_account_slows_all_numbers_of_the_process() -> None:
-    governors = [Governor(80, 0) for _ in range(2)]
+    governors = [RateGovernor(80, 0) for _ in range(2)]
     shared = object.__new__(Shared)
     shared.numbers = {
         str(at): cast("Number", SimpleNamespace(governor=one)) for at, one in enumerate(governors)

@@ -7,8 +7,9 @@ from pydantic import SecretStr
 
 from emulator.identity import Token
 from emulator.testing import Emulator
-from engine import backoff, breaker
+from engine import app, backoff
 from engine.clock import suspend_aware_ns
+from engine.core.pace import circuit_breaker
 from engine.core.retry import TRANSIENT_ATTEMPTS_MAX, Wait
 from engine.sending import first_attempts as first_attempts
 from engine.sending import number_sender as number
@@ -179,8 +180,8 @@ async def test_a_downtime_that_the_service_names_fails_nobody(
     pool: Pool, recipients: int, requests: int, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]]
 ) -> None:
     """It answers, and refuses everybody: few find that out, and none of them runs out of attempts by it."""
-    monkeypatch.setattr(breaker, "wait_s", lambda kind, opening: 0.0)
-    monkeypatch.setattr(breaker, "OPEN_S_MIN", 0.01)
+    monkeypatch.setattr(app, "wait_s", lambda kind, opening: 0.0)
+    monkeypatch.setattr(circuit_breaker, "OPEN_S_MIN", 0.01)
     monkeypatch.setattr(number, "POLL_S", 0.01)
     campaign = await planted(pool, recipients, rate_per_s=80)
     async with serving(fault("refusal", code=131016, count=requests)) as emulator:
@@ -193,8 +194,8 @@ async def test_who_was_never_tried_finds_out_first_whether_a_downtime_is_over(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]]
 ) -> None:
     """Those who wait may be the ones whom the service always fails: they must not keep others from it."""
-    monkeypatch.setattr(breaker, "FAILURES_IN_A_ROW", 4)
-    monkeypatch.setattr(breaker, "wait_s", lambda kind, opening: 0.0)
+    monkeypatch.setattr(circuit_breaker, "FAILURES_IN_A_ROW", 4)
+    monkeypatch.setattr(app, "wait_s", lambda kind, opening: 0.0)
     await planted(pool, 4)
     async with serving(fault("refusal", code=131016, count=60)) as emulator, started(pool, emulator):
         await until(lambda: emulator.service.errors[131016] >= 8)

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from emulator.config import EmulatorConfig, NumberConfig
 from emulator.testing import running_emulator
-from engine import backoff, breaker
+from engine import app, backoff
 from engine.api.lane_connection import Lane
 from engine.api.lanes import LaneTransport
 from engine.clock import SECOND_NS
@@ -113,7 +113,7 @@ async def test_a_service_that_is_away_is_a_line_and_then_gets_no_more_than_its_p
     waits: list[tuple[Wait, int]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(breaker, "wait_s", backoff.wait_s)  # short, as `waits` made it
+    monkeypatch.setattr(app, "wait_s", backoff.wait_s)  # short, as `waits` made it
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: LIMIT_PER_S})
         campaign = await plant_campaign(connection, recipients=900)

@@ -1,7 +1,7 @@
-"""A service behind a way of its own, judging arrivals by an exact sliding second, in virtual time.
+"""A service at a distance that limits arrivals in an exact sliding second, in virtual time.
 
-Requests are written as a bucket permits, each wake-up a little late. On its way each takes what `way` says, in
-the service what `work` says, and while the service stands still nothing arrives and nothing is answered.
+A token bucket permits each write, and each wake-up is slightly late. `way` is the delay from write to arrival,
+`work` the delay from arrival to reply. During a stall nothing arrives and nothing is answered.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.core.arrivals import Arrivals
-from engine.core.bucket import SECOND_NS, PaceBucket
-from engine.core.concurrency import Concurrency
+from engine.core.pace.arrival_estimate import ArrivalEstimate
+from engine.core.pace.in_flight import InFlightLimit
+from engine.core.pace.token_bucket import TokenBucket
+from engine.core.units import SECOND_NS
 
 MS = 1_000_000
 LOOK_EVERY_NS = 100 * MS
 WAKE_LATE_NS = MS
+OWN_STALL_SHARE = 1 / 400  # of the wake-ups
 
 Delay = Callable[[random.Random], int]
 """Nanoseconds, by chance."""
@@ -35,7 +37,8 @@ class Seen:
 
 
 class DistantService:
-    """`stalls`: (begin, length) in nanoseconds, ascending. `told`: whether replies tell of arrivals."""
+    """`stalls`: (begin, length) in nanoseconds, ascending. `estimate`: whether late replies move their requests in the
+    ring. `own_stalls`: whether this process is suspended for 8 to 80 ms at times."""
 
     def __init__(
         self,
@@ -44,14 +47,16 @@ class DistantService:
         work: Delay,
         way: Delay = lambda _: 200_000,
         stalls: list[tuple[int, int]] | None = None,
-        told: bool = True,
+        estimate: bool = True,
+        own_stalls: bool = False,
         seed: int = 1,
     ) -> None:
-        self._limit_per_s, self._work, self._way, self._told = limit_per_s, work, way, told
+        self._limit_per_s, self._work, self._way, self._estimates = limit_per_s, work, way, estimate
         self._stalls = deque(stalls or [])
+        self._own_stalls = own_stalls
         self._chance = random.Random(seed)
-        self._bucket = PaceBucket(limit_per_s, 0)
-        self._arrivals, self._concurrency = Arrivals(), Concurrency()
+        self._bucket = TokenBucket(limit_per_s, 0)
+        self._estimate, self._in_flight = ArrivalEstimate(), InFlightLimit()
         self._under_way: list[tuple[int, int]] = []  # (arrival, write)
         self._replies: list[tuple[int, int]] = []  # (reply, write)
         self._window: deque[int] = deque()
@@ -65,7 +70,7 @@ class DistantService:
             self._come_in(now_ns)
             if now_ns >= look_ns:
                 look_ns = now_ns + LOOK_EVERY_NS
-                self._arrivals.look(self._answers, self._concurrency.latency_ns, self._limit_per_s)
+                self._estimate.learn(self._answers, self._in_flight.latency_ns, self._limit_per_s)
             for _ in range(self._bucket.available(now_ns)):
                 if self._bucket.take(now_ns):
                     self._write(now_ns)
@@ -77,7 +82,11 @@ class DistantService:
         """When something happens next: a permit, a look, or a reply, read as it comes."""
         tick_ns = now_ns + max(2 * MS, self._bucket.wait_ns(now_ns)) + self._chance.randrange(WAKE_LATE_NS)
         coming = [events[0][0] for events in (self._under_way, self._replies) if events]
-        return max(now_ns, min(tick_ns, look_ns, *coming))
+        own_ns = self._chance.randrange(8 * MS, 80 * MS) if self._stalls_now() else 0
+        return max(now_ns, min(tick_ns, look_ns, *coming)) + own_ns
+
+    def _stalls_now(self) -> bool:
+        return self._own_stalls and self._chance.random() < OWN_STALL_SHARE
 
     def _write(self, now_ns: int) -> None:
         if now_ns >= SECOND_NS:
@@ -116,7 +125,7 @@ class DistantService:
 
     def _reply(self, now_ns: int, written_ns: int) -> None:
         self._answers += 1
-        counted_ns = self._arrivals.counted_ns(written_ns, now_ns) if self._told else None
+        counted_ns = self._estimate.counted_ns(written_ns, now_ns) if self._estimates else None
         if counted_ns is not None:
-            self._bucket.arrived(written_ns, counted_ns)
-        self._concurrency.answered(now_ns - written_ns)
+            self._bucket.count_from_arrival(written_ns, counted_ns)
+        self._in_flight.observe_latency(now_ns - written_ns)

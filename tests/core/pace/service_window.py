@@ -7,8 +7,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from engine.core.bucket import SECOND_NS, PaceBucket
-from engine.core.governor import Governor, Suspend
+from engine.core.pace.rate_governor import RateGovernor, Suspension
+from engine.core.pace.token_bucket import TokenBucket
+from engine.core.units import SECOND_NS
 
 LATENCY_NS = 50_000_000
 JITTER_NS = 3_000_000
@@ -27,11 +28,11 @@ class Simulation:
 
     def __init__(self, believed_per_s: float, true_per_s: Callable[[float], float], seed: int = 1) -> None:
         self.seconds: list[Second] = []
-        self.suspended: tuple[float, Suspend] | None = None
+        self.suspended: tuple[float, Suspension] | None = None
         self._true_per_s = true_per_s
         self._chance = random.Random(seed)
-        self._bucket = PaceBucket(believed_per_s, 0)
-        self._governor = Governor(believed_per_s, 0)
+        self._bucket = TokenBucket(believed_per_s, 0)
+        self._governor = RateGovernor(believed_per_s, 0)
         self._window: deque[int] = deque()
         self._replies: deque[tuple[int, int]] = deque()
 
