@@ -1,9 +1,9 @@
-"""How many sends a second does the emulator answer on one core, all checks and the ledger on?
-
-The yardstick, measured in the same run: a bare httptools server that reads the same requests and returns a
-constant of the same size. Both run on one core, wrk on the other.
+"""How many sends a second does the emulator answer on one core, with all checks and the ledger?
 
     python -m benchmarks.emulator [--seconds 8] [--connections 64]
+
+The baseline, in the same run, is a bare httptools server that parses the same requests and returns a constant
+of the same size. Each runs on one core, the load generator wrk on the other.
 """
 
 import argparse
@@ -23,15 +23,16 @@ from urllib.request import urlopen
 import httptools
 import uvloop
 
-from benchmarks.ending import count, parser_of, perform
-from campaigns.bench.guardian import began, ended
-from campaigns.bench.processes import BenchFailed, end
+from benchmarks.harness.machine import cpu_s
+from benchmarks.harness.processes import BenchmarkFailed, end
+from benchmarks.harness.script import count, parser_of, run_script
+from benchmarks.harness.watchdog import register, unregister
 
 TARGET_PER_S = 40_000
 TARGET_SHARE_OF_BARE = 0.5
 NUMBER = "106540352242922"
 
-# Each request is another recipient with another parameter, as a campaign sends them.
+# Each request has another recipient and parameter, as in a campaign.
 SCRIPT = """
 local n = 0
 wrk.method = "POST"
@@ -55,7 +56,7 @@ CONSTANT = (
 
 
 class Bare(asyncio.Protocol):
-    """Parse, answer, nothing else."""
+    """Parses a request and replies with a constant."""
 
     def __init__(self) -> None:
         self._parser = httptools.HttpRequestParser(self)
@@ -81,7 +82,7 @@ async def serve_bare() -> None:
 
 @contextlib.contextmanager
 def running(core: int, *command: str) -> Iterator[tuple[str, int]]:
-    """A server on one core: its address and its process id."""
+    """A server on one core: its URL and its process id."""
     with pinned(core, sys.executable, *command) as process:
         assert process.stdout is not None
         yield json.loads(process.stdout.readline())["url"], process.pid
@@ -91,34 +92,28 @@ def running(core: int, *command: str) -> Iterator[tuple[str, int]]:
 def pinned(core: int, *command: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process on one core, while the block runs."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, process_group=0)
-    began("process", process.pid)
+    register("process", process.pid)
     try:
         os.sched_setaffinity(process.pid, {core})
         yield process
     finally:
         end([process])
-        ended("process", process.pid)
+        unregister("process", process.pid)
 
 
 def load(core: int, url: str, script: Path, arguments: argparse.Namespace) -> float:
-    """Requests a second that wrk gets answered; raises if any reply is not 200."""
+    """Requests a second of wrk; BenchmarkFailed if a reply is not 200."""
     command = ["wrk", "-t1", f"-c{arguments.connections}", f"-d{arguments.seconds}", "-s", str(script)]
     with pinned(core, *command, f"{url}/v22.0/{NUMBER}/messages") as wrk:
         output = wrk.communicate()[0].decode()
     found = re.search(r"Requests/sec:\s+([\d.]+)", output)
     if wrk.returncode or found is None or "Non-2xx" in output or "Socket errors" in output:
-        raise BenchFailed(f"wrk failed: {output}")
+        raise BenchmarkFailed(f"wrk failed: {output}")
     return float(found.group(1))
 
 
-def cpu_seconds(pid: int) -> float:
-    """User and system time of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def measure(arguments: argparse.Namespace) -> dict[str, float]:
-    """Both servers, one after the other."""
+    """Measure both servers, one after the other."""
     cores = sorted(os.sched_getaffinity(0))
     server_core, client_core = cores[0], cores[-1]
     serve = ("-c", "from campaigns.cli.emulator import app; app()", "serve", "--port", "0")
@@ -127,13 +122,13 @@ def measure(arguments: argparse.Namespace) -> dict[str, float]:
         file.flush()
         script = Path(file.name)
         with running(server_core, "-m", "benchmarks.emulator", "--bare") as (url, pid):
-            began_s = cpu_seconds(pid)
+            began_s = cpu_s(pid)
             bare_per_s = load(client_core, url, script, arguments)
-            bare_cpu_s = cpu_seconds(pid) - began_s
+            bare_cpu_s = cpu_s(pid) - began_s
         with running(server_core, *serve, "--number", f"{NUMBER}:10000000") as (url, pid):
-            began_s = cpu_seconds(pid)
+            began_s = cpu_s(pid)
             emulator_per_s = load(client_core, url, script, arguments)
-            used_s = cpu_seconds(pid) - began_s
+            used_s = cpu_s(pid) - began_s
             with urlopen(f"{url}/_emulator/ledger/summary") as reply:
                 accepted = json.load(reply)["accepted"]
     return {
@@ -147,20 +142,20 @@ def measure(arguments: argparse.Namespace) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the figures as JSON, and what was aimed for."""
+    """Print the figures as JSON, and the aims."""
     parser = parser_of(__doc__)
     parser.add_argument("--seconds", type=count, default=8)
     parser.add_argument("--connections", type=count, default=64)
     arguments = parser.parse_args()
     if shutil.which("wrk") is None:
-        raise BenchFailed("wrk is not installed: apt-get install wrk")
+        raise BenchmarkFailed("wrk is not installed: apt-get install wrk")
     figures = measure(arguments)
     print(json.dumps(figures))
-    print(f"aimed for: emulator_per_s >= {TARGET_PER_S}, share_of_bare >= {TARGET_SHARE_OF_BARE}")
+    print(f"aim: emulator_per_s >= {TARGET_PER_S}, share_of_bare >= {TARGET_SHARE_OF_BARE}")
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--bare"]:
         uvloop.run(serve_bare())
     else:
-        perform(main)
+        run_script(main)
