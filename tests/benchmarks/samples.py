@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from benchmarks.stages import PLAN, RECEIVE, StageRun
-
 from benchmarks.harness.machine import Conditions
-from benchmarks.report.content import Results, Titled, report_of
-from benchmarks.senders.runs import Load, Pace, Run
+from benchmarks.harness.results import Load, Pace, Run, StageRun
+from benchmarks.planning import PLAN
+from benchmarks.receiving import RECEIVE
+from benchmarks.report.content import PaceRow, Results, ScalingRow, Series, StageRow, report_of
 
 CONDITIONS = Conditions(
     processor="Processor <1>",
@@ -37,7 +37,7 @@ def engine_run(per_s: float, cpu_us: float = 50.0) -> Run:
     )
 
 
-def yardstick_run(per_s: float, cpu_us: float = 100.0) -> Run:
+def baseline_run(per_s: float, cpu_us: float = 100.0) -> Run:
     """Two seconds of a loop whose requests were timed."""
     messages = int(per_s * 2)
     return Run(
@@ -52,7 +52,7 @@ def yardstick_run(per_s: float, cpu_us: float = 100.0) -> Run:
 
 
 def stage_run(per_s: float, p99_ms: float | None = None) -> StageRun:
-    """Two seconds of a stage at 4 µs of CPU each, Postgres at 2; its yardstick did a million a second."""
+    """Two seconds of a stage at 4 µs of CPU each, Postgres at 2; its baseline did a million a second."""
     count = int(per_s * 2)
     return StageRun(count, 2.0, count * 4e-6, count * 2e-6, 1_000_000.0, p99_ms)
 
@@ -65,17 +65,19 @@ def stages_report() -> dict[str, Any]:
         service="its own",
         load=LOAD,
         repeats=2,
-        contestants=(),
+        senders=(),
         stages=(
-            (PLAN, (stage_run(200_000), stage_run(150_000))),
-            (RECEIVE[1], (stage_run(20_000, 6.5), stage_run(22_000, 8.5))),
+            StageRow(PLAN, (stage_run(200_000), stage_run(150_000))),
+            StageRow(RECEIVE[1], (stage_run(20_000, 6.5), stage_run(22_000, 8.5))),
         ),
         scaling=(
-            ("numbers", few, Titled("numbers: one", "one number", (engine_run(500), engine_run(490)))),
-            (
+            ScalingRow(
+                "numbers", few, Series("numbers: one", "one number", (engine_run(500), engine_run(490)))
+            ),
+            ScalingRow(
                 "numbers",
                 many,
-                Titled("numbers: 16", "16 numbers", (engine_run(4_000, 60.0), engine_run(4_200, 75.0))),
+                Series("numbers: 16", "16 numbers", (engine_run(4_000, 60.0), engine_run(4_200, 75.0))),
             ),
         ),
     )
@@ -93,11 +95,11 @@ def report(
         service=changed.get("service", "its own"),
         load=changed.get("load", LOAD),
         repeats=len(engine),
-        contestants=(
-            Titled("engine", "engine, durable", tuple(engine_run(per_s) for per_s in engine)),
-            Titled("session_loop", "plain session loop", tuple(yardstick_run(per_s) for per_s in loop)),
-            Titled("naive_script", "naive script", tuple(yardstick_run(per_s / 2) for per_s in loop)),
+        senders=(
+            Series("engine", "engine, durable", tuple(engine_run(per_s) for per_s in engine)),
+            Series("plain_loop", "plain aiohttp loop", tuple(baseline_run(per_s) for per_s in loop)),
+            Series("first_script", "first script", tuple(baseline_run(per_s / 2) for per_s in loop)),
         ),
-        paces=((LOAD, Titled("one_number", "one number", (engine_run(990.0),))),),
+        paces=(PaceRow(LOAD, Series("one_number", "one number", (engine_run(990.0),))),),
     )
     return report_of(results)

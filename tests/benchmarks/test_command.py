@@ -9,13 +9,14 @@ import orjson
 import psutil
 import pytest
 
+from benchmarks.report import page
 from campaigns.cli import bench
 from engine.errors import ConfigurationError
 from tests.benchmarks.samples import report
 from tests.cli.processes import Drumbeat, Service, children_of, leftovers, serving, until
 
 SHORT = ("bench", "--duration", "2", "--repeats", "1", "--quiet")
-NAMES = ["engine", "session_loop", "naive_script", "lanes_alone", "floor"]
+NAMES = ["engine", "plain_loop", "tuned_loop", "first_script", "engine_transport", "raw_protocol"]
 STAGES = ["plan", "receive_one", "receive_hundred", "fold_close", "fold_alone"]
 
 
@@ -33,9 +34,9 @@ def test_a_bench_measures_keeps_a_report_and_leaves_nothing_else(
     assert report == read(tmp_path / "kept")
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["report.html", "report.json"]
     assert report["schema"] == 1
-    assert [one["name"] for one in report["contestants"]] == NAMES
+    assert [one["name"] for one in report["senders"]] == NAMES
     assert [one["name"] for one in report["pace"]] == ["engine", "one_number"]
-    for one in report["contestants"]:
+    for one in report["senders"]:
         assert one["per_s"]["median"] > 0
         assert one["cpu_us"]["median"] > 0
         assert 0 < one["latency_ms"]["p50"] <= one["latency_ms"]["p99"]
@@ -43,35 +44,35 @@ def test_a_bench_measures_keeps_a_report_and_leaves_nothing_else(
         assert 0 < one["largest_at_service"]["most"] <= 1
         assert len(one["by_second"]) == one["load"]["numbers"]
     # The engine kept to its limits; what stores nothing and keeps to none was faster than both.
-    engine, loop = report["contestants"][0], report["contestants"][1]
+    engine, loop = report["senders"][0], report["senders"][1]
     assert engine["per_s"]["median"] < 2 * 150 * 1.5 < loop["per_s"]["median"]
     assert report["headroom"]["could_carry_per_s"]["median"] > engine["per_s"]["median"]
     assert [one["name"] for one in report["stages"]] == STAGES
     for one in report["stages"]:
         assert one["count"][0] > 0
-        assert one["yardstick"]["per_s"]["median"] > 0
-        assert one["of_yardstick"]["median"] == pytest.approx(
-            one["per_s"]["median"] / one["yardstick"]["per_s"]["median"], rel=1e-4
+        assert one["baseline"]["per_s"]["median"] > 0
+        assert one["of_baseline"]["median"] == pytest.approx(
+            one["per_s"]["median"] / one["baseline"]["per_s"]["median"], rel=1e-4
         )
         assert one["cpu_us"]["median"] > 0
         assert one["database_us"]["median"] > 0
         assert (one["p99_ms"] is not None) == one["name"].startswith("receive")
     assert report["stages"][0]["count"] == [300_000]
     assert report["stages"][3]["count"] == [3 * 6_000 * 2]
-    page = (tmp_path / "kept" / "report.html").read_text("utf-8")
-    assert f"{engine['per_s']['median']:,.0f}/s" in page
+    text = (tmp_path / "kept" / "report.html").read_text("utf-8")
+    assert f"{engine['per_s']['median']:,.0f}/s" in text
 
     compared = drumbeat.ok("bench", "compare", "kept", "kept/report.json", "--json").json
     assert {row["verdict"] for row in compared["rows"]} == {"same"}
     again = drumbeat(*SHORT, "--output", "kept")
     assert again.exit_code == 78
-    assert "there is a report already" in again.complaint
+    assert "has a report already" in again.complaint
 
 
 def test_processes_share_the_numbers_and_events_come_back(drumbeat: Drumbeat, place: Path) -> None:
     load = ("--numbers", "3", "--rate", "100", "--processes", "2", "--events", "--only", "throughput")
     report = drumbeat.ok(*SHORT, *load, "--json").json
-    engine, alone = report["contestants"][:2]
+    engine, alone = report["senders"][:2]
     assert (engine["name"], alone["name"]) == ("engine", "engine_alone")
     for one in (engine, alone):
         assert one["events"]["folded"] % 3 == 0
@@ -164,9 +165,9 @@ def test_what_cannot_be_measured_is_a_usage_error(
 @pytest.mark.parametrize(
     "content",
     [
-        '{"schema":1,"contestants":[],"pace":[],"conditions":{}}',
-        '{"schema":1,"contestants":[7],"pace":[],"conditions":{},"load":{}}',
-        '{"schema":1,"contestants":null,"pace":[],"conditions":[]}',
+        '{"schema":1,"senders":[],"pace":[],"conditions":{}}',
+        '{"schema":1,"senders":[7],"pace":[],"conditions":{},"load":{}}',
+        '{"schema":1,"senders":null,"pace":[],"conditions":[]}',
     ],
 )
 def test_a_broken_report_is_told_and_no_error_of_ours(
@@ -175,7 +176,7 @@ def test_a_broken_report_is_told_and_no_error_of_ours(
     (tmp_path / "a.json").write_text(content)
     done = drumbeat("bench", "compare", "a.json", "a.json")
     assert done.exit_code == 78
-    assert "no whole report" in done.complaint
+    assert "not a complete report" in done.complaint
 
 
 @pytest.mark.parametrize("kind", ["file", "read-only"])
@@ -194,21 +195,21 @@ def test_where_no_report_can_be_written_nothing_is_measured(
 def test_figures_outlive_a_report_that_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = bench.Asked(bench.Load(1, 80.0, duration_s=2.0), 1, ("pacing",), None, "drumbeat bench")
+    request = bench.Request(bench.Load(1, 80.0, duration_s=2.0), 1, ("pacing",), None, "drumbeat bench")
     monkeypatch.setattr(bench, "run_suite", lambda *_: None)
     monkeypatch.setattr(bench, "report_of", lambda _: report())
-    monkeypatch.setattr(bench, "page_of", lambda _: (tmp_path / "kept" / ".report.html.part").mkdir() or "")
+    monkeypatch.setattr(page, "page_of", lambda _: (tmp_path / "kept" / ".report.html.part").mkdir() or "")
     with pytest.raises(ConfigurationError, match="cannot be written"):
-        bench._measure(asked, tmp_path / "kept", quiet=True, as_json=False)
+        bench._measure(request, tmp_path / "kept", quiet=True, as_json=False)
     assert "The engine sent 1,500 messages/s" in capsys.readouterr().out
 
 
 def test_a_dry_run_says_what_would_be_measured(drumbeat: Drumbeat, place: Path, tmp_path: Path) -> None:
     done = drumbeat.ok("bench", "--dry-run", "--repeats", "2")
-    assert done.stdout.count("2 times") == 6 + 5
+    assert done.stdout.count("2 times") == 7 + 5
     assert "1,000,000 rows" in done.stdout
     plan = drumbeat.ok("bench", "--dry-run", "--repeats", "2", "--json").json
-    assert len(plan["measurements"]) == 6 + 5
+    assert len(plan["measurements"]) == 7 + 5
     assert {"what": "plan an audience", "amount": "1,000,000 rows", "repeats": 2} in plan["measurements"]
     assert plan["takes_s"] > 0
     assert leftovers(place) == []

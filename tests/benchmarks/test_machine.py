@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import psutil
 import pytest
-from campaigns.bench import machine
+
+from benchmarks.harness import machine
 
 BUSY_S = 0.3
 CHILD = f"""
@@ -45,10 +46,10 @@ def test_a_child_that_ends_between_two_looks_is_not_left_out(
     before_s = machine.tree_cpu_s(os.getpid())
     living = machine._living_children_s
 
-    def after_its_end(family: psutil.Process) -> float:
+    def after_its_end(root: psutil.Process) -> float:
         if child.returncode is None:
             child.communicate(b"\n")
-        return living(family)
+        return living(root)
 
     monkeypatch.setattr(machine, "_living_children_s", after_its_end)
 

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.harness.processes import BenchmarkFailed, first_line, held_signals, listening, started
 from campaigns import ending
 
-WORKER = ["-m", "benchmarks.harness.workers"]
+WORKER = ["-m", "benchmarks.harness.workers", "benchmarks.planning:measure"]
 
 
 def test_a_signal_waits_for_the_end_of_the_block() -> None:

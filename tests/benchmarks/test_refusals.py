@@ -1,4 +1,4 @@
-"""A bench sends to an emulator only, and empties only a database of its own."""
+"""A benchmark sends only to an emulator, and clears only a database that it created."""
 
 import socket
 import threading
@@ -8,10 +8,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import orjson
 import pytest
-from campaigns.bench import control
 
+from benchmarks.harness import control_plane as control
 from benchmarks.harness.control_plane import IDENTITY, prove_emulator
-from benchmarks.harness.emulators import StandingService
+from benchmarks.harness.emulators import RunningEmulator
 from benchmarks.harness.seeding import seed_campaign
 from engine.errors import ConfigurationError
 from engine.store.database import Pool
@@ -77,7 +77,7 @@ def answering(answers: Answers) -> Iterator[tuple[str, list[str]]]:
 def test_what_has_no_control_plane_is_refused_and_gets_two_questions_at_most(answers: Answers) -> None:
     with answering(answers) as (url, came):
         with pytest.raises(ConfigurationError, match="nothing was sent") as refusal:
-            StandingService(url)
+            RunningEmulator(url)
         assert set(came) <= {"GET /_emulator/health", "GET /_emulator/ledger/summary"}
     assert refusal.value.exit_code == 78
     assert url in str(refusal.value)
@@ -128,7 +128,7 @@ def test_an_address_of_ipv6_is_an_address() -> None:
 def test_what_answers_a_byte_at_a_time_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, begin: bytes
 ) -> None:
-    monkeypatch.setattr(control, "ANSWER_S_MAX", 0.3)
+    monkeypatch.setattr(control, "REPLY_S_MAX", 0.3)
     over = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -175,6 +175,6 @@ async def test_a_database_that_no_bench_made_is_not_emptied(pool: Pool, database
         await connection.execute(
             "INSERT INTO numbers (phone_number_id, service_limit_per_s) VALUES ('7', 80)"
         )
-    with pytest.raises(ConfigurationError, match="not made by a bench"):
+    with pytest.raises(ConfigurationError, match="not created by a benchmark"):
         await seed_campaign(database_url, {"1": 80.0}, 10)
     assert await pool.fetchval("SELECT phone_number_id FROM numbers") == "7"

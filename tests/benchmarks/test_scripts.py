@@ -12,8 +12,8 @@ import pytest
 from tests.cli.processes import ROOT, children_of, leftovers, until
 
 ENDS_S_MAX = 300.0
-HELPERS = {"command", "cost", "ending"}
-NAMES = sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} - HELPERS)
+NOT_SCRIPTS = {"__init__", "suite"}
+NAMES = sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} - NOT_SCRIPTS)
 
 
 def command(name: str, *words: str) -> Sequence[str]:
@@ -53,7 +53,7 @@ def test_a_benchmark_that_is_killed_leaves_nothing_either(place: Path) -> None:
         process.kill()
         process.communicate(timeout=ENDS_S_MAX)
     assert process.returncode == -SIGKILL
-    until(lambda: leftovers(place) == [], "its guardian ends what it left", ENDS_S_MAX)
+    until(lambda: leftovers(place) == [], "its watchdog ends what it left", ENDS_S_MAX)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""What began does not outlive who began it, and nobody else is touched."""
+"""Registered resources do not outlive the benchmark, and nothing else is touched."""
 
 import subprocess
 import sys
@@ -7,16 +7,16 @@ from pathlib import Path
 import orjson
 import psutil
 
-from benchmarks.harness.watchdog import began, ended, guarded
+from benchmarks.harness.watchdog import register, unregister, watchdog
 
-GUARDIAN = (sys.executable, "-m", "benchmarks.harness.watchdog")
+WATCHDOG = (sys.executable, "-m", "benchmarks.harness.watchdog")
 SLEEPING = (sys.executable, "-c", "import time; time.sleep(600)")
 
 
-def told(*lines: tuple[str, str, bool]) -> None:
-    """A guardian that hears these lines, and then that the bench is gone; returns when it has ended."""
+def clean_up(*lines: tuple[str, str, bool]) -> None:
+    """Run a watchdog that reads these lines, until it has ended."""
     said = b"".join(orjson.dumps(line) + b"\n" for line in lines)
-    assert subprocess.run(GUARDIAN, input=said, timeout=60, check=False).returncode == 0
+    assert subprocess.run(WATCHDOG, input=said, timeout=60, check=False).returncode == 0
 
 
 def test_what_began_is_ended_and_what_ended_is_left_alone(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_what_began_is_ended_and_what_ended_is_left_alone(tmp_path: Path) -> Non
     (own / "file").touch()
     with subprocess.Popen(SLEEPING) as meant, subprocess.Popen(SLEEPING) as done:
         try:
-            told(
+            clean_up(
                 ("process", str(meant.pid), True),
                 ("process", str(done.pid), True),
                 ("process", str(done.pid), False),
@@ -50,26 +50,26 @@ def test_a_process_that_is_gone_is_no_obstacle(tmp_path: Path) -> None:
         gone.wait()
     left = tmp_path / "left"
     left.mkdir()
-    told(("process", str(gone.pid), True), ("directory", str(left), True))
+    clean_up(("process", str(gone.pid), True), ("directory", str(left), True))
     assert not left.exists()
 
 
-def test_a_bench_goes_on_without_its_guardian(tmp_path: Path) -> None:
+def test_a_benchmark_goes_on_without_its_watchdog(tmp_path: Path) -> None:
     own = psutil.Process()
     before = set(own.children())
-    with guarded():
-        (guardian,) = set(own.children()) - before
-        guardian.kill()
-        guardian.wait()
-        began("directory", tmp_path)
-        ended("directory", tmp_path)
-    began("directory", tmp_path)  # and nobody hears of what is no bench's
+    with watchdog():
+        (process,) = set(own.children()) - before
+        process.kill()
+        process.wait()
+        register("directory", tmp_path)
+        unregister("directory", tmp_path)
+    register("directory", tmp_path)  # without a watchdog it has no effect
     assert tmp_path.exists()
 
 
-def test_a_guardian_ends_with_its_block() -> None:
+def test_a_watchdog_ends_with_its_block() -> None:
     own = psutil.Process()
     before = set(own.children())
-    with guarded():
-        (guardian,) = set(own.children()) - before
-    assert not guardian.is_running()
+    with watchdog():
+        (process,) = set(own.children()) - before
+    assert not process.is_running()
