@@ -10,7 +10,7 @@ from __future__ import annotations
 import uvloop
 
 from benchmarks.harness.database import postgres
-from benchmarks.harness.emulators import EmulatorSpec, own_emulator
+from benchmarks.harness.emulators import EmulatorSpec, own_emulator, service_settings
 from benchmarks.harness.machine import move_to_sender_core
 from benchmarks.harness.script import counts, print_conditions, run_script
 from benchmarks.harness.seeding import seed_campaign
@@ -39,7 +39,9 @@ def main() -> None:
     with postgres() as database, own_emulator(EmulatorSpec(NUMBERS, NO_LIMIT_PER_S)) as emulator:
         rates = dict.fromkeys(emulator.numbers, RATE_PER_S)
         campaign_id = uvloop.run(seed_campaign(database.url, rates, messages))
-        share = uvloop.run(send(database.url, emulator.settings, emulator.numbers, campaign_id, None))
+        share = uvloop.run(
+            send(database.url, service_settings(**emulator.access), emulator.numbers, campaign_id, None)
+        )
         sent = uvloop.run(read(database.url, campaign_id))
     per_s, cpu_us = sent.messages / sent.elapsed_s, share.cpu_s / sent.messages * 1e6
     print(f"{sent.messages:,} messages, {per_s:,.0f}/s, CPU {cpu_us:.1f} µs a message")

@@ -23,11 +23,11 @@ from functools import partial
 from multiprocessing.connection import Connection as Pipe
 from typing import cast
 
-import httptools
 import orjson
 import uvloop
 from pydantic import SecretStr
 
+from benchmarks.harness.bare_protocol import BareProtocol
 from benchmarks.harness.database import postgres
 from benchmarks.harness.machine import CORES, cpu_s, move_to, sender_cores, tree_cpu_s
 from benchmarks.harness.processes import BenchmarkFailed
@@ -199,24 +199,10 @@ async def _receive(url: str, pipe: Pipe) -> None:
 
 
 async def _reply(_: str, pipe: Pipe) -> None:
-    server = await asyncio.get_running_loop().create_server(_Bare, "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(BareProtocol, "127.0.0.1", 0)
     pipe.send(server.sockets[0].getsockname()[1])
     await asyncio.to_thread(pipe.poll, None)
     server.close()
-
-
-class _Bare(asyncio.Protocol):
-    """Parses HTTP and replies 200."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-        self._parser = httptools.HttpRequestParser(self)
-
-    def data_received(self, data: bytes) -> None:
-        self._parser.feed_data(data)
-
-    def on_message_complete(self) -> None:
-        self._transport.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
 
 
 class _Client(asyncio.Protocol):

@@ -132,9 +132,9 @@ def _throughput(load: Load) -> Iterator[Measurement]:
     if load.processes > 1:
         yield _sending("throughput", ENGINE_ALONE, "engine, one process", replace(load, processes=1))
     short = replace(load, duration_s=_short_s(load), events=False, processes=1)
-    for name, title in BASELINES.items():
+    for name, baseline in BASELINES.items():
         if name not in NOT_INSTALLED:
-            yield _sending("throughput", name, title, short, baseline=True)
+            yield _sending("throughput", name, baseline.title, short, baseline=True)
 
 
 def _pacing(load: Load) -> Iterator[Measurement]:

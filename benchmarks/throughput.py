@@ -31,23 +31,24 @@ from benchmarks.harness.testbed import Testbed
 from benchmarks.senders.runs import run_baseline, run_engine
 
 ENGINE = "engine"
-# By the name of their function.
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """`messages`: enough to keep it busy for seconds; the speed of a core changes within one."""
+
+    title: str
+    messages: int
+
+
+# By the name of their function in `senders.baselines`.
 BASELINES = {
-    "plain_loop": "plain aiohttp loop, stores nothing",
-    "tuned_loop": "tuned aiohttp loop, stores nothing",
-    "first_script": "first script: task, semaphore, INSERT a message",
-    "httpx_loop": "httpx loop, stores nothing",
-    "engine_transport": "engine's connections alone",
-    "raw_protocol": "raw Protocol, parses no HTTP",
-}
-# Enough to keep each busy for seconds; the speed of a core changes within one.
-MESSAGES = {
-    "plain_loop": 30_000,
-    "tuned_loop": 50_000,
-    "first_script": 15_000,
-    "httpx_loop": 1_500,
-    "engine_transport": 100_000,
-    "raw_protocol": 100_000,
+    "plain_loop": Baseline("plain aiohttp loop, stores nothing", 30_000),
+    "tuned_loop": Baseline("tuned aiohttp loop, stores nothing", 50_000),
+    "first_script": Baseline("first script: a task and an INSERT a message", 15_000),
+    "httpx_loop": Baseline("httpx loop, stores nothing", 1_500),
+    "engine_transport": Baseline("the engine's connections alone", 100_000),
+    "raw_protocol": Baseline("raw Protocol, parses no HTTP", 100_000),
 }
 
 
@@ -103,7 +104,7 @@ def measurements(testbed: Testbed, options: Options) -> Iterator[tuple[str, Call
     if options.wants(ENGINE):
         yield ENGINE, partial(run_engine, testbed, options.load)
     for name in filter(options.wants, BASELINES):
-        load = replace(options.load, messages=MESSAGES[name], events=False)
+        load = replace(options.load, messages=BASELINES[name].messages, events=False)
         yield name, partial(run_baseline, testbed, load, name)
 
 
@@ -118,17 +119,18 @@ def print_table(runs: list[dict[str, Run]]) -> None:
     """Print the medians. Ratios are taken within each repeat: engine's rate ÷ rate, CPU ÷ engine's CPU."""
     print(f"median of {len(runs)}; in brackets the range; × is the engine against this sender")
     print(
-        f"{'':48}{'per second':>12}{'':21}{'CPU each':>9}{'× by rate':>11}{'× by CPU':>10}{'emulator':>10}"
+        f"{'':46}{'per second':>12}{'':21}{'CPU each':>9}{'× by rate':>11}{'× by CPU':>10}{'emulator':>10}"
         f"{'Postgres':>10}"
     )
     for name in runs[0]:
         rates = [run[name].per_s for run in runs]
         cpu_us = statistics.median(run[name].cpu_us for run in runs)
+        title = BASELINES[name].title if name in BASELINES else "engine, durable"
         spread = f"({min(rates):,.0f} – {max(rates):,.0f})"
         service_us = statistics.median(run[name].service_us or 0.0 for run in runs)
         database_us = statistics.median(run[name].database_us or 0.0 for run in runs)
         print(
-            f"{BASELINES.get(name, 'engine, durable'):48}{statistics.median(rates):>12,.0f} {spread:<20}"
+            f"{title:46}{statistics.median(rates):>12,.0f} {spread:<20}"
             f"{cpu_us:>7.1f} µs{_ratios(runs, name)}{service_us:>7.1f} µs{database_us:>7.1f} µs"
         )
     for run in (run[ENGINE] for run in runs if ENGINE in run):

@@ -23,12 +23,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import cast
 
 import orjson
 import uvloop
 
+from benchmarks.harness.bare_protocol import BareProtocol
 from benchmarks.harness.machine import move_to_service_core
 from benchmarks.harness.processes import BenchmarkFailed, first_line, last_line, started
 from benchmarks.harness.script import counts, print_conditions, run_script
@@ -53,16 +54,6 @@ REPLY = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %
 )
 
 
-class FixedReply(asyncio.Protocol):
-    """Replies to any bytes."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-
-    def data_received(self, _: bytes) -> None:
-        self._transport.write(REPLY)
-
-
 async def serve(certificate: str, key: str) -> None:
     """Listen over both schemes, print the ports, and serve until the process ends."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -70,7 +61,9 @@ async def serve(certificate: str, key: str) -> None:
     loop = asyncio.get_running_loop()
     ports = {}
     for scheme, tls in zip(SCHEMES, (None, context), strict=True):
-        server = await loop.create_server(FixedReply, "127.0.0.1", 0, ssl=tls, backlog=2 * CONNECTIONS)
+        server = await loop.create_server(
+            partial(BareProtocol, REPLY), "127.0.0.1", 0, ssl=tls, backlog=2 * CONNECTIONS
+        )
         ports[scheme] = server.sockets[0].getsockname()[1]
     print(orjson.dumps(ports).decode(), flush=True)
     await asyncio.Event().wait()

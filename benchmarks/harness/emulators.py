@@ -34,6 +34,11 @@ class EmulatorSpec:
     events: bool = False
 
 
+def service_settings(url: str, token: str, version: str, product: str) -> ServiceSettings:
+    """The settings of an engine that sends there."""
+    return ServiceSettings(base_url=url, access_token=SecretStr(token), api_version=version, product=product)
+
+
 @dataclass(frozen=True, slots=True)
 class Emulator:
     """An emulator that is ready for one measurement."""
@@ -46,13 +51,9 @@ class Emulator:
     control: ControlPlane
 
     @property
-    def settings(self) -> ServiceSettings:
-        return ServiceSettings(
-            base_url=self.url,
-            access_token=SecretStr(self.token),
-            api_version=self.version,
-            product=self.product,
-        )
+    def access(self) -> dict[str, str]:
+        """What a sender in another process needs to reach it."""
+        return {"url": self.url, "token": self.token, "version": self.version, "product": self.product}
 
     def accepted(self) -> int:
         """Messages accepted so far, over all numbers."""

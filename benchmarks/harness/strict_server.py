@@ -15,12 +15,12 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
-import httptools
 import orjson
 import uvloop
 
+from benchmarks.harness.bare_protocol import BareProtocol
 from benchmarks.harness.control_plane import IDENTITY, prove_emulator
 from benchmarks.harness.emulators import FIRST_NUMBER, OWN_TOKEN, Emulator, EmulatorSpec
 from benchmarks.harness.processes import listening
@@ -49,26 +49,20 @@ class SlidingSecond:
         return True
 
 
-class _Connection(asyncio.Protocol):
+class _Connection(BareProtocol):
     def __init__(self, numbers: dict[str, SlidingSecond]) -> None:
+        super().__init__()
         self._numbers = numbers
-        self._parser = httptools.HttpRequestParser(self)
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-
-    def data_received(self, data: bytes) -> None:
-        self._parser.feed_data(data)
 
     def on_url(self, url: bytes) -> None:
         self._path = url.decode()
 
     def on_message_complete(self) -> None:
-        status, body = self._reply(self._path.strip("/").split("/"))
+        status, body = self._answer(self._path.strip("/").split("/"))
         head = f"HTTP/1.1 {status} \r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        self._transport.write(head.encode() + body)
+        self.transport.write(head.encode() + body)
 
-    def _reply(self, path: list[str]) -> tuple[int, bytes]:
+    def _answer(self, path: list[str]) -> tuple[int, bytes]:
         match path:
             case [_, number, "messages"]:
                 judge = self._numbers[number]

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 
 ENGINE_COLOUR, OTHER_COLOUR, LIMIT_COLOUR = "#2f9e73", "#98a4b0", "#d9483b"
 BAR_HEIGHT_PX, PLOT_HEIGHT_PX = 48, 250
+TICKS = 6
 FEW_LINES = 4  # above it each line is faint, so that it does not hide the others
 # A chart does not react to touch, so that a reader's finger scrolls the page.
 CONFIG = {"displayModeBar": False, "responsive": True, "scrollZoom": False}
@@ -69,7 +70,7 @@ def bars(rows: Sequence[Bar], *, about: str) -> Chart:
             showarrow=False,
         )
     figure.update_yaxes(visible=False, range=[len(rows) - 0.5, -0.8])
-    figure.update_xaxes(rangemode="tozero", tickformat="~s", nticks=6)
+    figure.update_xaxes(rangemode="tozero", tickformat="~s", nticks=TICKS)
     described = "; ".join([about, *(f"{row.label} {row.text}" for row in rows)])
     return _chart(figure, described, BAR_HEIGHT_PX * len(rows) + 40)
 
@@ -88,7 +89,8 @@ def lines(by_name: Mapping[str, Sequence[float]], limit: float, *, about: str) -
         )
     figure.add_hline(limit, line={"color": LIMIT_COLOUR, "dash": "dash", "width": 1.5})
     figure.update_yaxes(rangemode="tozero", range=[0, 1.15 * _most(by_name, limit)], tickformat="~s")
-    figure.update_xaxes(title_text="second", nticks=8)
+    seconds = max(len(values) for values in by_name.values())
+    figure.update_xaxes(title_text="second", tick0=0, dtick=max(1, seconds // TICKS))
     seen = [value for values in by_name.values() for value in values]
     described = f"{about}; from {min(seen):,g} to {max(seen):,g} a second, the limit is {limit:,g}"
     return _chart(figure, described, PLOT_HEIGHT_PX)
@@ -98,7 +100,7 @@ def histogram(counts: Sequence[Sequence[float]], *, about: str) -> Chart:
     """Upright bars, one for each (upper bound in ms, requests)."""
     bounds = [f"{bound_ms:.3g}" for bound_ms, _ in counts]
     figure = go.Figure(go.Bar(x=bounds, y=[count for _, count in counts], marker_color=OTHER_COLOUR))
-    figure.update_xaxes(title_text="reply time up to, ms", type="category", nticks=8)
+    figure.update_xaxes(title_text="reply time up to, ms", type="category", nticks=TICKS)
     figure.update_yaxes(title_text="requests", tickformat="~s")
     return _chart(figure, about, PLOT_HEIGHT_PX)
 

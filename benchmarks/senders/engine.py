@@ -6,10 +6,11 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import uvloop
-from pydantic import SecretStr
 
+from benchmarks.harness.emulators import service_settings
 from benchmarks.harness.statements import SQL
 from benchmarks.senders.latency import TimedTransport, evenly
 from engine.app import POOL_CONNECTIONS, run_numbers, transport_of
@@ -61,23 +62,9 @@ class ShareSent:
     latencies_ms: list[float]
 
 
-def send_share(
-    *,
-    database_url: str,
-    service_url: str,
-    token: str,
-    version: str,
-    product: str,
-    numbers: Sequence[str],
-    campaign_id: int,
-    for_s: float | None,
-    timed_every: int,
-) -> ShareSent:
-    """A worker's share of a campaign."""
-    service = ServiceSettings(
-        base_url=service_url, access_token=SecretStr(token), api_version=version, product=product
-    )
-    return uvloop.run(send(database_url, service, numbers, campaign_id, for_s, timed_every))
+def send_share(access: dict[str, str], **share: Any) -> ShareSent:
+    """A worker's share of a campaign: the arguments of `send`, with the access to the service as text."""
+    return uvloop.run(send(service=service_settings(**access), **share))
 
 
 async def send(

@@ -73,10 +73,7 @@ def run_baseline(testbed: Testbed, load: Load, baseline: str) -> Run:
     with testbed.emulator(EmulatorSpec(load.numbers, NO_LIMIT_PER_S, load.latency_ms)) as emulator:
         open_needed = math.ceil(load.total_per_s * load.latency_ms / 1e3 * 1.25)
         task = Task(
-            url=emulator.url,
-            token=emulator.token,
-            version=emulator.version,
-            product=emulator.product,
+            **emulator.access,
             numbers=emulator.numbers,
             first_phone=FIRST_PHONE,
             database_url=testbed.database.url,
@@ -141,13 +138,10 @@ def _split(emulator: Emulator, load: Load) -> list[tuple[str, ...]]:
 def _share(
     testbed: Testbed, emulator: Emulator, numbers: tuple[str, ...], campaign_id: int, load: Load
 ) -> dict[str, Any]:
-    """The arguments of `engine.send_share`."""
+    """A process's share, as arguments of `engine.send_share`."""
     return {
+        "access": emulator.access,
         "database_url": testbed.database.url,
-        "service_url": emulator.url,
-        "token": emulator.token,
-        "version": emulator.version,
-        "product": emulator.product,
         "numbers": numbers,
         "campaign_id": campaign_id,
         "for_s": load.duration_s,
