@@ -97,9 +97,7 @@ def main() -> None:
     bare_per_s, bare_us = measured(options, "--bare", module="benchmarks.emulator")
     words = ("emulator", "serve", "--port", "0", "--number", f"{NUMBER}:10000000")
     per_s, cpu_us = measured(options, *words, module="campaigns.cli")
-    print(
-        f"emulator {per_s:,.0f}/s at {cpu_us:.1f} µs each, bare server {bare_per_s:,.0f}/s at {bare_us:.1f} µs"
-    )
+    print(f"emulator {per_s:,.0f}/s at {cpu_us:.1f} µs, bare server {bare_per_s:,.0f}/s at {bare_us:.1f} µs")
     print(f"ratio {per_s / bare_per_s:.3f}; aims: {TARGET_PER_S:,}/s and a ratio of {TARGET_SHARE_OF_BARE}")
 
 
