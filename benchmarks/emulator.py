@@ -75,9 +75,9 @@ def load_per_s(url: str, options: argparse.Namespace) -> float:
     return float(found.group(1))
 
 
-def measured(options: argparse.Namespace, *words: str, module: str) -> tuple[float, float]:
+def measured(options: argparse.Namespace, *arguments: str, module: str) -> tuple[float, float]:
     """A server on a core of its own: requests a second, and CPU microseconds each."""
-    with listening(*words, module=module) as server:
+    with listening(*arguments, module=module) as server:
         psutil.Process(server.pid).cpu_affinity(sender_cores())
         began_s = cpu_s(server.pid)
         per_s = load_per_s(server.url, options)
@@ -95,8 +95,8 @@ def main() -> None:
     print_conditions()
     move_to_service_core()
     bare_per_s, bare_us = measured(options, "--bare", module="benchmarks.emulator")
-    words = ("emulator", "serve", "--port", "0", "--number", f"{NUMBER}:10000000")
-    per_s, cpu_us = measured(options, *words, module="campaigns.cli")
+    arguments = ("emulator", "serve", "--port", "0", "--number", f"{NUMBER}:10000000")
+    per_s, cpu_us = measured(options, *arguments, module="campaigns.cli")
     print(f"emulator {per_s:,.0f}/s at {cpu_us:.1f} µs, bare server {bare_per_s:,.0f}/s at {bare_us:.1f} µs")
     print(f"ratio {per_s / bare_per_s:.3f}; aims: {TARGET_PER_S:,}/s and a ratio of {TARGET_SHARE_OF_BARE}")
 

@@ -56,7 +56,7 @@ class Usage:
 def memory(pid: int) -> Usage:
     """The memory of a process now."""
     lines = [line.split() for line in Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()[1:]]
-    sizes = {words[0]: int(words[1]) * 1024 for words in lines}
+    sizes = {fields[0]: int(fields[1]) * 1024 for fields in lines}
     return Usage(sum(size for name, size in sizes.items() if name.startswith("Private_")), sizes["Rss:"])
 
 

@@ -108,11 +108,11 @@ def measure(
     move_to(load_cores)
     asyncio.run(_prepare(url))
     requests = requests_of(statuses)
-    ours, bare = (
+    receiver, bare = (
         _serve(which, url, server_pid, requests, seconds, receiver_cores)
         for which in ("receiver", "baseline")
     )
-    return replace(ours, baseline_per_s=bare.posts / bare.elapsed_s)
+    return replace(receiver, baseline_per_s=bare.posts / bare.elapsed_s)
 
 
 def requests_of(statuses: int) -> list[bytes]:
@@ -155,13 +155,13 @@ async def _prepare(url: str) -> None:
 def _serve(
     which: str, url: str, server_pid: int, requests: list[bytes], seconds: float, cores: Sequence[int]
 ) -> Received:
-    ours, theirs = multiprocessing.Pipe()
+    parent_end, child_end = multiprocessing.Pipe()
     context = multiprocessing.get_context("spawn")
-    server = context.Process(target=_serve_on, args=(which, url, theirs, list(cores)), daemon=True)
+    server = context.Process(target=_serve_on, args=(which, url, child_end, list(cores)), daemon=True)
     server.start()
-    theirs.close()  # the child has its own copy; if it ends, `recv` raises EOFError
+    child_end.close()  # the child has its own copy; if it ends, `recv` raises EOFError
     try:
-        port, pid = cast("int", ours.recv()), cast("int", server.pid)
+        port, pid = cast("int", parent_end.recv()), cast("int", server.pid)
         before_s, database_s, began_s = cpu_s(pid), tree_cpu_s(server_pid), time.perf_counter()
         taken_s = uvloop.run(_drive(port, requests, seconds))
         # The warm-up is not counted, but uses its share of the CPU.
@@ -176,7 +176,7 @@ def _serve(
     except EOFError:
         raise BenchmarkFailed("the receiver did not start") from None
     finally:
-        ours.close()  # the server ends when its pipe closes
+        parent_end.close()  # the server ends when its pipe closes
         server.join(END_S_MAX)
         if server.is_alive():
             server.kill()

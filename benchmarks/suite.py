@@ -77,7 +77,7 @@ class Measurement:
 
 
 class ProgressListener(Protocol):
-    """Is told how far the suite is."""
+    """Gets the progress of the suite."""
 
     def began(self, turn: int, measurement: Measurement) -> None: ...
 

@@ -104,8 +104,8 @@ def cpu_us(sender: str, url: str) -> float:
 
 def connection_bytes(url: str) -> float:
     """Private memory of each of CONNECTIONS, in their own process."""
-    words = ["-m", "benchmarks.tls", "connect", url]
-    with tempfile.TemporaryFile() as errors, started(words, stderr=errors) as process:
+    arguments = ["-m", "benchmarks.tls", "connect", url]
+    with tempfile.TemporaryFile() as errors, started(arguments, stderr=errors) as process:
         if not (line := first_line(process)):
             raise BenchmarkFailed(f"{CONNECTIONS} connections to {url}: {last_line(errors)}")
         return float(line)

@@ -80,10 +80,10 @@ class EmulatorFactory(Protocol):
 def own_emulator(spec: EmulatorSpec) -> Iterator[Emulator]:
     """Run an emulator on the service's core during the block."""
     ids = tuple(str(FIRST_NUMBER + n) for n in range(spec.numbers))
-    words = [word for number in ids for word in ("--number", f"{number}:{spec.rate_per_s}")]
-    words += ["--latency-ms", str(spec.latency_ms)]
-    words += EVENT_OPTIONS if spec.events else ["--no-statuses"]
-    with listening("emulator", "serve", "--port", "0", *words) as running:
+    arguments = [word for number in ids for word in ("--number", f"{number}:{spec.rate_per_s}")]
+    arguments += ["--latency-ms", str(spec.latency_ms)]
+    arguments += EVENT_OPTIONS if spec.events else ["--no-statuses"]
+    with listening("emulator", "serve", "--port", "0", *arguments) as running:
         control, health = prove_emulator(running.url)
         yield Emulator(running.url, OWN_TOKEN, ids, health["version"], health["product"], control)
 

@@ -61,13 +61,13 @@ def held_signals() -> Iterator[None]:
 
 @contextmanager
 def started(
-    words: Sequence[str],
+    arguments: Sequence[str],
     *,
     stderr: IO[bytes],
     feed: bool = False,
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[Process]:
-    """Run `python WORDS` during the block, in a directory without a settings file, on the service's core.
+    """Run `python ARGUMENTS` during the block, in a directory without a settings file, on the service's core.
 
     `feed`: stdin is a pipe. `settings`: by name (`app_secret`). The process has its own group, so that
     Ctrl-C reaches only the benchmark.
@@ -78,7 +78,7 @@ def started(
             register("directory", directory)
             stack.callback(unregister, "directory", directory)
             process = subprocess.Popen(
-                [sys.executable, *words],
+                [sys.executable, *arguments],
                 stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
@@ -104,17 +104,17 @@ def end(processes: Sequence[Process]) -> None:
 
 @contextmanager
 def listening(
-    *words: str, settings: Mapping[str, str] | None = None, module: str = "campaigns.cli"
+    *arguments: str, settings: Mapping[str, str] | None = None, module: str = "campaigns.cli"
 ) -> Iterator[Listening]:
     """Run a command that serves HTTP during the block. It prints its URL, and then the block starts."""
     with (
         tempfile.TemporaryFile() as errors,
-        started(["-m", module, *words], stderr=errors, settings=settings) as process,
+        started(["-m", module, *arguments], stderr=errors, settings=settings) as process,
     ):
         try:
             url = orjson.loads(first_line(process))["url"]
         except (orjson.JSONDecodeError, KeyError, TypeError):
-            raise BenchmarkFailed(f"`{' '.join(words[:2])}` did not start: {last_line(errors)}") from None
+            raise BenchmarkFailed(f"`{' '.join(arguments[:2])}` did not start: {last_line(errors)}") from None
         yield Listening(str(url), process.pid)
 
 

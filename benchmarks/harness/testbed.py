@@ -1,4 +1,4 @@
-"""Where measurements run: the database, the emulators, and who is told how far a measurement is."""
+"""Where measurements run: the database, the emulators, and the callback for progress."""
 
 from __future__ import annotations
 

@@ -61,8 +61,8 @@ def run_workers(
         workers: list[tuple[Process, IO[bytes]]] = []
         for _ in arguments:
             errors: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
-            words = ["-m", "benchmarks.harness.workers", function]
-            workers.append((stack.enter_context(started(words, feed=True, stderr=errors)), errors))
+            command = ["-m", "benchmarks.harness.workers", function]
+            workers.append((stack.enter_context(started(command, feed=True, stderr=errors)), errors))
         for process, errors in workers:
             if not first_line(process):
                 raise BenchmarkFailed(f"a measurement did not start: {last_line(errors)}")

@@ -101,14 +101,14 @@ def _entries(report: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _rows(a: dict[str, Any], b: dict[str, Any]) -> Iterator[Row]:
-    for ours, theirs in _pairs(a, b, "senders"):
-        yield from _figures(ours["title"], _SENDER, ours, theirs)
-        yield from _figures(ours["title"], _RATIOS, ours["engine_ratio"] or {}, theirs["engine_ratio"] or {})
-    for ours, theirs in _pairs(a, b, "pace"):
-        yield from _figures(f"pace of {ours['title']}", _PACE, ours, theirs)
+    for in_a, in_b in _pairs(a, b, "senders"):
+        yield from _figures(in_a["title"], _SENDER, in_a, in_b)
+        yield from _figures(in_a["title"], _RATIOS, in_a["engine_ratio"] or {}, in_b["engine_ratio"] or {})
+    for in_a, in_b in _pairs(a, b, "pace"):
+        yield from _figures(f"pace of {in_a['title']}", _PACE, in_a, in_b)
     for key, figures in (("stages", _STAGE), ("scaling", _SCALED)):
-        for ours, theirs in _pairs(a, b, key):
-            yield from _figures(ours["title"], figures, ours, theirs)
+        for in_a, in_b in _pairs(a, b, key):
+            yield from _figures(in_a["title"], figures, in_a, in_b)
 
 
 def _figures(what: str, figures: Sequence[Figure], a: dict[str, Any], b: dict[str, Any]) -> Iterator[Row]:
@@ -142,10 +142,10 @@ def _verdict(a: dict[str, Any], b: dict[str, Any], more_is_better: bool) -> Verd
 
 def _machine_changes(a: dict[str, Any], b: dict[str, Any]) -> Iterator[str]:
     """A baseline does not change with Drumbeat: if its CPU changed, the machine did."""
-    for ours, theirs in _pairs(a, b, "senders"):
-        if ours["name"] in (ENGINE, ENGINE_ALONE, ENGINE_TRANSPORT):
+    for in_a, in_b in _pairs(a, b, "senders"):
+        if in_a["name"] in (ENGINE, ENGINE_ALONE, ENGINE_TRANSPORT):
             continue
-        for row in _row(ours["title"], "", ours["cpu_us"], theirs["cpu_us"], more_is_better=False):
+        for row in _row(in_a["title"], "", in_a["cpu_us"], in_b["cpu_us"], more_is_better=False):
             if row.verdict in ("better", "worse") and row.change is not None:
                 used = f'the baseline "{row.what}" used {100 * row.change:+.1f} % CPU'
                 yield f"machine: {used}; compare the ratios instead"
@@ -155,9 +155,9 @@ def _differences(a: dict[str, Any], b: dict[str, Any]) -> Iterator[str]:
     if a.get("service") != b.get("service"):
         yield f"service: {a.get('service')} and {b.get('service')}"
     for name in _CONDITIONS:
-        ours, theirs = a["conditions"].get(name), b["conditions"].get(name)
-        if ours != theirs:
-            yield f"{name}: {ours} and {theirs}"
+        in_a, in_b = a["conditions"].get(name), b["conditions"].get(name)
+        if in_a != in_b:
+            yield f"{name}: {in_a} and {in_b}"
     for name in a["load"]:
         if a["load"][name] != b["load"].get(name):
             yield f"load, {name}: {a['load'][name]} and {b['load'].get(name)}"

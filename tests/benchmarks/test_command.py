@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +216,8 @@ def test_a_dry_run_says_what_would_be_measured(drumbeat: Drumbeat, place: Path, 
     assert plan["takes_s"] > 0
     assert leftovers(place) == []
     assert not list(tmp_path.glob("bench-*"))
+
+
+def test_plotly_and_jinja2_are_imported_only_to_write_a_page() -> None:
+    script = "import sys, campaigns.cli.bench; sys.exit(bool({'plotly', 'jinja2'} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
