@@ -35,9 +35,9 @@ from engine.core.states import Status
 from engine.core.tag import Tag
 from engine.store.database import Connection, connect
 from engine.webhooks.events import Parsed, StatusEvent, StatusRow
-from engine.webhooks.folder import BATCH_EVENTS_MAX, fold_batch
 from engine.webhooks.inbox import Flow, write_together
 from engine.webhooks.packing import GROUP_EVENTS_MAX
+from engine.webhooks.status_applier import BATCH_EVENTS_MAX, fold_batch
 
 NUMBER = "1000"
 STATUSES = (Status.SENT, Status.DELIVERED, Status.READ)
@@ -118,7 +118,7 @@ async def _measure(url: str, recipients: int, stream: Stream, commit_events: int
         own_s, database_s = time.process_time(), cpu_s(session)
         folded, elapsed_s = await _fold_all(connection)
         own_s, database_s = time.process_time() - own_s, cpu_s(session) - database_s
-        read = await connection.fetchval(SQL["read_in_tallies"])
+        read = await connection.fetchval(SQL["read_in_range_counters"])
         if folded != events or read != recipients:
             raise BenchmarkFailed(f"{folded} of {events} events were folded, {read} of {recipients} are read")
         after = await _written(connection)
@@ -147,7 +147,9 @@ async def _accept_all(connection: Connection) -> list[Key]:
     await connection.execute(SQL["count_accepted"])
     await connection.execute(SQL["vacuum_accepted"])
     ranges = await connection.fetch(SQL["accepted_ranges"])
-    return [Key(row["ordinal"], row["range_id"], seq) for row in ranges for seq in range(1, row["hi"] + 1)]
+    return [
+        Key(row["ordinal"], row["range_id"], seq) for row in ranges for seq in range(1, row["last_seq"] + 1)
+    ]
 
 
 async def _receive_all(connection: Connection, keys: list[Key], apart: int, commit_events: int) -> int:

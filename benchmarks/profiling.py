@@ -16,8 +16,8 @@ from benchmarks.harness.script import counts, print_conditions, run_script
 from benchmarks.harness.seeding import seed_campaign
 from benchmarks.senders.engine import CampaignSent, read_sent, send
 from benchmarks.senders.runs import NO_LIMIT_PER_S
+from engine.process.telemetry import configure_logging
 from engine.store.database import connect
-from engine.telemetry import configure_logging
 
 NUMBERS = 32
 RATE_PER_S = 1_000.0

@@ -8,7 +8,7 @@ at once, and their memory. `openssl` makes a certificate for the run, which SSL_
 
 Profile (perf): six tenths of what TLS adds are OpenSSL's, a record and its cipher in each direction; the rest
 is uvloop's transfer between OpenSSL and the socket. It would be four times as much if the C library mapped
-the block of each read anew, which `engine.garbage.keep_large_blocks` prevents.
+the block of each read anew, which `engine.process.memory.keep_large_blocks` prevents.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from benchmarks.senders.baselines import Task
 from benchmarks.senders.runs import run_task
 from engine.api.lanes import LaneTransport
 from engine.core.outcome import Accepted
-from engine.garbage import keep_large_blocks
+from engine.process.memory import keep_large_blocks
 
 SCHEMES = ("http", "https")
 MESSAGES = {"engine_transport": 60_000, "plain_loop": 15_000}

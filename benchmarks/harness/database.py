@@ -22,8 +22,8 @@ from benchmarks.harness.processes import (
 from benchmarks.harness.statements import SQL
 from benchmarks.harness.watchdog import register, unregister
 from engine.errors import ConfigurationError
+from engine.process.embedded_postgres import bearable, stop_embedded
 from engine.store.database import Connection
-from engine.store.embedded import bearable, stop_embedded
 
 HOME_PREFIX = "drumbeat-bench-"
 

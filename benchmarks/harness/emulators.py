@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from benchmarks.harness.control_plane import ControlPlane, prove_emulator
 from benchmarks.harness.processes import listening
 from engine.errors import Unreachable
-from engine.settings import ServiceSettings
+from engine.process.settings import ServiceSettings
 
 OWN_TOKEN = "emulator-token"
 OWN_SECRET = "emulator-secret"

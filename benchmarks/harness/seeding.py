@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from benchmarks.harness.database import check_is_temporary
 from benchmarks.harness.statements import SQL
-from campaigns.range_size import range_size
+from campaigns.planning.range_size import range_size
 from engine.store.database import Connection, connect
 from engine.store.migrate import migrate
 
@@ -68,7 +68,7 @@ async def _seed_ranges(connection: Connection, campaign_id: int, recipients: int
     sizes = [min(size, recipients - done) for done in range(0, recipients, size)]
     ids = [first + ordinal for ordinal in range(len(sizes))]
     await connection.execute(SQL["insert_ranges"], ids, sizes, campaign_id)
-    await connection.execute(SQL["insert_tallies"], ids, sizes, campaign_id)
+    await connection.execute(SQL["insert_range_counters"], ids, sizes, campaign_id)
     for begin in range(0, len(ids), _RANGES_PER_STATEMENT):
         part = slice(begin, begin + _RANGES_PER_STATEMENT)
         await connection.execute(

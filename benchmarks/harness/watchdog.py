@@ -104,7 +104,7 @@ def _end(processes: list[psutil.Process | None]) -> None:
 
 
 def _stop_postgres(home: Path) -> None:
-    from engine.store.embedded import stop_embedded  # late: needed only after a crash
+    from engine.process.embedded_postgres import stop_embedded  # late: needed only after a crash
 
     # A server that is still starting is not found; it exits within a minute, once its directory is gone.
     with suppress(Exception):

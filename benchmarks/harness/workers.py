@@ -25,7 +25,7 @@ import orjson
 
 from benchmarks.harness.machine import move_to
 from benchmarks.harness.processes import BenchmarkFailed, Process, first_line, last_line, started
-from engine.telemetry import configure_logging
+from engine.process.telemetry import configure_logging
 
 EXIT_ORPHANED = 70
 POLL_PERIOD_S = 0.25

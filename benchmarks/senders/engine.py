@@ -14,7 +14,7 @@ from benchmarks.harness.emulators import service_settings
 from benchmarks.harness.statements import SQL
 from benchmarks.senders.latency import TimedTransport, evenly
 from engine.app import POOL_CONNECTIONS, run_numbers, transport_of
-from engine.settings import ServiceSettings
+from engine.process.settings import ServiceSettings
 from engine.store.database import Connection, open_pool
 from engine.store.installation import identify
 

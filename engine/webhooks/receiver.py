@@ -17,7 +17,7 @@ from urllib.parse import parse_qs
 from pydantic import SecretStr
 
 from engine.errors import ConfigurationError
-from engine.garbage import rare_collections
+from engine.process.memory import rare_collections
 from engine.webhooks.http import Answer, HttpConnection, Limits, Slot
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics

@@ -6,7 +6,7 @@ import tempfile
 import pytest
 
 from benchmarks.harness.processes import BenchmarkFailed, first_line, held_signals, listening, started
-from campaigns import ending
+from campaigns import child_processes as ending
 
 WORKER = ["-m", "benchmarks.harness.workers", "benchmarks.planning:measure"]
 
