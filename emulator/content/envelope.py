@@ -1,4 +1,4 @@
-"""What every message says besides its content: the product, the recipient, the caller's tag."""
+"""The members that every message has: the product, the recipient, the tag of the caller."""
 
 from typing import Any
 

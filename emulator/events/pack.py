@@ -1,15 +1,18 @@
-"""A status as the event shows it, made from the ledger when it is sent."""
+"""A status as the event shows it. Made from the ledger when the event is sent."""
 
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from emulator.account import Account
+from emulator.clock import Clock
 from emulator.errors import KINDS
 from emulator.events.envelope import MESSAGES, Update
-from emulator.events.schedule import STATUS_WORDS, Status
-from emulator.ledger import Call
-
-if TYPE_CHECKING:
-    from emulator.service import Service
+from emulator.identity import Number
+from emulator.ledger.kinds import MessageKind
+from emulator.ledger.ledger import Ledger
+from emulator.people import People
+from emulator.schedule import STATUS_WORDS, Status
 
 DETAILS = {
     131026: "the recipient is not on the network or has blocked the business",
@@ -20,38 +23,47 @@ DETAILS = {
 class StatusPacker:
     """Reads the ledger for the details that a status does not carry itself."""
 
-    def __init__(self, service: "Service") -> None:
-        self._service = service
+    def __init__(
+        self,
+        ledger: Ledger,
+        numbers: Mapping[str, Number],
+        accounts: Mapping[str, Account],
+        people: People,
+        clock: Clock,
+    ) -> None:
+        self._ledger = ledger
+        self._numbers = numbers
+        self._accounts = accounts
+        self._people = people
+        self._clock = clock
 
     def __call__(self, status: Status) -> Update:
         """The update of one status."""
-        service = self._service
-        call = service.ledger.call(status.place)
-        account_id = service.numbers[call.number_id].account_id
+        ledger = self._ledger
+        kind = ledger.kind(status.message)
+        account_id = self._numbers[kind.number_id].account_id
         value: dict[str, Any] = {
-            "id": service.ledger.wamid(status.place),
+            "id": ledger.wamid(status.message),
             "status": STATUS_WORDS[status.status],
-            "timestamp": str(service.clock.unix_s(status.due_ns)),
-            "recipient_id": service.people.wa_id(service.ledger.recipient(status.place)),
+            "timestamp": str(self._clock.unix_s(status.due_ns)),
+            "recipient_id": self._people.wa_id(ledger.recipient(status.message)),
         }
-        tag = service.ledger.tag(status.place)
+        tag = ledger.tag(status.message)
         if tag is not None:
             value["biz_opaque_callback_data"] = tag
         if status.error_code:
             value["errors"] = [_error(status.error_code)]
         else:
-            value["pricing"] = self._pricing(account_id, call)
-        return Update(account_id, call.number_id, MESSAGES, value, "statuses")
+            value["pricing"] = self._pricing(account_id, kind)
+        return Update(account_id, kind.number_id, MESSAGES, value, "statuses")
 
-    def _pricing(self, account_id: str, call: Call) -> dict[str, Any]:
-        template = None if call.template is None else (call.template, call.language or "")
-        category = self._service.category(self._service.accounts[account_id], template)
-        return _pricing(category)
+    def _pricing(self, account_id: str, kind: MessageKind) -> dict[str, Any]:
+        return _pricing(self._accounts[account_id].category(kind.template_key))
 
 
 @cache
 def _pricing(category: str) -> dict[str, Any]:
-    """Shared by every status of the category: nobody writes into it."""
+    """Shared by every status of the category, so it is never changed."""
     return {"billable": category != "service", "pricing_model": "PMP", "category": category}
 
 

@@ -1,4 +1,4 @@
-"""The table of routes: a method and a pattern lead to a handler."""
+"""The table of routes: from a method and a pattern to a handler."""
 
 import re
 from collections.abc import Awaitable, Callable
