@@ -5,22 +5,10 @@ from typing import NamedTuple
 
 from http_server.limits import Limits
 
-# The largest body (open point "Events") holds 1,000 updates: messages of up to 4,096 characters, each of up
-# to six bytes in JSON. The service gives up a body that is refused for its size, so large ones are read,
-# but few at a time.
-LIMITS = Limits(
-    body_bytes=32 * 1024 * 1024,
-    usual_body_bytes=1024 * 1024,  # twice the size of a thousand statuses
-    large_bodies=4,
-    waiting_bytes=256 * 1024 * 1024,  # twice what four large bodies take
-    head_bytes=16_384,
-    headers=64,
-    url_bytes=4_096,
-    request_s=15.0,
-    idle_s=75.0,
-    connections=1_000,
-    pipelined=64,
-)
+# The largest body (open point "Events") holds 1,000 updates: messages of up to 4,096 characters, each up
+# to six bytes in JSON. A body refused for its size would be lost in the end, so a few large ones may be read at a
+# time. A thousand statuses take half of the usual size, four large bodies half of `waiting_bytes`.
+LIMITS = Limits(body_bytes=32 * 1024 * 1024, usual_body_bytes=1024 * 1024)
 _REASONS = {
     200: "OK",
     400: "Bad Request",
