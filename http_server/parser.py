@@ -89,16 +89,22 @@ class RequestParser:
         self.in_request = True
 
     def on_headers_complete(self) -> None:
-        raw, sink = self._raw_headers, self._sink
+        raw, sink, limits = self._raw_headers, self._sink, self._limits
         self._headers = headers = {name.lower(): value for name, value in raw.items()}
         self._target = b"".join(self._url)
-        self._check_head()
+        if len(raw) > limits.headers or (self._may_be_long() and _size_of(raw) > limits.head_bytes):
+            sink.refuse(431)
+        elif len(self._target) > limits.url_bytes:
+            sink.refuse(414)
+        elif self._parser.should_upgrade():
+            sink.refuse(400)
         self._in_head = False
         self._head_bytes = 0
         self._trailer_bytes = -self._chunk_bytes  # what came in the chunk of the head is not counted
         raw.clear()  # later fields are a trailer, which nobody reads
         limit_bytes = self._body_limit_bytes = sink.admit(self._parser.get_method(), self._target)
-        self._usual_bytes = min(self._limits.usual_body_bytes, limit_bytes)
+        usual_bytes = limits.usual_body_bytes
+        self._usual_bytes = usual_bytes if usual_bytes < limit_bytes else limit_bytes
         length = headers.get(b"content-length", b"")
         if length.isdigit() and int(length[:20]) > limit_bytes:
             sink.refuse(413)
@@ -119,22 +125,14 @@ class RequestParser:
 
     def on_message_complete(self) -> None:
         parser = self._parser
-        request = RawRequest(
-            parser.get_method(), self._target, self._headers, bytes(self._body), parser.should_keep_alive()
-        )
+        method, keep_alive = parser.get_method(), parser.should_keep_alive()
+        request = RawRequest(method, self._target, self._headers, bytes(self._body), keep_alive)
         self._begin_anew()
         self._sink.request_received(request)
 
-    def _check_head(self) -> None:
-        raw, limits = self._raw_headers, self._limits
-        # A head can exceed its limit only if the pieces in which it came do.
-        may_be_long = max(self._head_bytes, self._chunk_bytes) > limits.head_bytes
-        if len(raw) > limits.headers or (may_be_long and _size_of(raw) > limits.head_bytes):
-            self._sink.refuse(431)
-        elif len(self._target) > limits.url_bytes:
-            self._sink.refuse(414)
-        elif self._parser.should_upgrade():
-            self._sink.refuse(400)
+    def _may_be_long(self) -> bool:
+        """Whether the head can exceed its limit: only if the pieces in which it came do."""
+        return max(self._head_bytes, self._chunk_bytes) > self._limits.head_bytes
 
     def _may_grow(self) -> bool:
         """Refuses what is too large. Large bodies need a permit: many of them could fill the memory."""
@@ -167,8 +165,9 @@ class RequestParser:
         self._url.clear()
         self._raw_headers.clear()
         self._body = b""
+        if self._rest_bytes or self._body_bytes > self._usual_bytes:  # nearly never: the quota counts it
+            self._quota.release(self._sink)
         self._body_bytes = self._rest_bytes = self._body_bytes_before = 0
-        self._quota.release(self._sink)
 
 
 def _size_of(headers: Headers) -> int:

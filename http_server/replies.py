@@ -20,23 +20,20 @@ class Ending(Enum):
 class ReplySlot:
     """Holds the reply to one request until its turn. Filled once, at once or much later.
 
-    `last`: the connection closes after this reply.
+    `last`: the connection closes after this reply. `is_ready`: something can be written now. `chunks` is None
+    if `data` is the whole reply.
     """
 
-    __slots__ = ("_chunks", "_pause_s", "_resting", "_writer", "ending", "last")
+    __slots__ = ("_pause_s", "_writer", "chunks", "data", "ending", "is_ready", "last")
 
     def __init__(self, writer: "ReplyWriter", *, last: bool) -> None:
         self.last = last
         self.ending = Ending.CLOSE if last else Ending.KEEP
+        self.is_ready = False
+        self.data = b""
+        self.chunks: Iterator[bytes] | None = None
         self._writer = writer
-        self._chunks: Iterator[bytes] | None = None
         self._pause_s: float | None = None
-        self._resting = False
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether something can be written now."""
-        return self._chunks is not None and not self._resting
 
     @property
     def is_wanted(self) -> bool:
@@ -45,34 +42,31 @@ class ReplySlot:
 
     def finish(self, data: bytes, ending: Ending = Ending.KEEP) -> None:
         """The whole reply. Without data the connection ends with no reply, as `ending` says."""
-        self.finish_in_chunks((data,) if data else (), None, ending)
+        self.data = data
+        if ending is not Ending.KEEP:
+            self.ending = ending
+        self.is_ready = True
+        self._writer.flush()
 
     def finish_in_chunks(
         self, chunks: Iterable[bytes], pause_s: float | None, ending: Ending = Ending.KEEP
     ) -> None:
-        """A reply in chunks, each taken when the peer has read enough of those before.
+        """A reply in chunks, none of them empty, each taken when the peer has read enough of those before.
 
         `pause_s` is the time between two chunks; 0 lets the event loop run between them, None does not.
         """
-        if self._chunks is not None:
-            return
-        self._chunks = iter(chunks)
+        self.chunks = iter(chunks)
         self._pause_s = pause_s
-        if ending is not Ending.KEEP:
-            self.ending = ending
-        self._writer.flush()
+        self.finish(b"", ending)
 
-    def take(self) -> bytes | None:
-        """The next chunk of a slot that is ready; None after the last one."""
-        assert self._chunks is not None
-        chunk = next(self._chunks, None)
-        if chunk is not None and self._pause_s is not None:
-            self._resting = True
+    def rest(self) -> None:
+        """Between two chunks."""
+        if self._pause_s is not None:
+            self.is_ready = False
             asyncio.get_running_loop().call_later(self._pause_s, self._wake)
-        return chunk
 
     def _wake(self) -> None:
-        self._resting = False
+        self.is_ready = True
         self._writer.flush()
 
 
@@ -104,12 +98,14 @@ class ReplyWriter:
     def flush(self) -> None:
         """Write the replies whose turn it is."""
         slots = self.slots
-        while slots and self.is_writable and self.transport is not None and slots[0].is_ready:
+        while slots and slots[0].is_ready and self.is_writable and self.transport is not None:
             slot = slots[0]
-            chunk = slot.take()
-            if chunk is not None:
-                self.transport.write(chunk)
-                continue
+            data = slot.data if slot.chunks is None else next(slot.chunks, b"")
+            if data:
+                self.transport.write(data)
+                if slot.chunks is not None:
+                    slot.rest()
+                    continue
             slots.popleft()
             if slot.ending is not Ending.KEEP:
                 slots.clear()

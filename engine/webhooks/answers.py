@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from http_server.limits import Limits
 
-# The largest body (open point "Events") holds 1,000 updates: messages of up to 4,096 characters, each up
-# to six bytes in JSON. A body refused for its size would be lost in the end, so a few large ones may be read at a
-# time. A thousand statuses take half of the usual size, four large bodies half of `waiting_bytes`.
+# The largest body (open point "Events") holds 1,000 updates: messages of up to 4,096 characters, each of up
+# to six bytes in JSON. A body refused for its size would be lost in the end, so a few large ones may be read
+# at a time. A thousand statuses take half of the usual size, four large bodies half of `waiting_bytes`.
 LIMITS = Limits(body_bytes=32 * 1024 * 1024, usual_body_bytes=1024 * 1024)
 _REASONS = {
     200: "OK",
