@@ -12,7 +12,7 @@ from emulator.messaging_service import MessagingService
 from emulator.send import SendEndpoint
 from emulator.site import check_site
 from emulator.wire.connection import KnownHead
-from emulator.wire.message import Reply, Request, StreamReply, render, render_stream, split_target
+from emulator.wire.request_reply import Reply, Request, StreamReply, render, render_stream, split_target
 from emulator.wire.router import Router
 from http_server.limits import Limits
 from http_server.parser import RawRequest
@@ -46,7 +46,7 @@ _REFUSALS = {
 }
 CONTROL_PLANE = "/_emulator/"
 
-Answer: TypeAlias = Reply | StreamReply
+AnyReply: TypeAlias = Reply | StreamReply
 
 
 class Gateway:
@@ -146,7 +146,7 @@ class Gateway:
         else:
             self._finish(slot, answer)
 
-    async def _finish_later(self, answer: Awaitable[Answer], slot: ReplySlot) -> None:
+    async def _finish_later(self, answer: Awaitable[AnyReply], slot: ReplySlot) -> None:
         try:
             self._finish(slot, await answer)
         except Refused as refused:
@@ -159,11 +159,11 @@ class Gateway:
         log.exception("emulator_failed")
         return self.service.refusals.reply(Refused(1, "the emulator itself failed; its log has the reason"))
 
-    def _finish(self, slot: ReplySlot, answer: Answer) -> None:
-        if isinstance(answer, StreamReply):
-            slot.finish_in_chunks(render_stream(answer, closing=slot.last), 0.0)
+    def _finish(self, slot: ReplySlot, reply: AnyReply) -> None:
+        if isinstance(reply, StreamReply):
+            slot.finish_in_chunks(render_stream(reply, closing=slot.last), 0.0)
         else:
-            slot.finish(render(answer, closing=slot.last))
+            slot.finish(render(reply, closing=slot.last))
 
     def _unknown(self, request: Request) -> Refused:
         version = self.service.config.version

@@ -9,7 +9,7 @@ from emulator.events.envelope import MESSAGES, Update
 from emulator.identity import Number
 from emulator.ids import Ids
 from emulator.people import People
-from emulator.wire.message import json_reply, render
+from emulator.wire.request_reply import json_reply, render
 
 # Messages that can still be marked as read. At the limit the oldest is forgotten.
 INCOMING_LIMIT = 100_000

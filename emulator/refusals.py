@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from emulator.config import EmulatorConfig
 from emulator.errors import Refused, error_body
-from emulator.wire.message import Reply, render
+from emulator.wire.request_reply import Reply, render
 
 
 class Refusals:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from emulator.errors import Refused
-from emulator.wire.message import parse_object
+from emulator.wire.request_reply import parse_object
 
 TAG_LIMIT_CHARACTERS = 512
 # The longest international number; the interface takes digits alone.

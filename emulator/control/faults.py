@@ -8,7 +8,7 @@ from emulator.errors import Refused
 from emulator.faults.table import Faults
 from emulator.messaging_service import MessagingService
 from emulator.scenario import read_scenario
-from emulator.wire.message import Reply, Request, json_reply, parse_object
+from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 
 class FaultControl:

@@ -7,7 +7,7 @@ import orjson
 from emulator.clock import SECOND_NS
 from emulator.control.fields import whole_number
 from emulator.messaging_service import MessagingService
-from emulator.wire.message import Reply, Request, StreamReply, json_reply
+from emulator.wire.request_reply import Reply, Request, StreamReply, json_reply
 
 DEFAULT_LIMIT = 1_000
 LARGEST_LIMIT = 10_000

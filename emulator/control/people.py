@@ -11,7 +11,7 @@ from emulator.errors import Refused
 from emulator.identity import Number
 from emulator.messaging_service import MessagingService
 from emulator.schedule import READ, Status
-from emulator.wire.message import Reply, Request, json_reply, parse_object
+from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 # Members of the body that are no part of the message itself.
 _ROUTING = ("phone_number_id", "from", "name", "text", "file")

@@ -12,7 +12,7 @@ from emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, QUALITY_RATINGS, 
 from emulator.messaging_service import MessagingService
 from emulator.templates.template import STATUSES
 from emulator.tiers import TIERS
-from emulator.wire.message import Reply, Request, json_reply, parse_object
+from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 TEST_RECIPIENTS_LIMIT = 5
 CLOCK_STEP_LIMIT_S = 10 * 366 * 86_400

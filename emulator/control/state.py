@@ -11,7 +11,7 @@ from emulator.errors import Refused
 from emulator.messaging_service import MessagingService
 from emulator.overview import overview
 from emulator.snapshot import dump, restore
-from emulator.wire.message import Reply, Request, json_reply, parse_object
+from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 _PAGE = files("emulator") / "page"
 _PAGE_TYPES = {"index.html": "text/html; charset=UTF-8", "page.js": "text/javascript", "page.css": "text/css"}

@@ -15,7 +15,7 @@ import orjson
 from emulator.errors import KINDS, Refused
 from emulator.faults.options import Options, flag_of, number_of, one_of, whole_of
 from emulator.identity import QUALITY_RATINGS
-from emulator.wire.message import JSON_TYPE, Reply, json_reply, render
+from emulator.wire.request_reply import JSON_TYPE, Reply, json_reply, render
 from http_server.replies import Ending
 
 

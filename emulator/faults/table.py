@@ -21,7 +21,7 @@ COMMON_OPTIONS = ("number", "from_s", "until_s")
 FOR_EVER_S = 1e9
 
 
-class Kind(NamedTuple, Generic[Effect]):
+class FaultKind(NamedTuple, Generic[Effect]):
     """How an effect is made, and which options it takes."""
 
     make: Callable[[Options], Effect]
@@ -29,24 +29,24 @@ class Kind(NamedTuple, Generic[Effect]):
 
 
 _WAITS = ("status", "retry_after_s", "regain_minutes")
-EXCHANGE_KINDS: dict[str, Kind[ExchangeEffect]] = {
-    "lost-reply": Kind(lambda _: on_exchange.LostReply()),
-    "reset-before-reading": Kind(lambda _: on_exchange.Reset(Stage.READ)),
-    "reset-before-accepting": Kind(lambda _: on_exchange.Reset(Stage.ACCEPT)),
-    "reset-after-accepting": Kind(lambda _: on_exchange.Reset(Stage.REPLY)),
-    "server-error": Kind(on_exchange.server_error, ("status", "body", "accepted")),
-    "latency": Kind(on_exchange.latency, ("median_ms", "sigma")),
-    "slow-bytes": Kind(on_exchange.slow_bytes, ("chunk_bytes", "pause_ms")),
-    "throttle-storm": Kind(on_exchange.throttle_storm, _WAITS),
-    "refusal": Kind(on_exchange.refusal, ("code", *_WAITS)),
-    "message-status": Kind(on_exchange.message_status, ("word",)),
-    "quality-loss": Kind(on_exchange.quality_loss, ("rating",)),
+EXCHANGE_KINDS: dict[str, FaultKind[ExchangeEffect]] = {
+    "lost-reply": FaultKind(lambda _: on_exchange.LostReply()),
+    "reset-before-reading": FaultKind(lambda _: on_exchange.Reset(Stage.READ)),
+    "reset-before-accepting": FaultKind(lambda _: on_exchange.Reset(Stage.ACCEPT)),
+    "reset-after-accepting": FaultKind(lambda _: on_exchange.Reset(Stage.REPLY)),
+    "server-error": FaultKind(on_exchange.server_error, ("status", "body", "accepted")),
+    "latency": FaultKind(on_exchange.latency, ("median_ms", "sigma")),
+    "slow-bytes": FaultKind(on_exchange.slow_bytes, ("chunk_bytes", "pause_ms")),
+    "throttle-storm": FaultKind(on_exchange.throttle_storm, _WAITS),
+    "refusal": FaultKind(on_exchange.refusal, ("code", *_WAITS)),
+    "message-status": FaultKind(on_exchange.message_status, ("word",)),
+    "quality-loss": FaultKind(on_exchange.quality_loss, ("rating",)),
 }
-STATUS_KINDS: dict[str, Kind[StatusEffect]] = {
-    "events-missing": Kind(lambda _: on_status.missing),
-    "events-duplicate": Kind(lambda _: on_status.duplicate),
-    "events-late": Kind(on_status.late, ("delay_s",)),
-    "events-reordered": Kind(lambda _: on_status.reordered),
+STATUS_KINDS: dict[str, FaultKind[StatusEffect]] = {
+    "events-missing": FaultKind(lambda _: on_status.missing),
+    "events-duplicate": FaultKind(lambda _: on_status.duplicate),
+    "events-late": FaultKind(on_status.late, ("delay_s",)),
+    "events-reordered": FaultKind(lambda _: on_status.reordered),
 }
 
 
@@ -136,7 +136,7 @@ class Faults:
         self._made += 1
         self._faults.append(fault)
 
-    def _made_of(self, config: FaultConfig, kind: Kind[Effect]) -> tuple[Fault, Effect]:
+    def _made_of(self, config: FaultConfig, kind: FaultKind[Effect]) -> tuple[Fault, Effect]:
         known = (*kind.options, *COMMON_OPTIONS)
         # With a misspelt option ignored, a test would run without the fault that it asked for.
         if unknown := sorted(set(config.options) - set(known)):

@@ -6,7 +6,7 @@ from emulator.account import Account, CallBudget
 from emulator.errors import Refused
 from emulator.identity import MANAGEMENT, MESSAGING, Number, Token
 from emulator.messaging_service import MessagingService
-from emulator.wire.message import Request
+from emulator.wire.request_reply import Request
 
 
 def token_of(service: MessagingService, request: Request, permission: str) -> Token:

@@ -6,7 +6,7 @@ from emulator.media import MediaItem
 from emulator.messaging_service import MessagingService
 from emulator.resources.access import number_of
 from emulator.wire.form import read_form
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.wire.request_reply import Reply, Request, json_reply
 
 
 class MediaEndpoints:

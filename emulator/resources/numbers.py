@@ -9,7 +9,7 @@ from emulator.identity import Number
 from emulator.messaging_service import MessagingService
 from emulator.resources.access import account_of, managed_number_of, number_of
 from emulator.resources.paging import page, select
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.wire.request_reply import Reply, Request, json_reply
 
 _PIN = re.compile(r"[0-9]{6}", re.ASCII)
 

@@ -8,7 +8,7 @@ from emulator.resources.analytics import Analytics
 from emulator.resources.media import MediaEndpoints
 from emulator.resources.numbers import number_record
 from emulator.resources.paging import select
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.wire.request_reply import Reply, Request, json_reply
 
 
 class ObjectEndpoints:

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from emulator.errors import Refused
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.wire.request_reply import Reply, Request, json_reply
 
 DEFAULT_LIMIT = 25
 LARGEST_LIMIT = 1_000

@@ -12,7 +12,7 @@ from emulator.events.subscriptions import App
 from emulator.identity import MANAGEMENT
 from emulator.messaging_service import MessagingService
 from emulator.resources.access import account_of, token_of
-from emulator.wire.message import Reply, Request, json_reply, parse_object
+from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 VERIFY_TIMEOUT_S = 10.0
 # Longer than any challenge.

@@ -11,7 +11,7 @@ from emulator.resources.access import account_of
 from emulator.resources.paging import page
 from emulator.templates.book import TEMPLATE_LIMIT
 from emulator.templates.template import CATEGORIES, Template
-from emulator.wire.message import Reply, Request, json_reply, parse_object
+from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 _NAME = re.compile(r"[a-z0-9_]{1,512}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(_[A-Z]{2,3})?")
