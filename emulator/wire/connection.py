@@ -66,6 +66,8 @@ class EmulatorConnection(Connection):
         self._last_request = None
 
     def admit(self, method: bytes, target: bytes) -> int:
+        if self._writer.closing:
+            return 0  # refused for its head: no fault applies to it
         admitted = self._gateway.admit(method, target)
         if isinstance(admitted, Ending):
             self.end(admitted)
