@@ -7,7 +7,7 @@ from emulator.account import Account
 from emulator.clock import Clock
 from emulator.config import EmulatorConfig, FaultConfig, NumberConfig
 from emulator.events.events import Events
-from emulator.events.pack import StatusPacker
+from emulator.events.packer import Packer
 from emulator.events.subscriptions import Subscriptions
 from emulator.faults.table import Faults
 from emulator.identity import Number, Token
@@ -73,10 +73,8 @@ class MessagingService:
         self.media = MediaStore(clock, self.ids)
         self.faults = Faults(config.seed, clock, self.numbers)
         self.schedule = StatusSchedule(self.people, config.status_delay)
-        packer = StatusPacker(self.ledger, self.numbers, self.accounts, self.people, clock)
-        self.events = Events(
-            config, clock, self.ledger, self.schedule, self.faults, self.numbers, self.accounts, packer
-        )
+        self.events = Events(clock, self.ledger, self.schedule, self.faults, self.numbers, self.accounts)
+        self.packer = Packer(config, clock, self.ledger, self.numbers, self.accounts, self.people)
         self.standing = Standing(clock, self.events.announce)
         self.reviewer = Reviewer(clock, config.review_delay_s, self.accounts, self.events.announce)
         self.incoming = IncomingMessages(clock, self.ids, self.people, self.events.announce)

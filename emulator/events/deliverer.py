@@ -9,6 +9,7 @@ import structlog
 from emulator.clock import Clock
 from emulator.events.envelope import signature
 from emulator.events.events import Events
+from emulator.events.packer import Packer
 from emulator.events.subscriber import CONCURRENCY, Batch, Subscriber
 
 log = structlog.get_logger("emulator")
@@ -20,9 +21,11 @@ POST_TIMEOUT_S = 10.0
 
 
 class EventSource(Protocol):
-    """Where the events come from. `events` is read anew each time, because a reset replaces it."""
+    """Where the events come from. The attributes are read anew each time, because a reset replaces them."""
 
+    clock: Clock
     events: Events
+    packer: Packer
 
     def do_what_is_due(self) -> None:
         """Queue the events whose time has come."""
@@ -56,12 +59,12 @@ class Deliverer:
 
     def _pump(self, session: aiohttp.ClientSession) -> None:
         self._source.do_what_is_due()
-        events = self._source.events
-        for subscriber in events.subscribers:
-            while subscriber.in_flight < CONCURRENCY and (batch := events.next_batch(subscriber)):
+        clock, packer = self._source.clock, self._source.packer
+        for subscriber in self._source.events.subscribers:
+            while subscriber.in_flight < CONCURRENCY and (batch := packer.next_batch(subscriber)):
                 subscriber.in_flight += 1
                 subscriber.in_flight_updates += batch.updates
-                task = asyncio.create_task(self._deliver(session, events.clock, subscriber, batch))
+                task = asyncio.create_task(self._deliver(session, clock, subscriber, batch))
                 self._posts.add(task)
                 task.add_done_callback(self._posts.discard)
 

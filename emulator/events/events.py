@@ -1,15 +1,13 @@
-"""The events: statuses that are due and other updates, queued for the subscribers and packed into batches."""
+"""The events: statuses that are due and other updates, queued for the subscribers."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from emulator.account import Account
 from emulator.clock import Clock
-from emulator.config import EmulatorConfig
-from emulator.events.envelope import MESSAGES, Update, envelope
-from emulator.events.pack import StatusPacker
-from emulator.events.subscriber import Batch, Subscriber
+from emulator.events.envelope import MESSAGES, Update
+from emulator.events.subscriber import Subscriber
 from emulator.faults.table import Faults
 from emulator.identity import Number
 from emulator.ledger.kinds import MessageKind
@@ -22,29 +20,24 @@ HALF_HOUR_S = 1800
 
 
 class Events:
-    """Moves what is due from the schedule to the subscribers, and packs what they are sent."""
+    """Moves what is due from the schedule to the subscribers."""
 
     def __init__(
         self,
-        config: EmulatorConfig,
         clock: Clock,
         ledger: Ledger,
         schedule: StatusSchedule,
         faults: Faults,
         numbers: Mapping[str, Number],
         accounts: Mapping[str, Account],
-        packer: StatusPacker,
     ) -> None:
-        self.clock = clock
+        self._clock = clock
         self.subscribers: list[Subscriber] = []
-        self._config = config
         self._ledger = ledger
         self._schedule = schedule
         self._faults = faults
         self._numbers = numbers
         self._accounts = accounts
-        self._pack = packer
-        self._batches = 0
         # indexes of messages that failed because their template was paused after acceptance
         self._stopped: set[int] = set()
         # (phone number id, half hour since 1970) -> delivered
@@ -58,7 +51,7 @@ class Events:
 
     def move_due(self) -> None:
         """Queue the statuses whose time has come, changed by the faults of events."""
-        now_ns = self.clock.now_ns()
+        now_ns = self._clock.now_ns()
         due = [
             checked
             for status in self._schedule.due(now_ns, PUMP_LIMIT)
@@ -67,7 +60,7 @@ class Events:
         for status in self._faults.apply_to_statuses(due, self._schedule, now_ns, self._number_of):
             number_id = self._number_of(status.message)
             if status.status == DELIVERED:
-                self._delivered[number_id, self.clock.unix_s(status.due_ns) // HALF_HOUR_S] += 1
+                self._delivered[number_id, self._clock.unix_s(status.due_ns) // HALF_HOUR_S] += 1
             account_id = self._numbers[number_id].account_id
             for subscriber in self.subscribers:
                 if subscriber.wants(account_id, MESSAGES):
@@ -102,23 +95,6 @@ class Events:
             for (number, half_hour), count in self._delivered.items()
             if number == number_id and begin_s <= half_hour * HALF_HOUR_S < end_s
         )
-
-    def next_batch(self, subscriber: Subscriber) -> Batch | None:
-        """What to POST next to a subscriber: a retry that is due, else updates from its outbox."""
-        now_ns = self.clock.now_ns()
-        retry = subscriber.due_retry(now_ns)
-        if retry is not None or not subscriber.may_pack:
-            return retry
-        updates = subscriber.take(self._config.events_per_post)
-        self._batches += 1
-        body = envelope(self._packed(updates), self._config.product, self._displays())
-        return Batch(now_ns, self._batches, body, len(updates), 1, now_ns)
-
-    def _displays(self) -> dict[str, str]:
-        return {number.id: number.display_phone_number for number in self._numbers.values()}
-
-    def _packed(self, updates: Iterable[Status | Update]) -> Iterable[Update]:
-        return (self._pack(update) if isinstance(update, Status) else update for update in updates)
 
     def dump(self) -> dict[str, Any]:
         """Counts and stopped messages, for a snapshot."""

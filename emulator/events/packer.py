@@ -1,4 +1,4 @@
-"""A status as the event shows it. Made from the ledger when the event is sent."""
+"""Packs the updates of a subscriber into the body of a POST. Statuses get their details only now."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -6,8 +6,10 @@ from typing import Any
 
 from emulator.account import Account
 from emulator.clock import Clock
+from emulator.config import EmulatorConfig
 from emulator.errors import KINDS
-from emulator.events.envelope import MESSAGES, Update
+from emulator.events.envelope import MESSAGES, Update, envelope
+from emulator.events.subscriber import Batch, Subscriber
 from emulator.identity import Number
 from emulator.ledger.kinds import MessageKind
 from emulator.ledger.ledger import Ledger
@@ -20,25 +22,40 @@ DETAILS = {
 }
 
 
-class StatusPacker:
-    """Reads the ledger for the details that a status does not carry itself."""
+class Packer:
+    """Makes the batches. The details of a status come from the ledger."""
 
     def __init__(
         self,
+        config: EmulatorConfig,
+        clock: Clock,
         ledger: Ledger,
         numbers: Mapping[str, Number],
         accounts: Mapping[str, Account],
         people: People,
-        clock: Clock,
     ) -> None:
+        self._config = config
         self._ledger = ledger
         self._numbers = numbers
         self._accounts = accounts
         self._people = people
         self._clock = clock
+        self._batches = 0
 
-    def __call__(self, status: Status) -> Update:
-        """The update of one status."""
+    def next_batch(self, subscriber: Subscriber) -> Batch | None:
+        """What to POST next to a subscriber: a retry that is due, else updates from its outbox."""
+        now_ns = self._clock.now_ns()
+        retry = subscriber.due_retry(now_ns)
+        if retry is not None or not subscriber.may_pack:
+            return retry
+        waiting = subscriber.take(self._config.events_per_post)
+        self._batches += 1
+        updates = (self._update(each) if isinstance(each, Status) else each for each in waiting)
+        displays = {number.id: number.display_phone_number for number in self._numbers.values()}
+        body = envelope(updates, self._config.product, displays)
+        return Batch(now_ns, self._batches, body, len(waiting), 1, now_ns)
+
+    def _update(self, status: Status) -> Update:
         ledger = self._ledger
         kind = ledger.kind(status.message)
         account_id = self._numbers[kind.number_id].account_id
