@@ -64,7 +64,7 @@ class Chart:
     title: str
     section: str
     column: str
-    mark: str = ""
+    claimed_through: str = ""
     labels: tuple[tuple[int, str], ...] = ((0, ""),)
     ours: str = ""
     unit: str = ""
@@ -99,15 +99,15 @@ CHARTS = (
     ),
     Chart(
         "scaling-audiences", "Cost by recipients", "Scaling", "CPU a message",
-        mark="--only audiences", axis="µs of the sender's CPU a message",
+        claimed_through="--only audiences", axis="µs of the sender's CPU a message",
     ),
     Chart(
         "scaling-numbers", "Cost by numbers", "Scaling", "CPU a message",
-        mark="--only numbers", axis="µs of the sender's CPU a message",
+        claimed_through="--only numbers", axis="µs of the sender's CPU a message",
     ),
     Chart(
         "scaling-processes", "Cost by processes", "Scaling", "CPU a message",
-        mark="--only processes", axis="µs of the sender's CPU a message",
+        claimed_through="--only processes", axis="µs of the sender's CPU a message",
     ),
 )  # fmt: skip
 
@@ -143,9 +143,13 @@ def _number(text: str) -> float:
 
 def _table(chart: Chart, markdown: str) -> Table:
     for section, table in _tables(markdown):
-        if section == chart.section and chart.column in table.headings and chart.mark in table.headings[0]:
+        if (
+            section == chart.section
+            and chart.column in table.headings
+            and chart.claimed_through in table.headings[0]
+        ):
             return table
-    of = f' of "{chart.mark}"' if chart.mark else ""
+    of = f' of "{chart.claimed_through}"' if chart.claimed_through else ""
     raise LookupError(
         f'{README.name} has no table{of} with a column "{chart.column}" under "{chart.section}"'
     )

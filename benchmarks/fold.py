@@ -3,10 +3,10 @@
     python -m benchmarks.fold [RECIPIENTS [EVENTS_A_COMMIT]]
 
 Three events (sent, delivered, read) a recipient, in the disorder of a real stream, committed 1,000 at once
-unless said otherwise, in batches of 10,000, from the inbox to the tallies. Two streams: in one the events of
-a recipient come close together, so that a batch writes its row once for some of them; in the other each
-comes alone. The yardstick, in the same run on the same rows: `UPDATE ... FROM` of 10,000 keys by primary key
-and nothing else: no inbox, no reduction, no tallies. Starts a Postgres of its own; fsync is on.
+unless said otherwise, in batches of 10,000, from the inbox to the range_counters. Two streams: in one the
+events of a recipient come close together, so that a batch writes its row once for some of them; in the other
+each comes alone. The yardstick, in the same run on the same rows: `UPDATE ... FROM` of 10,000 keys by primary
+key and nothing else: no inbox, no reduction, no range_counters. Starts a Postgres of its own; fsync is on.
 
 Where the time goes (EXPLAIN ANALYZE of each statement, perf): over four tenths in finding and writing the
 rows, a quarter in looking up what is recorded, a fifth in taking the events out of their groups, sorting and

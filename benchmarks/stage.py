@@ -20,8 +20,8 @@ from campaigns.bench.planting import plant
 from campaigns.bench.rounds import NO_LIMIT_PER_S
 from campaigns.bench.sending import Sent, read_sent, run_part
 from campaigns.bench.service import Service, Wanted, own_service
+from engine.process.telemetry import configure_logging
 from engine.store.database import connect
-from engine.telemetry import configure_logging
 
 NUMBERS = 32
 RATE_PER_S = 1_000.0

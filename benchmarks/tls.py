@@ -8,7 +8,7 @@ memory that they hold. The certificate is made for the run, by `openssl`, and tr
 
 What the profile says (perf): six tenths of what TLS adds are OpenSSL's, a record and its cipher each way, the
 rest uvloop's way between them and the connection. Where the C library maps the block of each read anew, which
-`engine.garbage.keep_large_blocks` prevents, it is four times as much.
+`engine.process.memory.keep_large_blocks` prevents, it is four times as much.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from campaigns.bench.processes import BenchFailed, first_line, last_line, starte
 from campaigns.bench.rounds import run_workers
 from engine.api.lanes import LaneTransport
 from engine.core.outcome import Accepted
-from engine.garbage import keep_large_blocks
+from engine.process.memory import keep_large_blocks
 
 SCHEMES = ("http", "https")
 MESSAGES = {"lanes_alone": 60_000, "session_loop": 15_000}

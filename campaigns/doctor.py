@@ -18,16 +18,16 @@ import aiohttp
 from campaigns.counted import counted
 from engine.api.proxy import proxy_of
 from engine.api.resources import ManagementClient
-from engine.core.descriptors import CONNECTIONS_MAX, WANTED, connections_within
-from engine.core.room import MIB, is_short
-from engine.core.shown import shown
-from engine.descriptors import hard_limit
+from engine.core.connection_limit import CONNECTIONS_MAX, WANTED, connections_within
+from engine.core.disk_space import MIB, is_short
+from engine.core.sanitise import shown
 from engine.errors import ConfigurationError, DrumbeatError
-from engine.room import free_bytes
-from engine.settings import PREFIX, SECRETS, Settings
+from engine.process.disk_space import free_bytes
+from engine.process.file_descriptors import hard_limit
+from engine.process.settings import PREFIX, SECRETS, Settings
 from engine.store.database import Pool
 from engine.store.queries import queries
-from engine.system_word import system_word
+from engine.system_error import system_error_text
 
 PYTHON_MIN = (3, 11)
 CLOCK_SKEW_S_MAX = 30.0  # statuses and windows are judged by both clocks
@@ -169,7 +169,7 @@ async def _guarded(subject: str, look: Callable[[], Awaitable[list[Finding]]]) -
         return [
             _fail(
                 subject,
-                f"does not answer: {system_word(error)}",
+                f"does not answer: {system_error_text(error)}",
                 "check DRUMBEAT_BASE_URL and the network",
                 69,
             )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from campaigns.place import place
-from engine import number_sync
+from campaigns.describe_database import place
 from engine.errors import ConfigurationError, UsageError
-from engine.number_sync import DEFAULT_LIMIT_PER_S, NumbersSource
+from engine.sending import number_sync
+from engine.sending.number_sync import DEFAULT_LIMIT_PER_S, NumbersSource
 from engine.store.database import Pool
 from engine.store.queries import queries
 

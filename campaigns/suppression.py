@@ -13,8 +13,8 @@ from campaigns.audience.phone import Normaliser
 from campaigns.audience.reader import AudienceReader, open_audience
 from campaigns.audience.rejects import REASONS, RejectFile, default_rejects_path
 from campaigns.audience.unchanged import Unchanged
-from campaigns.plan import PlanProgress, ProgressCallback, no_progress
-from engine.core.spelling import person, spellings
+from campaigns.planning.progress import PlanProgress, ProgressCallback, no_progress
+from engine.core.phone_aliases import person, spellings
 from engine.errors import UsageError
 from engine.store.database import Connection
 from engine.store.queries import queries

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from campaigns.place import place
+from campaigns.describe_database import place
 from engine.errors import ConfigurationError
 from engine.store.database import Pool
 from engine.store.queries import queries

@@ -11,23 +11,23 @@ from engine.api.resources import ManagementClient, calls_of_an_hour
 from engine.api.session import SessionTransport
 from engine.api.transport import Transport
 from engine.breaker import Breaker
-from engine.campaign_board import CampaignBoard
-from engine.core.descriptors import connections_within
-from engine.descriptors import raise_limit
-from engine.garbage import keep_large_blocks, rare_collections
-from engine.number_sync import sync_numbers
-from engine.raiser import MarkRaiser
-from engine.room import Disk, Room
-from engine.settings import ServiceSettings
-from engine.shared import Shared
-from engine.sink import Sink
+from engine.core.connection_limit import connections_within
+from engine.process.disk_space import Disk, Room
+from engine.process.file_descriptors import raise_limit
+from engine.process.memory import keep_large_blocks, rare_collections
+from engine.process.settings import ServiceSettings
+from engine.sending.campaign_cache import CampaignCache
+from engine.sending.claim_batcher import ClaimBatcher
+from engine.sending.flow_context import Shared
+from engine.sending.number_sync import sync_numbers
+from engine.sending.results_writer import ResultsWriter
+from engine.sending.worker import RunEnd, Worker
 from engine.store.database import Pool
 from engine.store.installation import identify
-from engine.worker import RunEnd, Worker
 
-# Connections to the database of a sending process: one for the sink, one for the raiser, the others shared.
-# Each costs Postgres 25 ms of CPU to begin; sixteen at once held up an emulator on the same core for a tenth
-# of a second.
+# Connections to the database of a sending process: one for the results writer, one for the raiser, the others
+# shared. Each costs Postgres 25 ms of CPU to begin; sixteen at once held up an emulator on the same core for
+# a tenth of a second.
 POOL_CONNECTIONS = 6
 
 log = structlog.get_logger(__name__)
@@ -54,14 +54,16 @@ async def run_numbers(
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
-    room, sink = Room(disk), Sink(pool)
+    room, results_writer = Room(disk), ResultsWriter(pool)
     shared = Shared(
         pool=pool,
         service=service,
         installation=installation,
-        board=CampaignBoard(service.product, campaign_id, lambda: room.shortage() or sink.problem),
-        sink=sink,
-        raiser=MarkRaiser(pool),
+        campaign_cache=CampaignCache(
+            service.product, campaign_id, lambda: room.shortage() or results_writer.problem
+        ),
+        results_writer=results_writer,
+        claim_batcher=ClaimBatcher(pool),
         breaker=Breaker(),
     )
     keep_large_blocks()

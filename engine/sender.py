@@ -20,8 +20,8 @@ from engine.core.bucket import PaceBucket
 from engine.core.concurrency import Concurrency
 from engine.core.outcome import NotSent, Outcome, Unknown
 from engine.core.strain import Load
-from engine.flow import Claimed
 from engine.pacer import Pacer
+from engine.sending.messages import Claimed
 
 log = structlog.get_logger(__name__)
 

@@ -22,8 +22,8 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 from hypothesis import HealthCheck, settings
 
+from engine.process.embedded_postgres import start_embedded
 from engine.store.database import Connection, Pool, connect, open_pool
-from engine.store.embedded import start_embedded
 from engine.store.migrate import migrate
 from engine.store.queries import queries
 
@@ -126,7 +126,7 @@ def _fresh_database(server_url: str, template: str) -> Iterator[str]:
     run_apart(_execute(server_url, f"CREATE DATABASE {name} TEMPLATE {template}"))
     url = with_database(server_url, name)
     if template == TEMPLATE_DATABASE:  # a copy, as a restored one would be: here it is meant
-        run_apart(_execute(url, queries("board")["accept_time_travel"]))
+        run_apart(_execute(url, queries("campaign_cache")["accept_rollback"]))
     yield url
     run_apart(_execute(server_url, f"DROP DATABASE {name} WITH (FORCE)"))
 

@@ -14,7 +14,9 @@ def main(home: Path) -> None:
     sys.stdin.buffer.read()
     try:
         if (home / "postgres").exists():
-            from engine.store.embedded import stop_embedded  # late: most runs never start the server
+            from engine.process.embedded_postgres import (
+                stop_embedded,  # late: most runs never start the server
+            )
 
             stop_embedded(home)
     finally:

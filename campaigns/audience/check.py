@@ -14,7 +14,7 @@ from campaigns.audience.columns import column_index
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reader import AudienceReader, Row, RowBatch, is_blank
 from campaigns.audience.rejects import Reject
-from campaigns.spreadsheet import as_written, is_variable_column
+from campaigns.audience.spreadsheet import as_written, is_variable_column
 from engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
 from engine.errors import UsageError
 

@@ -13,7 +13,7 @@ from typing import TextIO
 
 from campaigns.audience.reader import AudienceReader, Row, RowBatch, open_audience
 from campaigns.audience.rejects import HEADER, spreadsheet_safe
-from campaigns.spreadsheet import as_written
+from campaigns.audience.spreadsheet import as_written
 from engine.errors import ConfigurationError
 
 LISTED_MAX = 1_000_000  # held at once; nobody corrects so many by hand

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from campaigns.spreadsheet import safe_cell
-from campaigns.target import require_another, target_of
+from campaigns.audience.spreadsheet import safe_cell
+from campaigns.output_file import require_another, target_of
 from engine.errors import ConfigurationError
 
 HEADER = ("line", "code", "column", "reason", "value")

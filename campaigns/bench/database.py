@@ -14,8 +14,8 @@ from campaigns.bench.guardian import began, ended
 from campaigns.bench.machine import on_service_core
 from campaigns.bench.processes import START_S_MAX, BenchFailed, first_line, held_signals, last_line, started
 from engine.errors import ConfigurationError
+from engine.process.embedded_postgres import bearable, stop_embedded
 from engine.store.database import Connection
-from engine.store.embedded import bearable, stop_embedded
 from engine.store.queries import queries
 
 HOME_PREFIX = "drumbeat-bench-"

@@ -1,8 +1,8 @@
 """How many status events a second become states, beside the bare UPDATE by primary key that they amount to.
 
 Three events (sent, delivered, read) a recipient, in the disorder of a real stream, from the inbox to the
-tallies. The yardstick, on the same rows: an UPDATE of as many keys a batch and nothing else: no inbox, no
-reduction, no tallies.
+range_counters. The yardstick, on the same rows: an UPDATE of as many keys a batch and nothing else: no inbox,
+no reduction, no range_counters.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from engine.core.tag import Tag
 from engine.store.database import Connection, connect
 from engine.store.queries import queries
 from engine.webhooks.events import Parsed, StatusEvent, StatusRow
-from engine.webhooks.folder import BATCH_EVENTS_MAX, fold_batch
 from engine.webhooks.inbox import Flow, write_together
 from engine.webhooks.packing import GROUP_EVENTS_MAX
+from engine.webhooks.status_applier import BATCH_EVENTS_MAX, fold_batch
 
 NUMBER = "1000"
 STATUSES = (Status.SENT, Status.DELIVERED, Status.READ)
@@ -78,7 +78,7 @@ async def _measure(url: str, recipients: int, stream: Stream, commit_events: int
         own_s, database_s = time.process_time(), cpu_s(session)
         folded, elapsed_s = await _fold_all(connection)
         own_s, database_s = time.process_time() - own_s, cpu_s(session) - database_s
-        read = await connection.fetchval(sql["read_in_tallies"])
+        read = await connection.fetchval(sql["read_in_range_counters"])
         if folded != events or read != recipients:
             raise BenchFailed(f"{folded} of {events} events were folded, {read} of {recipients} are read")
         after = await _written(connection)
@@ -98,7 +98,7 @@ async def _accept_all(connection: Connection) -> list[Place]:
     await connection.execute(sql["count_accepted"])
     await connection.execute(sql["vacuum_accepted"])
     ranges = await connection.fetch(sql["accepted_ranges"])
-    return [(row["ordinal"], row["range_id"], seq) for row in ranges for seq in range(1, row["hi"] + 1)]
+    return [(row["ordinal"], row["range_id"], seq) for row in ranges for seq in range(1, row["last_seq"] + 1)]
 
 
 async def _receive_all(connection: Connection, places: list[Place], apart: int, commit_events: int) -> int:

@@ -103,7 +103,9 @@ def _end(processes: list[psutil.Process | None]) -> None:
 
 
 def _stop_postgres(home: Path) -> None:
-    from engine.store.embedded import stop_embedded  # late: a bench that ends in order has stopped its own
+    from engine.process.embedded_postgres import (
+        stop_embedded,  # late: a bench that ends in order has stopped its own
+    )
 
     # One that was only starting is not found; it ends by itself within a minute, once its directory is gone.
     with suppress(Exception):

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from campaigns.bench.machine import family_cpu_s
 from campaigns.bench.planting import PLANT_S_MAX, TEMPLATE, clear
-from campaigns.campaign import CampaignSpec
-from campaigns.create import create_campaign
-from campaigns.plan import PlanProgress
+from campaigns.planning.create import create_campaign
+from campaigns.planning.progress import PlanProgress
+from campaigns.planning.spec import CampaignSpec
 from engine.store.database import connect
 from engine.store.migrate import migrate
 from engine.store.queries import queries

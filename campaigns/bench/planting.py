@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from campaigns.bench.database import refuse_foreign
-from campaigns.range_size import range_size
+from campaigns.planning.range_size import range_size
 from engine.store.database import Connection, connect
 from engine.store.migrate import migrate
 from engine.store.queries import queries
@@ -70,7 +70,7 @@ async def _plant_ranges(connection: Connection, campaign_id: int, recipients: in
     sizes = [min(size, recipients - done) for done in range(0, recipients, size)]
     ids = [first + ordinal for ordinal in range(len(sizes))]
     await connection.execute(sql["insert_ranges"], ids, sizes, campaign_id)
-    await connection.execute(sql["insert_tallies"], ids, sizes, campaign_id)
+    await connection.execute(sql["insert_range_counters"], ids, sizes, campaign_id)
     for begin in range(0, len(ids), _RANGES_AT_ONCE):
         part = slice(begin, begin + _RANGES_AT_ONCE)
         await connection.execute(

@@ -19,9 +19,9 @@ import orjson
 
 from campaigns.bench.guardian import began, ended, python_path
 from campaigns.bench.machine import on_service_core
-from campaigns.ending import end_all
+from campaigns.child_processes import end_all
 from engine.errors import DrumbeatError
-from engine.settings import PREFIX
+from engine.process.settings import PREFIX
 
 START_S_MAX = 60.0
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

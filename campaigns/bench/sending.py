@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from campaigns.bench.timing import TimedTransport, evenly
 from engine.app import POOL_CONNECTIONS, run_numbers, transport_of
-from engine.settings import ServiceSettings
+from engine.process.settings import ServiceSettings
 from engine.store.database import Connection, open_pool
 from engine.store.installation import identify
 from engine.store.queries import queries

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from campaigns.bench.control import Control, prove_emulator
 from campaigns.bench.processes import listening
 from engine.errors import Unreachable
-from engine.settings import ServiceSettings
+from engine.process.settings import ServiceSettings
 
 OWN_TOKEN = "emulator-token"  # noqa: S105 - the emulator's default
 OWN_SECRET = "emulator-secret"  # noqa: S105

@@ -24,8 +24,8 @@ from campaigns.bench.contestants import Contestant, Measured, Task
 from campaigns.bench.machine import move_to
 from campaigns.bench.sending import run_part
 from campaigns.bench.timing import histogram, percentiles
-from engine.settings import ServiceSettings
-from engine.telemetry import configure_logging
+from engine.process.settings import ServiceSettings
+from engine.process.telemetry import configure_logging
 
 EXIT_ALONE = 70
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from campaigns.audience.inspection import Inspection, inspect_audience
 from campaigns.audience.rejected import copy_rejected
 from campaigns.audience.rejects import default_rejects_path
 from campaigns.cli.edge import note, print_json
@@ -15,9 +16,8 @@ from campaigns.cli.options import Json, PhoneColumn, Quiet, Region, rejects_opti
 from campaigns.cli.output import opened, writing
 from campaigns.cli.planning import GUESS, planning_shown
 from campaigns.counted import counted
-from campaigns.inspection import Inspection, inspect_audience
-from campaigns.target import require_another
-from engine.core.shown import shown
+from campaigns.output_file import require_another
+from engine.core.sanitise import shown
 from engine.errors import ConfigurationError
 
 app = typer.Typer(

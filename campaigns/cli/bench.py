@@ -36,7 +36,7 @@ from campaigns.cli.edge import note, print_json, print_rows
 from campaigns.cli.options import Json, Quiet
 from campaigns.cli.words import duration as in_words
 from engine.errors import ConfigurationError, UsageError
-from engine.telemetry import configure_logging
+from engine.process.telemetry import configure_logging
 
 app = typer.Typer(name="bench", invoke_without_command=True, add_completion=False)
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.campaign import CampaignSpec
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.edge import print_json, ready_database, run_loop
 from campaigns.cli.options import (
@@ -21,12 +20,13 @@ from campaigns.cli.options import (
 )
 from campaigns.cli.planning import GUESS, planning_shown
 from campaigns.cli.words import audience_sum
+from campaigns.command_text import command
 from campaigns.counted import counted
-from campaigns.create import Created, create_campaign
-from campaigns.hint import command
+from campaigns.planning.create import Created, create_campaign
+from campaigns.planning.spec import CampaignSpec
 from engine.core.message import Media
 from engine.errors import UsageError
-from engine.settings import load_settings
+from engine.process.settings import load_settings
 
 app = typer.Typer(add_completion=False)
 

@@ -9,7 +9,7 @@ import asyncpg
 
 from engine.errors import ConfigurationError, DrumbeatError, TryLater, Unreachable
 from engine.store.refusals import refusal_of, safe_url
-from engine.system_word import system_word
+from engine.system_error import system_error_text
 
 _BROKEN = (
     asyncpg.PostgresConnectionError,
@@ -65,7 +65,7 @@ def _said(problem: Exception) -> str:
     """The system's words or the server's. Those of the driver for a misuse of it tell a person nothing."""
     if isinstance(problem, asyncpg.InterfaceError | asyncpg.InternalClientError):
         return "it was closed while it was in use"
-    return system_word(problem)
+    return system_error_text(problem)
 
 
 def _is_closed(problem: Exception) -> bool:

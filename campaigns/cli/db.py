@@ -12,14 +12,14 @@ import typer
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.edge import note, print_json, with_database
 from campaigns.cli.options import DryRun, Json
+from campaigns.command_text import command
 from campaigns.counted import counted
-from campaigns.hint import command
-from campaigns.progress import FINAL_STATES
-from campaigns.prune import Keeper, KeptMonth, PrunedMonth, prune
+from campaigns.life.prune import Keeper, KeptMonth, PrunedMonth, prune
+from campaigns.results.status import FINAL_STATES
 from engine.core.states import CampaignState
 from engine.errors import ConfigurationError, UsageError
-from engine.settings import load_settings
-from engine.store.embedded import start_embedded, stop_embedded
+from engine.process.embedded_postgres import start_embedded, stop_embedded
+from engine.process.settings import load_settings
 from engine.store.migrate import migrate as apply_migrations
 
 KEEPERS_SHOWN = 20  # of a month

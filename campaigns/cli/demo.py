@@ -13,11 +13,11 @@ from campaigns.cli.edge import note
 from campaigns.cli.live import view_for, watched
 from campaigns.cli.options import Seed
 from campaigns.cli.stage import Stage, demo_stage
-from campaigns.demo_audience import PARAMS, PHONE_COLUMN, DemoAudience, write_audience
-from campaigns.demo_check import Verdict, judge, statuses_arrived
-from campaigns.service import find_campaign
+from campaigns.demo.audience import PARAMS, PHONE_COLUMN, DemoAudience, write_audience
+from campaigns.demo.check import Verdict, judge, statuses_arrived
+from campaigns.life.control import find_campaign
+from engine.process.embedded_postgres import running_url
 from engine.store.database import open_pool
-from engine.store.embedded import running_url
 
 app = typer.Typer(add_completion=False)
 

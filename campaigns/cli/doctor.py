@@ -21,7 +21,7 @@ from campaigns.doctor import (
     worst_exit_code,
 )
 from engine.errors import DrumbeatError
-from engine.settings import Settings, load_settings
+from engine.process.settings import Settings, load_settings
 
 app = typer.Typer(add_completion=False)
 

@@ -13,10 +13,10 @@ import typer
 import uvloop
 
 from campaigns.cli.database_errors import database_blamed
-from engine.settings import PREFIX, SECRETS, Settings, database_url, load_settings
+from engine.process.settings import PREFIX, SECRETS, Settings, database_url, load_settings
+from engine.process.telemetry import configure_logging
 from engine.store.database import Connection, Pool, open_pool, report_loop_errors
 from engine.store.installation import identify
-from engine.telemetry import configure_logging
 
 if TYPE_CHECKING:  # most commands only ask the database
     from engine.api.resources import ManagementClient

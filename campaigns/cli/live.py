@@ -15,7 +15,7 @@ import orjson
 import structlog
 
 from campaigns.cli.words import progress_line
-from campaigns.progress import CampaignStatus, campaign_status
+from campaigns.results.status import CampaignStatus, campaign_status
 from engine.store.database import LOST_CONNECTION, Pool
 
 LINES_PERIOD_S = 5.0

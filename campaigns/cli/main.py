@@ -22,9 +22,9 @@ import typer
 
 from campaigns.cli.lazy import Group, import_without, lazy_group
 from campaigns.cli.streams import STDOUT, forsake_stdout, secure_streams, unwritten
-from engine.core.shown import shown
+from engine.core.sanitise import shown
 from engine.errors import ConfigurationError, DrumbeatError
-from engine.garbage import COLLECTION_OBJECTS
+from engine.process.memory import COLLECTION_OBJECTS
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Handle
@@ -260,7 +260,9 @@ def _tell_unexpected(error: Exception) -> int:
         traceback.print_exception(error)
     if _asked:  # a loop that is cut down as it starts or closes fails on its own debris
         return _asked[-1]
-    from engine.telemetry import mask_text  # a database's errors quote rows, and stderr is a worker's log
+    from engine.process.telemetry import (
+        mask_text,  # a database's errors quote rows, and stderr is a worker's log
+    )
 
     said = mask_text(f"{type(error).__name__}: {error}")
     return _tell(f"unexpected: {said}; {DEBUG_VARIABLE}=1 shows where", EXIT_UNEXPECTED)

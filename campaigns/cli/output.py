@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from campaigns.target import target_of
+from campaigns.output_file import target_of
 from engine.errors import ConfigurationError
 
 

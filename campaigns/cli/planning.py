@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from campaigns.counted import counted
-from campaigns.plan import PlanProgress, ProgressCallback, no_progress
+from campaigns.planning.progress import PlanProgress, ProgressCallback, no_progress
 
 LINES_PERIOD_S = 5.0
 # Of an encoding. It is read as well with other letters, and a wrong one spoils the names of everybody.

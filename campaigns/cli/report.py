@@ -13,9 +13,9 @@ from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.output import opened, writing
 from campaigns.cli.words import report_lines
 from campaigns.counted import counted
-from campaigns.export import count_variables, export_rows, headings, require_kept
-from campaigns.report import Report, campaign_report
-from campaigns.service import find_campaign, require_planned
+from campaigns.life.control import find_campaign, require_planned
+from campaigns.results.export import count_variables, export_rows, headings, require_kept
+from campaigns.results.report import Report, campaign_report
 from engine.core.states import RecipientState
 from engine.store.database import Pool
 

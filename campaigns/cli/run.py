@@ -12,16 +12,16 @@ from campaigns.cli.live import view_for, watched
 from campaigns.cli.options import CampaignName, DryRun, Json, MaxFailed, Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.words import duration, status_lines
+from campaigns.command_text import command
 from campaigns.counted import counted
-from campaigns.hint import command
-from campaigns.progress import CampaignStatus, campaign_status
-from campaigns.run import RunEnd, run_campaign
-from campaigns.schedule import check_max_failed
-from campaigns.service import find_campaign
+from campaigns.life.control import find_campaign
+from campaigns.life.run import RunEnd, run_campaign
+from campaigns.planning.schedule import check_max_failed
+from campaigns.results.status import CampaignStatus, campaign_status
 from engine.app import POOL_CONNECTIONS
-from engine.settings import Settings
+from engine.process.settings import Settings
+from engine.process.telemetry import quieten
 from engine.store.database import Pool
-from engine.telemetry import quieten
 
 app = typer.Typer(add_completion=False)
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from campaigns.cli.words import counts_line, duration
-from campaigns.progress import CampaignStatus
+from campaigns.results.status import CampaignStatus
 
 LIVE_PERIOD_S = 0.5
 BAR_WIDTH = 40

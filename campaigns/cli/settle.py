@@ -8,26 +8,26 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.actor import actor
 from campaigns.cli.edge import note, print_json, with_settings
 from campaigns.cli.live import view_for, watched
 from campaigns.cli.options import CampaignName, Json, Quiet
 from campaigns.cli.signals import stop_on_signals
+from campaigns.command_text import command
 from campaigns.counted import counted
-from campaigns.hint import command
-from campaigns.progress import CampaignStatus, campaign_status
-from campaigns.run import run_campaign
-from campaigns.service import Campaign, find_campaign
+from campaigns.life.actor import actor
+from campaigns.life.control import Campaign, find_campaign
+from campaigns.life.run import run_campaign
+from campaigns.results.status import CampaignStatus, campaign_status
 from engine.app import POOL_CONNECTIONS
 from engine.core.guard import OPTED_OUT
 from engine.core.states import CampaignState
 from engine.errors import TryLater, UsageError
-from engine.process import this_process
-from engine.settings import Settings
-from engine.settle import Doubt, Doubts, assume_sent, doubts, resend
+from engine.process.identity import this_process
+from engine.process.settings import Settings
+from engine.process.telemetry import quieten
 from engine.store.database import Pool
+from engine.store.in_doubt import Doubt, Doubts, assume_sent, doubts, resend
 from engine.store.recovery import recover_abandoned
-from engine.telemetry import quieten
 
 app = typer.Typer(add_completion=False)
 

@@ -17,12 +17,12 @@ from typing import IO
 
 import orjson
 
+from campaigns.child_processes import end_all
 from campaigns.cli.edge import note
 from campaigns.cli.signals import STOP_SIGNALS
-from campaigns.ending import end_all
 from engine.errors import DrumbeatError
-from engine.settings import PREFIX
-from engine.store.embedded import bearable
+from engine.process.embedded_postgres import bearable
+from engine.process.settings import PREFIX
 
 START_S_MAX = 60.0  # the first start of Postgres on a slow disk
 COMMAND_S_MAX = 600.0

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from campaigns.actor import actor
 from campaigns.cli.edge import note, print_json, with_connection
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.words import how_to_go_on
-from campaigns.hint import command
-from campaigns.progress import NOBODY_SENDS
-from campaigns.service import Moved, cancel, pause, pause_all, resume, resume_all, start
+from campaigns.command_text import command
+from campaigns.life.actor import actor
+from campaigns.life.control import Moved, cancel, pause, pause_all, resume, resume_all, start
+from campaigns.results.status import NOBODY_SENDS
 from engine.core.states import CampaignState
 from engine.errors import UsageError
 

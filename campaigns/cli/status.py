@@ -11,8 +11,8 @@ import typer
 from campaigns.cli.edge import print_json, print_rows, with_connection, with_database
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.words import status_lines
-from campaigns.progress import CampaignStatus, campaign_status, measured_per_s
-from campaigns.service import find_campaign, list_campaigns
+from campaigns.life.control import find_campaign, list_campaigns
+from campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
 from engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from campaigns.ending import end_all
+from campaigns.child_processes import end_all
 
 LOOK_PERIOD_S = 0.2
 RESTART_S_MIN, RESTART_S_MAX = 0.5, 30.0  # before a restart; doubles while the process keeps ending

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
+from campaigns.audience.spreadsheet import safe_cell
 from campaigns.cli.edge import print_json, with_connection
 from campaigns.cli.options import Json, PhoneColumn, Region, rejects_option
 from campaigns.cli.planning import planning_shown
 from campaigns.counted import counted
-from campaigns.spreadsheet import safe_cell
 from campaigns.suppression import (
     ADDED_BY_HAND,
     SuppressionCounts,

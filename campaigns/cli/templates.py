@@ -10,7 +10,7 @@ import typer
 from campaigns.cli.edge import print_json, print_rows, with_database, with_service
 from campaigns.cli.options import Json
 from campaigns.templates import StoredTemplate, list_templates, sync_templates, templates_named
-from engine.core.shown import shown
+from engine.core.sanitise import shown
 
 app = typer.Typer(name="templates", help="The message templates.", no_args_is_help=True, add_completion=False)
 

@@ -7,12 +7,12 @@ import typer
 from campaigns.cli.edge import print_json, with_settings
 from campaigns.cli.options import Host, Port
 from campaigns.cli.signals import stop_on_signals
-from engine.settings import Settings, load_settings
+from engine.process.settings import Settings, load_settings
 from engine.store.database import Pool
 from engine.webhooks.receiver import Secrets
 from engine.webhooks.reconciler import Intervals
-from engine.webhooks.service import POOL_CONNECTIONS
-from engine.webhooks.service import serve as serve_webhooks
+from engine.webhooks.server import POOL_CONNECTIONS
+from engine.webhooks.server import serve as serve_webhooks
 
 app = typer.Typer(
     name="webhooks", help="Receive the service's events.", no_args_is_help=True, add_completion=False

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from campaigns.command_text import command
 from campaigns.counted import counted
-from campaigns.hint import command
-from campaigns.progress import FINAL_STATES, NOBODY_SENDS, CampaignStatus
-from engine.core.shown import shown
+from campaigns.results.status import FINAL_STATES, NOBODY_SENDS, CampaignStatus
+from engine.core.sanitise import shown
 from engine.core.states import RecipientState
 
 if TYPE_CHECKING:  # a run has no report to show, and should begin at once
-    from campaigns.report import NumberReport, Reason, Report
+    from campaigns.results.report import NumberReport, Reason, Report
 
 OPTIONS_SHOWN = (
     "--param", "--start-at", "--expires-at", "--window", "--time-zone", "--on-unknown", "--max-failed",

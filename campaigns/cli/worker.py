@@ -14,14 +14,14 @@ from campaigns.cli.edge import with_database, with_settings
 from campaigns.cli.options import Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.supervisor import stop_with_parent, supervise
+from campaigns.describe_database import place
+from campaigns.life.run import CUT_SHORT
 from campaigns.numbers import Number, list_numbers
-from campaigns.place import place
-from campaigns.run import CUT_SHORT
 from engine.app import POOL_CONNECTIONS, run_numbers
 from engine.errors import ConfigurationError, Unreachable
-from engine.settings import Settings
+from engine.process.settings import Settings
+from engine.process.telemetry import quieten
 from engine.store.database import Pool
-from engine.telemetry import quieten
 
 app = typer.Typer(add_completion=False)
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 from engine.core.classify import not_connected
 from engine.core.outcome import NotSent
-from engine.system_word import system_word
+from engine.system_error import system_error_text
 
 REASON_CHARACTERS_MAX = 200
 RESOLUTION_DESCRIPTORS = 2  # of a look-up of a name at a time: a file or a socket, and one more
@@ -16,7 +16,7 @@ RESOLUTION_DESCRIPTORS = 2  # of a look-up of a name at a time: a file or a sock
 
 def reason_of(problem: BaseException) -> str:
     """A break in words for people: in a report it is why somebody is in doubt."""
-    return system_word(problem)[:REASON_CHARACTERS_MAX]
+    return system_error_text(problem)[:REASON_CHARACTERS_MAX]
 
 
 def cancelled_by_pool(closed: bool) -> bool:

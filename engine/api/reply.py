@@ -17,7 +17,7 @@ import orjson
 from engine.core.classify import classify
 from engine.core.integer import integer
 from engine.core.outcome import Accepted, Outcome
-from engine.core.shown import shown
+from engine.core.sanitise import shown
 
 BODY_BYTES_MAX = 64 * 1024  # a reply to one send is under 1 KiB
 DETAIL_CHARACTERS_MAX = 500  # enough for every documented detail; it is stored once a failure

@@ -21,9 +21,9 @@ from engine.api.session import read_bounded
 from engine.api.transport import API_VERSION, CONNECT_S_MAX
 from engine.core.classify import classify
 from engine.core.outcome import Rejected, Scope, Throttled, Transient
-from engine.core.shown import shown
+from engine.core.sanitise import shown
 from engine.errors import AuthenticationError, ConfigurationError, ServiceError, TryLater, Unreachable
-from engine.system_word import system_word
+from engine.system_error import system_error_text
 
 CALLS_PER_HOUR = 200
 PAGE_SIZE = 100
@@ -151,7 +151,7 @@ class ManagementClient:
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
             refused = isinstance(problem, aiohttp.ClientHttpProxyError)
             raise Unreachable(
-                f"the service did not answer: {system_word(problem)}",
+                f"the service did not answer: {system_error_text(problem)}",
                 where=self._base_url,
                 remedy="check DRUMBEAT_PROXY_URL" if refused else "check DRUMBEAT_BASE_URL",
             ) from problem

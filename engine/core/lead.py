@@ -1,4 +1,4 @@
-"""How far the mark of a number runs ahead of its sender.
+"""How far the watermark of a number runs ahead of its sender.
 
 Far enough that a claim never waits for a commit, and no further than what is claimed can be written before
 its claim, a permit of two seconds, runs out. Times are integers, nanoseconds.

@@ -46,7 +46,7 @@ class Throttled:
 
 @dataclass(frozen=True, slots=True)
 class Transient:
-    """The service failed and says so: worth another try, a bounded number of times.
+    """The service failed and says so: worth another attempt, a bounded number of times.
 
     `wait_s` as of Throttled.
     """

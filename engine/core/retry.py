@@ -1,4 +1,4 @@
-"""What a setback does to its recipient: in doubt, failed, or another try after a wait.
+"""What a setback does to its recipient: in doubt, failed, or another attempt after a wait.
 
 Law: throttles by number or account and requests never written spend no budget; transient failures have
 five tries, but those of a downtime are nobody's; pair throttles wait five times and fail at the sixth
@@ -14,7 +14,7 @@ from typing import assert_never
 
 from engine.core.outcome import NotSent, Rejected, Scope, Setback, Throttled, Transient, Unknown
 
-TRANSIENT_TRIES_MAX = 5
+TRANSIENT_ATTEMPTS_MAX = 5
 PAIR_WAITS_MAX = 5
 
 
@@ -31,7 +31,7 @@ class Wait(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the earlier tries of a recipient spent, by kind. Counts before the present outcome."""
+    """What the earlier attempts of a recipient spent, by kind. Counts before the present outcome."""
 
     pair_throttles: int = 0
     transient_failures: int = 0
@@ -40,7 +40,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """May have been accepted: no further try but by the campaign's policy or a person's word."""
+    """May have been accepted: no further attempt but by the campaign's policy or a person's word."""
 
     reason: str
 
@@ -56,7 +56,7 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Certainly not accepted; another try follows. `attempt` counts waits of this kind from 1.
+    """Certainly not accepted; another attempt follows. `attempt` counts waits of this kind from 1.
 
     `hint_s` is the service's own word, a lower bound of the wait. `spent` goes with the stored row.
     """
@@ -72,7 +72,7 @@ Decision = Doubt | Fail | Retry
 
 
 def decide(outcome: Setback, spent: Budget, *, downtime: bool = False) -> Decision:
-    """The decision on one outcome, from what the earlier tries spent.
+    """The decision on one outcome, from what the earlier attempts spent.
 
     `downtime`: the service fails everybody at this moment, so that its failures are not the recipient's.
     """
@@ -108,7 +108,7 @@ def _after_throttle(outcome: Throttled, spent: Budget) -> Decision:
 def _after_transient(outcome: Transient, spent: Budget) -> Decision:
     name = _name(outcome.code, "transient")
     failures = spent.transient_failures + 1
-    if failures >= TRANSIENT_TRIES_MAX:
+    if failures >= TRANSIENT_ATTEMPTS_MAX:
         return Fail(name, outcome.detail)
     counted = Budget(spent.pair_throttles, failures, spent.unreachable)
     return Retry(Wait.TRANSIENT, failures, name, outcome.wait_s, counted)

@@ -1,6 +1,6 @@
 """The states of campaigns and recipients, and what each event does to a campaign: one table, one function.
 
-The state of a recipient is never set: the database derives it from what is known of its tries
+The state of a recipient is never set: the database derives it from what is known of its attempts
 (`present_state` in `engine/store/sql/migrations`). `tests/model/tries.py` is the model that tests hold it to.
 """
 
@@ -102,7 +102,7 @@ class RecipientState(StrEnum):
 
 
 class Status(IntEnum):
-    """What is known of one try, as ranks: the higher one wins, whatever came first.
+    """What is known of one attempt, as ranks: the higher one wins, whatever came first.
 
     `FAILED` stands below `DELIVERED`: a message seen on a phone has not failed. The numbers are stored.
     """

@@ -1,7 +1,7 @@
-"""The opaque tag of one try, `installation.range.seq.try.epoch`, which its statuses bring back.
+"""The opaque tag of one attempt, `installation.range.seq.attempt_no.epoch`, which its statuses bring back.
 
 It is the exact key of a send whose reply was lost. Law: at most 64 bytes of ASCII, and one spelling for
-each tag, so that two different texts never name the same try. Anything else decodes to None: statuses of
+each tag, so that two different texts never name the same attempt. Anything else decodes to None: statuses of
 other senders on the same number carry texts of their own.
 """
 
@@ -26,12 +26,12 @@ ENDS_REMEMBERED = 4_096
 
 
 class Tag(NamedTuple):
-    """One try of one recipient: `range_id` from 1, `seq` from 0 in its range, `attempt_try` from 1."""
+    """One try of one recipient: `range_id` from 1, `seq` from 0 in its range, `attempt_no` from 1."""
 
     installation: str
     range_id: int
     seq: int
-    attempt_try: int
+    attempt_no: int
     epoch: int
 
 
@@ -59,16 +59,16 @@ class TagEncoder:
         self._prefix = f"{installation}.{base36(range_id)}."
         self._suffix = f".{epoch}"
 
-    def encode(self, seq: int, attempt_try: int) -> str:
-        """The tag of one try. The bounds are the columns' own (int4), so they are not looked at again."""
-        return f"{self._prefix}{seq}.{attempt_try}{self._suffix}"
+    def encode(self, seq: int, attempt_no: int) -> str:
+        """The tag of one attempt. The bounds are the columns' own (int4), so they are not looked at again."""
+        return f"{self._prefix}{seq}.{attempt_no}{self._suffix}"
 
 
 def encode(tag: Tag) -> str:
     """The text of any tag; ValueError where a part is out of its bounds."""
     _check_bounds("seq", tag.seq, 0, INT4_MAX)
-    _check_bounds("attempt_try", tag.attempt_try, 1, INT4_MAX)
-    return TagEncoder(tag.installation, tag.range_id, tag.epoch).encode(tag.seq, tag.attempt_try)
+    _check_bounds("attempt_no", tag.attempt_no, 1, INT4_MAX)
+    return TagEncoder(tag.installation, tag.range_id, tag.epoch).encode(tag.seq, tag.attempt_no)
 
 
 def decode(text: str) -> Tag | None:
@@ -107,8 +107,8 @@ def _read_try(text: str) -> tuple[int, int] | None:
     found = _TRY.fullmatch(text)
     if found is None:
         return None
-    attempt_try, epoch = int(found[1]), int(found[2])
-    return (attempt_try, epoch) if 1 <= attempt_try <= INT4_MAX and epoch <= INT8_MAX else None
+    attempt_no, epoch = int(found[1]), int(found[2])
+    return (attempt_no, epoch) if 1 <= attempt_no <= INT4_MAX and epoch <= INT8_MAX else None
 
 
 def _check_bounds(name: str, number: int, low: int, high: int) -> None:

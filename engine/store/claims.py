@@ -1,8 +1,8 @@
 """Claiming recipients: a durable claim covers every request before its first byte.
 
-First tries are covered by the mark of their range, later ones by a claim of their own. Every claim names the
-number and the epoch that it believes in, on the row that it changes; a claim that changes no row was refused,
-and nothing may be sent on it.
+First attempts are covered by the watermark of their range, later ones by a claim of their own. Every claim
+names the number and the epoch that it believes in, on the row that it changes; a claim that changes no row
+was refused, and nothing may be sent on it.
 """
 
 from collections import Counter
@@ -22,22 +22,24 @@ from engine.store.recording import record_in_transaction
 _UNSPENT = Budget()
 ANSWER_LOST = "the claim's answer was lost"
 # All numbers of a process wait for one statement, and what it claims is a permit of 2 s.
-RAISE_TIMEOUT_S = 3.0
+ADVANCE_TIMEOUT_S = 3.0
 
 
 @dataclass(slots=True)
 class HeldRange:
-    """A range that this owner holds. `mark`: recipients 1..mark are claimed; `hi`: its last."""
+    """A range that this owner holds. `claimed_through`: recipients 1..claimed_through are claimed;
+    `last_seq`: its last.
+    """
 
     range_id: int
     campaign_id: int
-    hi: int
-    mark: int
+    last_seq: int
+    claimed_through: int
     state: str
 
 
 class Candidate(NamedTuple):
-    """A recipient that may be sent to. `attempt_try` counts requests so far: 0 for a first try."""
+    """A recipient that may be sent to. `attempt_no` counts requests so far: 0 for a first attempt."""
 
     campaign_id: int
     range_id: int
@@ -45,24 +47,26 @@ class Candidate(NamedTuple):
     phone: int
     variables: Sequence[str]
     opted_out: bool = False
-    attempt_try: int = 0
+    attempt_no: int = 0
     spent: Budget = _UNSPENT
 
 
 class Raise(NamedTuple):
-    """A mark to be raised to `mark`; all recipients that it covers are `candidates` to send to."""
+    """A watermark to be raised to `claimed_through`; all recipients that it covers are `candidates` to
+    send to.
+    """
 
     lease: Lease
     held: HeldRange
-    mark: int
+    claimed_through: int
     candidates: Sequence[Candidate]
 
 
 class ClaimRefused(Exception):
-    """The range is no longer ours, no longer open, or its mark is not where we left it: send nothing."""
+    """The range is no longer ours, no longer open, or its watermark is not where we left it: send nothing."""
 
 
-async def adopt_ranges(connection: Connection, lease: Lease) -> list[HeldRange]:
+async def take_over_ranges(connection: Connection, lease: Lease) -> list[HeldRange]:
     """Stamp the ranges that a former owner of the number left, and name its doubts.
 
     What it had claimed and nobody recorded becomes `unknown`, counted in the same transaction.
@@ -80,7 +84,7 @@ async def _stamp(connection: Connection, lease: Lease) -> list[HeldRange]:
             return []
         range_ids = [row["range_id"] for row in held]
         stamped = await connection.fetch(sql["stamp"], range_ids, lease.epoch, lease.phone_number_id)
-        await connection.execute(sql["lock_tallies"], range_ids)
+        await connection.execute(sql["lock_range_counters"], range_ids)
         marked = await connection.fetch(
             sql["doubt_marked"], range_ids, [row["epoch"] for row in held], lease.phone_number_id
         )
@@ -111,29 +115,29 @@ async def take_range(connection: Connection, lease: Lease, campaign_id: int) -> 
 
 
 async def page(connection: Connection, held: HeldRange) -> list[Candidate]:
-    """The range's recipients above its mark, in order."""
-    rows = await connection.fetch(queries("claims")["page"], held.range_id, held.mark)
+    """The range's recipients above its watermark, in order."""
+    rows = await connection.fetch(queries("claims")["page"], held.range_id, held.claimed_through)
     make, place = tuple.__new__, (held.campaign_id, held.range_id)  # not Candidate(…): each message has one
     return [make(Candidate, (*place, *row, False, 0, _UNSPENT)) for row in rows]
 
 
-async def raise_marks(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
-    """Claim the first tries of several numbers in one round trip, one range each; returns (range_id, epoch)
-    of each that is claimed. The epoch, because a former owner may ask for a range beside its owner.
+async def advance_watermarks(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+    """Claim the first attempts of several numbers in one round trip, one range each; returns (range_id,
+    epoch) of each that is claimed. The epoch, because a former owner may ask for a range beside its owner.
 
     For a range that is not among them nothing is claimed: a recipient asked for silence or was reached, the
-    claim is refused, or the range is locked just now; `opted_out_phones`, `known_above`, `raise_mark` tell
-    which. Gives up after RAISE_TIMEOUT_S.
+    claim is refused, or the range is locked just now; `opted_out_phones`, `known_above`, `advance_watermark`
+    tell which. Gives up after ADVANCE_TIMEOUT_S.
     """
     rows = await connection.fetch(
-        queries("claims")["raise_marks"],
+        queries("claims")["advance_watermarks"],
         [one.held.range_id for one in raises],
         [one.lease.phone_number_id for one in raises],
         [one.lease.epoch for one in raises],
-        [one.held.mark for one in raises],
-        [one.mark for one in raises],
+        [one.held.claimed_through for one in raises],
+        [one.claimed_through for one in raises],
         ["{" + repr([candidate.phone for candidate in one.candidates])[1:-1] + "}" for one in raises],
-        timeout=RAISE_TIMEOUT_S,
+        timeout=ADVANCE_TIMEOUT_S,
     )
     return {(row["range_id"], row["epoch"]) for row in rows}
 
@@ -144,45 +148,57 @@ async def opted_out_phones(connection: Connection, candidates: Sequence[Candidat
     return {row["phone"] for row in rows}
 
 
-async def known_above(connection: Connection, held: HeldRange, mark: int) -> set[int]:
-    """Recipients between the range's mark and `mark` with any record: theirs are no first tries."""
-    rows = await connection.fetch(queries("claims")["known_above"], held.range_id, held.mark, mark)
+async def known_above(connection: Connection, held: HeldRange, claimed_through: int) -> set[int]:
+    """Recipients between the range's watermark and `claimed_through` with any record: theirs are no first
+    attempts.
+    """
+    rows = await connection.fetch(
+        queries("claims")["known_above"], held.range_id, held.claimed_through, claimed_through
+    )
     return {row["seq"] for row in rows}
 
 
-async def raise_mark(
-    connection: Connection, lease: Lease, held: HeldRange, mark: int, decided: Sequence[Fact]
+async def advance_watermark(
+    connection: Connection, lease: Lease, held: HeldRange, claimed_through: int, decided: Sequence[Fact]
 ) -> None:
-    """Claim the first tries up to `mark`, and store what the guard decided of them, in one transaction.
+    """Claim the first attempts up to `claimed_through`, and store what the guard decided of them, in one
+    transaction.
 
-    `held.mark` follows. Raises ClaimRefused; then nothing above the old mark may be sent. When the COMMIT's
-    answer is lost, `read_mark` tells, before anything else, whether it happened.
+    `held.watermark` follows. Raises ClaimRefused; then nothing above the old watermark may be sent. When the
+    COMMIT's answer is lost, `read_watermark` tells, before anything else, whether it happened.
     """
     if not decided:  # nearly always: one statement is a transaction of its own
-        await _raise(connection, lease, held, mark)
+        await _raise(connection, lease, held, claimed_through)
     else:
         async with connection.transaction():
-            await _raise(connection, lease, held, mark)
+            await _raise(connection, lease, held, claimed_through)
             await record_in_transaction(connection, decided)
-    held.mark = mark
+    held.claimed_through = claimed_through
 
 
-async def _raise(connection: Connection, lease: Lease, held: HeldRange, mark: int) -> None:
+async def _raise(connection: Connection, lease: Lease, held: HeldRange, claimed_through: int) -> None:
     raised = await connection.fetchval(
-        queries("claims")["raise_mark"], held.range_id, lease.phone_number_id, lease.epoch, held.mark, mark
+        queries("claims")["advance_watermark"],
+        held.range_id,
+        lease.phone_number_id,
+        lease.epoch,
+        held.claimed_through,
+        claimed_through,
     )
     if raised is None:
-        raise ClaimRefused(f"range {held.range_id} at {held.mark}")
+        raise ClaimRefused(f"range {held.range_id} at {held.claimed_through}")
 
 
-async def read_mark(connection: Connection, lease: Lease, held: HeldRange) -> int:
-    """Where the mark stands after a lost COMMIT. Raises ClaimRefused where the range is no longer ours."""
-    mark: int | None = await connection.fetchval(
-        queries("claims")["read_mark"], held.range_id, lease.phone_number_id, lease.epoch
+async def read_watermark(connection: Connection, lease: Lease, held: HeldRange) -> int:
+    """Where the watermark stands after a lost COMMIT. Raises ClaimRefused where the range is no longer
+    ours.
+    """
+    claimed_through: int | None = await connection.fetchval(
+        queries("claims")["read_watermark"], held.range_id, lease.phone_number_id, lease.epoch
     )
-    if mark is None:
+    if claimed_through is None:
         raise ClaimRefused(f"range {held.range_id} has a new owner")
-    return mark
+    return claimed_through
 
 
 async def due_retries(connection: Connection, ranges: Sequence[HeldRange], limit: int) -> list[Candidate]:
@@ -203,7 +219,7 @@ def _retry(campaign_id: int, row: asyncpg.Record) -> Candidate:
         row["phone"],
         row["variables"],
         row["opted_out"],
-        row["try"],
+        row["attempt_no"],
         spent,
     )
 
@@ -211,7 +227,7 @@ def _retry(campaign_id: int, row: asyncpg.Record) -> Candidate:
 async def claim_retries(
     connection: Connection, lease: Lease, wanted: Sequence[Candidate], decided: Sequence[Fact]
 ) -> dict[tuple[int, int], int]:
-    """Claim later tries; returns `(range_id, seq)` → the claimed try, for those that were granted.
+    """Claim later attempts; returns `(range_id, seq)` → the claimed try, for those that were granted.
 
     `decided`: what the guard refused meanwhile. Ranges that are lost or closed grant nothing, and nobody who
     has asked for silence since `wanted` was read is granted.
@@ -221,7 +237,7 @@ async def claim_retries(
     async with connection.transaction():
         rows = await connection.fetch(sql["lock_open_ranges"], concerned, lease.phone_number_id, lease.epoch)
         ours = {row["range_id"] for row in rows}
-        await connection.execute(sql["lock_tallies"], sorted(ours))
+        await connection.execute(sql["lock_range_counters"], sorted(ours))
         granted = await _grant(connection, lease, [one for one in wanted if one.range_id in ours])
         await record_in_transaction(connection, [fact for fact in decided if fact.range_id in ours])
     return granted
@@ -241,13 +257,14 @@ async def _grant(
     )
     counts = Counter(row["range_id"] for row in rows)
     await connection.execute(queries("claims")["count_claimed"], list(counts.keys()), list(counts.values()))
-    return {(row["range_id"], row["seq"]): row["try"] for row in rows}
+    return {(row["range_id"], row["seq"]): row["attempt_no"] for row in rows}
 
 
 async def unsent_claims(connection: Connection, lease: Lease, ranges: Sequence[HeldRange]) -> list[Fact]:
     """Retries that are claimed by this owner while it has nothing under way: nobody wrote them.
 
-    The caller has waited for its open requests and its sink. Returned as the facts that defer them again.
+    The caller has waited for its open requests and its results writer. Returned as the facts that defer them
+    again.
     """
     campaigns = {held.range_id: held.campaign_id for held in ranges}
     async with connection.transaction():
@@ -261,8 +278,10 @@ async def unsent_claims(connection: Connection, lease: Lease, ranges: Sequence[H
     return [_unsent(campaigns[row["range_id"]], lease, row) for row in rows]
 
 
-def unsent_first_try(candidate: Candidate, lease: Lease) -> Fact:
-    """The fact that defers a recipient that a late raise of the mark covered and that was not sent to."""
+def unsent_first_attempt(candidate: Candidate, lease: Lease) -> Fact:
+    """The fact that defers a recipient that a late raise of the watermark covered and that was not sent
+    to.
+    """
     return Fact(
         candidate.campaign_id,
         candidate.range_id,
@@ -280,7 +299,7 @@ def _unsent(campaign_id: int, lease: Lease, row: asyncpg.Record) -> Fact:
         campaign_id,
         row["range_id"],
         row["seq"],
-        row["try"],
+        row["attempt_no"],
         lease.epoch,
         lease.phone_number_id,
         FactKind.DEFERRED,
@@ -304,7 +323,7 @@ def _columns(candidates: Sequence[Candidate]) -> tuple[list[Any], list[Any], lis
     return (
         [one.range_id for one in candidates],
         [one.seq for one in candidates],
-        [one.attempt_try for one in candidates],
+        [one.attempt_no for one in candidates],
     )
 
 
@@ -324,7 +343,7 @@ async def let_go_ranges(
     async with connection.transaction():
         rows = await connection.fetch(sql["lock_ranges"], perhaps_done, *owner)
         ours = [row["range_id"] for row in rows]
-        await connection.execute(sql["lock_tallies"], ours)
+        await connection.execute(sql["lock_range_counters"], ours)
         kept = set(ours)
         for row in await connection.fetch(sql["finish_ranges"], ours):
             kept.remove(row["range_id"])

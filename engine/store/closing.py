@@ -1,9 +1,9 @@
 """The end of a campaign: finished when nothing is left to send; closed when it is cancelled or expires.
 
 Source: rule on cancel and expiry; recipients not sent to are skipped. One transaction a batch closes ranges,
-which fixes their marks, and skips what lies above and what is deferred; the tallies change by exactly that.
-What is under way keeps its course: its outcome counts, and a later deferral of it is skipped where it is
-recorded.
+which fixes their watermarks, and skips what lies above and what is deferred; the range counters change by
+exactly that. What is under way keeps its course: its outcome counts, and a later deferral of it is skipped
+where it is recorded.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from engine.core.states import CampaignEvent
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
 from engine.store.queries import queries
-from engine.store.recording import change_tallies, states
+from engine.store.recording import change_range_counters, states
 
 # At most twenty thousand recipients: a fraction of a second, and senders wait for its locks that long.
 RANGES_A_BATCH = 20
@@ -27,7 +27,7 @@ async def finish_campaign(connection: Connection, campaign_id: int) -> int | Non
         await connection.execute(queries("campaigns")["lock_state"], campaign_id)
         if await connection.fetchval(queries("claims")["ranges_left"], campaign_id):
             return None
-        unknown: int = await connection.fetchval(queries("board")["unknown_count"], campaign_id)
+        unknown: int = await connection.fetchval(queries("campaign_cache")["unknown_count"], campaign_id)
         reason = f"{unknown} in doubt: see `campaign settle`" if unknown else ""
         ended = await apply_if_allowed(connection, campaign_id, CampaignEvent.FINISH, reason)
         return None if ended is None else unknown
@@ -53,12 +53,12 @@ async def _close_batch(
 ) -> tuple[int, Counter[tuple[int, str]]]:
     sql = queries("closing")
     closed = await connection.fetch(sql["close_ranges"], campaign_id, reason, RANGES_A_BATCH)
-    ids, marks = [row["range_id"] for row in closed], [row["mark"] for row in closed]
-    await connection.execute(queries("facts")["lock_tallies"], ids)
+    ids, marks = [row["range_id"] for row in closed], [row["claimed_through"] for row in closed]
+    await connection.execute(queries("facts")["lock_range_counters"], ids)
     unclaimed = await connection.fetch(sql["unclaimed"], ids, marks)
     changes = Counter({(row["range_id"], "skipped"): row["recipients"] for row in unclaimed})
     await _skip_deferred(connection, ids, changes)
-    await change_tallies(connection, changes)
+    await change_range_counters(connection, changes)
     return len(closed), changes
 
 

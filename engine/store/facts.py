@@ -1,4 +1,4 @@
-"""What became of tries, as it is handed to the store: values, without a word about how they are stored."""
+"""What became of attempts, as it is handed to the store: values, without a word about how they are stored."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,7 +11,7 @@ _UNSPENT = Budget()
 
 
 class FactKind(StrEnum):
-    """What a fact says of its try. The first three settle it."""
+    """What a fact says of its attempt. The first three settle it."""
 
     ACCEPTED = "accepted"
     FAILED = "failed"
@@ -27,15 +27,15 @@ STORED_KIND = {FactKind.ACCEPTED: 1, FactKind.FAILED: 2, FactKind.SKIPPED: 3}
 class Fact(NamedTuple):
     """One try of one recipient and what became of it.
 
-    `attempt_try` counts requests from 1; 0 for a recipient that the guard deferred or refused before any.
+    `attempt_no` counts requests from 1; 0 for a recipient that the guard deferred or refused before any.
     `attempted_us`: microseconds since 1970. `wait_s` and `spent` belong to DEFERRED. `suppress`: the
-    recipient asked for silence. `throttled`: the service refused the try for pace.
+    recipient asked for silence. `throttled`: the service refused the attempt for pace.
     """
 
     campaign_id: int
     range_id: int
     seq: int
-    attempt_try: int
+    attempt_no: int
     epoch: int
     phone_number_id: str
     kind: FactKind
@@ -61,8 +61,8 @@ class Fact(NamedTuple):
 class Attempts:
     """What one number did for one campaign since the last batch; adds up in `campaign_numbers`.
 
-    The times are microseconds since 1970. `batch` counts the batches of one `sink`, from 1: one that is
-    replayed after a lost COMMIT counts once.
+    The times are microseconds since 1970. `batch` counts the batches of one `results writer`, from 1: one
+    that is replayed after a lost COMMIT counts once.
     """
 
     campaign_id: int
@@ -75,7 +75,7 @@ class Attempts:
     cpu_s: float
     first_attempt_us: int
     last_attempt_us: int
-    sink: str
+    results_writer: str
     batch: int
 
 

@@ -11,7 +11,7 @@ import asyncpg
 from engine.core.bucket import LIMIT_PER_S_MAX
 from engine.core.lease import FormerOwner
 from engine.errors import ConfigurationError, TryLater
-from engine.process import ProcessIdentity, is_proven_dead
+from engine.process.identity import ProcessIdentity, is_proven_dead
 from engine.store.database import Connection
 from engine.store.queries import queries
 

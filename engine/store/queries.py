@@ -1,7 +1,7 @@
 """Loads named SQL statements from the `.sql` files beside this module.
 
 A file `sql/queries/<group>.sql` holds statements, each headed by a line `-- name: <name>`; comments between
-the header and the statement explain it. `queries("claims")["raise_mark"]` is the statement's text.
+the header and the statement explain it. `queries("claims")["advance_watermark"]` is the statement's text.
 """
 
 import re

@@ -1,8 +1,10 @@
-"""Recording what became of tries: one transaction for a batch of facts and the tallies that they change.
+"""Recording what became of attempts: one transaction for a batch of facts and the range counters that they
+change.
 
-Law: facts of any epoch are stored, twice the same changes nothing, and the tallies change by exactly the
-difference of the recipients' states before and after. A recipient without a record was pending, so the common
-batch is one round trip (`engine.store.stretches`); the others are looked up before and after the writing.
+Law: facts of any epoch are stored, twice the same changes nothing, and the range counters change by exactly
+the difference of the recipients' states before and after. A recipient without a record was pending, so the
+common batch is one round trip (`engine.store.outcome_runs`); the others are looked up before and after the
+writing.
 """
 
 from collections import Counter
@@ -10,13 +12,13 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from engine.core.spelling import spellings
+from engine.core.phone_aliases import spellings
 from engine.core.states import CampaignEvent
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
 from engine.store.facts import ACCEPTED, STORED_KIND, Attempts, Fact, FactKind, shortened
+from engine.store.outcome_runs import record_outcomes
 from engine.store.queries import queries
-from engine.store.stretches import record_outcomes
 
 
 async def record(connection: Connection, facts: Sequence[Fact], attempts: Sequence[Attempts] = ()) -> None:
@@ -46,7 +48,7 @@ async def record_in_transaction(connection: Connection, facts: Sequence[Fact]) -
     if not facts:
         return
     sql = queries("facts")
-    await connection.execute(sql["lock_tallies"], sorted({fact.range_id for fact in facts}))
+    await connection.execute(sql["lock_range_counters"], sorted({fact.range_id for fact in facts}))
     touched = await _touched(connection, facts)
     plain = [fact for fact in facts if fact.settles and fact.key not in touched]
     looked_up = [fact for fact in facts if not fact.settles or fact.key in touched]
@@ -55,7 +57,7 @@ async def record_in_transaction(connection: Connection, facts: Sequence[Fact]) -
         await connection.execute(sql["insert_outcomes"], *_outcome_columns(plain))
     if looked_up:
         await _record_looked_up(connection, looked_up, changes)
-    await change_tallies(connection, changes)
+    await change_range_counters(connection, changes)
     if silenced := [fact for fact in facts if fact.suppress]:
         await _suppress(connection, silenced)
 
@@ -70,11 +72,15 @@ async def _suppress(connection: Connection, silenced: Sequence[Fact]) -> None:
     )
 
 
-async def change_tallies(connection: Connection, changes: Counter[tuple[int, str]]) -> None:
-    """Apply differences, (range, state) → change; the tallies must be locked. `pending` is the rest."""
+async def change_range_counters(connection: Connection, changes: Counter[tuple[int, str]]) -> None:
+    """Apply differences, (range, state) → change; the range counters must be locked. `pending` is the
+    rest.
+    """
     counted = [(*key, change) for key, change in changes.items() if change and key[1] != "pending"]
     if counted:
-        await connection.execute(queries("facts")["change_tallies"], *map(list, zip(*counted, strict=True)))
+        await connection.execute(
+            queries("facts")["change_range_counters"], *map(list, zip(*counted, strict=True))
+        )
 
 
 async def states(connection: Connection, keys: Sequence[tuple[int, int]]) -> Counter[tuple[int, str]]:
@@ -101,9 +107,9 @@ async def _record_looked_up(
     if settling := await _settling(connection, facts):
         await connection.execute(sql["insert_outcomes"], *_outcome_columns(settling))
         await connection.execute(sql["complete_outcomes"], *_reply_columns(settling))
-        await connection.execute(sql["settle_open_tries"], *_tries(settling), _stored_kinds(settling))
+        await connection.execute(sql["settle_pending_attempts"], *_tries(settling), _stored_kinds(settling))
     for waiting in _waiting_by_try(facts):
-        await connection.execute(sql["write_open_tries"], *_open_columns(waiting))
+        await connection.execute(sql["write_pending_attempts"], *_open_columns(waiting))
         await connection.execute(sql["drop_reached"], *_tries(waiting))
         await connection.execute(sql["skip_deferred_of_closed"], *_keys(waiting))
     changes.update(await states(connection, keys))
@@ -113,7 +119,9 @@ async def _record_looked_up(
 
 
 async def _settling(connection: Connection, facts: Sequence[Fact]) -> list[Fact]:
-    """Those that settle their tries, but for skips of doubts that were to be sent again: doubts once more."""
+    """Those that settle their attempts, but for skips of doubts that were to be sent again: doubts once
+    more.
+    """
     settling = [fact for fact in facts if fact.settles]
     if skips := [fact for fact in settling if fact.kind is FactKind.SKIPPED]:
         reasons = [shortened(fact.reason) or "" for fact in skips]
@@ -124,21 +132,22 @@ async def _settling(connection: Connection, facts: Sequence[Fact]) -> list[Fact]
 
 
 def _waiting_by_try(facts: Sequence[Fact]) -> list[list[Fact]]:
-    """What settles nothing, the earlier tries first; one fact a try, since one statement writes a row once.
+    """What settles nothing, the earlier attempts first; one fact an attempt, since one statement writes a row
+    once.
 
     "Certainly not accepted" says more than "in doubt".
     """
     unsettled = [fact for fact in facts if not fact.settles]
-    unsettled.sort(key=lambda fact: (fact.attempt_try, fact.key, fact.kind is FactKind.DEFERRED))
-    one_each = {(fact.attempt_try, fact.key): fact for fact in unsettled}.values()
-    return [list(waiting) for _, waiting in groupby(one_each, key=lambda fact: fact.attempt_try)]
+    unsettled.sort(key=lambda fact: (fact.attempt_no, fact.key, fact.kind is FactKind.DEFERRED))
+    one_each = {(fact.attempt_no, fact.key): fact for fact in unsettled}.values()
+    return [list(waiting) for _, waiting in groupby(one_each, key=lambda fact: fact.attempt_no)]
 
 
 async def _reopen_done(connection: Connection, range_ids: Sequence[int]) -> None:
     """A deferral in a range that was done opens it again, and its campaign.
 
-    A range that is done is nobody's: its row is locked after the tallies. Only a resend of its doubts, which
-    locks it before them, may meet that; one of the two is then repeated.
+    A range that is done is nobody's: its row is locked after the range counters. Only a resend of its doubts,
+    which locks it before them, may meet that; one of the two is then repeated.
     """
     if range_ids:
         rows = await connection.fetch(queries("facts")["reopen_done"], range_ids)
@@ -156,7 +165,7 @@ def _keys(facts: Sequence[Fact]) -> tuple[list[int], list[int]]:
 
 
 def _tries(facts: Sequence[Fact]) -> tuple[list[int], list[int], list[int]]:
-    return (*_keys(facts), [fact.attempt_try for fact in facts])
+    return (*_keys(facts), [fact.attempt_no for fact in facts])
 
 
 def _stored_kinds(facts: Sequence[Fact]) -> list[int]:
@@ -168,7 +177,7 @@ def _row(fact: Fact) -> tuple[Any, ...]:
     return (
         fact.range_id,
         fact.seq,
-        fact.attempt_try,
+        fact.attempt_no,
         fact.epoch,
         STORED_KIND[fact.kind],
         fact.phone_number_id,

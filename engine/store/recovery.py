@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from engine.process import ProcessIdentity, is_proven_dead
-from engine.store.claims import adopt_ranges, release_ranges
+from engine.process.identity import ProcessIdentity, is_proven_dead
+from engine.store.claims import release_ranges, take_over_ranges
 from engine.store.database import Connection
 from engine.store.leases import NumberHeld, release, take
 from engine.store.queries import queries
@@ -26,7 +26,7 @@ async def recover_abandoned(
         if row["long_gone"] or is_proven_dead(row["owner_process"]):
             with suppress(NumberHeld):
                 lease = await take(connection, row["phone_number_id"], owner)
-                await release_ranges(connection, lease, await adopt_ranges(connection, lease))
+                await release_ranges(connection, lease, await take_over_ranges(connection, lease))
                 await release(connection, lease)
                 recovered.append(lease.phone_number_id)
     return recovered

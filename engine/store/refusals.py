@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import asyncpg
 
 from engine.errors import AuthenticationError, ConfigurationError, DrumbeatError, Unreachable
-from engine.system_word import system_word
+from engine.system_error import system_error_text
 
 _SECRET_OPTION = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*", re.IGNORECASE)
 _HOST = r"(?:\[[^\]]*\]|[^:/@\[]*)(?::\d*)?"
@@ -78,7 +78,7 @@ def pooled(url: str) -> ConfigurationError:
 
 def refusal_of(error: Exception, url: str) -> DrumbeatError:
     """The error for what connecting raised."""
-    where, said = safe_url(url), system_word(error)
+    where, said = safe_url(url), system_error_text(error)
     match error:
         case asyncpg.InvalidAuthorizationSpecificationError():
             return AuthenticationError(f"the database {where} refused the user or password: {said}")

@@ -49,7 +49,7 @@ class StatusEvent(NamedTuple):
     installation: str | None
     range_id: int | None
     seq: int | None
-    attempt_try: int | None
+    attempt_no: int | None
     epoch: int | None
     code: int | None
     detail: str | None

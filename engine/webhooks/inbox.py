@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from engine.core.spelling import spellings
+from engine.core.phone_aliases import spellings
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.queries import queries
 from engine.webhooks.events import (

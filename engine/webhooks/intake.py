@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import asyncpg
 
+from engine.process.throttled_log import ThrottledLog
 from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
-from engine.trouble import Trouble
 from engine.webhooks.events import Parsed
 from engine.webhooks.inbox import Flow, Group, write
 from engine.webhooks.metrics import Metrics
@@ -64,7 +64,7 @@ class Intake:
         self._line: deque[_Waiting] = deque()
         self._bytes = 0
         self._commits = 0  # under way
-        self._not_stored = Trouble("events_not_stored", "events_stored_again")
+        self._not_stored = ThrottledLog("events_not_stored", "events_stored_again")
         self._wake = asyncio.Event()
         self._flow = Flow()
 

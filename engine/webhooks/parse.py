@@ -13,7 +13,7 @@ import orjson
 
 from engine.core.classify import silences
 from engine.core.integer import integer
-from engine.core.shown import shown
+from engine.core.sanitise import shown
 from engine.core.states import Status
 from engine.core.tag import decode
 from engine.webhooks.events import (

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs
 from pydantic import SecretStr
 
 from engine.errors import ConfigurationError
-from engine.garbage import rare_collections
+from engine.process.memory import rare_collections
 from engine.webhooks.answers import LIMITS, Answer, encode
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from engine.settings import SILENCE_S
-from engine.settle import resend_by_policy
+from engine.process.throttled_log import ThrottledLog
 from engine.store.database import LOST_CONNECTION, Connection, Pool
-from engine.trouble import Trouble
+from engine.store.in_doubt import SILENCE_S, resend_by_policy
 from engine.webhooks.account import act
-from engine.webhooks.folder import BATCH_EVENTS_MAX, fold_batch
 from engine.webhooks.metrics import Metrics
+from engine.webhooks.status_applier import BATCH_EVENTS_MAX, fold_batch
 
 STOP_S = 4.0  # a transaction under way gets this long; the database undoes it afterwards
 RECONNECT_WAIT_S_MAX = 10.0
@@ -52,7 +51,7 @@ class Reconciler:
         self._metrics = metrics
         self._committed = committed
         self._intervals = intervals or Intervals()
-        self._not_folded = Trouble("events_not_folded", "events_folded_again")
+        self._not_folded = ThrottledLog("events_not_folded", "events_folded_again")
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; returns within STOP_S of it. Raises what is no loss of the database."""

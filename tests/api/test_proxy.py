@@ -12,7 +12,7 @@ from engine.api.resources import ManagementClient
 from engine.app import transport_of
 from engine.core.outcome import NotSent
 from engine.errors import Unreachable
-from engine.settings import ServiceSettings
+from engine.process.settings import ServiceSettings
 
 from .loopback import Conversation, Server, serving
 from .transports import PAYLOAD, aclosing_transport, open_gate

@@ -16,7 +16,7 @@ from engine.api.lanes import LaneTransport
 from engine.api.session import SessionTransport
 from engine.app import transport_of
 from engine.core.outcome import Accepted, NotSent
-from engine.settings import ServiceSettings
+from engine.process.settings import ServiceSettings
 from tests.api.lanes import lanes
 
 from .loopback import Conversation, Server, serving

@@ -3,9 +3,9 @@
 import asyncpg
 import pytest
 
-from campaigns.campaign import CampaignSpec
-from campaigns.create import create_campaign
-from campaigns.plan import PlanProgress
+from campaigns.planning.create import create_campaign
+from campaigns.planning.progress import PlanProgress
+from campaigns.planning.spec import CampaignSpec
 from engine.store.database import Pool
 
 
@@ -25,7 +25,7 @@ async def create_and_be_killed(url: str, spec: CampaignSpec, *, written: int = 0
 
 
 async def everything(pool: Pool) -> dict[str, int]:
-    tables = ("campaigns", "ranges", "recipients", "tallies")
+    tables = ("campaigns", "ranges", "recipients", "range_counters")
     return {table: await pool.fetchval(f"SELECT count(*) FROM {table}") for table in tables}
 
 
@@ -38,9 +38,9 @@ async def recipients(pool: Pool) -> list[asyncpg.Record]:
 
 async def assert_tallies_equal_a_recount(pool: Pool) -> None:
     wrong = await pool.fetch(
-        "SELECT range_id, tallies.recipients, tallies.skipped, counted.* FROM tallies JOIN ("
+        "SELECT range_id, range_counters.recipients, range_counters.skipped, counted.* FROM range_counters JOIN ("
         "  SELECT range_id, count(*) AS all, count(*) FILTER (WHERE state = 'skipped') AS skip"
         "  FROM recipient_states GROUP BY range_id) AS counted USING (range_id)"
-        " WHERE tallies.recipients <> counted.all OR tallies.skipped <> counted.skip"
+        " WHERE range_counters.recipients <> counted.all OR range_counters.skipped <> counted.skip"
     )
     assert wrong == []

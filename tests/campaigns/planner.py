@@ -9,9 +9,9 @@ import sys
 import threading
 from pathlib import Path
 
-from campaigns.campaign import CampaignSpec
-from campaigns.create import create_campaign
-from campaigns.plan import PlanProgress
+from campaigns.planning.create import create_campaign
+from campaigns.planning.progress import PlanProgress
+from campaigns.planning.spec import CampaignSpec
 
 
 def peak_mib() -> float:

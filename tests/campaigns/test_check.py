@@ -8,8 +8,8 @@ from campaigns.audience.check import row_check, surely_sendable
 from campaigns.audience.columns import MissingColumn, column_index
 from campaigns.audience.reader import RowBatch
 from campaigns.audience.rejects import Reject
-from campaigns.export import headings
-from campaigns.spreadsheet import safe_cell
+from campaigns.audience.spreadsheet import safe_cell
+from campaigns.results.export import headings
 from engine.core.message import check_variable
 from engine.errors import UsageError
 

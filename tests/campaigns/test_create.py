@@ -7,10 +7,10 @@ from datetime import UTC, datetime, time
 
 import pytest
 
-from campaigns.campaign import CampaignSpec
-from campaigns.create import create_campaign
-from campaigns.plan import PlanCounts, PlanProgress
-from engine.core.spelling import person
+from campaigns.planning.create import create_campaign
+from campaigns.planning.progress import PlanCounts, PlanProgress
+from campaigns.planning.spec import CampaignSpec
+from engine.core.phone_aliases import person
 from engine.errors import UsageError
 from engine.store.database import Pool
 from engine.store.queries import queries
@@ -66,12 +66,12 @@ async def test_every_row_is_accounted_for(
     assert [row["phone"] for row in rows if row["skip_reason"] == "suppressed"] == silent[:2]
     assert [row["line"] for row in rows] == sorted(row["line"] for row in rows)
     assert rows[3]["variables"] == ["Zoë\\3", "A\\t3"]
-    ranges = await pool.fetch("SELECT ordinal, hi, state, phone_number_id FROM ranges ORDER BY ordinal")
+    ranges = await pool.fetch("SELECT ordinal, last_seq, state, phone_number_id FROM ranges ORDER BY ordinal")
     assert [row["ordinal"] for row in ranges] == list(range(len(ranges)))
-    assert sum(row["hi"] for row in ranges) == 400
-    assert max(row["hi"] for row in ranges) == 10
+    assert sum(row["last_seq"] for row in ranges) == 400
+    assert max(row["last_seq"] for row in ranges) == 10
     await assert_tallies_equal_a_recount(pool)
-    assert await pool.fetchval("SELECT sum(skipped) FROM tallies") == 2
+    assert await pool.fetchval("SELECT sum(skipped) FROM range_counters") == 2
 
 
 async def test_duplicates_before_a_long_end_of_rejected_rows_are_left_out(
@@ -161,8 +161,8 @@ async def test_numbers_share_a_small_campaign(
 
     await create_campaign(ready, replace(spec, audience=path))
 
-    ranges = await pool.fetch("SELECT hi FROM ranges ORDER BY ordinal")
-    assert [row["hi"] for row in ranges] == [11] * 36 + [4], "thirty a second of 320/s"
+    ranges = await pool.fetch("SELECT last_seq FROM ranges ORDER BY ordinal")
+    assert [row["last_seq"] for row in ranges] == [11] * 36 + [4], "thirty a second of 320/s"
     assert [row["line"] for row in await recipients(pool)] == list(range(2, 402))
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from campaigns import create
-from campaigns.campaign import CampaignSpec
-from campaigns.create import create_campaign
+from campaigns.planning import create
+from campaigns.planning.create import create_campaign
+from campaigns.planning.spec import CampaignSpec
 from engine.errors import ConfigurationError, TryLater
 from engine.store.database import Pool
 from engine.store.queries import queries

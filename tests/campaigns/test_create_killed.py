@@ -8,13 +8,14 @@ from typing import Any
 import asyncpg
 import pytest
 
-from campaigns import create, room
-from campaigns import freeze as freezing
-from campaigns.campaign import CampaignSpec
-from campaigns.create import create_campaign
-from campaigns.plan import PlanCounts, PlanProgress
+from campaigns.planning import create
+from campaigns.planning import disk_space as room
+from campaigns.planning import freeze as freezing
+from campaigns.planning.create import create_campaign
+from campaigns.planning.progress import PlanCounts, PlanProgress
+from campaigns.planning.spec import CampaignSpec
 from engine.errors import TryLater
-from engine.room import Disk
+from engine.process.disk_space import Disk
 from engine.store.database import Pool
 from engine.store.queries import queries
 from tests.campaigns.conftest import PHONE, WriteAudience
@@ -47,7 +48,9 @@ async def test_a_create_killed_half_way_is_planned_anew(
     assert not created.unchanged
     now = await everything(pool)
     assert (now["campaigns"], now["recipients"]) == (1, 300)
-    assert now["ranges"] == now["tallies"] == await pool.fetchval("SELECT max(ordinal) + 1 FROM ranges")
+    assert (
+        now["ranges"] == now["range_counters"] == await pool.fetchval("SELECT max(ordinal) + 1 FROM ranges")
+    )
     await assert_tallies_equal_a_recount(pool)
 
 
@@ -69,7 +72,7 @@ async def test_a_disk_that_gets_too_full_ends_the_planning_and_room_lets_it_go_o
             free[0] = 0
 
     monkeypatch.setattr(room, "LOOK_PERIOD_NS", 0)
-    monkeypatch.setattr("engine.room.free_bytes", lambda _: free[0])
+    monkeypatch.setattr("engine.process.disk_space.free_bytes", lambda _: free[0])
     for full_at in ("reading", "checking", "freezing"):
         free[0] = 10**12
         seen.clear()
@@ -135,17 +138,17 @@ async def test_leftovers_of_another_file_under_that_name_go_as_well(
 async def test_leftovers_of_any_size_go(ready: str, pool: Pool, spec: CampaignSpec, ranges: int) -> None:
     """Of a create that was killed before its first chunk, too."""
     await create_and_be_killed(ready, spec)
-    for table in ("recipients", "tallies", "ranges"):
+    for table in ("recipients", "range_counters", "ranges"):
         await pool.execute(f"DELETE FROM {table}")
     await pool.execute(
-        "INSERT INTO ranges (range_id, campaign_id, ordinal, hi)"
+        "INSERT INTO ranges (range_id, campaign_id, ordinal, last_seq)"
         " SELECT first_range_id((created_at AT TIME ZONE 'UTC')::date) + n, campaign_id, n, 1"
         " FROM campaigns, generate_series(1, $1) AS n",
         ranges,
     )
     async with asyncio.timeout(60):
         await create_campaign(ready, spec)
-    assert await everything(pool) == {"campaigns": 1, "ranges": 2, "recipients": 10, "tallies": 2}
+    assert await everything(pool) == {"campaigns": 1, "ranges": 2, "recipients": 10, "range_counters": 2}
 
 
 async def test_leftovers_wait_for_a_chunk_that_outlives_its_process(
@@ -174,7 +177,7 @@ async def test_a_chunk_is_written_whole_or_not_at_all(
     with monkeypatch.context() as patch, pytest.raises(asyncpg.DivisionByZeroError):
         patch.setattr(freezing, "queries", lambda _: broken)
         await create_campaign(ready, spec)
-    assert await everything(pool) == {"campaigns": 1, "ranges": 0, "recipients": 0, "tallies": 0}
+    assert await everything(pool) == {"campaigns": 1, "ranges": 0, "recipients": 0, "range_counters": 0}
     await create_campaign(ready, spec)
     assert len(await recipients(pool)) == 10
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from campaigns import create
-from campaigns.campaign import CampaignSpec
-from campaigns.create import create_campaign
-from campaigns.inspection import inspect_audience
-from campaigns.plan import PlanProgress
+from campaigns.audience.inspection import inspect_audience
+from campaigns.planning import create
+from campaigns.planning.create import create_campaign
+from campaigns.planning.progress import PlanProgress
+from campaigns.planning.spec import CampaignSpec
 from engine.core.message import Media
 from engine.errors import ConfigurationError, DrumbeatError, UsageError
 from engine.store.database import Pool

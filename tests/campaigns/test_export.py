@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.campaign import CampaignSpec
 from campaigns.cli.report import read_report
 from campaigns.cli.words import report_lines
-from campaigns.create import create_campaign
-from campaigns.export import export_rows, headings, require_kept
-from campaigns.report import MEANINGS
+from campaigns.planning.create import create_campaign
+from campaigns.planning.spec import CampaignSpec
+from campaigns.results.export import export_rows, headings, require_kept
+from campaigns.results.report import MEANINGS
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError, TryLater
 from engine.store.database import Pool
@@ -53,7 +53,7 @@ async def test_everybody_is_exported_once_or_those_of_one_state(
     spec = CampaignSpec("spring", "order", "en", path, ("1001",), params=("=Hi", "=you"))
     campaign_id = (await create_campaign(ready, spec)).campaign_id
     await pool.execute(
-        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, phone_number_id)"
+        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, phone_number_id)"
         " SELECT range_id, 1, 1, 1, 2, '1001' FROM ranges"
     )
     rows = [row async for page in export_rows(pool, campaign_id) for row in page]
@@ -80,8 +80,8 @@ async def test_the_code_of_who_failed_is_a_column_of_its_own(
     """Refused, failed after it was accepted, failed without a code, and refused once before it was accepted."""
     campaign_id = (await create_campaign(ready, spec)).campaign_id
     await pool.execute(
-        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, code, reason)"
-        " SELECT range_id, seq, try, 1, kind, status, '1001', code, reason FROM ranges, (VALUES"
+        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, code, reason)"
+        " SELECT range_id, seq, attempt_no, 1, kind, status, '1001', code, reason FROM ranges, (VALUES"
         " (1, 1, 2, NULL, 131047, 'an earlier one'), (1, 2, 2, NULL, 131026, '131026'), (2, 1, 1, 3, 131049, 'not now'),"
         " (3, 1, 2, NULL, NULL, 'http_405'), (4, 1, 2, NULL, 131000, '131000'), (4, 2, 1, 1, NULL, NULL)"
         ") AS planted (seq, try, kind, status, code, reason)"
@@ -102,12 +102,12 @@ async def test_doubts_and_deferrals_name_the_number_that_they_went_through(
     """Whoever asks the service about a doubt has to name the number."""
     campaign_id = (await create_campaign(ready, spec)).campaign_id
     await pool.execute(
-        "INSERT INTO open_tries (range_id, seq, try, state, epoch, phone_number_id, reason)"
+        "INSERT INTO pending_attempts (range_id, seq, attempt_no, state, epoch, phone_number_id, reason)"
         " SELECT range_id, seq, 2, ('{unknown,unknown,deferred,claimed}'::text[])[seq], 1, '100' || seq, 'why'"
         " FROM recipients"
     )
     await pool.execute(
-        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id)"
+        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id)"
         " SELECT range_id, seq, 1, 1, 1, CASE seq WHEN 2 THEN 3 ELSE 4 END, '1009' FROM recipients"
         " WHERE seq IN (2, 4)"
     )

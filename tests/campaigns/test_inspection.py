@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns import inspection
-from campaigns.audience import repeats
+from campaigns.audience import inspection, repeats
 from campaigns.audience.encoding import UnreadableAudience
+from campaigns.audience.inspection import Inspection, inspect_audience
 from campaigns.audience.repeats import Repeats
-from campaigns.inspection import Inspection, inspect_audience
-from campaigns.plan import PlanProgress
+from campaigns.planning.progress import PlanProgress
 from engine.errors import ConfigurationError
 from tests.campaigns.conftest import WriteAudience
 

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from campaigns import service
-from campaigns.campaign import CampaignSpec
 from campaigns.cli.status import read_status
 from campaigns.cli.words import status_lines
-from campaigns.create import create_campaign
-from campaigns.progress import CampaignStatus, NumberProgress, campaign_status, measured_per_s
+from campaigns.life import control as service
+from campaigns.planning.create import create_campaign
+from campaigns.planning.spec import CampaignSpec
+from campaigns.results.status import CampaignStatus, NumberProgress, campaign_status, measured_per_s
 from engine.core.states import CampaignState, RecipientState
 from engine.store.database import Pool
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from campaigns.audience.check import CheckedBatch
 from campaigns.audience.staged import staged_batch
-from campaigns.range_cut import COLUMNS, RangeCut
+from campaigns.planning.range_cut import COLUMNS, RangeCut
 
 PHONE = 5511960000000
 

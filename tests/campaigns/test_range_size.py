@@ -4,7 +4,7 @@ from math import ceil
 
 import pytest
 
-from campaigns.range_size import RANGE_SIZE, RANGES_EACH, RANGES_PER_S, range_size
+from campaigns.planning.range_size import RANGE_SIZE, RANGES_EACH, RANGES_PER_S, range_size
 
 MILLION = 1_000_000
 

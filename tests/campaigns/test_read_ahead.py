@@ -8,8 +8,8 @@ from pathlib import Path
 
 from campaigns.audience.rejects import RejectFile
 from campaigns.audience.staged import StagedBatch
-from campaigns.plan import no_progress
-from campaigns.staging import stage
+from campaigns.planning.progress import no_progress
+from campaigns.planning.staging import stage
 from engine.store.database import Connection
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.audience.inspection import inspect_audience
 from campaigns.audience.rejected import copy_rejected
 from campaigns.audience.rejects import Reject, RejectFile
-from campaigns.inspection import inspect_audience
 from engine.errors import ConfigurationError
 from tests.campaigns.conftest import WriteAudience
 

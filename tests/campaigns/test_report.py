@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.campaign import CampaignSpec
 from campaigns.cli.words import report_lines
-from campaigns.create import create_campaign
-from campaigns.report import UNLISTED, campaign_report, meaning_of
+from campaigns.planning.create import create_campaign
+from campaigns.planning.spec import CampaignSpec
+from campaigns.results.report import UNLISTED, campaign_report, meaning_of
 from engine.core.classify import RULES
 from engine.core.states import RecipientState
 from engine.store.closing import close_ranges
@@ -16,7 +16,7 @@ from engine.store.database import Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.recording import record
 from tests.campaigns.conftest import PHONE, WriteAudience
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, recount, tallies
+from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, range_counters, recount
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def test_it_says_when_and_with_what_a_campaign_was_planned(
 async def test_reasons_are_bounded_in_each_state_and_add_up(
     ready: str, pool: Pool, write_audience: WriteAudience, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("campaigns.report.REASONS_MAX", 2)
+    monkeypatch.setattr("campaigns.results.report.REASONS_MAX", 2)
     audience = write_audience("phone\n" + "".join(f"{PHONE + n}\n" for n in range(9)))
     spec = CampaignSpec("spring", "order", "en", audience, ("1001",), params=("=Hi", "=you"))
     created = await create_campaign(ready, spec)
@@ -89,9 +89,9 @@ async def test_reasons_are_bounded_in_each_state_and_add_up(
 async def test_reasons_add_up_with_the_counts_whatever_became_of_each(pool: Pool) -> None:
     """Everybody counts once, for the reason of the present state, in a range that is closed in the middle."""
     async with pool.acquire() as connection:
-        campaign = await plant_campaign(connection, recipients=11, mark=6)
+        campaign = await plant_campaign(connection, recipients=11, claimed_through=6)
         await connection.execute("UPDATE recipients SET skip_reason = 'suppressed' WHERE seq IN (1, 10)")
-        await connection.execute("UPDATE tallies SET skipped = 2")
+        await connection.execute("UPDATE range_counters SET skipped = 2")
 
         def fact(seq: int, kind: FactKind, reason: str = "", **others: int) -> Fact:
             return Fact(campaign, FIRST_RANGE, seq, 1, 1, NUMBER, kind, reason=reason, **others)  # type: ignore[arg-type]
@@ -104,16 +104,16 @@ async def test_reasons_add_up_with_the_counts_whatever_became_of_each(pool: Pool
         await record(connection, [fact(11, FactKind.UNKNOWN, "reset")])
         await connection.execute("UPDATE outcomes SET reason = 'assumed sent' WHERE seq = 4")
         await connection.executemany(
-            "INSERT INTO outcomes (range_id, seq, try, epoch, kind, phone_number_id, code, reason)"
-            " VALUES ($1, $2, $3, 1, 2, $4, $5, 'of another try')",
+            "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, phone_number_id, code, reason)"
+            " VALUES ($1, $2, $3, 1, 2, $4, $5, 'of another attempt_no')",
             [
-                (FIRST_RANGE, seq, attempt_try, NUMBER, code)
-                for seq, attempt_try, code in ((1, 1, 131026), (2, 2, 131047), (3, 0, 131000))
+                (FIRST_RANGE, seq, attempt_no, NUMBER, code)
+                for seq, attempt_no, code in ((1, 1, 131026), (2, 2, 131047), (3, 0, 131000))
             ],
         )
         running = await campaign_report(pool, campaign)
         await close_ranges(connection, campaign, "cancelled")
-        assert await tallies(connection) == await recount(connection)
+        assert await range_counters(connection) == await recount(connection)
     report = await campaign_report(pool, campaign)
     for one in (running, report):
         for state in ("failed", "skipped", "unknown", "deferred"):
@@ -135,12 +135,12 @@ async def test_reasons_add_up_with_the_counts_whatever_became_of_each(pool: Pool
 
 async def test_counts_that_do_not_add_up_are_told(pool: Pool) -> None:
     async with pool.acquire() as connection:
-        campaign = await plant_campaign(connection, mark=10)
-        await connection.execute("UPDATE tallies SET accepted = 10")
+        campaign = await plant_campaign(connection, claimed_through=10)
+        await connection.execute("UPDATE range_counters SET accepted = 10")
         await connection.execute("UPDATE campaigns SET recipients = 10, audience_rows = 12, duplicates = 1")
     report = await campaign_report(pool, campaign)
     assert (report.counts_add_up, report.audience_adds_up) == (True, False)
-    await pool.execute("UPDATE tallies SET accepted = 11")
+    await pool.execute("UPDATE range_counters SET accepted = 11")
     await pool.execute("UPDATE campaigns SET rejected = 1")
     report = await campaign_report(pool, campaign)
     assert (report.counts_add_up, report.audience_adds_up) == (False, True)

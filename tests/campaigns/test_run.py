@@ -3,11 +3,11 @@
 import pytest
 from pydantic import SecretStr
 
-from campaigns.progress import CampaignStatus
-from campaigns.run import RunEnd, reach, shortfall
+from campaigns.life.run import RunEnd, reach, shortfall
+from campaigns.results.status import CampaignStatus
 from engine.core.states import CampaignState, RecipientState
 from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
-from engine.settings import ServiceSettings
+from engine.process.settings import ServiceSettings
 from tests.api.loopback import Conversation, Server, free_port, serving
 
 

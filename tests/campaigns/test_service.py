@@ -1,4 +1,4 @@
-"""Releasing, pausing, resuming, cancelling; and closing ranges by the law of the tallies."""
+"""Releasing, pausing, resuming, cancelling; and closing ranges by the law of the range counters."""
 
 import asyncio
 import os
@@ -10,25 +10,25 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from campaigns import service
-from campaigns.actor import actor
-from campaigns.campaign import CampaignSpec
 from campaigns.cli.words import report_lines
-from campaigns.create import create_campaign
-from campaigns.report import campaign_report
-from campaigns.run import run_campaign
-from campaigns.service import Moved
+from campaigns.life import control as service
+from campaigns.life.actor import actor
+from campaigns.life.control import Moved
+from campaigns.life.run import run_campaign
+from campaigns.planning.create import create_campaign
+from campaigns.planning.spec import CampaignSpec
+from campaigns.results.report import campaign_report
 from engine.core.states import CampaignState, IllegalTransition
 from engine.errors import ConfigurationError, TryLater
-from engine.settings import ServiceSettings
+from engine.process.settings import ServiceSettings
 from engine.store import closing
-from engine.store.claims import raise_mark, take_range
+from engine.store.claims import advance_watermark, take_range
 from engine.store.closing import close_ranges
 from engine.store.database import Pool
 from engine.store.leases import take
-from engine.store.recording import change_tallies
+from engine.store.recording import change_range_counters
 from tests.campaigns.conftest import PHONE, WriteAudience
-from tests.flow.planted import another_process
+from tests.sending.planted import another_process
 
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
 
@@ -50,9 +50,9 @@ def spec(name: str, audience: Path, start_at: str | None = None) -> CampaignSpec
 
 
 async def counted(pool: Pool) -> Counter[str]:
-    """By the tallies, which must equal a recount of every recipient."""
+    """By the range counters, which must equal a recount of every recipient."""
     sums = ", ".join(f"sum({state})::bigint AS {state}" for state in STATES)
-    row = await pool.fetchrow(f"SELECT sum(recipients)::bigint AS recipients, {sums} FROM tallies")
+    row = await pool.fetchrow(f"SELECT sum(recipients)::bigint AS recipients, {sums} FROM range_counters")
     assert row is not None
     tallied = Counter({state: row[state] for state in STATES if row[state]})
     tallied["pending"] = row["recipients"] - tallied.total()
@@ -73,13 +73,14 @@ async def test_a_campaign_is_found_by_name(pool: Pool, spring: str) -> None:
 async def test_a_list_counts_the_doubts_of_now(pool: Pool, spring: str, unknown: int, reason: str) -> None:
     async with pool.acquire() as connection:
         await connection.execute("UPDATE campaigns SET state = 'running'")
-        await connection.execute("UPDATE ranges SET state = 'done', mark = hi")
-        await connection.execute("UPDATE tallies SET unknown = 397, recipients = 397")
+        await connection.execute("UPDATE ranges SET state = 'done', claimed_through = last_seq")
+        await connection.execute("UPDATE range_counters SET unknown = 397, recipients = 397")
         campaign_id = await connection.fetchval("SELECT campaign_id FROM campaigns")
         assert await closing.finish_campaign(connection, campaign_id) == 3 * 397
-        await connection.execute("UPDATE tallies SET unknown = 0")
+        await connection.execute("UPDATE range_counters SET unknown = 0")
         await connection.execute(
-            "UPDATE tallies SET unknown = $1 WHERE range_id = (SELECT min(range_id) FROM ranges)", unknown
+            "UPDATE range_counters SET unknown = $1 WHERE range_id = (SELECT min(range_id) FROM ranges)",
+            unknown,
         )
         assert [one.reason for one in await service.list_campaigns(connection)] == [reason]
 
@@ -158,7 +159,7 @@ async def test_when_a_campaign_is_due_is_the_databases_to_say(
         def now(cls, tz: tzinfo | None = None) -> "Ahead":
             return cls(2200, 1, 1, tzinfo=tz)
 
-    monkeypatch.setattr("campaigns.run.datetime", Ahead, raising=False)
+    monkeypatch.setattr("campaigns.life.run.datetime", Ahead, raising=False)
     await create_campaign(ready, spec("later", audience, "2190-01-01T00:00Z"))
     nobody = ServiceSettings("http://127.0.0.1:9", SecretStr("t"))
     with pytest.raises(TryLater, match="starts at 2190"):
@@ -222,15 +223,15 @@ async def put_under_way(pool: Pool) -> None:
 
     Of range 2 the guard has decided on two before anybody was claimed.
     """
-    ranges = await pool.fetch("SELECT range_id, hi FROM ranges ORDER BY ordinal")
+    ranges = await pool.fetch("SELECT range_id, last_seq FROM ranges ORDER BY ordinal")
     first, second, third = (row["range_id"] for row in ranges)
-    await pool.execute("UPDATE ranges SET mark = 1000 WHERE range_id = $1", first)
-    await pool.execute("UPDATE ranges SET mark = 400 WHERE range_id = $1", second)
+    await pool.execute("UPDATE ranges SET claimed_through = 1000 WHERE range_id = $1", first)
+    await pool.execute("UPDATE ranges SET claimed_through = 400 WHERE range_id = $1", second)
     await pool.execute(
         "UPDATE recipients SET skip_reason = 'suppressed' WHERE range_id = $1 AND seq > 490", third
     )
     await pool.executemany(
-        "INSERT INTO open_tries (range_id, seq, try, state, epoch, phone_number_id, reason)"
+        "INSERT INTO pending_attempts (range_id, seq, attempt_no, state, epoch, phone_number_id, reason)"
         " VALUES ($1, $2, $3, $4, 1, '1001', 'x')",
         [
             (first, 1, 1, "deferred"),
@@ -242,15 +243,17 @@ async def put_under_way(pool: Pool) -> None:
         + [(second, seq, 1, "deferred") for seq in range(10, 20)],
     )
     await pool.executemany(
-        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id)"
+        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id)"
         " VALUES ($1, $2, 1, 1, $3, $4, '1001')",
         [(first, 5, 1, 5), (first, 6, 2, None), (second, 7, 1, 1), (third, 2, 3, None)],
     )
-    await pool.execute("UPDATE tallies SET deferred = 2, read = 1, failed = 1 WHERE range_id = $1", first)
     await pool.execute(
-        "UPDATE tallies SET deferred = 10, unknown = 1, accepted = 1 WHERE range_id = $1", second
+        "UPDATE range_counters SET deferred = 2, read = 1, failed = 1 WHERE range_id = $1", first
     )
-    await pool.execute("UPDATE tallies SET skipped = 11, deferred = 1 WHERE range_id = $1", third)
+    await pool.execute(
+        "UPDATE range_counters SET deferred = 10, unknown = 1, accepted = 1 WHERE range_id = $1", second
+    )
+    await pool.execute("UPDATE range_counters SET skipped = 11, deferred = 1 WHERE range_id = $1", third)
 
 
 async def test_cancel_skips_what_is_not_claimed_and_what_is_deferred(
@@ -289,9 +292,9 @@ async def test_a_cancel_killed_half_way_is_finished_by_the_next(pool: Pool, spri
                     raise ConnectionResetError
                 await original(*arguments)  # type: ignore[arg-type]
 
-            original = change_tallies
+            original = change_range_counters
             patch.setattr(closing, "RANGES_A_BATCH", 1)
-            patch.setattr(closing, "change_tallies", die_at_the_second)
+            patch.setattr(closing, "change_range_counters", die_at_the_second)
             with pytest.raises(ConnectionResetError):
                 await service.cancel(connection, spring)
         await counted(pool)
@@ -312,7 +315,7 @@ async def test_an_end_that_was_killed_half_way_is_finished_by_the_next_run(
         campaign_id = (await service.find_campaign(connection, spring)).campaign_id
         held = await take_range(connection, lease, campaign_id)
         assert held is not None
-        await raise_mark(connection, lease, held, 5, [])
+        await advance_watermark(connection, lease, held, 5, [])
         await connection.execute("UPDATE campaigns SET state = $1, reason = 'for a test'", state)
     nobody = ServiceSettings("http://127.0.0.1:9", SecretStr("t"))
     end = await run_campaign(pool, nobody, spring, stop=asyncio.Event())
@@ -343,7 +346,7 @@ async def test_a_resume_tries_the_numbers_of_the_campaign_again_that_a_person_ha
 
 
 async def test_ranges_that_are_done_are_left_alone(pool: Pool, spring: str) -> None:
-    await pool.execute("UPDATE ranges SET state = 'done', mark = hi WHERE ordinal = 0")
+    await pool.execute("UPDATE ranges SET state = 'done', claimed_through = last_seq WHERE ordinal = 0")
     async with pool.acquire() as connection:
         assert (
             await close_ranges(

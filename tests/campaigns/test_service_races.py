@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 import pytest
 from pydantic import SecretStr
 
-from campaigns import service
-from campaigns.campaign import CampaignSpec
-from campaigns.create import create_campaign
-from campaigns.progress import CampaignStatus, campaign_status
-from campaigns.run import run_campaign
-from campaigns.service import Moved
+from campaigns.life import control as service
+from campaigns.life.control import Moved
+from campaigns.life.run import run_campaign
+from campaigns.planning.create import create_campaign
+from campaigns.planning.spec import CampaignSpec
+from campaigns.results.status import CampaignStatus, campaign_status
 from engine.errors import TryLater
-from engine.settings import ServiceSettings
+from engine.process.settings import ServiceSettings
 from engine.store.database import Connection, Pool
 from tests.campaigns.conftest import WriteAudience
 
@@ -63,7 +63,7 @@ async def test_a_run_that_meets_a_pause_names_its_reason_even_if_it_is_lifted_me
             await service.resume(connection, spring)
         return await campaign_status(asked, campaign_id)
 
-    monkeypatch.setattr("campaigns.run.campaign_status", lifted)
+    monkeypatch.setattr("campaigns.life.run.campaign_status", lifted)
     async with pool.acquire() as connection:
         await service.start(connection, spring)
         await service.pause(connection, spring)

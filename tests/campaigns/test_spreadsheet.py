@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.spreadsheet import as_written, is_variable_column, safe_cell, variable_column
+from campaigns.audience.spreadsheet import as_written, is_variable_column, safe_cell, variable_column
 
 
 @given(st.text("'=+-@＝ \ta1", max_size=6) | st.text())

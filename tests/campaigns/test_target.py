@@ -8,12 +8,12 @@ from threading import Thread
 
 import pytest
 
+from campaigns.audience.inspection import inspect_audience
 from campaigns.audience.rejects import Reject, RejectFile
 from campaigns.cli.output import opened
 from campaigns.cli.report import _write
-from campaigns.inspection import inspect_audience
+from campaigns.output_file import target_of
 from campaigns.suppression import import_suppressions
-from campaigns.target import target_of
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool
 

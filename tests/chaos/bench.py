@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from campaigns.campaign import CampaignSpec
-from campaigns.create import create_campaign
-from campaigns.service import start as start_campaign
-from engine.settle import doubts, resend
+from campaigns.life.control import start as start_campaign
+from campaigns.planning.create import create_campaign
+from campaigns.planning.spec import CampaignSpec
 from engine.store.database import Connection, connect
+from engine.store.in_doubt import doubts, resend
 from tests.chaos import store
 from tests.chaos.checks import Evidence, Message, findings
 from tests.chaos.installation import (
@@ -86,7 +86,7 @@ class Bench:
 
     @property
     def unknown_bound(self) -> int:
-        """Lead of the mark + open requests + the sink's high mark."""
+        """Lead of the watermark + open requests + the results writer's high watermark."""
         return int(self._installation.rate_per_s * (LEAD_S + LATENCY_S_BAD)) + SINK_HIGH_MARK
 
     async def run(
@@ -230,7 +230,7 @@ class Bench:
             ledger = await self._service.ledger(progress.ledger_from)
             states = await store.states(connection, progress.campaign_id)
             written = await store.written(connection, progress.campaign_id)
-            tallies = await store.tallies(connection, progress.campaign_id)
+            range_counters = await store.range_counters(connection, progress.campaign_id)
             doubted = await store.doubted(connection, progress.campaign_id)
         finally:
             await connection.close()
@@ -248,7 +248,7 @@ class Bench:
             states=states,
             wamids=frozenset(written),
             written_s={wamid: at_s for wamid, at_s in written.items() if at_s is not None},
-            tallies=tallies,
+            range_counters=range_counters,
             recount=store.recount(states),
             unknown_max=progress.unknown_max,
             unknown_bound=self.unknown_bound,

@@ -44,7 +44,7 @@ class Recipient:
 class Evidence:
     """All that is known after a run. `written_s`: the sender's wall time of each recorded write, by wamid.
 
-    `tallies` and `recount`: recipients by range and state. `doubted`: tries that were in doubt at some time.
+    `range counters` and `recount`: recipients by range and state. `doubted`: tries that were in doubt at some time.
     `events_dropped`: the faults kept events away. `failures_told`: the service was made to call accepted
     messages failed. `resend_declared`: who was in doubt may get the message again.
     """
@@ -54,7 +54,7 @@ class Evidence:
     states: Sequence[Recipient]
     wamids: frozenset[str]
     written_s: dict[str, float]
-    tallies: dict[int, Counter[str]]
+    range_counters: dict[int, Counter[str]]
     recount: dict[int, Counter[str]]
     unknown_max: int = 0
     unknown_bound: int = 1 << 30
@@ -85,15 +85,15 @@ def _reached(evidence: Evidence) -> Counter[Key]:
 
 
 def _twice(evidence: Evidence) -> Iterable[str]:
-    """Never, but by a declared resend; and that only after a try that was in doubt."""
-    tries: dict[Key, list[int]] = {}
+    """Never, but by a declared resend; and that only after an attempt that was in doubt."""
+    attempt_nos: dict[Key, list[int]] = {}
     for tag in (message.read_tag for message in evidence.ledger):
-        tries.setdefault((tag.range_id, tag.seq), []).append(tag.attempt_try)
-    twice = [key for key, each in tries.items() if len(each) > 1]
+        attempt_nos.setdefault((tag.range_id, tag.seq), []).append(tag.attempt_no)
+    twice = [key for key, each in attempt_nos.items() if len(each) > 1]
     if twice and not evidence.resend_declared:
         yield f"sent twice: {len(twice)}, such as {twice[0]}"
     undoubted = [
-        key for key in twice for one in sorted(tries[key])[:-1] if (*key, one) not in evidence.doubted
+        key for key in twice for one in sorted(attempt_nos[key])[:-1] if (*key, one) not in evidence.doubted
     ]
     if undoubted:
         yield f"sent again without a doubt: {len(undoubted)}, such as {undoubted[0]}"
@@ -103,8 +103,8 @@ def _states(evidence: Evidence) -> Iterable[str]:
     keys = Counter((one.range_id, one.seq) for one in evidence.states)
     if len(keys) != evidence.recipients or max(keys.values(), default=1) > 1:
         yield f"{evidence.recipients} recipients, {len(keys)} of them with a state, {keys.total()} states"
-    if evidence.tallies != evidence.recount:
-        yield "the tallies differ from a recount"
+    if evidence.range_counters != evidence.recount:
+        yield "the range_counters differ from a recount"
     waiting = Counter(one.state for one in evidence.states if one.state not in CALM_STATES)
     if waiting:
         yield f"left behind by a finished campaign: {dict(waiting)}"
@@ -188,7 +188,7 @@ def _failed(evidence: Evidence) -> Iterable[str]:
 
 def _try_of(message: Message) -> Try:
     tag = message.read_tag
-    return tag.range_id, tag.seq, tag.attempt_try
+    return tag.range_id, tag.seq, tag.attempt_no
 
 
 def _forgotten(evidence: Evidence) -> Iterable[str]:

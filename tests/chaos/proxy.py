@@ -86,11 +86,11 @@ class Proxy:
     async def _pump(
         self,
         source: asyncio.StreamReader,
-        sink: asyncio.StreamWriter,
+        results_writer: asyncio.StreamWriter,
         budget: list[int],
         port: int,
     ) -> None:
-        answers = sink.get_extra_info("socket").family != socket.AF_UNIX
+        answers = results_writer.get_extra_info("socket").family != socket.AF_UNIX
         with suppress(OSError, asyncio.IncompleteReadError):
             while chunk := await source.read(CHUNK_BYTES):
                 if self.delay_s:
@@ -98,11 +98,11 @@ class Proxy:
                 await self._flowing.wait()
                 if (self.answers_lost and answers) or port in self.half_open:
                     continue
-                sink.write(chunk[: max(0, budget[0])])
+                results_writer.write(chunk[: max(0, budget[0])])
                 budget[0] -= len(chunk)
                 if budget[0] < 0:
                     return
-                await sink.drain()
+                await results_writer.drain()
 
 
 def _abort(writer: asyncio.StreamWriter) -> None:

@@ -14,11 +14,11 @@ import asyncpg
 
 import campaigns.cli.main
 import engine.app
-import engine.first_tries
-import engine.number
-import engine.raiser
-import engine.retries
-import engine.sink
+import engine.sending.claim_batcher
+import engine.sending.first_attempts
+import engine.sending.number_sender
+import engine.sending.results_writer
+import engine.sending.retries
 import engine.store.recording
 from engine.store.claims import Candidate, HeldRange, Raise
 from engine.store.database import Connection
@@ -38,19 +38,19 @@ def _replace(module: ModuleType, name: str, substitute: object) -> None:
     setattr(module, name, substitute)
 
 
-def mark() -> None:
-    """First tries are sent without raising the mark."""
+def claimed_through() -> None:
+    """First attempts are sent without raising the watermark."""
 
-    async def raise_mark(
-        connection: Connection, lease: Lease, held: HeldRange, mark: int, decided: Sequence[Fact]
+    async def advance_watermark(
+        connection: Connection, lease: Lease, held: HeldRange, claimed_through: int, decided: Sequence[Fact]
     ) -> None:
-        held.mark = mark
+        held.claimed_through = claimed_through
 
-    async def raise_marks(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+    async def advance_watermarks(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
         return {(one.held.range_id, one.lease.epoch) for one in raises}
 
-    _replace(engine.first_tries, "raise_mark", raise_mark)
-    _replace(engine.raiser, "raise_marks", raise_marks)
+    _replace(engine.sending.first_attempts, "advance_watermark", advance_watermark)
+    _replace(engine.sending.claim_batcher, "advance_watermarks", advance_watermarks)
 
 
 def epoch() -> None:
@@ -58,7 +58,7 @@ def epoch() -> None:
     for group in ("claims", "leases"):
         for name, text in queries(group).items():
             queries(group)[name] = re.sub(r"AND epoch = (\$\d)", r"AND \1::bigint > 0", text)
-    raised = queries("claims")["raise_marks"]
+    raised = queries("claims")["advance_watermarks"]
     for fence, instead in (
         ("AND ranges.epoch = locked.epoch", ""),
         (LOCKED_FENCE, ""),
@@ -66,30 +66,30 @@ def epoch() -> None:
     ):
         assert fence in raised
         raised = raised.replace(fence, instead)
-    queries("claims")["raise_marks"] = raised
+    queries("claims")["advance_watermarks"] = raised
     renewed = queries("leases")["renew"]
     queries("leases")["renew"] = renewed.replace("AND numbers.epoch = held.epoch", "")
 
 
 def retries() -> None:
-    """Later tries are sent without a claim."""
+    """Later attempts are sent without a claim."""
 
     async def claim_retries(
         connection: Connection, lease: Lease, wanted: Sequence[Candidate], decided: Sequence[Fact]
     ) -> dict[tuple[int, int], int]:
-        return {(one.range_id, one.seq): one.attempt_try + 1 for one in wanted}
+        return {(one.range_id, one.seq): one.attempt_no + 1 for one in wanted}
 
-    _replace(engine.retries, "claim_retries", claim_retries)
+    _replace(engine.sending.retries, "claim_retries", claim_retries)
 
 
 def permit() -> None:
     """A claim is good for ever."""
-    _replace(engine.number, "PERMIT_S", 1e6)
+    _replace(engine.sending.number_sender, "PERMIT_S", 1e6)
 
 
 def stop() -> None:
     """Sending goes on while outcomes cannot be stored; the look for finished ranges waits for none."""
-    let_go_ranges = engine.number.let_go_ranges
+    let_go_ranges = engine.sending.number_sender.let_go_ranges
 
     async def let_go_or_not(connection: Connection, *arguments: Any) -> set[int]:
         await connection.execute("SET lock_timeout = '50ms'")
@@ -100,8 +100,8 @@ def stop() -> None:
         finally:
             await connection.execute("RESET lock_timeout")
 
-    _replace(engine.number, "let_go_ranges", let_go_or_not)
-    engine.sink.Sink.full = property(lambda _: False)  # type: ignore[assignment, method-assign]
+    _replace(engine.sending.number_sender, "let_go_ranges", let_go_or_not)
+    engine.sending.results_writer.ResultsWriter.full = property(lambda _: False)  # type: ignore[assignment, method-assign]
 
 
 def difference() -> None:
@@ -119,7 +119,7 @@ def idempotence() -> None:
     insert = queries("facts")["insert_outcomes"]
     assert IDEMPOTENT in insert
     queries("facts")["insert_outcomes"] = insert.replace(IDEMPOTENT, "")
-    begin = "CREATE FUNCTION record_stretches"
+    begin = "CREATE FUNCTION record_outcome_runs"
     function = begin + [one.sql for one in migrations() if begin in one.sql][-1].partition(begin)[2]
     blind, looks = re.subn(r"known := ARRAY\(.*?\);", "known := '{}';", function, flags=re.DOTALL)
     assert looks == 1
@@ -147,7 +147,7 @@ def _record_all_in_transaction() -> None:
 
 
 SABOTAGES: dict[str, Callable[[], None]] = {
-    one.__name__: one for one in (mark, epoch, retries, permit, stop, difference, idempotence)
+    one.__name__: one for one in (claimed_through, epoch, retries, permit, stop, difference, idempotence)
 }
 
 

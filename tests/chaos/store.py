@@ -11,29 +11,29 @@ Counts = dict[int, Counter[str]]
 
 # The bench's own notes beside the product's tables: a doubt that was settled leaves no trace there.
 NOTES = """
-CREATE TABLE chaos_doubts (range_id bigint, seq integer, try integer, PRIMARY KEY (range_id, seq, try));
+CREATE TABLE chaos_doubts (range_id bigint, seq integer, attempt_no integer, PRIMARY KEY (range_id, seq, attempt_no));
 CREATE FUNCTION chaos_note_doubt() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO chaos_doubts VALUES (NEW.range_id, NEW.seq, NEW.try) ON CONFLICT DO NOTHING;
+    INSERT INTO chaos_doubts VALUES (NEW.range_id, NEW.seq, NEW.attempt_no) ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
-CREATE TRIGGER chaos_note_doubt AFTER INSERT OR UPDATE ON open_tries
+CREATE TRIGGER chaos_note_doubt AFTER INSERT OR UPDATE ON pending_attempts
     FOR EACH ROW WHEN (NEW.state = 'unknown') EXECUTE FUNCTION chaos_note_doubt();
 """
 
 
 async def note_doubts(connection: Connection) -> None:
-    """From now on every try that is in doubt, however shortly, is noted."""
+    """From now on every attempt that is in doubt, however shortly, is noted."""
     await connection.execute(NOTES)
 
 
 async def doubted(connection: Connection, campaign_id: int) -> frozenset[Try]:
     """The tries of a campaign that were in doubt at any time."""
     rows = await connection.fetch(
-        "SELECT range_id, seq, try FROM chaos_doubts JOIN ranges USING (range_id) WHERE campaign_id = $1",
+        "SELECT range_id, seq, attempt_no FROM chaos_doubts JOIN ranges USING (range_id) WHERE campaign_id = $1",
         campaign_id,
     )
-    return frozenset((row["range_id"], row["seq"], row["try"]) for row in rows)
+    return frozenset((row["range_id"], row["seq"], row["attempt_no"]) for row in rows)
 
 
 async def owner_pid(connection: Connection, phone_number_id: str) -> int | None:
@@ -49,7 +49,7 @@ async def progress(connection: Connection, campaign_id: int) -> tuple[str, str, 
     """State and reason of a campaign, and how many are in doubt at this moment."""
     row = await connection.fetchrow(
         "SELECT state, reason,"
-        " (SELECT coalesce(sum(unknown), 0) FROM tallies WHERE campaign_id = $1)::integer"
+        " (SELECT coalesce(sum(unknown), 0) FROM range_counters WHERE campaign_id = $1)::integer"
         " AS unknown FROM campaigns WHERE campaign_id = $1",
         campaign_id,
     )
@@ -74,8 +74,8 @@ async def written(connection: Connection, campaign_id: int) -> dict[str, float |
     return {row["wamid"]: row["written_s"] for row in rows}
 
 
-async def tallies(connection: Connection, campaign_id: int) -> Counts:
-    rows = await connection.fetch("SELECT * FROM tallies WHERE campaign_id = $1", campaign_id)
+async def range_counters(connection: Connection, campaign_id: int) -> Counts:
+    rows = await connection.fetch("SELECT * FROM range_counters WHERE campaign_id = $1", campaign_id)
     return {row["range_id"]: Counter({state: row[state] for state in STATES if row[state]}) for row in rows}
 
 
@@ -96,13 +96,13 @@ async def waiting_events(connection: Connection) -> int:
 
 
 async def trace(connection: Connection, campaign_id: int) -> str:
-    """Why a campaign does not end: its ranges, open tries and numbers."""
+    """Why a campaign does not end: its ranges, pending attempts and numbers."""
     parts = []
     for query in (
-        "SELECT state, phone_number_id, epoch, mark < hi AS more, count(*) FROM ranges"
+        "SELECT state, phone_number_id, epoch, claimed_through < last_seq AS more, count(*) FROM ranges"
         " WHERE campaign_id = $1 GROUP BY 1, 2, 3, 4",
-        "SELECT open_tries.state, try, open_tries.epoch, reason, count(*)"
-        " FROM open_tries JOIN ranges USING (range_id)"
+        "SELECT pending_attempts.state, attempt_no, pending_attempts.epoch, reason, count(*)"
+        " FROM pending_attempts JOIN ranges USING (range_id)"
         " WHERE campaign_id = $1 GROUP BY 1, 2, 3, 4",
         "SELECT phone_number_id, epoch, owner, released, leased_until - now() AS runs, suspended_reason"
         " FROM numbers WHERE $1 > 0",

@@ -9,8 +9,8 @@ from contextlib import suppress
 import aiohttp
 import psutil
 
+from engine.process.embedded_postgres import start_embedded
 from engine.store.database import COMMAND_TIMEOUT_S
-from engine.store.embedded import start_embedded
 from tests.chaos import store
 from tests.chaos.installation import LOOK_PERIOD_S, NUMBER, SECRET, WORKERS, Installation, stop_at_once
 from tests.chaos.operator import Operator

@@ -14,9 +14,9 @@ NUMBER = "1"
 INSTALLATION = "abcdefgh"
 
 
-def message(seq: int, *, epoch: int = 1, attempt_try: int = 1, at_s: float = 0.0) -> Message:
-    tag = encode(Tag(INSTALLATION, 1, seq, attempt_try, epoch))
-    return Message(f"wamid.{seq}.{attempt_try}", NUMBER, tag, at_s + seq)
+def message(seq: int, *, epoch: int = 1, attempt_no: int = 1, at_s: float = 0.0) -> Message:
+    tag = encode(Tag(INSTALLATION, 1, seq, attempt_no, epoch))
+    return Message(f"wamid.{seq}.{attempt_no}", NUMBER, tag, at_s + seq)
 
 
 def evidence(*messages: Message, states: dict[int, str] | None = None, **others: Any) -> Evidence:
@@ -30,7 +30,7 @@ def evidence(*messages: Message, states: dict[int, str] | None = None, **others:
         states=[Recipient(1, seq, state) for seq, state in shown.items()],
         wamids=frozenset(one.wamid for one in ledger),
         written_s={},
-        tallies=counted,
+        range_counters=counted,
         recount=counted,
         limits_per_s={NUMBER: 1.0},
     )
@@ -44,14 +44,14 @@ def test_a_clean_run_is_called_clean() -> None:
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (evidence(message(1), message(1, attempt_try=2), message(2), message(3)), "sent twice"),
+        (evidence(message(1), message(1, attempt_no=2), message(2), message(3)), "sent twice"),
         (
-            evidence(message(1), message(1, attempt_try=2), message(2), message(3), resend_declared=True),
+            evidence(message(1), message(1, attempt_no=2), message(2), message(3), resend_declared=True),
             "without a doubt",
         ),
         (
             evidence(
-                message(1), message(1, attempt_try=2), message(2), message(3), doubted=frozenset({(1, 1, 1)})
+                message(1), message(1, attempt_no=2), message(2), message(3), doubted=frozenset({(1, 1, 1)})
             ),
             "sent twice",
         ),
@@ -67,7 +67,7 @@ def test_a_clean_run_is_called_clean() -> None:
         (evidence(message(1), message(2), states={3: "failed"}), "given up"),
         (evidence(message(1), message(2), states={3: "failed"}, failures_told=True), "given up"),
         (evidence(states={3: "failed"}), "given up"),
-        (evidence(tallies={1: Counter(accepted=2)}), "tallies differ"),
+        (evidence(range_counters={1: Counter(accepted=2)}), "range_counters differ"),
         (evidence(recipients=4), "with a state"),
         (evidence(unknown_max=11, unknown_bound=10), "above the bound"),
     ],
@@ -86,7 +86,7 @@ def test_a_stall_of_the_service_is_no_pace_too_fast() -> None:
 
 
 def test_a_declared_resend_may_send_twice() -> None:
-    again = message(1, attempt_try=2, at_s=9.0)
+    again = message(1, attempt_no=2, at_s=9.0)
     doubted = frozenset({(1, 1, 1)})
     made = evidence(message(1), message(2), message(3), again, resend_declared=True, doubted=doubted)
     assert findings(made) == []

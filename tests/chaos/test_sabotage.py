@@ -40,7 +40,7 @@ async def judged(sabotage: str, plan: Plan, recipients: int, *, events: bool = T
         ("retries", Plan(0, (), SLOW_REFUSALS), 1_000, "sent twice"),
         ("permit", FREEZE, 6_000, "messages of a former owner"),
         ("stop", BLOCK, 8_000, "in doubt, above the bound"),
-        ("difference", LOSE, 3_000, "the tallies differ"),
+        ("difference", LOSE, 3_000, "the range_counters differ"),
         ("idempotence", LOSE, 3_000, "complained"),
     ],
 )

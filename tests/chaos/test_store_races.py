@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from engine.core.lease import PACE_WINDOW_S, PERMIT_S
-from engine.process import ProcessIdentity, this_process
+from engine.process.identity import ProcessIdentity, this_process
 from engine.store import claims
 from engine.store.claims import Candidate, ClaimRefused, HeldRange
 from engine.store.closing import close_ranges
@@ -14,20 +14,20 @@ from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease, release, take
 from engine.store.queries import queries
 from engine.store.recording import record
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, recount, state_of, tallies
+from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, range_counters, recount, state_of
 
 FORMER = Lease(NUMBER, 1, 0.0)
 # No such machine: its death can never be proven here.
 ELSEWHERE = ProcessIdentity("elsewhere", "another boot", 1, 1, 1)
 
 
-def held(mark: int, campaign_id: int = 1, hi: int = 10) -> HeldRange:
-    return HeldRange(FIRST_RANGE, campaign_id, hi, mark, "open")
+def held(claimed_through: int, campaign_id: int = 1, last_seq: int = 10) -> HeldRange:
+    return HeldRange(FIRST_RANGE, campaign_id, last_seq, claimed_through, "open")
 
 
-def fact(campaign: int, seq: int, kind: FactKind, *, attempt_try: int = 1, epoch: int = 1) -> Fact:
-    wamid = f"wamid.{seq}.{attempt_try}" if kind is FactKind.ACCEPTED else None
-    return Fact(campaign, FIRST_RANGE, seq, attempt_try, epoch, NUMBER, kind, wamid, reason="for a test")
+def fact(campaign: int, seq: int, kind: FactKind, *, attempt_no: int = 1, epoch: int = 1) -> Fact:
+    wamid = f"wamid.{seq}.{attempt_no}" if kind is FactKind.ACCEPTED else None
+    return Fact(campaign, FIRST_RANGE, seq, attempt_no, epoch, NUMBER, kind, wamid, reason="for a test")
 
 
 async def next_owner(connection: Connection) -> Lease:
@@ -47,39 +47,39 @@ async def blocked(connection: Connection, by: Connection) -> None:
 
 
 async def consistent(connection: Connection) -> None:
-    assert await tallies(connection) == await recount(connection)
+    assert await range_counters(connection) == await recount(connection)
 
 
 async def test_a_new_owner_waits_for_a_raise_under_way_and_doubts_what_it_claimed(
     connection: Connection, other: Connection, pool: Pool
 ) -> None:
-    campaign = await plant_campaign(connection, mark=3)
+    campaign = await plant_campaign(connection, claimed_through=3)
     owner = await next_owner(connection)
     transaction = other.transaction()
     await transaction.start()
-    await claims.raise_mark(other, FORMER, held(3), 6, [])
-    adopting = asyncio.create_task(claims.adopt_ranges(connection, owner))
+    await claims.advance_watermark(other, FORMER, held(3), 6, [])
+    adopting = asyncio.create_task(claims.take_over_ranges(connection, owner))
     async with pool.acquire() as watcher:
         await blocked(watcher, connection)
     await transaction.commit()
-    assert [adopted.mark for adopted in await adopting] == [6]
+    assert [adopted.claimed_through for adopted in await adopting] == [6]
     assert [await state_of(connection, seq) for seq in (6, 7)] == ["unknown", "pending"]
     await consistent(connection)
     with pytest.raises(ClaimRefused):
-        await claims.raise_mark(other, FORMER, held(6, campaign), 9, [])
+        await claims.advance_watermark(other, FORMER, held(6, campaign), 9, [])
 
 
 async def test_doubts_are_counted_once_however_often_a_takeover_is_repeated(connection: Connection) -> None:
-    await plant_campaign(connection, mark=4)
+    await plant_campaign(connection, claimed_through=4)
     for _ in range(3):
-        await claims.adopt_ranges(connection, await next_owner(connection))
+        await claims.take_over_ranges(connection, await next_owner(connection))
         await consistent(connection)
-    assert (await tallies(connection))[FIRST_RANGE]["unknown"] == 4
+    assert (await range_counters(connection))[FIRST_RANGE]["unknown"] == 4
 
 
 async def test_a_late_outcome_of_a_former_epoch_settles_the_doubt(connection: Connection) -> None:
-    campaign = await plant_campaign(connection, mark=3)
-    await claims.adopt_ranges(connection, await next_owner(connection))
+    campaign = await plant_campaign(connection, claimed_through=3)
+    await claims.take_over_ranges(connection, await next_owner(connection))
     await record(connection, [fact(campaign, 1, FactKind.ACCEPTED), fact(campaign, 2, FactKind.FAILED)])
     await record(connection, [fact(campaign, 3, FactKind.DEFERRED)])
     assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["accepted", "failed", "deferred"]
@@ -89,12 +89,12 @@ async def test_a_late_outcome_of_a_former_epoch_settles_the_doubt(connection: Co
 async def test_a_stamp_and_the_sink_of_the_old_epoch_agree_in_either_order(
     connection: Connection, other: Connection, pool: Pool
 ) -> None:
-    campaign = await plant_campaign(connection, mark=2)
+    campaign = await plant_campaign(connection, claimed_through=2)
     owner = await next_owner(connection)
     transaction = other.transaction()
     await transaction.start()
     await record(other, [fact(campaign, 1, FactKind.ACCEPTED)])
-    adopting = asyncio.create_task(claims.adopt_ranges(connection, owner))
+    adopting = asyncio.create_task(claims.take_over_ranges(connection, owner))
     async with pool.acquire() as watcher:
         await blocked(watcher, connection)
     await transaction.commit()
@@ -106,12 +106,12 @@ async def test_a_stamp_and_the_sink_of_the_old_epoch_agree_in_either_order(
 async def test_a_claimed_retry_of_a_former_epoch_is_a_doubt_and_its_claim_is_fenced(
     connection: Connection,
 ) -> None:
-    campaign = await plant_campaign(connection, mark=10)
+    campaign = await plant_campaign(connection, claimed_through=10)
     await record(connection, [fact(campaign, seq, FactKind.DEFERRED) for seq in (1, 2)])
     due = await claims.due_retries(connection, [held(10, campaign)], 10)
     granted = await claims.claim_retries(connection, FORMER, due[:1], [])
     assert list(granted.values()) == [2]
-    await claims.adopt_ranges(connection, await next_owner(connection))
+    await claims.take_over_ranges(connection, await next_owner(connection))
     await consistent(connection)
     assert await state_of(connection, due[0].seq) == "unknown"
     assert await claims.claim_retries(connection, FORMER, due[1:], []) == {}
@@ -119,7 +119,7 @@ async def test_a_claimed_retry_of_a_former_epoch_is_a_doubt_and_its_claim_is_fen
 
 
 async def test_a_retry_is_granted_once(connection: Connection) -> None:
-    campaign = await plant_campaign(connection, mark=10)
+    campaign = await plant_campaign(connection, claimed_through=10)
     await record(connection, [fact(campaign, 1, FactKind.DEFERRED)])
     due = await claims.due_retries(connection, [held(10, campaign)], 10)
     assert len(await claims.claim_retries(connection, FORMER, due, [])) == 1
@@ -129,18 +129,18 @@ async def test_a_retry_is_granted_once(connection: Connection) -> None:
 
 @pytest.mark.parametrize("kind", list(FactKind))
 async def test_a_replayed_batch_changes_nothing(connection: Connection, kind: FactKind) -> None:
-    campaign = await plant_campaign(connection, mark=10)
+    campaign = await plant_campaign(connection, claimed_through=10)
     for _ in range(2):
         await record(connection, [fact(campaign, 1, kind)])
         await consistent(connection)
-    assert sum((await tallies(connection))[FIRST_RANGE].values()) == 1
+    assert sum((await range_counters(connection))[FIRST_RANGE].values()) == 1
 
 
 async def test_a_batch_that_is_replayed_while_its_first_writing_goes_on_waits_and_changes_nothing(
     connection: Connection, other: Connection, pool: Pool
 ) -> None:
     """Its connection is gone, and its transaction is not: a refusal here would put who was accepted in doubt."""
-    campaign = await plant_campaign(connection, mark=10)
+    campaign = await plant_campaign(connection, claimed_through=10)
     batch = [fact(campaign, seq, FactKind.ACCEPTED) for seq in (1, 2, 3)]
     async with other.transaction():
         await record(other, batch)
@@ -148,19 +148,19 @@ async def test_a_batch_that_is_replayed_while_its_first_writing_goes_on_waits_an
         async with pool.acquire() as watcher:
             await blocked(watcher, connection)
     await replaying
-    assert (await tallies(connection))[FIRST_RANGE] == {"accepted": 3}
+    assert (await range_counters(connection))[FIRST_RANGE] == {"accepted": 3}
     await consistent(connection)
 
 
 async def test_a_replayed_deferral_does_not_undo_the_retry_that_followed(connection: Connection) -> None:
-    campaign = await plant_campaign(connection, mark=10)
+    campaign = await plant_campaign(connection, claimed_through=10)
     first = fact(campaign, 1, FactKind.DEFERRED)
     await record(connection, [first])
     due = await claims.due_retries(connection, [held(10, campaign)], 10)
     await claims.claim_retries(connection, FORMER, due, [])
     await record(connection, [first])
     assert await state_of(connection, 1) == "pending"
-    await record(connection, [fact(campaign, 1, FactKind.ACCEPTED, attempt_try=2)])
+    await record(connection, [fact(campaign, 1, FactKind.ACCEPTED, attempt_no=2)])
     await record(connection, [first])
     assert await state_of(connection, 1) == "accepted"
     await consistent(connection)
@@ -169,26 +169,26 @@ async def test_a_replayed_deferral_does_not_undo_the_retry_that_followed(connect
 async def test_a_backend_that_is_killed_inside_a_raise_leaves_the_mark(
     connection: Connection, other: Connection
 ) -> None:
-    campaign = await plant_campaign(connection, mark=3)
+    campaign = await plant_campaign(connection, claimed_through=3)
     with pytest.raises(LOST_CONNECTION):
         async with other.transaction():
-            await claims.raise_mark(
-                other, FORMER, held(3), 6, [fact(campaign, 5, FactKind.DEFERRED, attempt_try=0)]
+            await claims.advance_watermark(
+                other, FORMER, held(3), 6, [fact(campaign, 5, FactKind.DEFERRED, attempt_no=0)]
             )
             await connection.execute("SELECT pg_terminate_backend($1)", other.get_server_pid())
             await other.execute("SELECT 1")
-    assert await claims.read_mark(connection, FORMER, held(3)) == 3
-    assert (await tallies(connection))[FIRST_RANGE]["deferred"] == 0
+    assert await claims.read_watermark(connection, FORMER, held(3)) == 3
+    assert (await range_counters(connection))[FIRST_RANGE]["deferred"] == 0
 
 
 async def test_the_mark_is_read_only_after_a_lost_transaction_has_ended(
     connection: Connection, other: Connection, pool: Pool
 ) -> None:
-    await plant_campaign(connection, mark=3)
+    await plant_campaign(connection, claimed_through=3)
     transaction = other.transaction()
     await transaction.start()
-    await claims.raise_mark(other, FORMER, held(3), 6, [])
-    reading = asyncio.create_task(claims.read_mark(connection, FORMER, held(3)))
+    await claims.advance_watermark(other, FORMER, held(3), 6, [])
+    reading = asyncio.create_task(claims.read_watermark(connection, FORMER, held(3)))
     async with pool.acquire() as watcher:
         await blocked(watcher, connection)
     await transaction.commit()
@@ -196,11 +196,11 @@ async def test_the_mark_is_read_only_after_a_lost_transaction_has_ended(
 
 
 async def test_a_range_is_not_given_back_with_a_mark_that_nobody_accounts_for(connection: Connection) -> None:
-    campaign = await plant_campaign(connection, mark=2)
+    campaign = await plant_campaign(connection, claimed_through=2)
     await record(connection, [fact(campaign, 1, FactKind.ACCEPTED)])
     await claims.release_ranges(connection, FORMER, [held(2, campaign)])
     owner = await next_owner(connection)
-    assert len(await claims.adopt_ranges(connection, owner)) == 1
+    assert len(await claims.take_over_ranges(connection, owner)) == 1
     assert await state_of(connection, 2) == "unknown"
     await claims.release_ranges(connection, owner, [held(2, campaign)])
     assert await connection.fetchval("SELECT phone_number_id FROM ranges") is None
@@ -209,21 +209,21 @@ async def test_a_range_is_not_given_back_with_a_mark_that_nobody_accounts_for(co
 async def test_a_range_is_not_given_back_with_a_retry_that_nobody_accounts_for(
     connection: Connection,
 ) -> None:
-    campaign = await plant_campaign(connection, mark=1)
+    campaign = await plant_campaign(connection, claimed_through=1)
     await record(connection, [fact(campaign, 1, FactKind.DEFERRED)])
     due = await claims.due_retries(connection, [held(1, campaign)], 10)
     await claims.claim_retries(connection, FORMER, due, [])
     await claims.release_ranges(connection, FORMER, [held(1, campaign)])
-    assert len(await claims.adopt_ranges(connection, await next_owner(connection))) == 1
+    assert len(await claims.take_over_ranges(connection, await next_owner(connection))) == 1
     assert await state_of(connection, 1) == "unknown"
 
 
 async def finished(connection: Connection) -> tuple[int, Lease]:
     """A campaign that the second owner finished while the first still holds one of its recipients."""
-    campaign = await plant_campaign(connection, recipients=2, mark=2)
+    campaign = await plant_campaign(connection, recipients=2, claimed_through=2)
     await record(connection, [fact(campaign, 1, FactKind.ACCEPTED)])
     owner = await next_owner(connection)
-    adopted = await claims.adopt_ranges(connection, owner)
+    adopted = await claims.take_over_ranges(connection, owner)
     assert await claims.let_go_ranges(connection, owner, adopted, 10.0) == {FIRST_RANGE}
     await connection.execute("UPDATE campaigns SET state = 'finished' WHERE campaign_id = $1", campaign)
     return campaign, owner
@@ -251,12 +251,12 @@ async def test_other_late_facts_leave_a_finished_range_alone(connection: Connect
 async def test_a_claim_of_retries_waits_for_outcomes_that_are_being_recorded(
     connection: Connection, other: Connection, pool: Pool
 ) -> None:
-    """Whoever took recipients before tallies would meet whoever records, and one of the two would fail."""
+    """Whoever took recipients before range counters would meet whoever records, and one of the two would fail."""
     campaign = await plant_campaign(connection)
     await record(connection, [fact(campaign, seq, FactKind.DEFERRED) for seq in (1, 2)])
     due = await claims.due_retries(connection, [held(10, campaign)], 10)
     async with connection.transaction():
-        await connection.execute(queries("facts")["lock_tallies"], [FIRST_RANGE])
+        await connection.execute(queries("facts")["lock_range_counters"], [FIRST_RANGE])
         claiming = asyncio.create_task(claims.claim_retries(other, FORMER, due, []))
         async with pool.acquire() as watcher:
             await blocked(watcher, by=other)
@@ -268,9 +268,9 @@ async def test_a_claim_of_retries_waits_for_outcomes_that_are_being_recorded(
 async def test_a_range_is_not_finished_beside_a_deferral_that_is_being_recorded(
     connection: Connection, other: Connection, pool: Pool
 ) -> None:
-    campaign = await plant_campaign(connection, recipients=1, mark=1)
+    campaign = await plant_campaign(connection, recipients=1, claimed_through=1)
     owner = await next_owner(connection)
-    adopted = await claims.adopt_ranges(connection, owner)
+    adopted = await claims.take_over_ranges(connection, owner)
     transaction = other.transaction()
     await transaction.start()
     await record(other, [fact(campaign, 1, FactKind.DEFERRED)])
@@ -285,7 +285,7 @@ async def test_a_range_is_not_finished_beside_a_deferral_that_is_being_recorded(
 async def test_a_deferral_that_meets_a_cancel_is_skipped_in_either_order(
     connection: Connection, other: Connection, pool: Pool
 ) -> None:
-    campaign = await plant_campaign(connection, mark=4)
+    campaign = await plant_campaign(connection, claimed_through=4)
     transaction = other.transaction()
     await transaction.start()
     await record(other, [fact(campaign, 1, FactKind.DEFERRED)])
@@ -301,13 +301,13 @@ async def test_a_deferral_that_meets_a_cancel_is_skipped_in_either_order(
 
 
 async def test_a_cancel_ends_every_claim(connection: Connection) -> None:
-    campaign = await plant_campaign(connection, mark=4)
+    campaign = await plant_campaign(connection, claimed_through=4)
     await record(connection, [fact(campaign, 1, FactKind.DEFERRED)])
     waiting = [Candidate(campaign, FIRST_RANGE, 1, 5511900000001, [], False, 1)]
     await close_ranges(connection, campaign, "cancelled")
     assert await claims.claim_retries(connection, FORMER, waiting, []) == {}
     with pytest.raises(ClaimRefused):
-        await claims.raise_mark(connection, FORMER, held(4), 5, [])
+        await claims.advance_watermark(connection, FORMER, held(4), 5, [])
     assert await claims.take_range(connection, FORMER, campaign) is None
     await consistent(connection)
 
@@ -350,8 +350,8 @@ async def test_a_number_whose_ranges_nobody_stamped_keeps_the_whole_wait(connect
     dead = ProcessIdentity(me.host, me.boot, me.pid_namespace, me.pid, me.started_ticks + 1)
     await take(connection, NUMBER, dead)
     assert (await take(connection, NUMBER, dead)).wait_s == PERMIT_S + PACE_WINDOW_S
-    await claims.adopt_ranges(connection, await take(connection, NUMBER, dead))
-    await connection.execute("UPDATE numbers SET quiet_until = quiet_until - interval '1 minute'")
+    await claims.take_over_ranges(connection, await take(connection, NUMBER, dead))
+    await connection.execute("UPDATE numbers SET no_send_before = no_send_before - interval '1 minute'")
     assert (await take(connection, NUMBER, me)).wait_s == PACE_WINDOW_S
 
 
@@ -364,7 +364,7 @@ async def test_two_takers_get_two_epochs_or_one_is_refused(connection: Connectio
 
 
 async def test_two_numbers_never_take_the_same_range(connection: Connection, other: Connection) -> None:
-    campaign = await plant_campaign(connection, ranges=2, mark=0)
+    campaign = await plant_campaign(connection, ranges=2, claimed_through=0)
     await connection.execute("UPDATE ranges SET phone_number_id = NULL")
     await connection.execute("INSERT INTO numbers (phone_number_id, epoch) VALUES ('2', 1)")
     taken = await asyncio.gather(
@@ -375,7 +375,7 @@ async def test_two_numbers_never_take_the_same_range(connection: Connection, oth
 
 
 async def test_an_owner_that_lost_its_number_takes_no_range(connection: Connection) -> None:
-    campaign = await plant_campaign(connection, mark=0)
+    campaign = await plant_campaign(connection, claimed_through=0)
     await connection.execute("UPDATE ranges SET phone_number_id = NULL")
     await next_owner(connection)
     assert await claims.take_range(connection, FORMER, campaign) is None

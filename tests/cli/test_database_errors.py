@@ -8,9 +8,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from campaigns.campaign import CampaignSpec
 from campaigns.cli.create import _create
 from campaigns.cli.database_errors import database_blamed, error_of
+from campaigns.planning.spec import CampaignSpec
 from engine.errors import Unreachable
 from engine.store.database import Connection, Pool
 from tests.cli.processes import Drumbeat, Service

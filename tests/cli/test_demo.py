@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.demo_audience import PARAMS, PHONE_COLUMN, write_audience
-from campaigns.inspection import inspect_audience
+from campaigns.audience.inspection import inspect_audience
+from campaigns.demo.audience import PARAMS, PHONE_COLUMN, write_audience
 from tests.cli.processes import COMMAND_S_MAX, Drumbeat, children_of, leftovers, until
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from campaigns import doctor
-from engine.core.descriptors import WANTED
-from engine.settings import load_settings
+from engine.core.connection_limit import WANTED
+from engine.process.settings import load_settings
 
 
 @pytest.mark.parametrize(("limit", "level"), [(WANTED, "ok"), (WANTED - 1, "warn"), (4_096, "warn")])

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from campaigns.doctor import look_at_disk, worst_exit_code
-from engine.settings import load_settings
+from engine.process.settings import load_settings
 
 EXBIBYTE_MIB = 2**40
 

@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from campaigns.doctor import Finding, Level, look_at_database, look_at_service, look_at_variables
-from engine.settings import Settings
+from engine.process.settings import Settings
 from engine.store.database import Pool
 from engine.store.queries import queries
 from tests.api.loopback import Conversation, Script, Server, free_port, serving

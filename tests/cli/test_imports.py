@@ -24,10 +24,10 @@ RUN = ("campaign", "run", "x", "--quiet")
 STATUS = ("campaign", "status", "x")
 NOT_FOR_A_RUN = [
     "aiohttp.web",
-    "campaigns.create",
-    "campaigns.report",
+    "campaigns.planning.create",
+    "campaigns.results.report",
     "emulator",
-    "engine.store.embedded",
+    "engine.process.embedded_postgres",
     "engine.webhooks",
     "httptools",
     "phonenumbers",
@@ -74,7 +74,7 @@ def test_the_embedded_postgres_asks_nobody_for_directories_that_services_lack() 
     """Its import warned on a machine without XDG_RUNTIME_DIR; benchmarks print what they find on stderr."""
     environment = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
     done = subprocess.run(
-        [sys.executable, "-W", "always", "-c", "import engine.store.embedded"],
+        [sys.executable, "-W", "always", "-c", "import engine.process.embedded_postgres"],
         env=environment,
         capture_output=True,
         text=True,

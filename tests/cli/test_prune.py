@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from campaigns.progress import campaign_status
-from campaigns.prune import prune
+from campaigns.life.prune import prune
+from campaigns.results.status import campaign_status
 from engine.core.states import CampaignEvent, RecipientState
 from engine.errors import TryLater
 from engine.store.campaign_states import apply_event
@@ -21,9 +21,9 @@ WITH campaign AS (
     VALUES ($1, '', '{}', $2, now() - make_interval(days => $3), '{}', '{}')
     RETURNING campaign_id),
 planted AS (
-    INSERT INTO ranges (range_id, campaign_id, ordinal, hi)
+    INSERT INTO ranges (range_id, campaign_id, ordinal, last_seq)
     SELECT first_range_id($4) + campaign_id, campaign_id, 0, 3 FROM campaign RETURNING range_id, campaign_id)
-INSERT INTO tallies (range_id, campaign_id, recipients, delivered, failed)
+INSERT INTO range_counters (range_id, campaign_id, recipients, delivered, failed)
 SELECT range_id, campaign_id, 3, 2, 1 FROM planted RETURNING campaign_id
 """
 
@@ -69,7 +69,7 @@ async def test_a_month_goes_out_of_every_large_table_and_no_other_month(pool: Po
     )
     assert [tuple(row) for row in found] == [
         (table, ["_2024_02", "_2024_04"])
-        for table in ("claims", "open_tries", "outcomes", "ranges", "recipients", "tallies")
+        for table in ("claims", "pending_attempts", "outcomes", "ranges", "recipients", "range_counters")
     ]
 
 
@@ -107,7 +107,7 @@ async def test_a_month_ends_at_one_moment_whatever_the_servers_time_zone(connect
 async def test_a_campaign_that_is_opened_again_in_this_moment_keeps_its_month(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("campaigns.prune.ATTEMPTS_MAX", 2)
+    monkeypatch.setattr("campaigns.life.prune.ATTEMPTS_MAX", 2)
     old = await plant(pool, "old", "finished", 400, "2024-03")
     async with pool.acquire() as sender:
         async with sender.transaction():
@@ -123,7 +123,7 @@ async def test_every_count_stays_and_each_campaigns_own(pool: Pool) -> None:
     campaigns = [await plant(pool, name, "finished", 400, "2024-03") for name in ("one", "two")]
     states = [state.value for state in RecipientState if state is not RecipientState.PENDING]
     counts = ", ".join(f"{state} = campaign_id * 100 + {place}" for place, state in enumerate(states))
-    await pool.execute(f"UPDATE tallies SET recipients = 100000, {counts}")
+    await pool.execute(f"UPDATE range_counters SET recipients = 100000, {counts}")
     before = [(await campaign_status(pool, campaign)).counts for campaign in campaigns]
     assert await months(pool) == {"2024-03": ("one", "two")}
     assert [(await campaign_status(pool, campaign)).counts for campaign in campaigns] == before
@@ -132,13 +132,15 @@ async def test_every_count_stays_and_each_campaigns_own(pool: Pool) -> None:
 async def test_sinks_of_old_are_forgotten(pool: Pool) -> None:
     """One whose batches still come would count a replayed one twice."""
     await pool.execute(
-        "INSERT INTO counted_batches SELECT sink, 1, now() - make_interval(days => days)"
-        " FROM unnest(ARRAY['old', 'young'], ARRAY[91, 89]) AS known (sink, days)"
+        "INSERT INTO counted_batches SELECT results_writer, 1, now() - make_interval(days => days)"
+        " FROM unnest(ARRAY['old', 'young'], ARRAY[91, 89]) AS known (results_writer, days)"
     )
     await months(pool, dry_run=True)
     assert await pool.fetchval("SELECT count(*) FROM counted_batches") == 2
     await months(pool)
-    assert [row["sink"] for row in await pool.fetch("SELECT sink FROM counted_batches")] == ["young"]
+    assert [
+        row["results_writer"] for row in await pool.fetch("SELECT results_writer FROM counted_batches")
+    ] == ["young"]
 
 
 async def test_who_keeps_a_month_is_told_with_how_to_go_on(pool: Pool, drumbeat: Drumbeat) -> None:
@@ -173,7 +175,7 @@ async def test_who_keeps_a_month_is_told_with_how_to_go_on(pool: Pool, drumbeat:
 
 
 async def test_a_month_in_use_is_left_for_later(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("campaigns.prune.ATTEMPTS_MAX", 2)
+    monkeypatch.setattr("campaigns.life.prune.ATTEMPTS_MAX", 2)
     old = await plant(pool, "old", "finished", 400, "2024-03")
     before = (await campaign_status(pool, old)).counts
     async with pool.acquire() as reader, reader.transaction():
@@ -186,13 +188,13 @@ async def test_a_month_in_use_is_left_for_later(pool: Pool, monkeypatch: pytest.
 
 
 async def test_whoever_prunes_gives_way_to_a_sender(pool: Pool) -> None:
-    """A sender locks tallies before outcomes, a drop the other way round: it is not the sender who ends."""
+    """A sender locks range counters before outcomes, a drop the other way round: it is not the sender who ends."""
     await plant(pool, "old", "finished", 400, "2024-03")
     async with pool.acquire() as sender, pool.acquire() as looking:
         async with sender.transaction():
             # Sooner than the other session's, so that of two that wait for each other this one would end.
             await sender.execute("SET LOCAL deadlock_timeout = '500ms'")
-            await sender.execute("SELECT FROM tallies FOR UPDATE")
+            await sender.execute("SELECT FROM range_counters FOR UPDATE")
             pruning = asyncio.create_task(prune(pool, older_than_days=90, dry_run=False))
             async with asyncio.timeout(30):
                 while not await looking.fetchval(WAITS_FOR, sender.get_server_pid()):

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from engine.errors import ConfigurationError
-from engine.settings import SECRETS, Settings, load_settings
+from engine.process.settings import SECRETS, Settings, load_settings
 
 URL = "http://127.0.0.1:8081"
 

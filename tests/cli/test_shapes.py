@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.audience.rejects import HEADER
-from campaigns.export import safe_cell
+from campaigns.results.export import safe_cell
 from tests.cli.processes import Drumbeat, Service
 
 COUNTS = ["pending", "deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped"]

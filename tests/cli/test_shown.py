@@ -7,7 +7,7 @@ import pytest
 
 from campaigns.cli import main, templates
 from campaigns.cli.edge import print_json
-from engine.core.shown import CONTROLS
+from engine.core.sanitise import CONTROLS
 from tests.cli.processes import Drumbeat
 
 HOSTILE = "a\x1b]0;title\x07\x9b2Jb\x7f"

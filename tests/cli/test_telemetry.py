@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from campaigns.cli import main
 from engine.errors import ConfigurationError
-from engine.telemetry import configure_logging, mask, mask_phone
+from engine.process.telemetry import configure_logging, mask, mask_phone
 from tests.cli.processes import ROOT
 
 SECRET, PHONE = "hush-hush-1234", "5511987654321"
@@ -17,7 +17,7 @@ SECRET, PHONE = "hush-hush-1234", "5511987654321"
 EVERYTHING = f"""
 import logging, structlog
 from pydantic import SecretStr
-from engine.telemetry import configure_logging
+from engine.process.telemetry import configure_logging
 configure_logging([SecretStr({SECRET!r})])
 log = structlog.get_logger()
 log.info("sent", phone={PHONE}, to={PHONE!r}, token=SecretStr({SECRET!r}), header="Bearer abc.def")

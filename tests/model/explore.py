@@ -46,9 +46,9 @@ def _uncounted(world: World) -> str | None:
 
 def _unheard(world: World) -> str | None:
     """Once events came, every accepted try is known."""
-    for seq, attempt_try in world.ledger:
-        tries = evidence(world.recipients[seq].tries, attempt_try, Status.SENT)
-        known = tries.current >= attempt_try and tries.ranks[attempt_try - 1] is not None
+    for seq, attempt_no in world.ledger:
+        tries = evidence(world.recipients[seq].tries, attempt_no, Status.SENT)
+        known = tries.current >= attempt_no and tries.ranks[attempt_no - 1] is not None
         if not known and not _sent_before_its_claim(world, seq):
             return f"an accepted try of recipient {seq} cannot be known"
     return None

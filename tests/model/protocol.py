@@ -1,4 +1,4 @@
-"""The claim, mark, epoch and settle protocol for one range of one number: every step that may follow a state.
+"""The claim, watermark, epoch and settle protocol for one range of one number: every step that may follow a state.
 
 Who may claim, write and record, and when. A process that stands still takes no step while ticks pass.
 `Rules` names the protections; a model with one of them taken out must break an invariant.
@@ -192,8 +192,8 @@ def _claim_retry(world: World, owner: Owner, rules: Rules, limits: Limits) -> It
     for seq, one in enumerate(world.recipients):
         if not one.tries.refused or not may_claim(one.tries) or one.tries.current >= limits.tries:
             continue
-        attempt_try = one.tries.current + 1
-        after = replace(owner, permits=owner.permits | {Permit(seq, attempt_try)})
+        attempt_no = one.tries.current + 1
+        after = replace(owner, permits=owner.permits | {Permit(seq, attempt_no)})
         if rules.retries_claimed:
             yield f"claim retry {seq}", _with(_change(world, seq, claimed(one.tries)), owner, after)
         elif not any(permit.seq == seq for permit in owner.permits):
@@ -213,18 +213,18 @@ def _write(world: World, owner: Owner, rules: Rules) -> Iterator[Step]:
         )
         without = owner.permits - {permit}
         for kind in ("accepted", "refused"):
-            reply = Fact(permit.seq, permit.attempt_try, kind)
+            reply = Fact(permit.seq, permit.attempt_no, kind)
             after = replace(owner, permits=without, replies=owner.replies | {reply})
             ledger = world.ledger
             if kind == "accepted":
-                ledger = tuple(sorted((*ledger, (permit.seq, permit.attempt_try))))
+                ledger = tuple(sorted((*ledger, (permit.seq, permit.attempt_no))))
             yield f"write {permit.seq}, {kind}", _with(replace(sent, ledger=ledger), owner, after)
 
 
 def _give_back(world: World, owner: Owner) -> Iterator[Step]:
-    """What was certainly not written waits for another try: drained, or its permit ran out."""
+    """What was certainly not written waits for another attempt: drained, or its permit ran out."""
     for permit in owner.permits:
-        fact = Fact(permit.seq, permit.attempt_try, "refused")
+        fact = Fact(permit.seq, permit.attempt_no, "refused")
         after = replace(owner, permits=owner.permits - {permit}, facts=owner.facts | {fact})
         yield f"give back {permit.seq}", _with(world, owner, after)
 
@@ -252,41 +252,41 @@ def _store(world: World, owner: Owner, rules: Rules, limits: Limits) -> Iterator
 def _recorded(world: World, fact: Fact, rules: Rules) -> World:
     one = world.recipients[fact.seq]
     tries = one.tries
-    if not rules.mark_before_write and tries.current < fact.attempt_try and may_claim(tries):
+    if not rules.mark_before_write and tries.current < fact.attempt_no and may_claim(tries):
         tries = claimed(tries)
         world = replace(world, mark=max(world.mark, fact.seq + 1))
     if fact.kind == "accepted":
-        accepted = evidence(tries, fact.attempt_try, Status.ACCEPTED, doubted=one.doubted)
+        accepted = evidence(tries, fact.attempt_no, Status.ACCEPTED, doubted=one.doubted)
         world = _change(world, fact.seq, accepted)
         if not rules.counted_by_difference:
             world = replace(world, counted_accepted=min(9, world.counted_accepted + 1))
     elif fact.kind == "refused":
-        world = _change(world, fact.seq, not_accepted(tries, fact.attempt_try))
+        world = _change(world, fact.seq, not_accepted(tries, fact.attempt_no))
         if rules.late_deferral_reopens and world.recipients[fact.seq].state is RecipientState.DEFERRED:
             world = replace(world, range_done=False)
     else:
-        doubtful = _doubtful(tries, fact.attempt_try)
+        doubtful = _doubtful(tries, fact.attempt_no)
         world = _change(world, fact.seq, lost(tries) if doubtful else tries, doubted=doubtful)
     return _counted(world) if rules.counted_by_difference else world
 
 
-def _doubtful(tries: Tries, attempt_try: int) -> bool:
-    return attempt_try == tries.current and not tries.refused and tries.ranks[-1] is None
+def _doubtful(tries: Tries, attempt_no: int) -> bool:
+    return attempt_no == tries.current and not tries.refused and tries.ranks[-1] is None
 
 
 def _events(world: World, rules: Rules, limits: Limits) -> Iterator[Step]:
     """The service tells of what it accepted: at any time, however often."""
     ranks = (Status.SENT, Status.FAILED) if limits.failures else (Status.SENT,)
-    for (seq, attempt_try), rank in product(sorted(set(world.ledger)), ranks):
-        told = told_of(world, seq, attempt_try, rank, rules)
+    for (seq, attempt_no), rank in product(sorted(set(world.ledger)), ranks):
+        told = told_of(world, seq, attempt_no, rank, rules)
         if told != world:
-            yield f"event {seq}, try {attempt_try}, {rank.name}", told
+            yield f"event {seq}, try {attempt_no}, {rank.name}", told
 
 
-def told_of(world: World, seq: int, attempt_try: int, rank: Status, rules: Rules) -> World:
+def told_of(world: World, seq: int, attempt_no: int, rank: Status, rules: Rules) -> World:
     """The world after an event of one accepted try."""
     one = world.recipients[seq]
-    changed = evidence(one.tries, attempt_try, rank, doubted=one.doubted)
+    changed = evidence(one.tries, attempt_no, rank, doubted=one.doubted)
     reached = one.reached or changed.cancelled
     if not rules.cancelled_for_good and rank is Status.FAILED:
         changed = replace(changed, cancelled=False)
@@ -312,7 +312,7 @@ def resent(world: World, seq: int) -> World:
 
 
 def _under_way(one: Recipient) -> bool:
-    """A later try has no outcome yet, whatever the recipient shows of an earlier one."""
+    """A later attempt has no outcome yet, whatever the recipient shows of an earlier one."""
     tries = one.tries
     settled = tries.current == 0 or tries.ranks[-1] is not None or tries.cancelled
     return not (settled or tries.refused or one.doubted)

@@ -146,14 +146,14 @@ facts = st.lists(
 
 
 def learn(tries: Tries, fact: tuple[str, int, Status]) -> Tries:
-    kind, attempt_try, rank = fact
+    kind, attempt_no, rank = fact
     if kind == "claim":
         return claimed(tries) if may_claim(tries) else tries
     if kind == "not accepted":
-        return not_accepted(tries, attempt_try)
+        return not_accepted(tries, attempt_no)
     if kind == "rejected":
-        return rejected(tries, attempt_try)
-    return evidence(tries, attempt_try, rank) if kind == "evidence" else closed(tries)
+        return rejected(tries, attempt_no)
+    return evidence(tries, attempt_no, rank) if kind == "evidence" else closed(tries)
 
 
 @settings(max_examples=500)
@@ -185,8 +185,8 @@ def test_a_fact_told_twice_is_told_once(history: list[tuple[str, int, Status]]) 
 def orders(told: list[tuple[int, Status]]) -> Iterator[Tries]:
     for order in permutations(told):
         tries = SECOND
-        for attempt_try, rank in order:
-            tries = evidence(tries, attempt_try, rank)
+        for attempt_no, rank in order:
+            tries = evidence(tries, attempt_no, rank)
         yield tries
 
 

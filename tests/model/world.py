@@ -62,16 +62,16 @@ class Permit:
     """A claimed try in an owner's memory that is not written yet."""
 
     seq: int
-    attempt_try: int
+    attempt_no: int
     ticks: int = PERMIT_TICKS
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What an owner knows of a try and has not stored: kind "accepted", "refused" or "unknown"."""
+    """What an owner knows of an attempt and has not stored: kind "accepted", "refused" or "unknown"."""
 
     seq: int
-    attempt_try: int
+    attempt_no: int
     kind: str
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.store.database import Connection
-from tests.flow.planted import FAST, SLOW, plant_numbers
+from tests.sending.planted import FAST, SLOW, plant_numbers
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import asyncio
 from typing import Any
 
-from engine.store.claims import Candidate, HeldRange, due_retries, raise_mark, take_range
+from engine.store.claims import Candidate, HeldRange, advance_watermark, due_retries, take_range
 from engine.store.database import Connection
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease, take
 from engine.store.recording import record
-from tests.flow.planted import SLOW, Planted, another_process, plant_campaign
+from tests.sending.planted import SLOW, Planted, another_process, plant_campaign
 
 
 async def owned(connection: Connection, **campaign: object) -> tuple[Planted, Lease, HeldRange]:
@@ -21,11 +21,11 @@ async def owned(connection: Connection, **campaign: object) -> tuple[Planted, Le
 
 
 def fact(
-    held: HeldRange, seq: int, kind: FactKind, attempt_try: int = 1, epoch: int = 1, wait_s: float = 0
+    held: HeldRange, seq: int, kind: FactKind, attempt_no: int = 1, epoch: int = 1, wait_s: float = 0
 ) -> Fact:
-    wamid = f"wamid.{seq}.{attempt_try}" if kind is FactKind.ACCEPTED else None
+    wamid = f"wamid.{seq}.{attempt_no}" if kind is FactKind.ACCEPTED else None
     return Fact(
-        held.campaign_id, held.range_id, seq, attempt_try, epoch, SLOW, kind, wamid, reason="test", wait_s=wait_s
+        held.campaign_id, held.range_id, seq, attempt_no, epoch, SLOW, kind, wamid, reason="test", wait_s=wait_s
     )  # fmt: skip
 
 
@@ -35,9 +35,9 @@ async def holders(connection: Connection) -> dict[int, str | None]:
 
 
 async def deferred(connection: Connection) -> tuple[Lease, HeldRange, list[Candidate]]:
-    """A range as of `owned`, and its first recipient, who waits for another try."""
+    """A range as of `owned`, and its first recipient, who waits for another attempt."""
     _, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 1, [])
+    await advance_watermark(connection, lease, held, 1, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
     return lease, held, await due_retries(connection, [held], 10)
 
@@ -57,5 +57,5 @@ async def two_ranges(connection: Connection, size: int = 2) -> tuple[Planted, Le
     second = await take_range(connection, lease, planted.campaign_id)
     assert second is not None
     for held in (first, second):
-        await raise_mark(connection, lease, held, 2, [])
+        await advance_watermark(connection, lease, held, 2, [])
     return planted, lease, first, second

@@ -1,11 +1,11 @@
-"""Taking ranges, paging, raising the mark: whom an owner may claim for the first time."""
+"""Taking ranges, paging, raising the claimed_through: whom an owner may claim for the first time."""
 
 import asyncio
 
 import pytest
 
 from engine.core.states import CampaignEvent
-from engine.process import this_process
+from engine.process.identity import this_process
 from engine.store import claims
 from engine.store.campaign_states import apply_event
 from engine.store.claims import (
@@ -13,22 +13,22 @@ from engine.store.claims import (
     ClaimRefused,
     HeldRange,
     Raise,
-    adopt_ranges,
+    advance_watermark,
+    advance_watermarks,
     claim_retries,
     due_retries,
     known_above,
     own_ranges,
     page,
-    raise_mark,
-    raise_marks,
-    read_mark,
+    read_watermark,
+    take_over_ranges,
     take_range,
 )
 from engine.store.database import Connection, Pool
 from engine.store.facts import FactKind
 from engine.store.leases import Lease, take
 from engine.store.recording import record
-from tests.flow.planted import (
+from tests.sending.planted import (
     FAST,
     SLOW,
     another_process,
@@ -53,7 +53,7 @@ async def test_ranges_are_taken_in_order_and_a_lost_number_takes_none(connection
     successor = await take(connection, SLOW, this_process())
     assert await take_range(connection, lease, planted.campaign_id) is None
     last = await take_range(connection, successor, planted.campaign_id)
-    assert last is not None and last.hi == 5
+    assert last is not None and last.last_seq == 5
     assert await take_range(connection, successor, planted.campaign_id) is None
 
 
@@ -82,7 +82,7 @@ async def test_many_owners_at_once_never_take_one_range_twice(pool: Pool, connec
 
 async def test_a_page_holds_who_is_above_the_mark_and_not_skipped_by_the_plan(connection: Connection) -> None:
     planted, lease, held = await owned(connection, recipients=10, skipped=[4, 6])
-    await raise_mark(connection, lease, held, 3, [])
+    await advance_watermark(connection, lease, held, 3, [])
     found = await page(connection, held)
     assert [one.seq for one in found] == [4, 6, 8, 9, 10]
     assert [one.phone for one in found][:2] == [planted.phones[3], planted.phones[5]]
@@ -93,22 +93,27 @@ async def test_a_page_holds_who_is_above_the_mark_and_not_skipped_by_the_plan(co
 
 async def test_a_raise_from_another_mark_or_beyond_the_range_is_refused(connection: Connection) -> None:
     _, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 4, [])
-    stale, ahead = (HeldRange(held.range_id, held.campaign_id, held.hi, mark, "open") for mark in (0, 6))
-    for wrong, mark in ((stale, 6), (ahead, 8), (held, 11)):
+    await advance_watermark(connection, lease, held, 4, [])
+    stale, ahead = (
+        HeldRange(held.range_id, held.campaign_id, held.last_seq, claimed_through, "open")
+        for claimed_through in (0, 6)
+    )
+    for wrong, claimed_through in ((stale, 6), (ahead, 8), (held, 11)):
         with pytest.raises(ClaimRefused):
-            await raise_mark(connection, lease, wrong, mark, [fact(held, 5, FactKind.SKIPPED, 0)])
-    assert await read_mark(connection, lease, held) == held.mark == 4
+            await advance_watermark(
+                connection, lease, wrong, claimed_through, [fact(held, 5, FactKind.SKIPPED, 0)]
+            )
+    assert await read_watermark(connection, lease, held) == held.claimed_through == 4
     assert await connection.fetchval("SELECT count(*) FROM outcomes") == 0, "refused with all it decided"
 
 
 async def test_what_the_guard_decides_is_stored_with_the_raise(connection: Connection) -> None:
     planted, lease, held = await owned(connection)
     decided = [fact(held, 2, FactKind.SKIPPED, 0), fact(held, 3, FactKind.DEFERRED, 0)]
-    await raise_mark(connection, lease, held, 5, decided)
+    await advance_watermark(connection, lease, held, 5, decided)
     assert await counts(connection, planted.campaign_id) == {"pending": 8, "skipped": 1, "deferred": 1}
     await assert_tallies_hold(connection)
-    assert [(one.seq, one.attempt_try) for one in await due_retries(connection, [held], 9)] == [(3, 0)]
+    assert [(one.seq, one.attempt_no) for one in await due_retries(connection, [held], 9)] == [(3, 0)]
 
 
 async def test_what_is_cut_short_claims_nobody_and_stamps_nothing(
@@ -116,7 +121,7 @@ async def test_what_is_cut_short_claims_nobody_and_stamps_nothing(
 ) -> None:
     """Half of it would be a doubt about somebody who got nothing, or a claim whose doubt nobody names."""
     _, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 2, [])
+    await advance_watermark(connection, lease, held, 2, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
     due, skip = await due_retries(connection, [held], 10), [fact(held, 3, FactKind.SKIPPED, 0)]
     successor = await take(connection, SLOW, this_process())
@@ -126,14 +131,16 @@ async def test_what_is_cut_short_claims_nobody_and_stamps_nothing(
 
     monkeypatch.setattr(claims, "record_in_transaction", cut)
     with pytest.raises(ConnectionResetError):
-        await raise_mark(connection, lease, held, 5, skip)
+        await advance_watermark(connection, lease, held, 5, skip)
     with pytest.raises(ConnectionResetError):
         await claim_retries(connection, lease, due, skip)
     monkeypatch.setattr(claims, "Counter", cut)
     with pytest.raises(ConnectionResetError):
-        await adopt_ranges(connection, successor)
-    assert await read_mark(connection, lease, held) == held.mark == 2
-    assert [row["state"] for row in await connection.fetch("SELECT state FROM open_tries")] == ["deferred"]
+        await take_over_ranges(connection, successor)
+    assert await read_watermark(connection, lease, held) == held.claimed_through == 2
+    assert [row["state"] for row in await connection.fetch("SELECT state FROM pending_attempts")] == [
+        "deferred"
+    ]
 
 
 async def test_what_is_ours_waits_for_a_taking_whose_answer_was_lost(
@@ -155,23 +162,23 @@ async def test_what_is_ours_waits_for_a_taking_whose_answer_was_lost(
 async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(
     connection: Connection,
 ) -> None:
-    """After a restored backup events tell of recipients above the mark; a page may be older than they."""
+    """After a restored backup events tell of recipients above the watermark; a page may be older than they."""
     _, lease, held = await owned(connection, recipients=5)
     before = await page(connection, held)
     await record(connection, [fact(held, 2, FactKind.ACCEPTED), fact(held, 5, FactKind.ACCEPTED)])
     assert [one.seq for one in await page(connection, held)] == [1, 3, 4]
-    assert await raise_marks(connection, [Raise(lease, held, 3, before[:3])]) == set()
+    assert await advance_watermarks(connection, [Raise(lease, held, 3, before[:3])]) == set()
     assert await known_above(connection, held, 3) == {2}
-    await raise_mark(connection, lease, held, 3, [])
+    await advance_watermark(connection, lease, held, 3, [])
     assert await known_above(connection, held, 4) == set()
-    assert await raise_marks(connection, [Raise(lease, held, 4, before[3:4])]) == {
+    assert await advance_watermarks(connection, [Raise(lease, held, 4, before[3:4])]) == {
         (held.range_id, lease.epoch)
     }
     await assert_tallies_hold(connection)
 
 
 async def test_of_whom_anything_is_recorded_is_no_first_try(connection: Connection) -> None:
-    """A sender that outlived the restored database still stores what it knows, above marks that went back."""
+    """A sender that outlived the restored database still stores what it knows, above watermarks that went back."""
     _, lease, held = await owned(connection, recipients=5)
     before = await page(connection, held)
     await record(
@@ -183,10 +190,19 @@ async def test_of_whom_anything_is_recorded_is_no_first_try(connection: Connecti
         ],
     )
     assert [one.seq for one in await page(connection, held)] == [4, 5]
-    for mark in (1, 2, 3):
-        assert await raise_marks(connection, [Raise(lease, held, mark, before[:mark])]) == set()
-    assert [await known_above(connection, held, mark) for mark in (1, 2, 3)] == [{1}, {1, 2}, {1, 2, 3}]
-    await raise_mark(connection, lease, held, 5, [])
+    for claimed_through in (1, 2, 3):
+        assert (
+            await advance_watermarks(
+                connection, [Raise(lease, held, claimed_through, before[:claimed_through])]
+            )
+            == set()
+        )
+    assert [await known_above(connection, held, claimed_through) for claimed_through in (1, 2, 3)] == [
+        {1},
+        {1, 2},
+        {1, 2, 3},
+    ]
+    await advance_watermark(connection, lease, held, 5, [])
     await assert_tallies_hold(connection)
 
 
@@ -195,17 +211,19 @@ async def test_what_became_of_the_last_claimed_holds_up_nobody_behind(
     connection: Connection, last: FactKind
 ) -> None:
     _, lease, held = await owned(connection, recipients=5)
-    await raise_mark(connection, lease, held, 3, [])
+    await advance_watermark(connection, lease, held, 3, [])
     await record(connection, [fact(held, 3, last)])
     assert await known_above(connection, held, 5) == set()
     behind = await page(connection, held)
-    assert await raise_marks(connection, [Raise(lease, held, 5, behind)]) == {(held.range_id, lease.epoch)}
+    assert await advance_watermarks(connection, [Raise(lease, held, 5, behind)]) == {
+        (held.range_id, lease.epoch)
+    }
 
 
 async def test_a_range_and_a_retry_are_claimed_only_of_a_campaign_that_runs(connection: Connection) -> None:
     """By the database's word: what a process knows of it may be half a second old."""
     planted, lease, held = await owned(connection, recipients=8, range_size=4)
-    await raise_mark(connection, lease, held, held.hi, [])
+    await advance_watermark(connection, lease, held, held.last_seq, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
     await apply_event(connection, planted.campaign_id, CampaignEvent.PAUSE, "by hand")
     due = await due_retries(connection, [held], 10)
@@ -224,5 +242,5 @@ async def test_who_is_known_in_one_range_is_a_first_try_in_another(connection: C
     candidates = await page(connection, second)
     assert [(one.seq, one.phone) for one in candidates] == [(3, planted.phones[6]), (4, planted.phones[7])]
     assert await known_above(connection, second, 4) == set()
-    claimed = await raise_marks(connection, [Raise(lease, second, 4, candidates)])
+    claimed = await advance_watermarks(connection, [Raise(lease, second, 4, candidates)])
     assert claimed == {(second.range_id, lease.epoch)}

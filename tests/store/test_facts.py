@@ -1,4 +1,4 @@
-"""Recording what became of tries: twice the same, in any order, with odd texts, and the tallies follow exactly."""
+"""Recording what became of attempts: twice the same, in any order, with odd texts, and the range counters follow exactly."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -8,13 +8,13 @@ from itertools import permutations
 import pytest
 
 from engine.core.retry import Budget
-from engine.store.claims import HeldRange, claim_retries, due_retries, raise_mark, take_range
+from engine.store.claims import HeldRange, advance_watermark, claim_retries, due_retries, take_range
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.facts import REASON_CHARACTERS_MAX, Attempts, Fact, FactKind
 from engine.store.leases import Lease, take
 from engine.store.recording import record
-from tests.flow.planted import (
+from tests.sending.planted import (
     SLOW,
     another_process,
     assert_tallies_hold,
@@ -35,12 +35,12 @@ class Sending:
         self.lease = lease
         self.held = held
 
-    def fact(self, seq: int, kind: FactKind, attempt_try: int = 1, **others: object) -> Fact:
+    def fact(self, seq: int, kind: FactKind, attempt_no: int = 1, **others: object) -> Fact:
         told = {"reason": None if kind is FactKind.ACCEPTED else kind.value, **others}
         if kind is FactKind.ACCEPTED:
-            told.setdefault("wamid", f"wamid.{seq}.{attempt_try}")
+            told.setdefault("wamid", f"wamid.{seq}.{attempt_no}")
         return Fact(
-            self.held.campaign_id, self.held.range_id, seq, attempt_try, self.lease.epoch, SLOW, kind, **told
+            self.held.campaign_id, self.held.range_id, seq, attempt_no, self.lease.epoch, SLOW, kind, **told
         )  # type: ignore[arg-type]  # fmt: skip
 
     async def record(self, *facts: Fact) -> None:
@@ -56,8 +56,8 @@ class Sending:
         found: str = await self.connection.fetchval("SELECT state FROM recipient_states WHERE seq = $1", seq)
         return found
 
-    async def open_tries(self) -> list[tuple[object, ...]]:
-        rows = await self.connection.fetch("SELECT seq, try, state FROM open_tries ORDER BY seq")
+    async def pending_attempts(self) -> list[tuple[object, ...]]:
+        rows = await self.connection.fetch("SELECT seq, attempt_no, state FROM pending_attempts ORDER BY seq")
         return [tuple(row) for row in rows]
 
 
@@ -69,7 +69,7 @@ async def sending(pool: Pool) -> AsyncIterator[Sending]:
         lease = await take(connection, SLOW, another_process())
         held = await take_range(connection, lease, planted.campaign_id)
         assert held is not None
-        await raise_mark(connection, lease, held, 8, [])
+        await advance_watermark(connection, lease, held, 8, [])
         yield Sending(connection, lease, held)
 
 
@@ -87,12 +87,12 @@ async def test_a_batch_is_counted_by_what_became_of_each(sending: Sending) -> No
 async def test_a_whole_batch_again_changes_nothing(sending: Sending) -> None:
     await sending.record(*one_of_each(sending))
     before = await sending.connection.fetch("SELECT * FROM outcomes ORDER BY seq")
-    open_before = await sending.open_tries()
+    open_before = await sending.pending_attempts()
     counted = await counts(sending.connection, sending.held.campaign_id)
     await sending.record(*one_of_each(sending))
     await sending.record(*reversed(one_of_each(sending)))
     assert await sending.connection.fetch("SELECT * FROM outcomes ORDER BY seq") == before
-    assert await sending.open_tries() == open_before
+    assert await sending.pending_attempts() == open_before
     assert await counts(sending.connection, sending.held.campaign_id) == counted
 
 
@@ -113,7 +113,7 @@ async def test_in_one_batch_acceptance_wins_in_any_order(
 ) -> None:
     await sending.record(*(sending.fact(1, kind) for kind in order))
     assert await sending.state(1) == "accepted"
-    assert await sending.open_tries() == []
+    assert await sending.pending_attempts() == []
 
 
 async def test_a_doubt_and_its_deferral_in_one_batch_leave_the_deferral(sending: Sending) -> None:
@@ -121,7 +121,7 @@ async def test_a_doubt_and_its_deferral_in_one_batch_leave_the_deferral(sending:
     await sending.record(*both)
     await sending.record(*both)
     await sending.record(*reversed(both))
-    assert await sending.open_tries() == [(1, 1, "deferred")]
+    assert await sending.pending_attempts() == [(1, 1, "deferred")]
 
 
 async def test_the_outcomes_of_two_tries_in_one_batch(sending: Sending) -> None:
@@ -133,31 +133,31 @@ async def test_the_outcomes_of_two_tries_in_one_batch(sending: Sending) -> None:
         sending.fact(2, FactKind.ACCEPTED), sending.fact(2, FactKind.DEFERRED, 2),
     )  # fmt: skip
     assert [await sending.state(seq) for seq in (1, 2)] == ["accepted", "accepted"]
-    assert await sending.open_tries() == []
+    assert await sending.pending_attempts() == []
 
 
 async def test_a_reply_after_its_own_event_changes_nothing(sending: Sending) -> None:
     """A status may come before the reply: the fold wrote the outcome, and its rank, first."""
     await sending.connection.execute(
-        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid)"
+        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid)"
         " VALUES ($1, 1, 1, 1, 1, 4, $2, 'wamid.1.1')",
         sending.held.range_id,
         SLOW,
     )
-    await sending.connection.execute("UPDATE tallies SET delivered = 1")
+    await sending.connection.execute("UPDATE range_counters SET delivered = 1")
     await sending.record(sending.fact(1, FactKind.ACCEPTED))
     await sending.record(sending.fact(1, FactKind.UNKNOWN), sending.fact(2, FactKind.ACCEPTED))
     assert await sending.state(1) == "delivered"
-    assert await sending.open_tries() == []
+    assert await sending.pending_attempts() == []
 
 
 async def test_acceptance_cancels_a_deferral_and_a_later_deferral_finds_it_settled(sending: Sending) -> None:
     await sending.record(sending.fact(1, FactKind.DEFERRED))
     await sending.record(sending.fact(1, FactKind.ACCEPTED))
-    assert await sending.open_tries() == []
+    assert await sending.pending_attempts() == []
     await sending.record(sending.fact(1, FactKind.DEFERRED))
     assert await sending.state(1) == "accepted"
-    assert await sending.open_tries() == []
+    assert await sending.pending_attempts() == []
 
 
 async def test_a_late_acceptance_cancels_what_waits_for_another_try_and_nobody_elses(
@@ -168,7 +168,7 @@ async def test_a_late_acceptance_cancels_what_waits_for_another_try_and_nobody_e
         await sending.retry(seq)
     await sending.record(sending.fact(1, FactKind.DEFERRED, 2))
     await sending.record(*(sending.fact(seq, FactKind.ACCEPTED) for seq in (1, 2)))
-    assert await sending.open_tries() == [(2, 2, "claimed"), (3, 1, "deferred")], (
+    assert await sending.pending_attempts() == [(2, 2, "claimed"), (3, 1, "deferred")], (
         "what is under way has a reply"
     )
 
@@ -178,15 +178,15 @@ async def test_a_later_try_waits_on_though_an_earlier_one_was_accepted_and_faile
     await sending.retry(1)
     await sending.record(sending.fact(1, FactKind.ACCEPTED))
     await sending.connection.execute("UPDATE outcomes SET status = 3")
-    await sending.connection.execute("UPDATE tallies SET accepted = 0")
+    await sending.connection.execute("UPDATE range_counters SET accepted = 0")
     await sending.record(sending.fact(1, FactKind.DEFERRED, 2))
-    assert await sending.open_tries() == [(1, 2, "deferred")]
+    assert await sending.pending_attempts() == [(1, 2, "deferred")]
 
 
 async def test_who_was_refused_for_good_is_not_deferred(sending: Sending) -> None:
     await sending.record(sending.fact(1, FactKind.FAILED))
     await sending.record(sending.fact(1, FactKind.DEFERRED))
-    assert await sending.open_tries() == []
+    assert await sending.pending_attempts() == []
     assert await sending.state(1) == "failed"
 
 
@@ -194,13 +194,13 @@ async def test_a_deferral_holds_only_for_the_current_try(sending: Sending) -> No
     await sending.record(sending.fact(1, FactKind.DEFERRED))
     await sending.retry(1)
     await sending.record(sending.fact(1, FactKind.DEFERRED))
-    assert await sending.open_tries() == [(1, 2, "claimed")], (
+    assert await sending.pending_attempts() == [(1, 2, "claimed")], (
         "the first try's word says nothing of the second"
     )
     await sending.record(sending.fact(1, FactKind.DEFERRED, 2, spent=Budget(transient_failures=2), wait_s=60))
-    assert await sending.open_tries() == [(1, 2, "deferred")]
+    assert await sending.pending_attempts() == [(1, 2, "deferred")]
     row = await sending.connection.fetchrow(
-        "SELECT transient_failures, due_at > now() + interval '50 s' FROM open_tries"
+        "SELECT transient_failures, due_at > now() + interval '50 s' FROM pending_attempts"
     )
     assert row is not None and tuple(row) == (2, True)
 
@@ -268,8 +268,10 @@ async def test_a_reason_with_a_nul_or_without_end_is_stored_readably(sending: Se
     assert [row["reason"] for row in rows] == ["odd reply", "x" * REASON_CHARACTERS_MAX]
 
 
-def attempts(sending: Sending, batch: int, sink: str = "one") -> Attempts:
-    return Attempts(sending.held.campaign_id, SLOW, 80.0, 10, 8, 2, 0.5, 0.01, NOON_US, NOON_US, sink, batch)
+def attempts(sending: Sending, batch: int, results_writer: str = "one") -> Attempts:
+    return Attempts(
+        sending.held.campaign_id, SLOW, 80.0, 10, 8, 2, 0.5, 0.01, NOON_US, NOON_US, results_writer, batch
+    )
 
 
 async def counted(sending: Sending) -> tuple[object, ...]:
@@ -317,13 +319,13 @@ async def test_a_reply_after_its_own_event_adds_when_it_was_sent(sending: Sendin
     """An event that comes before the reply is stored writes the row, and cannot know."""
     for seq, wamid in ((1, "'wamid.1.1'"), (2, "NULL")):  # of the second a person said that it was sent
         await sending.connection.execute(
-            "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid)"
+            "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid)"
             f" VALUES ($1, $2, 1, 1, 1, 1, $3, {wamid})",
             sending.held.range_id,
             seq,
             SLOW,
         )
-    await sending.connection.execute("UPDATE tallies SET accepted = 2")
+    await sending.connection.execute("UPDATE range_counters SET accepted = 2")
     replies = [sending.fact(seq, FactKind.ACCEPTED, attempted_us=NOON_US) for seq in (1, 2, 3)]
     later = [reply._replace(attempted_us=NOON_US + 1) for reply in replies]
     await sending.record(*replies)
@@ -339,7 +341,9 @@ async def test_a_reply_completes_its_own_try_alone(sending: Sending) -> None:
         sending.fact(1, FactKind.ACCEPTED)
     )  # as an event tells it: nobody knows when it was sent
     await sending.record(sending.fact(1, FactKind.ACCEPTED, 2, attempted_us=NOON_US))
-    rows = await sending.connection.fetch("SELECT try, wamid, attempted_at FROM outcomes ORDER BY try")
+    rows = await sending.connection.fetch(
+        "SELECT attempt_no, wamid, attempted_at FROM outcomes ORDER BY attempt_no"
+    )
     assert [tuple(row) for row in rows] == [(1, "wamid.1.1", None), (2, "wamid.1.2", NOON)]
 
 
@@ -349,9 +353,9 @@ async def test_only_its_own_claim_defers_a_later_try(sending: Sending) -> None:
     other = sending.fact(1, FactKind.DEFERRED, 2)._replace(epoch=sending.lease.epoch + 1)
     for kind in (FactKind.DEFERRED, FactKind.UNKNOWN):
         await sending.record(other._replace(kind=kind))
-        assert await sending.open_tries() == [(1, 2, "claimed")]
+        assert await sending.pending_attempts() == [(1, 2, "claimed")]
     await sending.record(sending.fact(1, FactKind.DEFERRED, 2))
-    assert await sending.open_tries() == [(1, 2, "deferred")]
+    assert await sending.pending_attempts() == [(1, 2, "deferred")]
 
 
 async def beside(sending: Sending) -> Sending:
@@ -359,7 +363,7 @@ async def beside(sending: Sending) -> Sending:
     planted = await plant_campaign(sending.connection)
     held = await take_range(sending.connection, sending.lease, planted.campaign_id)
     assert held is not None
-    await raise_mark(sending.connection, sending.lease, held, 8, [])
+    await advance_watermark(sending.connection, sending.lease, held, 8, [])
     return Sending(sending.connection, sending.lease, held)
 
 
@@ -371,7 +375,7 @@ async def test_a_campaign_that_was_cancelled_skips_nobody_of_another(sending: Se
     await sending.record(
         sending.fact(2, FactKind.DEFERRED), sending.fact(3, FactKind.DEFERRED, reason="resend")
     )
-    assert await sending.open_tries() == [(seq, 1, "deferred") for seq in (1, 2, 3)]
+    assert await sending.pending_attempts() == [(seq, 1, "deferred") for seq in (1, 2, 3)]
 
 
 async def test_a_fact_says_nothing_of_the_same_place_in_another_range(sending: Sending) -> None:

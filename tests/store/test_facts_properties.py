@@ -1,4 +1,4 @@
-"""Any history of claims, facts, takeovers and cancels: tallies equal a recount after every step, nobody who was
+"""Any history of claims, facts, takeovers and cancels: range counters equal a recount after every step, nobody who was
 accepted is claimed again, and in the end everybody has a fate."""
 
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from engine.store.claims import (
     ClaimRefused,
     HeldRange,
-    adopt_ranges,
+    advance_watermark,
     claim_retries,
     due_retries,
     let_go_ranges,
     page,
-    raise_mark,
     release_ranges,
+    take_over_ranges,
     take_range,
 )
 from engine.store.closing import close_ranges
@@ -24,7 +24,7 @@ from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease, take
 from engine.store.recording import record
-from tests.flow.planted import (
+from tests.sending.planted import (
     SLOW,
     another_process,
     assert_tallies_hold,
@@ -66,32 +66,34 @@ class World:
     answered: dict[Sent, FactKind] = field(default_factory=dict)
     last_batch: list[Fact] = field(default_factory=list)
 
-    def fact(self, key: Key, attempt_try: int, epoch: int, kind: FactKind) -> Fact:
-        wamid = f"{key}.{attempt_try}" if kind is FactKind.ACCEPTED else None
-        return Fact(self.campaign_id, *key, attempt_try, epoch, SLOW, kind, wamid, reason="told")
+    def fact(self, key: Key, attempt_no: int, epoch: int, kind: FactKind) -> Fact:
+        wamid = f"{key}.{attempt_no}" if kind is FactKind.ACCEPTED else None
+        return Fact(self.campaign_id, *key, attempt_no, epoch, SLOW, kind, wamid, reason="told")
 
     def claimed(self, keys: dict[Key, int]) -> None:
         assert not self.accepted.intersection(keys), "whoever was accepted is never claimed again"
-        self.sent += [(key, attempt_try, self.lease.epoch) for key, attempt_try in keys.items()]
+        self.sent += [(key, attempt_no, self.lease.epoch) for key, attempt_no in keys.items()]
 
     async def claim_first(self, room: int, guards: bool) -> None:
-        open_ranges = [held for held in self.held if held.state == "open" and held.mark < held.hi]
+        open_ranges = [
+            held for held in self.held if held.state == "open" and held.claimed_through < held.last_seq
+        ]
         if not open_ranges:
             taken = await take_range(self.connection, self.lease, self.campaign_id)
             if taken is None:
                 return
             self.held.append(taken)
-            open_ranges = [taken] if taken.mark < taken.hi else []
+            open_ranges = [taken] if taken.claimed_through < taken.last_seq else []
         for held in open_ranges[:1]:
             looked_at = (await page(self.connection, held))[:room]
-            mark = looked_at[-1].seq if looked_at else held.hi
+            claimed_through = looked_at[-1].seq if looked_at else held.last_seq
             kinds = (FactKind.SKIPPED, FactKind.DEFERRED) if guards else ()
             decided = [
                 self.fact((one.range_id, one.seq), 0, self.lease.epoch, kind)
                 for one, kind in zip(looked_at, kinds, strict=False)
             ]
             try:
-                await raise_mark(self.connection, self.lease, held, mark, decided)
+                await advance_watermark(self.connection, self.lease, held, claimed_through, decided)
             except ClaimRefused:
                 held.state = "closed"  # by a cancel: no other owner lives here
                 continue
@@ -99,9 +101,7 @@ class World:
 
     async def claim_retries(self, limit: int, guards: bool) -> None:
         due = await due_retries(self.connection, self.held, limit)
-        refused = [
-            self.fact((one.range_id, one.seq), one.attempt_try, 0, FactKind.SKIPPED) for one in due[:1]
-        ]
+        refused = [self.fact((one.range_id, one.seq), one.attempt_no, 0, FactKind.SKIPPED) for one in due[:1]]
         if guards:
             self.claimed(await claim_retries(self.connection, self.lease, due[1:], refused))
         else:
@@ -125,7 +125,7 @@ class World:
 
     async def die(self) -> None:
         self.lease = await take(self.connection, SLOW, another_process())
-        self.held = await adopt_ranges(self.connection, self.lease)
+        self.held = await take_over_ranges(self.connection, self.lease)
 
     async def let_go(self) -> None:
         gone = await let_go_ranges(self.connection, self.lease, self.held, -1.0)
@@ -159,7 +159,7 @@ class World:
 async def test_every_history_keeps_the_tallies_and_ends(pool: Pool, taken: list[tuple[Any, ...]]) -> None:
     async with pool.acquire() as connection:
         await connection.execute(
-            "TRUNCATE numbers, campaigns, ranges, tallies, claims, recipients, outcomes, open_tries CASCADE"
+            "TRUNCATE numbers, campaigns, ranges, range_counters, claims, recipients, outcomes, pending_attempts CASCADE"
         )
         await plant_numbers(connection, **{SLOW: 80})
         planted = await plant_campaign(connection, recipients=7, range_size=4, skipped=[2])

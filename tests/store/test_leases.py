@@ -10,7 +10,7 @@ import pytest
 
 from engine.core.bucket import LIMIT_PER_S_MAX
 from engine.errors import ConfigurationError
-from engine.process import ProcessIdentity, is_proven_dead, this_process
+from engine.process.identity import ProcessIdentity, is_proven_dead, this_process
 from engine.store.database import Connection, Pool
 from engine.store.leases import (
     LEASE_S,
@@ -23,7 +23,7 @@ from engine.store.leases import (
     take,
     takeable,
 )
-from tests.flow.planted import FAST, SLOW, another_process, plant_numbers
+from tests.sending.planted import FAST, SLOW, another_process, plant_numbers
 
 ELSEWHERE = ProcessIdentity("far.example", "another boot", 1, 77, 1)
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Sequence
 
 import pytest
 
-from campaigns.service import resume
+from campaigns.life.control import resume
 from campaigns.templates import sync_templates
 from engine.api.resources import TemplateRecord
 from engine.core.states import CampaignEvent
@@ -17,7 +17,7 @@ from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.leases import suspend
 from engine.webhooks.account import act
-from tests.flow.planted import FAST, SLOW, plant_campaign, plant_numbers
+from tests.sending.planted import FAST, SLOW, plant_campaign, plant_numbers
 from tests.webhooks.planted import FIRST_RANGE
 from tests.webhooks.planted import plant_campaign as plant_ranges
 from tests.webhooks.told import tell

@@ -6,9 +6,9 @@ import socket
 
 import pytest
 
-from engine import settings
 from engine.errors import ConfigurationError, TryLater
-from engine.process import this_process
+from engine.process import settings
+from engine.process.identity import this_process
 from engine.store import migrate as migrating
 from engine.store.database import Connection, connect
 from engine.store.installation import identify
@@ -168,10 +168,10 @@ async def test_partitions_are_made_once_a_month_and_pruned_by_key(database_url: 
         assert [row[0] for row in names] == ["recipients_2026_01", "recipients_2026_02"]
         assert (
             await connection.fetchval(
-                "INSERT INTO tallies (range_id, campaign_id, recipients) "
+                "INSERT INTO range_counters (range_id, campaign_id, recipients) "
                 "SELECT first_range_id('2026-02-01') - 1, 1, 1 RETURNING tableoid::regclass::text"
             )
-            == "tallies_2026_01"
+            == "range_counters_2026_01"
         )
     finally:
         await connection.close()

@@ -6,7 +6,7 @@ import pytest
 
 from engine.store.database import Pool
 
-PARENTS = ("ranges", "tallies", "claims", "recipients", "outcomes", "open_tries")
+PARENTS = ("ranges", "range_counters", "claims", "recipients", "outcomes", "pending_attempts")
 SHAPE = """
 SELECT (SELECT array_agg((attname, atttypid, attnotnull, attstorage) ORDER BY attnum)::text
         FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped) AS columns,

@@ -10,14 +10,14 @@ from engine.store.database import Connection, Pool, open_pool
 from engine.store.facts import Fact, FactKind
 from engine.store.queries import queries
 from engine.store.recording import record
-from engine.webhooks.folder import fold_batch
-from tests.flow.planted import SLOW, plant_campaign, plant_numbers
+from engine.webhooks.status_applier import fold_batch
+from tests.sending.planted import SLOW, plant_campaign, plant_numbers
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, put_in_inbox, status_event
 from tests.webhooks.planted import plant_campaign as plant_marked
 
 BY_KEY = [
     ("claims", "page"),
-    ("claims", "raise_marks"),
+    ("claims", "advance_watermarks"),
     ("claims", "known_above"),
     ("claims", "due_retries"),
     ("claims", "perhaps_done"),
@@ -28,8 +28,8 @@ BY_KEY = [
     ("facts", "touched"),
     ("facts", "states"),
     ("facts", "complete_outcomes"),
-    ("facts", "settle_open_tries"),
-    ("facts", "write_open_tries"),
+    ("facts", "settle_pending_attempts"),
+    ("facts", "write_pending_attempts"),
     ("facts", "drop_reached"),
 ]
 
@@ -75,9 +75,13 @@ async def test_statements_of_senders_look_rows_up_by_key(sender: Connection, fil
 @pytest.mark.parametrize("name", ["due", "take_others", "fold_plain"])
 async def test_the_fold_finds_its_events_by_key(sender: Connection, name: str) -> None:
     """What is read whole is its workspace, and the row that says who we are."""
-    await sender.execute(queries("fold")["create_workspace"])
-    kept = await plan(sender, queries("fold")[name])
-    large = [node for node in kept.split("->") if re.search(r" on (inbox|outcomes|open_tries|tallies)", node)]
+    await sender.execute(queries("apply_statuses")["create_workspace"])
+    kept = await plan(sender, queries("apply_statuses")[name])
+    large = [
+        node
+        for node in kept.split("->")
+        if re.search(r" on (inbox|outcomes|pending_attempts|range_counters)", node)
+    ]
     assert large
     assert [node for node in large if "Seq Scan" in node] == []
     assert [node for node in large if "Index" in node and "Index Cond:" not in node] == []
@@ -94,12 +98,14 @@ async def test_a_fold_of_few_events_reads_few_rows(
     """
     await sender.execute(f"SET plan_cache_mode = {plans}")
     await plant_marked(sender, ranges=40, recipients=500)
-    await sender.execute("UPDATE tallies SET accepted = recipients - CASE WHEN $1 THEN 0 ELSE 3 END", known)
+    await sender.execute(
+        "UPDATE range_counters SET accepted = recipients - CASE WHEN $1 THEN 0 ELSE 3 END", known
+    )
     await accept(sender, FIRST_RANGE, FIRST_RANGE, above_seq=490)
     await fold_one_each(sender, [FIRST_RANGE], 500)
     await accept(sender, FIRST_RANGE + 1, FIRST_RANGE + 9, above_seq=3)
     if analysed:
-        await sender.execute("ANALYZE outcomes, tallies")
+        await sender.execute("ANALYZE outcomes, range_counters")
     await accept(sender, FIRST_RANGE + 10, FIRST_RANGE + 39, above_seq=0 if known else 3)
     for seq in range(1, 4):
         before = await rows_read(sender)
@@ -110,7 +116,7 @@ async def test_a_fold_of_few_events_reads_few_rows(
 
 async def accept(connection: Connection, first: int, last: int, *, above_seq: int) -> None:
     await connection.execute(
-        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid)"
+        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid)"
         " SELECT range_id, seq, 1, 1, 1, 1, $1, 'w' || range_id || '.' || seq FROM recipients"
         " WHERE range_id BETWEEN $2 AND $3 AND seq > $4",
         NUMBER,
@@ -149,8 +155,8 @@ async def test_an_empty_table_would_be_read_whole_without_the_setting(database_u
 
 
 async def test_a_wamid_is_found_by_its_hash(sender: Connection) -> None:
-    await sender.execute(queries("fold")["create_workspace"])
-    rows = await sender.fetch("EXPLAIN " + queries("fold")["match_wamids"])
+    await sender.execute(queries("apply_statuses")["create_workspace"])
+    rows = await sender.fetch("EXPLAIN " + queries("apply_statuses")["match_wamids"])
     assert any("Index Cond: (hashtextextended(wamid" in row[0] for row in rows)
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from engine.process import ProcessIdentity, this_process
+from engine.process.identity import ProcessIdentity, this_process
 from engine.store import claims, recovery
-from engine.store.claims import raise_mark, take_range
+from engine.store.claims import advance_watermark, take_range
 from engine.store.database import Connection
 from engine.store.leases import NumberHeld, take
 from engine.store.recovery import recover_abandoned
-from tests.flow.planted import (
+from tests.sending.planted import (
     FAST,
     SLOW,
     Planted,
@@ -29,7 +29,7 @@ async def left_by(connection: Connection, owner: ProcessIdentity, number: str = 
     lease = await take(connection, number, owner)
     held = await take_range(connection, lease, campaign.campaign_id)
     assert held is not None
-    await raise_mark(connection, lease, held, 2, [])
+    await advance_watermark(connection, lease, held, 2, [])
     return campaign
 
 
@@ -74,7 +74,7 @@ async def test_who_ends_before_the_ranges_are_stamped_leaves_all_of_its_wait(
     monkeypatch.setattr(claims, "_stamp", end)
     with pytest.raises(ConnectionResetError):
         await recover_abandoned(connection, this_process())
-    assert await connection.fetchval("SELECT quiet_until = 'infinity' FROM numbers")
+    assert await connection.fetchval("SELECT no_send_before = 'infinity' FROM numbers")
 
 
 async def test_a_number_that_was_given_back_with_a_claim_that_nobody_accounts_for(

@@ -5,15 +5,15 @@ import asyncio
 import pytest
 
 from engine.core.retry import Budget
-from engine.process import this_process
+from engine.process.identity import this_process
 from engine.store.claims import (
     Candidate,
-    adopt_ranges,
+    advance_watermark,
     claim_retries,
     due_retries,
     postpone_retries,
-    raise_mark,
     release_ranges,
+    take_over_ranges,
     take_range,
     unsent_claims,
 )
@@ -21,7 +21,7 @@ from engine.store.database import Connection
 from engine.store.facts import FactKind
 from engine.store.leases import take
 from engine.store.recording import record
-from tests.flow.planted import FAST, SLOW, assert_tallies_hold, counts
+from tests.sending.planted import FAST, SLOW, assert_tallies_hold, counts
 from tests.store.owned import deferred, fact, owned, two_ranges, waits
 
 pytestmark = pytest.mark.usefixtures("two_numbers")
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("two_numbers")
 
 async def test_a_retry_is_due_in_its_time_the_longest_waiting_first(connection: Connection) -> None:
     _, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 10, [])
+    await advance_watermark(connection, lease, held, 10, [])
     await record(connection, [fact(held, 5, FactKind.DEFERRED)])
     later = [fact(held, 2, FactKind.DEFERRED), fact(held, 3, FactKind.DEFERRED, wait_s=60)]
     await record(connection, later)
@@ -44,22 +44,22 @@ async def test_a_retry_is_due_in_its_time_the_longest_waiting_first(connection: 
 async def test_a_retry_that_a_fact_is_about_just_now_is_not_waited_for(
     connection: Connection, other: Connection
 ) -> None:
-    """Rows are locked without their tallies: whoever waited for one could hold what the other waits for."""
+    """Rows are locked without their range counters: whoever waited for one could hold what the other waits for."""
     _, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 3, [])
+    await advance_watermark(connection, lease, held, 3, [])
     await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2, 3)])
     due = await due_retries(connection, [held], 10)
     await connection.execute("SET lock_timeout = '1s'")
     async with other.transaction():
-        await other.execute("SELECT FROM open_tries WHERE seq = 2 FOR UPDATE")
+        await other.execute("SELECT FROM pending_attempts WHERE seq = 2 FOR UPDATE")
         await postpone_retries(connection, [(one, 60.0, "pair rate") for one in due])
     assert [one.seq for one in await due_retries(connection, [held], 10)] == [2], "and is held back again"
 
 
 async def test_what_earlier_tries_spent_goes_with_the_retry(connection: Connection) -> None:
-    """Also where the claim's answer was lost: or nobody would ever run out of tries."""
+    """Also where the claim's answer was lost: or nobody would ever run out of attempts."""
     _, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 1, [])
+    await advance_watermark(connection, lease, held, 1, [])
     spent = Budget(pair_throttles=1, transient_failures=2, unreachable=3)
     await record(connection, [fact(held, 1, FactKind.DEFERRED)._replace(spent=spent)])
     due = await due_retries(connection, [held], 10)
@@ -74,7 +74,7 @@ async def test_a_retry_that_the_guard_refuses_is_stored_with_the_claim_of_the_ot
     connection: Connection,
 ) -> None:
     planted, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 10, [])
+    await advance_watermark(connection, lease, held, 10, [])
     await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2)])
     due: list[Candidate] = await due_retries(connection, [held], 10)
     granted = await claim_retries(connection, lease, due[:1], [fact(held, due[1].seq, FactKind.SKIPPED)])
@@ -86,7 +86,7 @@ async def test_a_retry_that_the_guard_refuses_is_stored_with_the_claim_of_the_ot
 
 async def test_a_retry_is_claimed_once_and_only_while_it_waits(connection: Connection) -> None:
     _, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 10, [])
+    await advance_watermark(connection, lease, held, 10, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
     due = await due_retries(connection, [held], 10)
     assert await claim_retries(connection, lease, due, []) == {(held.range_id, 1): 2}
@@ -94,7 +94,7 @@ async def test_a_retry_is_claimed_once_and_only_while_it_waits(connection: Conne
     await record(connection, [fact(held, 1, FactKind.DEFERRED, 2)])
     assert await claim_retries(connection, lease, due, []) == {}, "that was the try before"
     again = await due_retries(connection, [held], 10)
-    await connection.execute("UPDATE open_tries SET state = 'unknown'")
+    await connection.execute("UPDATE pending_attempts SET state = 'unknown'")
     assert await claim_retries(connection, lease, again, []) == {}, (
         "who is in doubt waits for somebody's word"
     )
@@ -103,14 +103,14 @@ async def test_a_retry_is_claimed_once_and_only_while_it_waits(connection: Conne
 async def test_a_retry_is_the_number_that_claims_it(connection: Connection) -> None:
     """Its doubt, and an event without a tag, are looked for by that number."""
     planted, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 1, [])
+    await advance_watermark(connection, lease, held, 1, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
     await release_ranges(connection, lease, [held])
     fast = await take(connection, FAST, this_process())
     taken = await take_range(connection, fast, planted.campaign_id)
     assert taken is not None
     await claim_retries(connection, fast, await due_retries(connection, [taken], 10), [])
-    assert await connection.fetchval("SELECT phone_number_id FROM open_tries") == FAST
+    assert await connection.fetchval("SELECT phone_number_id FROM pending_attempts") == FAST
 
 
 async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, other: Connection) -> None:
@@ -118,7 +118,7 @@ async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, 
     lease, held, due = await deferred(connection)
     successor = await take(other, SLOW, this_process())
     async with other.transaction():
-        await adopt_ranges(other, successor)
+        await take_over_ranges(other, successor)
         claiming = asyncio.create_task(claim_retries(connection, lease, due, []))
         pid = connection.get_server_pid()
         async with asyncio.timeout(15):
@@ -131,21 +131,21 @@ async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, 
 async def test_unsent_is_what_this_owner_claimed_and_nobody_wrote(connection: Connection) -> None:
     """A doubt among it would be sent again without anybody's word."""
     _, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 4, [])
+    await advance_watermark(connection, lease, held, 4, [])
     await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2, 3)])
     await record(connection, [fact(held, 4, FactKind.UNKNOWN)])
     due = {one.seq: one for one in await due_retries(connection, [held], 10)}
     await claim_retries(connection, lease, [due[1], due[2]], [])
     await record(connection, [fact(held, 2, FactKind.UNKNOWN, 2)])
     [unsent] = await unsent_claims(connection, lease, [held])
-    assert (unsent.seq, unsent.attempt_try, unsent.epoch, unsent.kind) == (
+    assert (unsent.seq, unsent.attempt_no, unsent.epoch, unsent.kind) == (
         1,
         2,
         lease.epoch,
         FactKind.DEFERRED,
     )
     successor = await take(connection, SLOW, this_process())
-    await adopt_ranges(connection, successor)
+    await take_over_ranges(connection, successor)
     await claim_retries(connection, successor, [due[3]], [])
     assert await unsent_claims(connection, lease, [held]) == [], "what is claimed now is its successor's"
     assert [one.seq for one in await unsent_claims(connection, successor, [held])] == [3]
@@ -153,7 +153,7 @@ async def test_unsent_is_what_this_owner_claimed_and_nobody_wrote(connection: Co
 
 async def test_a_retry_tells_who_asked_for_silence_meanwhile(connection: Connection) -> None:
     planted, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 10, [])
+    await advance_watermark(connection, lease, held, 10, [])
     await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2)])
     await connection.execute(
         "INSERT INTO suppressions (phone, reason) VALUES ($1, 'test')", planted.phones[1]
@@ -166,7 +166,7 @@ async def test_a_retry_tells_who_asked_for_silence_meanwhile(connection: Connect
 
 async def test_who_asks_for_silence_after_the_look_is_granted_no_retry(connection: Connection) -> None:
     planted, lease, held = await owned(connection)
-    await raise_mark(connection, lease, held, 10, [])
+    await advance_watermark(connection, lease, held, 10, [])
     await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2)])
     due = await due_retries(connection, [held], 10)
     await connection.execute(
@@ -185,7 +185,7 @@ async def test_what_is_unsent_waits_for_a_claim_whose_answer_was_lost(
         assert await claim_retries(other, lease, due, []) == {(held.range_id, 1): 2}
         asked = asyncio.create_task(unsent_claims(connection, lease, [held]))
         await waits(other, connection, asked)
-    assert [(one.seq, one.attempt_try) for one in await asked] == [(1, 2)]
+    assert [(one.seq, one.attempt_no) for one in await asked] == [(1, 2)]
 
 
 async def test_a_retry_is_claimed_in_its_own_range(connection: Connection) -> None:

@@ -5,15 +5,15 @@ import pytest
 from engine.core.states import CampaignEvent
 from engine.core.tag import Tag
 from engine.errors import UsageError
-from engine.settle import POLICY_RESENDS_MAX, assume_sent, doubts, resend, resend_by_policy
 from engine.store.campaign_states import apply_event
 from engine.store.claims import HeldRange, claim_retries, due_retries, postpone_retries
 from engine.store.closing import close_ranges
 from engine.store.database import Connection
 from engine.store.facts import Fact, FactKind
+from engine.store.in_doubt import POLICY_RESENDS_MAX, assume_sent, doubts, resend, resend_by_policy
 from engine.store.leases import Lease
 from engine.store.recording import record
-from engine.webhooks.folder import fold_batch
+from engine.webhooks.status_applier import fold_batch
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
@@ -22,10 +22,10 @@ from tests.webhooks.planted import (
     make_all_due,
     plant_campaign,
     put_in_inbox,
+    range_counters,
     recount,
     state_of,
     status_event,
-    tallies,
 )
 
 
@@ -41,7 +41,7 @@ async def finish(connection: Connection, campaign: int) -> None:
 
 async def age(connection: Connection, seconds: float) -> None:
     """The doubts are as old as that, and events of their number have come all the time."""
-    await connection.execute("UPDATE open_tries SET since = now() - make_interval(secs => $1)", seconds)
+    await connection.execute("UPDATE pending_attempts SET since = now() - make_interval(secs => $1)", seconds)
     await connection.execute(
         "INSERT INTO event_flow VALUES ($1, now())"
         " ON CONFLICT (phone_number_id) DO UPDATE SET last_event_at = now(), flows_since = '-infinity'",
@@ -52,7 +52,7 @@ async def age(connection: Connection, seconds: float) -> None:
 async def test_doubts_are_counted_by_reason_and_age(connection: Connection) -> None:
     campaign = await plant_campaign(connection)
     await doubt(connection, FIRST_RANGE, 1, 2, 3)
-    await connection.execute("UPDATE open_tries SET reason = 'reset' WHERE seq = 3")
+    await connection.execute("UPDATE pending_attempts SET reason = 'reset' WHERE seq = 3")
     found = await doubts(connection, campaign)
     assert [(one.reason, one.recipients, one.probably_not_sent) for one in found.doubts] == [
         ("its sender ended", 2, 0),
@@ -74,12 +74,12 @@ async def test_resend_reopens_and_repeats_without_effect(connection: Connection)
     await finish(connection, campaign)
     assert await resend(connection, campaign, "ana") == 6
     assert await resend(connection, campaign, "ana") == 0
-    assert await tallies(connection) == await recount(connection)
+    assert await range_counters(connection) == await recount(connection)
     assert await campaign_state(connection, campaign) == "running"
     assert (
         await connection.fetchval("SELECT count(*) FROM ranges WHERE state = 'open' AND due_at <= now()") == 3
     )
-    rows = await connection.fetch("SELECT state, reason, due_at <= now() AS due FROM open_tries")
+    rows = await connection.fetch("SELECT state, reason, due_at <= now() AS due FROM pending_attempts")
     assert {tuple(row) for row in rows} == {("deferred", "resend", True)}
     audit = await connection.fetch("SELECT actor, action, campaign_id, detail FROM audit")
     assert [tuple(row) for row in audit] == [("ana", "resend", campaign, {"recipients": 6})]
@@ -89,24 +89,24 @@ async def test_a_resend_waits_for_nobody_who_is_deferred_longer(connection: Conn
     campaign = await plant_campaign(connection)
     await connection.execute("UPDATE ranges SET due_at = now() + interval '1 hour'")
     await doubt(connection, FIRST_RANGE, 1)
-    await connection.execute("UPDATE open_tries SET due_at = now() + interval '1 hour'")
+    await connection.execute("UPDATE pending_attempts SET due_at = now() + interval '1 hour'")
     assert await resend(connection, campaign, "ana") == 1
     assert await connection.fetchval("SELECT due_at <= now() FROM ranges")
-    assert await connection.fetchval("SELECT due_at <= now() FROM open_tries")
+    assert await connection.fetchval("SELECT due_at <= now() FROM pending_attempts")
 
 
 async def test_a_persons_word_reaches_every_range(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.settle.RANGES_PER_TRANSACTION", 2)
+    monkeypatch.setattr("engine.store.in_doubt.RANGES_PER_TRANSACTION", 2)
     campaign = await plant_campaign(connection, ranges=5)
     for range_id in range(FIRST_RANGE, FIRST_RANGE + 5):
         await doubt(connection, range_id, 1)
     assert await resend(connection, campaign, "ana") == 5
-    await connection.execute("UPDATE open_tries SET state = 'unknown'")
-    await connection.execute("UPDATE tallies SET unknown = 1, deferred = 0")
+    await connection.execute("UPDATE pending_attempts SET state = 'unknown'")
+    await connection.execute("UPDATE range_counters SET unknown = 1, deferred = 0")
     assert await assume_sent(connection, campaign, "bob") == 5
-    assert await tallies(connection) == await recount(connection)
+    assert await range_counters(connection) == await recount(connection)
     rows = await connection.fetch(
         "SELECT actor, action, sum((detail ->> 'recipients')::int) FROM audit GROUP BY 1, 2"
     )
@@ -122,8 +122,8 @@ async def test_an_event_after_the_resend_still_settles(connection: Connection) -
     await put_in_inbox(connection, status_event("w", 2, tag))
     await fold_batch(connection)
     assert await state_of(connection, 1) == "sent"
-    assert await connection.fetchval("SELECT count(*) FROM open_tries") == 0
-    assert await tallies(connection) == await recount(connection)
+    assert await connection.fetchval("SELECT count(*) FROM pending_attempts") == 0
+    assert await range_counters(connection) == await recount(connection)
 
 
 @pytest.mark.parametrize("state", ["cancelled", "expired"])
@@ -145,7 +145,7 @@ async def test_assumed_sent_is_accepted_without_a_wamid_until_a_status_brings_it
     await doubt(connection, FIRST_RANGE, 1, 2)
     assert await assume_sent(connection, campaign, "ana") == 2
     assert await assume_sent(connection, campaign, "ana") == 0
-    assert await tallies(connection) == await recount(connection)
+    assert await range_counters(connection) == await recount(connection)
     row = await connection.fetchrow("SELECT kind, status, wamid, reason FROM outcomes")
     assert tuple(row) == (1, 1, None, "assumed sent")
     tag = Tag(await installation(connection), FIRST_RANGE, 1, 1, 1)
@@ -153,39 +153,41 @@ async def test_assumed_sent_is_accepted_without_a_wamid_until_a_status_brings_it
     await fold_batch(connection)
     assert await state_of(connection, 1) == "delivered"
     assert await connection.fetchval("SELECT wamid FROM outcomes WHERE seq = 1") == "w"
-    assert await tallies(connection) == await recount(connection)
+    assert await range_counters(connection) == await recount(connection)
 
 
 async def test_a_doubt_of_a_later_try_is_assumed_sent_as_that_try(connection: Connection) -> None:
-    """Its status comes with that try's tag, and a refusal of an earlier one says nothing about it."""
+    """Its status comes with that attempt's tag, and a refusal of an earlier one says nothing about it."""
     campaign = await plant_campaign(connection)
     await doubt(connection, FIRST_RANGE, 1)
-    await connection.execute("UPDATE open_tries SET try = 2")
+    await connection.execute("UPDATE pending_attempts SET attempt_no = 2")
     assert await assume_sent(connection, campaign, "ana") == 1
     late = Fact(campaign, FIRST_RANGE, 1, 2, 1, NUMBER, FactKind.ACCEPTED, "w")
     await record(connection, [late])
-    assert [tuple(row) for row in await connection.fetch("SELECT try, wamid FROM outcomes")] == [(2, "w")]
+    assert [tuple(row) for row in await connection.fetch("SELECT attempt_no, wamid FROM outcomes")] == [
+        (2, "w")
+    ]
 
 
 async def test_nobody_reached_is_sent_again(connection: Connection) -> None:
-    """A doubt of a later try of somebody whom an earlier try reached is no doubt about the recipient."""
+    """A doubt of a later attempt of somebody whom an earlier attempt reached is no doubt about the recipient."""
     campaign = await plant_campaign(connection)
     await doubt(connection, FIRST_RANGE, 1)
-    await connection.execute("UPDATE open_tries SET try = 2")
+    await connection.execute("UPDATE pending_attempts SET attempt_no = 2")
     await connection.execute(
-        "INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id)"
+        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id)"
         " VALUES ($1, 1, 1, 1, 1, 2, $2)",
         FIRST_RANGE,
         NUMBER,
     )
-    await connection.execute("UPDATE tallies SET unknown = 0, sent = 1")
+    await connection.execute("UPDATE range_counters SET unknown = 0, sent = 1")
     await finish(connection, campaign)
     assert (await doubts(connection, campaign)).recipients == 0
     assert await resend(connection, campaign, "ana") == 0
     assert await assume_sent(connection, campaign, "ana") == 0
     assert await connection.fetchval("SELECT count(*) FROM audit") == 0
     assert await campaign_state(connection, campaign) == "finished"
-    assert await tallies(connection) == await recount(connection)
+    assert await range_counters(connection) == await recount(connection)
 
 
 async def test_policies_resend_what_they_declare(connection: Connection) -> None:
@@ -203,7 +205,7 @@ async def test_policies_resend_what_they_declare(connection: Connection) -> None
     assert await state_of(connection, 1, FIRST_RANGE + 10) == "deferred"
     assert (await doubts(connection, hold)).recipients == 1
     assert (await doubts(connection, silent)).recipients == 0
-    assert await tallies(connection) == await recount(connection)
+    assert await range_counters(connection) == await recount(connection)
 
 
 async def test_a_pause_ends_no_policy_and_a_release_is_needed(connection: Connection) -> None:
@@ -225,7 +227,9 @@ async def test_a_doubt_is_silent_only_when_it_is_old_enough(connection: Connecti
     await doubt(connection, FIRST_RANGE + 1, 2)
     await connection.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
     await age(connection, 1000)
-    await connection.execute("UPDATE open_tries SET since = now() - interval '500 seconds' WHERE seq = 2")
+    await connection.execute(
+        "UPDATE pending_attempts SET since = now() - interval '500 seconds' WHERE seq = 2"
+    )
     await connection.execute("UPDATE event_flow SET last_event_at = now() + interval '1 hour'")
     assert await resend_by_policy(connection) == 1
     assert [await state_of(connection, seq) for seq in (1, 2)] == ["deferred", "unknown"]
@@ -275,7 +279,7 @@ async def test_silence_is_none_while_its_own_event_waits(
     tag = Tag(await installation(connection), FIRST_RANGE, 2, 1, 1) if tagged else None
     event = status_event("w", 2, tag, recipient=recipient)
     if returned:
-        await connection.execute("UPDATE ranges SET mark = 0")
+        await connection.execute("UPDATE ranges SET claimed_through = 0")
     else:
         await doubt(connection, FIRST_RANGE, 1, 2, 3)
         await age(connection, 1000)
@@ -284,7 +288,7 @@ async def test_silence_is_none_while_its_own_event_waits(
         await connection.execute("UPDATE recipients SET seq = seq + 10")
         assert (await fold_batch(connection)).returned == 2
         await connection.execute("UPDATE recipients SET seq = seq - 10")
-        await connection.execute("UPDATE ranges SET mark = hi")
+        await connection.execute("UPDATE ranges SET claimed_through = last_seq")
         await doubt(connection, FIRST_RANGE, 1, 2, 3)
         await age(connection, 1000)
     assert await resend_by_policy(connection) == 2
@@ -293,7 +297,7 @@ async def test_silence_is_none_while_its_own_event_waits(
     await fold_batch(connection)
     assert await state_of(connection, 2) == "sent"
     assert await resend_by_policy(connection) == 0
-    assert await tallies(connection) == await recount(connection)
+    assert await range_counters(connection) == await recount(connection)
 
 
 async def test_events_that_are_not_about_a_doubt_leave_its_silence(connection: Connection) -> None:
@@ -322,7 +326,7 @@ async def test_a_policy_leaves_whom_it_has_sent_to_often_enough_beside_others(co
     await plant_campaign(connection, on_unknown="resend")
     await doubt(connection, FIRST_RANGE, 1, 2)
     await connection.execute(
-        "UPDATE open_tries SET transient_failures = $1 WHERE seq = 2", POLICY_RESENDS_MAX
+        "UPDATE pending_attempts SET transient_failures = $1 WHERE seq = 2", POLICY_RESENDS_MAX
     )
     assert await resend_by_policy(connection) == 1
     assert [await state_of(connection, seq) for seq in (1, 2)] == ["deferred", "unknown"]
@@ -333,8 +337,8 @@ async def test_a_policy_does_not_go_round_for_ever(connection: Connection) -> No
     await doubt(connection, FIRST_RANGE, 1)
     for _ in range(POLICY_RESENDS_MAX):
         assert await resend_by_policy(connection) == 1
-        await connection.execute("UPDATE open_tries SET state = 'unknown', try = try + 1")
-        await connection.execute("UPDATE tallies SET unknown = 1, deferred = 0")
+        await connection.execute("UPDATE pending_attempts SET state = 'unknown', attempt_no = attempt_no + 1")
+        await connection.execute("UPDATE range_counters SET unknown = 1, deferred = 0")
     assert await resend_by_policy(connection) == 0
     assert await resend(connection, campaign, "ana") == 1
 
@@ -368,7 +372,7 @@ async def test_a_doubt_that_was_to_be_sent_again_is_a_doubt_when_the_campaign_en
     await apply_event(connection, campaign, CampaignEvent.CANCEL, "by hand")
     await close_ranges(connection, campaign, "cancelled")
     assert [await state_of(connection, seq) for seq in (1, 2)] == ["unknown", "skipped"]
-    assert await tallies(connection) == await recount(connection)
+    assert await range_counters(connection) == await recount(connection)
     (told,) = (await doubts(connection, campaign)).doubts
     assert told.reason == "cancelled before it was sent again"
 
@@ -377,7 +381,7 @@ async def test_a_doubt_that_was_to_be_sent_again_is_a_doubt_when_the_campaign_en
 async def test_a_doubt_that_was_sent_again_in_vain_is_a_doubt_when_the_campaign_ends(
     connection: Connection, guarded: bool
 ) -> None:
-    """Only the later try was certainly not accepted; or the guard held it back, and nobody made it."""
+    """Only the later attempt was certainly not accepted; or the guard held it back, and nobody made it."""
     campaign = await plant_campaign(connection)
     await doubt(connection, FIRST_RANGE, 1)
     assert await resend(connection, campaign, "ana") == 1
@@ -388,11 +392,11 @@ async def test_a_doubt_that_was_sent_again_in_vain_is_a_doubt_when_the_campaign_
         await claim_retries(connection, Lease(NUMBER, 1, 0.0), due, [])
         later = Fact(campaign, FIRST_RANGE, 1, 2, 1, NUMBER, FactKind.DEFERRED, reason="130429", wait_s=6.0)
         await record(connection, [later])
-    assert await connection.fetchval("SELECT state = 'deferred' AND due_at > now() FROM open_tries")
+    assert await connection.fetchval("SELECT state = 'deferred' AND due_at > now() FROM pending_attempts")
     await apply_event(connection, campaign, CampaignEvent.CANCEL, "by hand")
     await close_ranges(connection, campaign, "cancelled")
     assert await state_of(connection, 1) == "unknown"
-    assert await tallies(connection) == await recount(connection)
+    assert await range_counters(connection) == await recount(connection)
 
 
 @pytest.mark.parametrize("reason", ["opted out", "expired"])
@@ -414,4 +418,4 @@ async def test_a_doubt_that_a_guard_does_not_send_again_is_a_doubt_and_its_late_
     assert told.reason == f"{reason} before it was sent again"
     await record(connection, [Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, "w")])
     assert await state_of(connection, 1) == "accepted"
-    assert await tallies(connection) == await recount(connection)
+    assert await range_counters(connection) == await recount(connection)

@@ -54,7 +54,7 @@ async def test_doubts_are_shown_and_closed(database_url: str, pool: Pool) -> Non
 async def test_the_doubts_of_a_killed_sender_are_named_before_anything_is_settled(pool: Pool) -> None:
     """Else nobody would be in doubt yet, and `--assume-sent` would leave out whom it is meant for."""
     async with pool.acquire() as connection:
-        campaign = await plant_campaign(connection, mark=2)
+        campaign = await plant_campaign(connection, claimed_through=2)
         await connection.execute("UPDATE campaigns SET planned_at = now()")
         name = await connection.fetchval("SELECT name FROM campaigns WHERE campaign_id = $1", campaign)
     _, settled = await settle_campaign(pool, name, "assume-sent", silence_s=900.0)
@@ -64,31 +64,31 @@ async def test_the_doubts_of_a_killed_sender_are_named_before_anything_is_settle
 NOBODY = {"DRUMBEAT_BASE_URL": "http://127.0.0.1:9", "DRUMBEAT_ACCESS_TOKEN": "x"}  # sending ends with 69
 
 
-async def planted(pool: Pool, mark: int) -> str:
-    """A running campaign of ten, of whom its dead sender left `mark` in doubt; returns its name."""
+async def planted(pool: Pool, claimed_through: int) -> str:
+    """A running campaign of ten, of whom its dead sender left `claimed_through` in doubt; returns its name."""
     async with pool.acquire() as connection:
-        campaign = await plant_campaign(connection, mark=mark)
+        campaign = await plant_campaign(connection, claimed_through=claimed_through)
         await connection.execute("UPDATE campaigns SET planned_at = now(), name = 'x y'")
         await connection.execute("UPDATE numbers SET released = true, leased_until = now()")
-        await doubt(connection, FIRST_RANGE, *range(1, mark + 1))
+        await doubt(connection, FIRST_RANGE, *range(1, claimed_through + 1))
         name: str = await connection.fetchval("SELECT name FROM campaigns WHERE campaign_id = $1", campaign)
         return name
 
 
 async def test_a_resend_only_queues_where_others_wait_too(database_url: str, pool: Pool) -> None:
-    name = await planted(pool, mark=2)
+    name = await planted(pool, claimed_through=2)
     code, out, errors = await settle(database_url, name, "--resend", **NOBODY)
     assert code == 0, errors
     assert "2 recipients in doubt are sent to again" in out
     assert "queued: they are sent with the rest; go on with: drumbeat campaign run 'x y'" in errors
-    assert await pool.fetchval("SELECT count(*) FROM open_tries WHERE state = 'deferred'") == 2
+    assert await pool.fetchval("SELECT count(*) FROM pending_attempts WHERE state = 'deferred'") == 2
 
 
 @pytest.mark.parametrize("reached", [0, 10])
 async def test_a_resend_without_doubts_sends_nothing(database_url: str, pool: Pool, reached: int) -> None:
     """Whether others wait or nobody does."""
-    name = await planted(pool, mark=0)
-    await pool.execute("UPDATE tallies SET accepted = $1", reached)
+    name = await planted(pool, claimed_through=0)
+    await pool.execute("UPDATE range_counters SET accepted = $1", reached)
     code, out, errors = await settle(database_url, name, "--resend", **NOBODY)
     assert code == 0, errors
     assert "nobody is in doubt" in out
@@ -97,7 +97,7 @@ async def test_a_resend_without_doubts_sends_nothing(database_url: str, pool: Po
 
 async def test_a_resend_that_is_repeated_tells_who_still_waits(database_url: str, pool: Pool) -> None:
     """The first one was interrupted before it had sent to them."""
-    name = await planted(pool, mark=2)
+    name = await planted(pool, claimed_through=2)
     await settle(database_url, name, "--resend", **NOBODY)
     code, out, errors = await settle(database_url, name, "--resend", **NOBODY)
     assert (code, "nobody is in doubt" in out) == (0, True)
@@ -109,7 +109,7 @@ async def test_a_resend_that_is_repeated_tells_who_still_waits(database_url: str
 
 
 async def test_a_resend_lifts_no_pause(database_url: str, pool: Pool) -> None:
-    name = await planted(pool, mark=10)
+    name = await planted(pool, claimed_through=10)
     await pool.execute("UPDATE campaigns SET state = 'paused', reason = 'by hand'")
     code, _, errors = await settle(database_url, name, "--resend", **NOBODY)
     assert code == 0, errors
@@ -117,13 +117,13 @@ async def test_a_resend_lifts_no_pause(database_url: str, pool: Pool) -> None:
 
 
 async def test_a_resend_sends_where_nobody_else_is_left(database_url: str, pool: Pool) -> None:
-    name = await planted(pool, mark=10)
+    name = await planted(pool, claimed_through=10)
     code, _, errors = await settle(database_url, name, "--resend", **NOBODY)
     assert code == 69, errors
 
 
 async def test_a_campaign_that_sends_no_more_is_not_told_to_resend(database_url: str, pool: Pool) -> None:
-    name = await planted(pool, mark=2)
+    name = await planted(pool, claimed_through=2)
     _, out, _ = await settle(database_url, name)
     assert "--resend or --assume-sent ends the wait" in out
     await pool.execute("UPDATE campaigns SET state = 'expired'")
@@ -136,8 +136,8 @@ async def test_a_campaign_that_sends_no_more_is_not_told_to_resend(database_url:
 
 async def test_a_resend_is_no_way_out_for_who_opted_out(database_url: str, pool: Pool) -> None:
     """They would be in doubt again, as often as somebody tries."""
-    name = await planted(pool, mark=2)
-    silent = "UPDATE open_tries SET reason = $1 || ' before it was sent again' WHERE seq <= $2"
+    name = await planted(pool, claimed_through=2)
+    silent = "UPDATE pending_attempts SET reason = $1 || ' before it was sent again' WHERE seq <= $2"
     await pool.execute(silent, OPTED_OUT, 1)
     _, out, _ = await settle(database_url, name)
     assert "--resend or --assume-sent ends the wait" in out
@@ -150,7 +150,7 @@ async def test_how_long_silence_must_last_is_a_setting(database_url: str, pool: 
     async with pool.acquire() as connection:
         campaign = await plant_campaign(connection)
         await doubt(connection, FIRST_RANGE, 1)
-        await connection.execute("UPDATE open_tries SET since = now() - interval '60 s'")
+        await connection.execute("UPDATE pending_attempts SET since = now() - interval '60 s'")
         await connection.execute(
             "INSERT INTO event_flow (phone_number_id, last_event_at) VALUES ($1, now())", NUMBER
         )

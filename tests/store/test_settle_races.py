@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from engine import settle as settling
 from engine.core.states import CampaignEvent, CampaignState
 from engine.errors import UsageError
-from engine.settle import assume_sent, resend, resend_by_policy
 from engine.store import closing
+from engine.store import in_doubt as settling
 from engine.store.campaign_states import apply_event
 from engine.store.closing import close_ranges, finish_campaign
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
+from engine.store.in_doubt import assume_sent, resend, resend_by_policy
 from engine.store.queries import queries
 from engine.store.recording import record
 from tests.webhooks.planted import (
@@ -22,9 +22,9 @@ from tests.webhooks.planted import (
     NUMBER,
     doubt,
     plant_campaign,
+    range_counters,
     recount,
     state_of,
-    tallies,
 )
 
 Settle = Callable[[Connection, int, str], Awaitable[int]]
@@ -57,7 +57,7 @@ async def test_two_persons_at_once_change_each_doubt_once(pool: Pool) -> None:
     settled = await asyncio.gather(settle("ana"), settle("bob"), settle("ana"))
     assert sum(settled) == 250
     async with pool.acquire() as connection:
-        assert await tallies(connection) == await recount(connection)
+        assert await range_counters(connection) == await recount(connection)
 
 
 async def test_a_campaign_does_not_finish_while_its_doubts_are_sent_again(pool: Pool) -> None:
@@ -123,13 +123,13 @@ async def test_who_pauses_before_the_end_is_decided_keeps_the_campaign_paused(po
 async def test_of_two_who_close_a_campaign_at_once_one_skips_each_recipient(pool: Pool) -> None:
     """A person cancels, and each process that sends looks after the ranges too."""
     async with pool.acquire() as first, pool.acquire() as second:
-        campaign = await plant_campaign(first, ranges=2, mark=4)
+        campaign = await plant_campaign(first, ranges=2, claimed_through=4)
         async with first.transaction():
             assert await close_ranges(first, campaign, "cancelled") == 12
             other = asyncio.create_task(close_ranges(second, campaign, "cancelled"))
             await waits_for_a_lock(pool, second.get_server_pid())
         assert await other == 0
-        assert await tallies(first) == await recount(first)
+        assert await range_counters(first) == await recount(first)
 
 
 @pytest.mark.parametrize("settle", [resend, assume_sent])
@@ -150,12 +150,12 @@ async def test_a_persons_word_that_is_cut_short_changes_nothing(
             await settle(connection, campaign, "ana")
         assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["unknown"] * 3
         assert await connection.fetchval("SELECT state FROM ranges") == "done"
-        assert await tallies(connection) == await recount(connection)
+        assert await range_counters(connection) == await recount(connection)
         assert await settle(connection, campaign, "ana") == 3
 
 
 async def test_a_resend_waits_for_claims_that_are_being_made(pool: Pool) -> None:
-    """Whoever took tallies before ranges would meet whoever claims, and one of the two would fail."""
+    """Whoever took range counters before ranges would meet whoever claims, and one of the two would fail."""
     async with pool.acquire() as first, pool.acquire() as second:
         campaign = await plant_campaign(first)
         await doubt(first, FIRST_RANGE, 1, 2, 3)
@@ -166,24 +166,24 @@ async def test_a_resend_waits_for_claims_that_are_being_made(pool: Pool) -> None
             await waits_for_a_lock(pool, second.get_server_pid())
             await record(first, [late])
         assert await sending == 2
-        assert await tallies(first) == await recount(first)
+        assert await range_counters(first) == await recount(first)
 
 
 @pytest.mark.parametrize("settle", [resend, assume_sent])
 async def test_a_persons_word_waits_for_replies_that_are_being_recorded(pool: Pool, settle: Settle) -> None:
-    """Whoever took recipients before tallies would meet whoever records, and one of the two would fail."""
+    """Whoever took recipients before range counters would meet whoever records, and one of the two would fail."""
     async with pool.acquire() as first, pool.acquire() as second:
         campaign = await plant_campaign(first)
         await doubt(first, FIRST_RANGE, 1, 2, 3)
         late = Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, wamid="w")
         async with first.transaction():
-            await first.execute(queries("facts")["lock_tallies"], [FIRST_RANGE])
+            await first.execute(queries("facts")["lock_range_counters"], [FIRST_RANGE])
             word = asyncio.ensure_future(settle(second, campaign, "ana"))
             await waits_for_a_lock(pool, second.get_server_pid())
             await record(first, [late])
         assert await word == 2, "one of the three had been accepted"
         assert await first.fetchval("SELECT wamid FROM outcomes WHERE seq = 1") == "w"
-        assert await tallies(first) == await recount(first)
+        assert await range_counters(first) == await recount(first)
 
 
 async def test_an_end_waits_for_replies_that_are_being_recorded(pool: Pool) -> None:
@@ -193,13 +193,13 @@ async def test_an_end_waits_for_replies_that_are_being_recorded(pool: Pool) -> N
         waiting = [Fact(campaign, FIRST_RANGE, seq, 1, 1, NUMBER, FactKind.DEFERRED) for seq in (1, 2)]
         await record(first, waiting)
         async with first.transaction():
-            await first.execute(queries("facts")["lock_tallies"], [FIRST_RANGE])
+            await first.execute(queries("facts")["lock_range_counters"], [FIRST_RANGE])
             closing = asyncio.create_task(close_ranges(second, campaign, "cancelled"))
             await waits_for_a_lock(pool, second.get_server_pid())
             await record(first, [waiting[0]._replace(kind=FactKind.ACCEPTED, wamid="w")])
         assert await closing == 1
         assert [await state_of(first, seq) for seq in (1, 2)] == ["accepted", "skipped"]
-        assert await tallies(first) == await recount(first)
+        assert await range_counters(first) == await recount(first)
 
 
 async def test_a_cancel_and_a_resend_leave_nobody_waiting(pool: Pool) -> None:
@@ -215,7 +215,7 @@ async def test_a_cancel_and_a_resend_leave_nobody_waiting(pool: Pool) -> None:
             await sending
         await close_ranges(second, campaign, "cancelled")
         assert [await state_of(first, seq) for seq in (1, 2, 3)] == ["unknown"] * 3
-        assert await tallies(first) == await recount(first)
+        assert await range_counters(first) == await recount(first)
 
 
 async def test_a_policy_passes_over_a_campaign_that_is_cancelled_meanwhile(pool: Pool) -> None:
@@ -227,4 +227,4 @@ async def test_a_policy_passes_over_a_campaign_that_is_cancelled_meanwhile(pool:
             sending = asyncio.create_task(resend_by_policy(first))
             await waits_for_a_lock(pool, first.get_server_pid())
         assert await sending == 0
-        assert await tallies(first) == await recount(first)
+        assert await range_counters(first) == await recount(first)

@@ -4,24 +4,24 @@ import asyncio
 
 import pytest
 
-from engine.process import this_process
+from engine.process.identity import this_process
 from engine.store.claims import (
     ClaimRefused,
-    adopt_ranges,
+    advance_watermark,
     claim_retries,
     due_retries,
     let_go_ranges,
     own_ranges,
-    raise_mark,
-    read_mark,
+    read_watermark,
     release_ranges,
+    take_over_ranges,
     take_range,
 )
 from engine.store.database import Connection, Pool
 from engine.store.facts import FactKind
 from engine.store.leases import take
 from engine.store.recording import record
-from tests.flow.planted import FAST, SLOW, another_process, assert_tallies_hold, counts
+from tests.sending.planted import FAST, SLOW, another_process, assert_tallies_hold, counts
 from tests.store.owned import fact, holders, owned, two_ranges, waits
 
 pytestmark = pytest.mark.usefixtures("two_numbers")
@@ -31,15 +31,15 @@ async def test_after_a_takeover_every_claim_of_the_stale_owner_is_refused(
     connection: Connection, other: Connection
 ) -> None:
     planted, lease, held = await owned(connection, recipients=20, range_size=10)
-    await raise_mark(other, lease, held, 2, [])
+    await advance_watermark(other, lease, held, 2, [])
     await record(other, [fact(held, 1, FactKind.DEFERRED), fact(held, 2, FactKind.ACCEPTED)])
     due = await due_retries(other, [held], 10)
     successor = await take(connection, SLOW, this_process())
-    await adopt_ranges(connection, successor)
+    await take_over_ranges(connection, successor)
     with pytest.raises(ClaimRefused):
-        await raise_mark(other, lease, held, 3, [])
+        await advance_watermark(other, lease, held, 3, [])
     with pytest.raises(ClaimRefused):
-        await read_mark(other, lease, held)
+        await read_watermark(other, lease, held)
     assert await claim_retries(other, lease, due, [fact(held, 1, FactKind.SKIPPED)]) == {}
     assert await take_range(other, lease, planted.campaign_id) is None
     assert await own_ranges(other, lease) == []
@@ -51,7 +51,7 @@ async def test_after_a_takeover_every_claim_of_the_stale_owner_is_refused(
 
 async def test_a_takeover_names_each_doubt_once_and_leaves_what_is_known(connection: Connection) -> None:
     planted, lease, held = await owned(connection, recipients=12, skipped=[1])
-    await raise_mark(connection, lease, held, 8, [fact(held, 1, FactKind.SKIPPED, 0)])
+    await advance_watermark(connection, lease, held, 8, [fact(held, 1, FactKind.SKIPPED, 0)])
     known = [
         fact(held, 3, FactKind.ACCEPTED),
         fact(held, 4, FactKind.FAILED),
@@ -60,17 +60,19 @@ async def test_a_takeover_names_each_doubt_once_and_leaves_what_is_known(connect
     await record(connection, known)
     for _ in range(2):
         successor = await take(connection, SLOW, another_process())
-        [adopted] = await adopt_ranges(connection, successor)
-        assert (adopted.mark, adopted.hi) == (8, 12)
+        [adopted] = await take_over_ranges(connection, successor)
+        assert (adopted.claimed_through, adopted.last_seq) == (8, 12)
         assert await counts(connection, planted.campaign_id) == {
             "skipped": 2, "accepted": 1, "failed": 1, "deferred": 1, "unknown": 3, "pending": 4,
         }  # fmt: skip
         await assert_tallies_hold(connection)
-    assert await adopt_ranges(connection, successor) == [], "what is stamped is no longer a former owner's"
+    assert await take_over_ranges(connection, successor) == [], (
+        "what is stamped is no longer a former owner's"
+    )
     claims = await connection.fetch("SELECT from_seq, epoch FROM claims ORDER BY epoch")
     assert [tuple(claim) for claim in claims] == [(1, 1), (9, 2), (9, 3)], "who claims from where"
     rows = await connection.fetch(
-        "SELECT seq, try, state FROM open_tries WHERE state = 'unknown' ORDER BY seq"
+        "SELECT seq, attempt_no, state FROM pending_attempts WHERE state = 'unknown' ORDER BY seq"
     )
     assert [tuple(row) for row in rows] == [(seq, 1, "unknown") for seq in (6, 7, 8)]
 
@@ -79,7 +81,7 @@ async def test_a_takeover_names_each_doubt_once_and_leaves_what_is_known(connect
 async def test_who_had_a_range_and_claimed_nobody_does_not_stand_for_its_next_owner(
     connection: Connection, ends: str
 ) -> None:
-    """Two numbers' first owners have the same epoch, and the same mark where the one handed the range over."""
+    """Two numbers' first owners have the same epoch, and the same watermark where the one handed the range over."""
     planted, lease, held = await owned(connection)
     await release_ranges(connection, lease, [held])
     await connection.execute("UPDATE claims SET claimed_at = now() - interval '1 day'")
@@ -89,7 +91,7 @@ async def test_who_had_a_range_and_claimed_nobody_does_not_stand_for_its_next_ow
     assert await take_range(connection, other, planted.campaign_id) is not None
     if ends == "dead":
         other = await take(connection, FAST, another_process())
-        await adopt_ranges(connection, other)
+        await take_over_ranges(connection, other)
     claims = await connection.fetch(
         "SELECT phone_number_id, claimed_at > now() - interval '1 hour' FROM claims WHERE epoch = $1",
         other.epoch,
@@ -101,7 +103,7 @@ async def test_a_retry_under_way_becomes_a_doubt_unless_the_recipient_was_reache
     connection: Connection,
 ) -> None:
     planted, lease, held = await owned(connection, recipients=3)
-    await raise_mark(connection, lease, held, 3, [])
+    await advance_watermark(connection, lease, held, 3, [])
     await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2, 3)])
     due = await due_retries(connection, [held], 10)
     granted = await claim_retries(connection, lease, [one for one in due if one.seq != 3], [])
@@ -109,10 +111,10 @@ async def test_a_retry_under_way_becomes_a_doubt_unless_the_recipient_was_reache
     assert await counts(connection, planted.campaign_id) == {"pending": 2, "deferred": 1}
     await record(
         connection, [fact(held, 1, FactKind.ACCEPTED)]
-    )  # an event: the first try got through after all
-    await connection.execute("UPDATE open_tries SET since = now() - interval '1 day'")
-    await adopt_ranges(connection, await take(connection, SLOW, this_process()))
-    doubted_now = "SELECT since > now() - interval '1 hour' FROM open_tries WHERE state = 'unknown'"
+    )  # an event: the first attempt got through after all
+    await connection.execute("UPDATE pending_attempts SET since = now() - interval '1 day'")
+    await take_over_ranges(connection, await take(connection, SLOW, this_process()))
+    doubted_now = "SELECT since > now() - interval '1 hour' FROM pending_attempts WHERE state = 'unknown'"
     assert await connection.fetchval(doubted_now), "its silence begins with the doubt"
     assert await counts(connection, planted.campaign_id) == {"accepted": 1, "unknown": 1, "deferred": 1}
     await assert_tallies_hold(connection)
@@ -124,13 +126,13 @@ async def test_a_retry_under_way_becomes_a_doubt_though_an_earlier_message_faile
 ) -> None:
     """By a status after it was accepted, or refused."""
     planted, lease, held = await owned(connection, recipients=1)
-    await raise_mark(connection, lease, held, 1, [])
+    await advance_watermark(connection, lease, held, 1, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
     await claim_retries(connection, lease, await due_retries(connection, [held], 10), [])
     await record(connection, [fact(held, 1, earlier)])
     await connection.execute("UPDATE outcomes SET status = 3 WHERE kind = 1")
-    await connection.execute("UPDATE tallies SET accepted = 0")
-    await adopt_ranges(connection, await take(connection, SLOW, this_process()))
+    await connection.execute("UPDATE range_counters SET accepted = 0")
+    await take_over_ranges(connection, await take(connection, SLOW, this_process()))
     assert await counts(connection, planted.campaign_id) == {"unknown": 1}
     await assert_tallies_hold(connection)
 
@@ -139,8 +141,8 @@ async def test_a_former_owners_late_refusal_ends_the_doubt_that_a_takeover_named
     connection: Connection,
 ) -> None:
     planted, lease, held = await owned(connection, recipients=2)
-    await raise_mark(connection, lease, held, 2, [])
-    await adopt_ranges(connection, await take(connection, SLOW, this_process()))
+    await advance_watermark(connection, lease, held, 2, [])
+    await take_over_ranges(connection, await take(connection, SLOW, this_process()))
     await record(connection, [fact(held, 1, FactKind.DEFERRED, epoch=lease.epoch)])
     assert await counts(connection, planted.campaign_id) == {"deferred": 1, "unknown": 1}
     await assert_tallies_hold(connection)
@@ -154,16 +156,18 @@ async def test_a_raise_and_a_takeover_that_interleave_leave_one_owner(
     for turn in range(15):
         successor = await take(connection, SLOW, another_process())
         raised, adopted = await asyncio.gather(
-            raise_mark(other, lease, held, held.mark + 1, []),
-            adopt_ranges(connection, successor),
+            advance_watermark(other, lease, held, held.claimed_through + 1, []),
+            take_over_ranges(connection, successor),
             return_exceptions=True,
         )
         assert raised is None or isinstance(raised, ClaimRefused), turn
         assert isinstance(adopted, list)
         doubts = (await counts(connection, planted.campaign_id))["unknown"]
-        assert doubts == adopted[0].mark, "everything marked before the stamp is doubted, nothing after it"
+        assert doubts == adopted[0].claimed_through, (
+            "everything marked before the stamp is doubted, nothing after it"
+        )
         with pytest.raises(ClaimRefused):
-            await raise_mark(other, lease, adopted[0], adopted[0].mark + 1, [])
+            await advance_watermark(other, lease, adopted[0], adopted[0].claimed_through + 1, [])
         lease, held = successor, adopted[0]
     await assert_tallies_hold(connection)
 
@@ -176,7 +180,7 @@ async def test_a_range_that_is_given_back_while_its_number_is_taken_over_is_not_
     successor = await take(connection, SLOW, this_process())
     async with other.transaction():
         await release_ranges(other, lease, [held])
-        adopting = asyncio.create_task(adopt_ranges(connection, successor))
+        adopting = asyncio.create_task(take_over_ranges(connection, successor))
         await waits(other, connection, adopting)
     assert await adopting == []
 
@@ -184,6 +188,6 @@ async def test_a_range_that_is_given_back_while_its_number_is_taken_over_is_not_
 async def test_a_takeover_doubts_each_range_by_what_is_known_in_it(connection: Connection) -> None:
     planted, _, first, _ = await two_ranges(connection)
     await record(connection, [fact(first, 1, FactKind.ACCEPTED), fact(first, 2, FactKind.DEFERRED)])
-    await adopt_ranges(connection, await take(connection, SLOW, this_process()))
+    await take_over_ranges(connection, await take(connection, SLOW, this_process()))
     assert await counts(connection, planted.campaign_id) == {"accepted": 1, "deferred": 1, "unknown": 2}
     await assert_tallies_hold(connection)

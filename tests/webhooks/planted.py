@@ -21,7 +21,7 @@ async def plant_campaign(
     *,
     ranges: int = 1,
     recipients: int = 10,
-    mark: int | None = None,
+    claimed_through: int | None = None,
     first_phone: int = 5511900000000,
     first_range: int = FIRST_RANGE,
     state: str = "running",
@@ -46,17 +46,17 @@ async def plant_campaign(
     )
     ids = [first_range + ordinal for ordinal in range(ranges)]
     await connection.execute(
-        "INSERT INTO ranges (range_id, campaign_id, ordinal, hi, mark, phone_number_id, epoch)"
+        "INSERT INTO ranges (range_id, campaign_id, ordinal, last_seq, claimed_through, phone_number_id, epoch)"
         " SELECT id, $2, id - $5, $3, $4, $6, 1 FROM unnest($1::bigint[]) AS id",
         ids,
         campaign_id,
         recipients,
-        recipients if mark is None else mark,
+        recipients if claimed_through is None else claimed_through,
         first_range,
         number,
     )
     await connection.execute(
-        "INSERT INTO tallies (range_id, campaign_id, recipients)"
+        "INSERT INTO range_counters (range_id, campaign_id, recipients)"
         " SELECT id, $2, $3 FROM unnest($1::bigint[]) AS id",
         ids,
         campaign_id,
@@ -105,14 +105,14 @@ async def make_all_due(connection: Connection) -> None:
     await connection.execute("UPDATE inbox SET due_at = now()")
 
 
-async def tallies(connection: Connection) -> dict[int, Counter[str]]:
+async def range_counters(connection: Connection) -> dict[int, Counter[str]]:
     """By range, as the store counts; states that nobody is in are left out."""
-    rows = await connection.fetch("SELECT * FROM tallies")
+    rows = await connection.fetch("SELECT * FROM range_counters")
     return {row["range_id"]: Counter({state: row[state] for state in STATES if row[state]}) for row in rows}
 
 
 async def recount(connection: Connection) -> dict[int, Counter[str]]:
-    """By range, counted anew from the facts; pending ones are left out, as in the tallies."""
+    """By range, counted anew from the facts; pending ones are left out, as in the range counters."""
     rows = await connection.fetch("SELECT range_id, state FROM recipient_states")
     counted: dict[int, Counter[str]] = {row["range_id"]: Counter() for row in rows}
     for row in rows:
@@ -129,14 +129,14 @@ async def state_of(connection: Connection, seq: int, range_id: int = FIRST_RANGE
 
 
 async def doubt(connection: Connection, range_id: int, *seqs: int, number: str = NUMBER) -> None:
-    """First tries that a new owner found without an outcome."""
+    """First attempts that a new owner found without an outcome."""
     await connection.execute(
-        "INSERT INTO open_tries (range_id, seq, try, state, epoch, phone_number_id, reason)"
+        "INSERT INTO pending_attempts (range_id, seq, attempt_no, state, epoch, phone_number_id, reason)"
         " SELECT $1, seq, 1, 'unknown', 1, $3, 'its sender ended' FROM unnest($2::integer[]) AS seq",
         range_id,
         list(seqs),
         number,
     )
     await connection.execute(
-        "UPDATE tallies SET unknown = unknown + $2 WHERE range_id = $1", range_id, len(seqs)
+        "UPDATE range_counters SET unknown = unknown + $2 WHERE range_id = $1", range_id, len(seqs)
     )

@@ -49,7 +49,7 @@ rows = st.builds(
 )
 
 STORED = """
-SELECT wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, try, epoch, code, detail
+SELECT wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, attempt_no, epoch, code, detail
 FROM waiting_events
 """
 

@@ -12,9 +12,9 @@ from structlog.testing import capture_logs
 from engine.core.tag import Tag
 from engine.store.database import LOST_CONNECTION, Connection, Pool, open_pool
 from engine.webhooks import reconciler
-from engine.webhooks.folder import BATCH_EVENTS_MAX, Folded
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.reconciler import Intervals, Reconciler
+from engine.webhooks.status_applier import BATCH_EVENTS_MAX, Folded
 from tests.chaos.proxy import proxied
 from tests.webhooks.planted import (
     FIRST_RANGE,
@@ -86,7 +86,7 @@ async def test_the_loops_outlive_a_lost_database(server_url: str, database_url: 
                         await asyncio.sleep(0)
             await until(pool, "SELECT count(*) FROM waiting_events", 0)
             await until(pool, "SELECT status FROM templates", "PENDING")
-            await until(pool, "SELECT deferred FROM tallies", 1)
+            await until(pool, "SELECT deferred FROM range_counters", 1)
         async with pool.acquire() as connection:
             assert await state_of(connection, 1) == "sent"
 
@@ -95,10 +95,10 @@ async def test_a_doubt_is_silent_for_as_long_as_the_settings_say(pool: Pool) -> 
     async with pool.acquire() as connection:
         await plant_campaign(connection, on_unknown="resend-silent")
         await doubt(connection, FIRST_RANGE, 1, 2)
-        await connection.execute("UPDATE open_tries SET since = now() - make_interval(hours => seq)")
+        await connection.execute("UPDATE pending_attempts SET since = now() - make_interval(hours => seq)")
         await connection.execute("INSERT INTO event_flow VALUES ($1, now())", NUMBER)
     async with reconciling(pool, Intervals(policy_s=0.05, quiet_s=5400.0)):
-        await until(pool, "SELECT deferred > 0 FROM tallies", True)
+        await until(pool, "SELECT deferred > 0 FROM range_counters", True)
     async with pool.acquire() as connection:
         assert [await state_of(connection, seq) for seq in (1, 2)] == ["unknown", "deferred"]
 

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from engine.store.database import Pool, open_pool
 from engine.webhooks import intake
 from engine.webhooks.receiver import Secrets
-from engine.webhooks.service import serve
+from engine.webhooks.server import serve
 from tests.webhooks.conversation import (
     PRODUCT,
     SECRET,

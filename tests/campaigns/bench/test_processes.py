@@ -5,7 +5,7 @@ import tempfile
 
 import pytest
 
-from campaigns import ending
+from campaigns import child_processes as ending
 from campaigns.bench.processes import BenchFailed, first_line, held_signals, listening, started
 
 WORKER = ["-m", "campaigns.bench.worker"]

@@ -1,14 +1,14 @@
 -- The whole of what Drumbeat knows. Law of the file:
 --   * A range (about 1,000 recipients of one campaign, cut at plan time, never split) leads the key of every
---     large table, so that a range's recipients, mark, outcomes and counts live together.
---   * Large tables (recipients, outcomes, open_tries, ranges, tallies) are partitioned by range_id. The high bits of a
+--     large table, so that a range's recipients, watermark, outcomes and counts live together.
+--   * Large tables (recipients, outcomes, pending_attempts, ranges, range counters) are partitioned by range_id. The high bits of a
 --     range id are the day the campaign was planned, so old campaigns leave by dropping partitions, and a
 --     partition is a function of the range, never of the time of writing.
---   * The claim side (ranges) and the fact side (tallies) are different rows: recording facts never waits for a
---     claim. Every transaction that writes facts locks the tallies of its ranges first, in range_id order.
+--   * The claim side (ranges) and the fact side (range counters) are different rows: recording facts never waits for a
+--     claim. Every transaction that writes facts locks the range counters of its ranges first, in range_id order.
 
 -- One row: who this installation is. A changed system identifier or timeline means that the database went
--- back in time (a restored backup, a fail-over): what lies above the marks may have been sent since.
+-- back in time (a restored backup, a fail-over): what lies above the watermarks may have been sent since.
 CREATE TABLE installation (
     singleton         boolean PRIMARY KEY DEFAULT true CHECK (singleton),
     installation      text        NOT NULL CHECK (installation ~ '^[0-9a-z]{8}$'),
@@ -101,14 +101,14 @@ CREATE TABLE campaign_numbers (
     PRIMARY KEY (campaign_id, phone_number_id)
 );
 
--- Claim side of a range. mark: first tries of seq 1..mark are claimed. open -> done (nothing left to send)
--- or closed (cancelled, expired: what lies above the mark is skipped). number, epoch: who may claim.
+-- Claim side of a range. claimed_through: first attempts of seq 1..claimed_through are claimed. open -> done (nothing left to send)
+-- or closed (cancelled, expired: what lies above the watermark is skipped). number, epoch: who may claim.
 CREATE TABLE ranges (
     range_id        bigint      NOT NULL,
     campaign_id     bigint      NOT NULL,
     ordinal         integer     NOT NULL,      -- the campaign's order of sending
-    hi              integer     NOT NULL CHECK (hi > 0),
-    mark            integer     NOT NULL DEFAULT 0 CHECK (mark BETWEEN 0 AND hi),
+    last_seq              integer     NOT NULL CHECK (last_seq > 0),
+    claimed_through            integer     NOT NULL DEFAULT 0 CHECK (claimed_through BETWEEN 0 AND last_seq),
     state           text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'done', 'closed')),
     closed_reason   text,
     phone_number_id text,                      -- NULL: free
@@ -124,7 +124,7 @@ CREATE INDEX ranges_held ON ranges (phone_number_id) WHERE phone_number_id IS NO
 CREATE INDEX ranges_of_campaign ON ranges (campaign_id, ordinal);
 
 -- Fact side of a range: recipients by present state. pending = recipients - the sum of the others.
-CREATE TABLE tallies (
+CREATE TABLE range_counters (
     range_id    bigint  NOT NULL,
     campaign_id bigint  NOT NULL,
     recipients  integer NOT NULL,
@@ -139,9 +139,9 @@ CREATE TABLE tallies (
     PRIMARY KEY (range_id)
 ) PARTITION BY RANGE (range_id);
 -- status, report: sums over a campaign
-CREATE INDEX tallies_of_campaign ON tallies (campaign_id);
+CREATE INDEX range_counters_of_campaign ON range_counters (campaign_id);
 
--- Who claimed which first tries: from from_seq up to the next row's from_seq of the range.
+-- Who claimed which first attempts: from from_seq up to the next row's from_seq of the range.
 CREATE TABLE claims (
     range_id        bigint      NOT NULL,
     from_seq        integer     NOT NULL,
@@ -154,7 +154,7 @@ CREATE TABLE claims (
 -- Frozen by the plan, never updated. skip_reason: decided at plan time (suppressed).
 CREATE TABLE recipients (
     range_id    bigint  NOT NULL,
-    seq         integer NOT NULL,              -- 1..hi
+    seq         integer NOT NULL,              -- 1..last_seq
     phone       bigint  NOT NULL,              -- digits of E.164
     variables   text[]  NOT NULL,              -- one per placeholder, in order
     line        bigint  NOT NULL,              -- line in the audience file
@@ -168,7 +168,7 @@ CREATE TABLE recipients (
 CREATE TABLE outcomes (
     range_id     bigint      NOT NULL,
     seq          integer     NOT NULL,
-    try          integer     NOT NULL,
+    attempt_no          integer     NOT NULL,
     epoch        bigint      NOT NULL,
     kind         smallint    NOT NULL,         -- 1 accepted, 2 failed (refused by the service), 3 skipped (by us)
     status       smallint,
@@ -181,7 +181,7 @@ CREATE TABLE outcomes (
     delivered_at timestamptz,
     read_at      timestamptz,
     failed_at    timestamptz,
-    PRIMARY KEY (range_id, seq, try)
+    PRIMARY KEY (range_id, seq, attempt_no)
 ) PARTITION BY RANGE (range_id);
 -- events without a tag, and a person who asks about one message
 CREATE INDEX outcomes_wamid ON outcomes (wamid);
@@ -190,14 +190,14 @@ CREATE INDEX outcomes_assumed ON outcomes (phone_number_id) WHERE kind = 1 AND w
 -- report: failures by code
 CREATE INDEX outcomes_failures ON outcomes (range_id, reason) WHERE reason IS NOT NULL;
 
--- Recipients whose current try is not settled and is more than a mark: one row each.
---   deferred: certainly not accepted; waits until due_at     (rule: later tries are claims of their own)
+-- Recipients whose current attempt is not settled and is more than a claimed_through: one row each.
+--   deferred: certainly not accepted; waits until due_at     (rule: later attempts are claims of their own)
 --   claimed:  try t is claimed by epoch and under way; counts as pending while that epoch holds the range
 --   unknown:  claimed, no outcome, epoch gone or the reply lost: never sent again but by policy or a person's word
-CREATE TABLE open_tries (
+CREATE TABLE pending_attempts (
     range_id        bigint      NOT NULL,
     seq             integer     NOT NULL,
-    try             integer     NOT NULL,      -- requests claimed so far, this one included
+    attempt_no             integer     NOT NULL,      -- requests claimed so far, this one included
     state           text        NOT NULL CHECK (state IN ('deferred', 'claimed', 'unknown')),
     epoch           bigint      NOT NULL,
     phone_number_id text        NOT NULL,
@@ -210,7 +210,7 @@ CREATE TABLE open_tries (
     PRIMARY KEY (range_id, seq)
 ) PARTITION BY RANGE (range_id);
 -- events without a tag, policies for doubts: the doubts of a number
-CREATE INDEX open_tries_unknown ON open_tries (phone_number_id) WHERE state = 'unknown';
+CREATE INDEX pending_attempts_unknown ON pending_attempts (phone_number_id) WHERE state = 'unknown';
 
 -- Status events between the receiver's commit and the fold. The fold deletes what it takes, in its own transaction,
 -- so no cursor over ids can skip a late commit. Unmatched events wait here with a later due_at, for 8 days.
@@ -226,7 +226,7 @@ CREATE TABLE inbox (
     installation    text,                      -- of the tag; NULL: no opaque data, '': some other program's
     range_id        bigint,                    -- these four from the tag, where it came back
     seq             integer,
-    try             integer,
+    attempt_no             integer,
     epoch           bigint,
     code            integer,                   -- error of a failed status
     detail          text,

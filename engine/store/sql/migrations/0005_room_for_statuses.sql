@@ -10,7 +10,7 @@ DECLARE
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('drumbeat.create_partitions', 0));
     FOR table_name, fill IN
-        VALUES ('ranges', 50), ('tallies', 50), ('claims', 100), ('recipients', 100), ('outcomes', 50), ('open_tries', 70)
+        VALUES ('ranges', 50), ('range_counters', 50), ('claims', 100), ('recipients', 100), ('outcomes', 50), ('pending_attempts', 70)
     LOOP
         EXECUTE format(
             'CREATE TABLE IF NOT EXISTS %I PARTITION OF %I FOR VALUES FROM (%s) TO (%s) WITH (fillfactor = %s)',

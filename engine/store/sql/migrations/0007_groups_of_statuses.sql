@@ -10,7 +10,7 @@ CREATE TABLE inbox_groups (
     events           integer     NOT NULL CHECK (events > 0),
     range_ids        bigint[],                 -- these four from the tag, where it came back
     seqs             integer[],
-    tries            integer[],
+    attempt_nos            integer[],
     epochs           bigint[],
     statuses         smallint[]  NOT NULL,     -- ranks, as in outcomes.status
     status_us        bigint[]    NOT NULL,     -- microseconds since 1970
@@ -21,13 +21,13 @@ CREATE TABLE inbox_groups (
     details          text[],
     CONSTRAINT tags_are_whole CHECK (
         installation IS NULL OR installation = ''
-        OR coalesce(array_position(range_ids, NULL), array_position(seqs, NULL), array_position(tries, NULL),
+        OR coalesce(array_position(range_ids, NULL), array_position(seqs, NULL), array_position(attempt_nos, NULL),
                     array_position(epochs, NULL)) IS NULL
-           AND cardinality(range_ids) + cardinality(seqs) + cardinality(tries) + cardinality(epochs) IS NOT NULL),
+           AND cardinality(range_ids) + cardinality(seqs) + cardinality(attempt_nos) + cardinality(epochs) IS NOT NULL),
     CONSTRAINT fields_are_of_all_events CHECK (
         events = ALL (ARRAY[
             coalesce(cardinality(range_ids), events), coalesce(cardinality(seqs), events),
-            coalesce(cardinality(tries), events), coalesce(cardinality(epochs), events),
+            coalesce(cardinality(attempt_nos), events), coalesce(cardinality(epochs), events),
             cardinality(statuses), cardinality(status_us), cardinality(wamids),
             coalesce(cardinality(phone_number_ids), events), coalesce(cardinality(recipients), events),
             coalesce(cardinality(codes), events), coalesce(cardinality(details), events)]))
@@ -38,7 +38,7 @@ CREATE TABLE inbox_groups (
 
 -- They live for a moment: to compress them would cost more than to write them.
 ALTER TABLE inbox_groups
-    ALTER range_ids SET STORAGE EXTERNAL, ALTER seqs SET STORAGE EXTERNAL, ALTER tries SET STORAGE EXTERNAL,
+    ALTER range_ids SET STORAGE EXTERNAL, ALTER seqs SET STORAGE EXTERNAL, ALTER attempt_nos SET STORAGE EXTERNAL,
     ALTER epochs SET STORAGE EXTERNAL, ALTER statuses SET STORAGE EXTERNAL, ALTER status_us SET STORAGE EXTERNAL,
     ALTER wamids SET STORAGE EXTERNAL, ALTER phone_number_ids SET STORAGE EXTERNAL,
     ALTER recipients SET STORAGE EXTERNAL, ALTER codes SET STORAGE EXTERNAL, ALTER details SET STORAGE EXTERNAL;
@@ -65,12 +65,12 @@ $$;
 
 -- All that waits to be folded, event by event: for people, and for whoever counts. Reads all of it.
 CREATE VIEW waiting_events AS
-SELECT received_at, due_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, try, epoch,
+SELECT received_at, due_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, attempt_no, epoch,
        code, detail, matches_tried
 FROM inbox
 UNION ALL
 SELECT received_at, received_at, wamid, status, timestamptz 'epoch' + us * interval '1 microsecond', phone_number_id,
-       recipient, installation, range_id, seq, try, epoch, code, detail, 0
+       recipient, installation, range_id, seq, attempt_no, epoch, code, detail, 0
 FROM inbox_groups,
-     unnest(wamids, statuses, status_us, phone_number_ids, recipients, range_ids, seqs, tries, epochs, codes, details)
-         AS event (wamid, status, us, phone_number_id, recipient, range_id, seq, try, epoch, code, detail);
+     unnest(wamids, statuses, status_us, phone_number_ids, recipients, range_ids, seqs, attempt_nos, epochs, codes, details)
+         AS event (wamid, status, us, phone_number_id, recipient, range_id, seq, attempt_no, epoch, code, detail);

@@ -11,7 +11,7 @@ DECLARE
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('drumbeat.create_partitions', 0));
     FOR parent, fill IN
-        VALUES ('ranges', 50), ('tallies', 50), ('claims', 100), ('recipients', 100), ('outcomes', 50), ('open_tries', 70)
+        VALUES ('ranges', 50), ('range_counters', 50), ('claims', 100), ('recipients', 100), ('outcomes', 50), ('pending_attempts', 70)
     LOOP
         partition := parent || to_char(month_start, '_YYYY_MM');
         CONTINUE WHEN to_regclass(partition) IS NOT NULL;

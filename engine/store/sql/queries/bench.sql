@@ -42,42 +42,42 @@ SELECT extract(epoch FROM max(leased_until))::float8 FROM numbers;
 SELECT first_range_id(current_date);
 
 -- name: insert_ranges
-INSERT INTO ranges (range_id, campaign_id, ordinal, hi)
-SELECT id, $3, n, hi
-FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS r (id, hi, n);
+INSERT INTO ranges (range_id, campaign_id, ordinal, last_seq)
+SELECT id, $3, n, last_seq
+FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS r (id, last_seq, n);
 
--- name: insert_tallies
-INSERT INTO tallies (range_id, campaign_id, recipients)
-SELECT id, $3, hi
-FROM unnest($1::bigint[], $2::integer[]) AS r (id, hi);
+-- name: insert_range_counters
+INSERT INTO range_counters (range_id, campaign_id, recipients)
+SELECT id, $3, last_seq
+FROM unnest($1::bigint[], $2::integer[]) AS r (id, last_seq);
 
 -- name: insert_recipients
 INSERT INTO recipients (range_id, seq, phone, variables, line)
 SELECT id, seq, $3 + (n - 1) * $4 + seq, ARRAY['Ana', 'A-' || seq], (n - 1) * $4 + seq
-FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS r (id, hi, n), generate_series(1, hi) AS seq;
+FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS r (id, last_seq, n), generate_series(1, last_seq) AS seq;
 
 -- name: sent_by
 -- As if one owner had marked every recipient.
 UPDATE numbers SET epoch = 1;
-UPDATE ranges SET mark = hi, phone_number_id = (SELECT min(phone_number_id) FROM numbers), epoch = 1;
+UPDATE ranges SET claimed_through = last_seq, phone_number_id = (SELECT min(phone_number_id) FROM numbers), epoch = 1;
 INSERT INTO claims (range_id, from_seq, epoch, phone_number_id, claimed_at)
 SELECT range_id, 1, 1, phone_number_id, now() FROM ranges;
 
 -- name: accept_all
 -- And as if every reply had come.
-INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid)
+INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid)
 SELECT range_id, seq, 1, 1, 1, 1, phone_number_id, $1 || lpad(ordinal::text, 6, '0') || lpad(seq::text, 6, '0')
 FROM recipients JOIN ranges USING (range_id)
 ORDER BY range_id, seq;
 
 -- name: count_accepted
-UPDATE tallies SET accepted = recipients;
+UPDATE range_counters SET accepted = recipients;
 
 -- name: vacuum_accepted
-VACUUM ANALYZE outcomes, recipients, ranges, tallies;
+VACUUM ANALYZE outcomes, recipients, ranges, range_counters;
 
 -- name: accepted_ranges
-SELECT range_id, ordinal, hi FROM ranges ORDER BY ordinal;
+SELECT range_id, ordinal, last_seq FROM ranges ORDER BY ordinal;
 
 -- name: installation
 SELECT installation FROM installation;
@@ -94,8 +94,8 @@ SELECT sum(n_tup_upd)::float8 AS updates, sum(n_tup_hot_upd)::float8 AS hot,
        sum(pg_total_relation_size(relid))::float8 / 1e6 AS size_mb
 FROM pg_stat_user_tables WHERE relname LIKE 'outcomes\_%';
 
--- name: read_in_tallies
-SELECT sum(read)::bigint FROM tallies;
+-- name: read_in_range_counters
+SELECT sum(read)::bigint FROM range_counters;
 
 -- name: forget_statuses
 UPDATE outcomes SET status = 1, sent_at = NULL, delivered_at = NULL, read_at = NULL;
@@ -106,7 +106,7 @@ SELECT pg_stat_force_next_flush();
 -- name: update_bare
 UPDATE outcomes SET status = greatest(outcomes.status, given.status), sent_at = now()
 FROM unnest($1::bigint[], $2::integer[], $3::smallint[]) AS given (range_id, seq, status)
-WHERE outcomes.range_id = given.range_id AND outcomes.seq = given.seq AND outcomes.try = 1;
+WHERE outcomes.range_id = given.range_id AND outcomes.seq = given.seq AND outcomes.attempt_no = 1;
 
 -- name: sums
 -- All requests of a campaign. Outcomes do not say as much: one whose first event came before it has no time.

@@ -1,21 +1,21 @@
 -- name: close_ranges
--- The next ranges that may still be claimed from. After this no mark rises: a raise asks for an open range.
+-- The next ranges that may still be claimed from. After this no watermark rises: a raise asks for an open range.
 UPDATE ranges SET state = 'closed', closed_reason = $2
 WHERE range_id IN (
     SELECT range_id FROM ranges WHERE campaign_id = $1 AND state = 'open' ORDER BY range_id LIMIT $3 FOR UPDATE)
-RETURNING range_id, mark;
+RETURNING range_id, claimed_through;
 
 -- name: unclaimed
--- Recipients above the mark whom nothing was decided about: pending until their range closed.
+-- Recipients above the watermark whom nothing was decided about: pending until their range closed.
 SELECT recipients.range_id, count(*)::integer AS recipients
-FROM unnest($1::bigint[], $2::integer[]) AS closed (range_id, mark)
-JOIN recipients ON recipients.range_id = closed.range_id AND recipients.seq > closed.mark
+FROM unnest($1::bigint[], $2::integer[]) AS closed (range_id, claimed_through)
+JOIN recipients ON recipients.range_id = closed.range_id AND recipients.seq > closed.claimed_through
 WHERE recipients.skip_reason IS NULL
   AND NOT EXISTS (SELECT 1 FROM outcomes
                   WHERE outcomes.range_id = recipients.range_id AND outcomes.seq = recipients.seq)
-  AND NOT EXISTS (SELECT 1 FROM open_tries
-                  WHERE open_tries.range_id = recipients.range_id AND open_tries.seq = recipients.seq)
+  AND NOT EXISTS (SELECT 1 FROM pending_attempts
+                  WHERE pending_attempts.range_id = recipients.range_id AND pending_attempts.seq = recipients.seq)
 GROUP BY recipients.range_id;
 
 -- name: deferred
-SELECT range_id, seq FROM open_tries WHERE range_id = ANY($1::bigint[]) AND state = 'deferred' ORDER BY range_id, seq;
+SELECT range_id, seq FROM pending_attempts WHERE range_id = ANY($1::bigint[]) AND state = 'deferred' ORDER BY range_id, seq;

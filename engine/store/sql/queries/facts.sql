@@ -1,13 +1,13 @@
--- name: record_stretches
+-- name: record_outcome_runs
 -- The long lists come as text: Postgres reads an array's literal faster than the driver writes its binary form.
-SELECT left_range_id, left_seq FROM record_stretches(
+SELECT left_range_id, left_seq FROM record_outcome_runs(
     $1::text::bigint[], $2::text::bigint[], string_to_array($3, E'\x1f'), $4::text::integer[], $5::text::integer[],
     $6::text::integer[], $7::text::integer[], $8::text::integer[], $9::text::integer[], $10::text::integer[],
     $11::text::smallint[], string_to_array($12, E'\x1f', ''), $13::text::integer[], string_to_array($14, E'\x1f', ''),
     $15::text::bigint[], $16::jsonb);
 
--- name: lock_tallies
-SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
+-- name: lock_range_counters
+SELECT range_id FROM range_counters WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
 
 -- name: touched
 -- Recipients with a record: their states before and after must be looked up.
@@ -15,7 +15,7 @@ SELECT range_id FROM tallies WHERE range_id = ANY($1::bigint[]) ORDER BY range_i
 -- reads: a plan that was made while outcomes were few would read all of them later.
 SELECT fact.range_id, fact.seq FROM unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)
 WHERE EXISTS (SELECT 1 FROM outcomes WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq OFFSET 0)
-   OR EXISTS (SELECT 1 FROM open_tries WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq OFFSET 0);
+   OR EXISTS (SELECT 1 FROM pending_attempts WHERE pending_attempts.range_id = fact.range_id AND pending_attempts.seq = fact.seq OFFSET 0);
 
 -- name: states
 SELECT known.range_id, known.state
@@ -25,13 +25,13 @@ FROM unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq),
 
 -- name: insert_outcomes
 -- A lost COMMIT is replayed: what is there already stays as it is.
-INSERT INTO outcomes (range_id, seq, try, epoch, kind, status, phone_number_id, wamid, code, reason, attempted_at)
-SELECT range_id, seq, try, epoch, kind, CASE kind WHEN 1 THEN 1 END, phone_number_id, wamid, code, reason,
+INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason, attempted_at)
+SELECT range_id, seq, attempt_no, epoch, kind, CASE kind WHEN 1 THEN 1 END, phone_number_id, wamid, code, reason,
        timestamptz 'epoch' + attempted_us * interval '1 microsecond'
 FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::smallint[], $6::text[], $7::text[], $8::integer[],
             $9::text[], $10::bigint[])
-    AS fact (range_id, seq, try, epoch, kind, phone_number_id, wamid, code, reason, attempted_us)
-ON CONFLICT (range_id, seq, try) DO NOTHING;
+    AS fact (range_id, seq, attempt_no, epoch, kind, phone_number_id, wamid, code, reason, attempted_us)
+ON CONFLICT (range_id, seq, attempt_no) DO NOTHING;
 
 -- name: complete_outcomes
 -- A status, or a person's word, may have written the row before the reply was stored: what only the reply knows is added.
@@ -39,55 +39,55 @@ UPDATE outcomes
 SET attempted_at = coalesce(outcomes.attempted_at, timestamptz 'epoch' + fact.attempted_us * interval '1 microsecond'),
     wamid = coalesce(outcomes.wamid, CASE WHEN outcomes.kind = 1 AND fact.kind = 1 THEN fact.wamid END)
 FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::smallint[], $5::text[], $6::bigint[])
-    AS fact (range_id, seq, try, kind, wamid, attempted_us)
-WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq AND outcomes.try = fact.try
+    AS fact (range_id, seq, attempt_no, kind, wamid, attempted_us)
+WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq AND outcomes.attempt_no = fact.attempt_no
   AND outcomes.range_id = ANY($1::bigint[])
   AND (outcomes.attempted_at IS NULL AND fact.attempted_us IS NOT NULL
        OR outcomes.wamid IS NULL AND outcomes.kind = 1 AND fact.kind = 1 AND fact.wamid IS NOT NULL);
 
--- name: settle_open_tries
--- An outcome settles its own try; evidence of acceptance also cancels what waits for another one.
-DELETE FROM open_tries
-USING unnest($1::bigint[], $2::integer[], $3::integer[], $4::smallint[]) AS fact (range_id, seq, try, kind)
-WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.range_id = ANY($1::bigint[])
-  AND (open_tries.try = fact.try OR (fact.kind = 1 AND open_tries.state <> 'claimed'));
+-- name: settle_pending_attempts
+-- An outcome settles its own attempt; evidence of acceptance also cancels what waits for another one.
+DELETE FROM pending_attempts
+USING unnest($1::bigint[], $2::integer[], $3::integer[], $4::smallint[]) AS fact (range_id, seq, attempt_no, kind)
+WHERE pending_attempts.range_id = fact.range_id AND pending_attempts.seq = fact.seq AND pending_attempts.range_id = ANY($1::bigint[])
+  AND (pending_attempts.attempt_no = fact.attempt_no OR (fact.kind = 1 AND pending_attempts.state <> 'claimed'));
 
 -- name: doubt_again
 -- A guard refused to send a doubt again: it may have been sent. A skip would hide that, and take its own outcome's place.
-UPDATE open_tries SET state = 'unknown', since = now(), reason = fact.reason || ' before it was sent again'
-FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::text[]) AS fact (range_id, seq, try, reason)
-WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.try = fact.try
-  AND open_tries.range_id = ANY($1::bigint[]) AND open_tries.state = 'deferred' AND open_tries.reason = 'resend'
-RETURNING open_tries.range_id, open_tries.seq;
+UPDATE pending_attempts SET state = 'unknown', since = now(), reason = fact.reason || ' before it was sent again'
+FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::text[]) AS fact (range_id, seq, attempt_no, reason)
+WHERE pending_attempts.range_id = fact.range_id AND pending_attempts.seq = fact.seq AND pending_attempts.attempt_no = fact.attempt_no
+  AND pending_attempts.range_id = ANY($1::bigint[]) AND pending_attempts.state = 'deferred' AND pending_attempts.reason = 'resend'
+RETURNING pending_attempts.range_id, pending_attempts.seq;
 
--- name: write_open_tries
--- "Not accepted" and "in doubt" hold only for the current try, as its owner claimed it, and only while nothing settled it.
--- Of a doubt that is sent again, only the later try was not accepted: its reason stays.
-INSERT INTO open_tries (range_id, seq, try, state, epoch, phone_number_id, reason, due_at,
+-- name: write_pending_attempts
+-- "Not accepted" and "in doubt" hold only for the current attempt, as its owner claimed it, and only while nothing settled it.
+-- Of a doubt that is sent again, only the later attempt was not accepted: its reason stays.
+INSERT INTO pending_attempts (range_id, seq, attempt_no, state, epoch, phone_number_id, reason, due_at,
                         transient_failures, pair_throttles, unreachable)
-SELECT fact.range_id, fact.seq, fact.try, fact.state, fact.epoch, fact.phone_number_id, fact.reason,
+SELECT fact.range_id, fact.seq, fact.attempt_no, fact.state, fact.epoch, fact.phone_number_id, fact.reason,
        now() + make_interval(secs => fact.wait_s), fact.transient_failures, fact.pair_throttles, fact.unreachable
 FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::float8[],
             $9::smallint[], $10::smallint[], $11::smallint[])
-    AS fact (range_id, seq, try, state, epoch, phone_number_id, reason, wait_s,
+    AS fact (range_id, seq, attempt_no, state, epoch, phone_number_id, reason, wait_s,
              transient_failures, pair_throttles, unreachable)
 WHERE NOT EXISTS (SELECT 1 FROM outcomes
                   WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq
-                    AND (outcomes.try >= fact.try OR outcomes.kind = 1 AND outcomes.status <> 3) OFFSET 0)
+                    AND (outcomes.attempt_no >= fact.attempt_no OR outcomes.kind = 1 AND outcomes.status <> 3) OFFSET 0)
 ON CONFLICT (range_id, seq) DO UPDATE
 SET state = EXCLUDED.state, due_at = EXCLUDED.due_at, since = now(),
-    reason = CASE WHEN EXCLUDED.state = 'deferred' AND open_tries.reason = 'resend' THEN 'resend' ELSE EXCLUDED.reason END,
+    reason = CASE WHEN EXCLUDED.state = 'deferred' AND pending_attempts.reason = 'resend' THEN 'resend' ELSE EXCLUDED.reason END,
     transient_failures = EXCLUDED.transient_failures, pair_throttles = EXCLUDED.pair_throttles,
     unreachable = EXCLUDED.unreachable
-WHERE open_tries.try = EXCLUDED.try AND open_tries.epoch = EXCLUDED.epoch
-  AND (open_tries.state = 'claimed' OR (open_tries.state = 'unknown' AND EXCLUDED.state = 'deferred'));
+WHERE pending_attempts.attempt_no = EXCLUDED.attempt_no AND pending_attempts.epoch = EXCLUDED.epoch
+  AND (pending_attempts.state = 'claimed' OR (pending_attempts.state = 'unknown' AND EXCLUDED.state = 'deferred'));
 
 -- name: drop_reached
--- A later try was refused for now, but an earlier one reached the recipient: nothing waits any more.
-DELETE FROM open_tries
-USING unnest($1::bigint[], $2::integer[], $3::integer[]) AS fact (range_id, seq, try)
-WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.try = fact.try
-  AND open_tries.range_id = ANY($1::bigint[]) AND open_tries.state = 'claimed'
+-- A later attempt was refused for now, but an earlier one reached the recipient: nothing waits any more.
+DELETE FROM pending_attempts
+USING unnest($1::bigint[], $2::integer[], $3::integer[]) AS fact (range_id, seq, attempt_no)
+WHERE pending_attempts.range_id = fact.range_id AND pending_attempts.seq = fact.seq AND pending_attempts.attempt_no = fact.attempt_no
+  AND pending_attempts.range_id = ANY($1::bigint[]) AND pending_attempts.state = 'claimed'
   AND EXISTS (SELECT 1 FROM outcomes
               WHERE outcomes.range_id = fact.range_id AND outcomes.seq = fact.seq
                 AND outcomes.kind = 1 AND outcomes.status <> 3 OFFSET 0);
@@ -96,36 +96,36 @@ WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open
 -- The campaign was cancelled or expired meanwhile: what would wait is skipped with that reason. A doubt that was to be
 -- sent again is not: it may have been sent, and is a doubt again.
 WITH doubted AS (
-    UPDATE open_tries SET state = 'unknown', since = now(), reason = ranges.closed_reason || ' before it was sent again'
+    UPDATE pending_attempts SET state = 'unknown', since = now(), reason = ranges.closed_reason || ' before it was sent again'
     FROM ranges, unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)
-    WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.state = 'deferred'
-      AND open_tries.reason = 'resend'
+    WHERE pending_attempts.range_id = fact.range_id AND pending_attempts.seq = fact.seq AND pending_attempts.state = 'deferred'
+      AND pending_attempts.reason = 'resend'
       AND ranges.range_id = fact.range_id AND ranges.state = 'closed'),
 gone AS (
-    DELETE FROM open_tries USING ranges, unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)
-    WHERE open_tries.range_id = fact.range_id AND open_tries.seq = fact.seq AND open_tries.state = 'deferred'
-      AND open_tries.reason <> 'resend'
+    DELETE FROM pending_attempts USING ranges, unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq)
+    WHERE pending_attempts.range_id = fact.range_id AND pending_attempts.seq = fact.seq AND pending_attempts.state = 'deferred'
+      AND pending_attempts.reason <> 'resend'
       AND ranges.range_id = fact.range_id AND ranges.state = 'closed'
-    RETURNING open_tries.range_id, open_tries.seq, open_tries.try, open_tries.epoch, open_tries.phone_number_id,
+    RETURNING pending_attempts.range_id, pending_attempts.seq, pending_attempts.attempt_no, pending_attempts.epoch, pending_attempts.phone_number_id,
               ranges.closed_reason)
-INSERT INTO outcomes (range_id, seq, try, epoch, kind, phone_number_id, reason)
-SELECT range_id, seq, try, epoch, 3, phone_number_id, closed_reason FROM gone
-ON CONFLICT (range_id, seq, try) DO NOTHING;
+INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, phone_number_id, reason)
+SELECT range_id, seq, attempt_no, epoch, 3, phone_number_id, closed_reason FROM gone
+ON CONFLICT (range_id, seq, attempt_no) DO NOTHING;
 
 -- name: reopen_done
 -- A late "not accepted" of a former owner turns a doubt into a deferral, perhaps after the new owner found nothing left
 -- to send: without this nobody would ever look into the range again.
 UPDATE ranges SET state = 'open', due_at = least(due_at, now())
 WHERE range_id = ANY($1::bigint[]) AND state = 'done'
-  AND EXISTS (SELECT 1 FROM open_tries
-              WHERE open_tries.range_id = ranges.range_id AND open_tries.state = 'deferred')
+  AND EXISTS (SELECT 1 FROM pending_attempts
+              WHERE pending_attempts.range_id = ranges.range_id AND pending_attempts.state = 'deferred')
 RETURNING campaign_id;
 
--- name: change_tallies
-UPDATE tallies
-SET deferred = tallies.deferred + change.deferred, accepted = tallies.accepted + change.accepted, sent = tallies.sent + change.sent,
-    delivered = tallies.delivered + change.delivered, read = tallies.read + change.read, failed = tallies.failed + change.failed,
-    unknown = tallies.unknown + change.unknown, skipped = tallies.skipped + change.skipped
+-- name: change_range_counters
+UPDATE range_counters
+SET deferred = range_counters.deferred + change.deferred, accepted = range_counters.accepted + change.accepted, sent = range_counters.sent + change.sent,
+    delivered = range_counters.delivered + change.delivered, read = range_counters.read + change.read, failed = range_counters.failed + change.failed,
+    unknown = range_counters.unknown + change.unknown, skipped = range_counters.skipped + change.skipped
 FROM (SELECT range_id,
              coalesce(sum(change) FILTER (WHERE state = 'deferred'), 0) AS deferred,
              coalesce(sum(change) FILTER (WHERE state = 'accepted'), 0) AS accepted,
@@ -137,7 +137,7 @@ FROM (SELECT range_id,
              coalesce(sum(change) FILTER (WHERE state = 'skipped'), 0) AS skipped
       FROM unnest($1::bigint[], $2::text[], $3::integer[]) AS changes (range_id, state, change)
       GROUP BY range_id) AS change
-WHERE tallies.range_id = change.range_id;
+WHERE range_counters.range_id = change.range_id;
 
 -- name: phones
 SELECT recipients.phone, fact.reason

@@ -1,7 +1,7 @@
 -- name: keep_group
 -- Arrays as text: what Postgres refuses of them, it refuses here, before anybody is answered.
 INSERT INTO inbox_groups (installation, events, wamids, statuses, status_us, phone_number_ids, recipients, range_ids, seqs,
-                          tries, epochs, codes, details)
+                          attempt_nos, epochs, codes, details)
 VALUES ($1, $2::integer, $3::text::text[], $4::text::smallint[], $5::text::bigint[], $6::text::text[], $7::text::text[],
         $8::text::bigint[], $9::text::integer[], $10::text::integer[], $11::text::bigint[], $12::text::integer[],
         $13::text::text[]);

@@ -2,8 +2,8 @@
 SELECT epoch, owner, owner_process, released,
        coalesce(leased_until > now(), false) AS lease_runs,
        extract(epoch FROM clock_timestamp() - leased_until)::float8 AS past_lease_s,
-       coalesce(quiet_until = 'infinity', false) AS unstamped,
-       coalesce(extract(epoch FROM nullif(quiet_until, 'infinity') - clock_timestamp()), 0)::float8 AS quiet_s
+       coalesce(no_send_before = 'infinity', false) AS unstamped,
+       coalesce(extract(epoch FROM nullif(no_send_before, 'infinity') - clock_timestamp()), 0)::float8 AS quiet_s
 FROM numbers WHERE phone_number_id = $1 FOR UPDATE;
 
 -- name: owners
@@ -15,15 +15,15 @@ FROM numbers WHERE phone_number_id = ANY($1::text[]) ORDER BY phone_number_id;
 UPDATE numbers
 SET epoch = greatest(epoch + 1, (SELECT epoch_floor FROM installation)), owner = $2, owner_process = $3, released = false,
     leased_until = clock_timestamp() + make_interval(secs => $4),
-    quiet_until = CASE WHEN $5 THEN 'infinity' ELSE quiet_until END
+    no_send_before = CASE WHEN $5 THEN 'infinity' ELSE no_send_before END
 WHERE phone_number_id = $1
 RETURNING epoch;
 
 -- name: begin_wait
--- quiet_until is infinity from a taking-over without proof until the ranges are stamped: until then the former owner
+-- no_send_before is infinity from a taking-over without proof until the ranges are stamped: until then the former owner
 -- may still claim, and whoever comes next must wait all of it.
-UPDATE numbers SET quiet_until = clock_timestamp() + make_interval(secs => $3)
-WHERE phone_number_id = $1 AND epoch = $2 AND quiet_until = 'infinity';
+UPDATE numbers SET no_send_before = clock_timestamp() + make_interval(secs => $3)
+WHERE phone_number_id = $1 AND epoch = $2 AND no_send_before = 'infinity';
 
 -- name: renew
 -- One statement for all numbers of a process; a number that is missing from the answer has a new owner. Rows are locked in

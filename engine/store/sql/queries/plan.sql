@@ -48,8 +48,8 @@ SELECT range_id FROM ranges WHERE campaign_id = $1 LIMIT 100;
 -- name: remove_recipients
 DELETE FROM recipients WHERE range_id = ANY($1::bigint[]);
 
--- name: remove_tallies
-DELETE FROM tallies WHERE range_id = ANY($1::bigint[]);
+-- name: remove_range_counters
+DELETE FROM range_counters WHERE range_id = ANY($1::bigint[]);
 
 -- name: remove_ranges
 DELETE FROM ranges WHERE range_id = ANY($1::bigint[]);
@@ -129,19 +129,19 @@ SELECT create_partitions($1);
 SELECT first_range_id($1);
 
 -- name: freeze_ranges
--- Ranges and tallies of recipients just written, counted from what stands there; the ordinals go on from $3.
+-- Ranges and range counters of recipients just written, counted from what stands there; the ordinals go on from $3.
 -- Returns how many recipients there are, and how many of them are suppressed.
 WITH written AS MATERIALIZED (
-    SELECT range_id, count(*)::integer AS hi, count(skip_reason)::integer AS skipped
+    SELECT range_id, count(*)::integer AS last_seq, count(skip_reason)::integer AS skipped
     FROM recipients WHERE range_id = ANY($2::bigint[]) GROUP BY range_id
 ), new_ranges AS (
-    INSERT INTO ranges (range_id, campaign_id, ordinal, hi)
-    SELECT range_id, $1, $3::integer + array_position($2::bigint[], range_id) - 1, hi FROM written
-), new_tallies AS (
-    INSERT INTO tallies (range_id, campaign_id, recipients, skipped)
-    SELECT range_id, $1, hi, skipped FROM written
+    INSERT INTO ranges (range_id, campaign_id, ordinal, last_seq)
+    SELECT range_id, $1, $3::integer + array_position($2::bigint[], range_id) - 1, last_seq FROM written
+), new_range_counters AS (
+    INSERT INTO range_counters (range_id, campaign_id, recipients, skipped)
+    SELECT range_id, $1, last_seq, skipped FROM written
 )
-SELECT coalesce(sum(hi), 0)::bigint AS recipients, coalesce(sum(skipped), 0)::bigint AS suppressed FROM written;
+SELECT coalesce(sum(last_seq), 0)::bigint AS recipients, coalesce(sum(skipped), 0)::bigint AS suppressed FROM written;
 
 -- name: finish_plan
 UPDATE campaigns

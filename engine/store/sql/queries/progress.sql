@@ -1,5 +1,5 @@
 -- name: status
--- One campaign with its recipients by state: sums over tallies, and over what the audit keeps of pruned months.
+-- One campaign with its recipients by state: sums over range counters, and over what the audit keeps of pruned months.
 SELECT campaigns.name, campaigns.state, campaigns.reason, campaigns.start_at, campaigns.started_at,
        campaigns.finished_at, campaigns.phone_number_ids, counts.*
 FROM campaigns,
@@ -11,7 +11,7 @@ FROM campaigns,
                 coalesce(sum(skipped), 0)::bigint AS skipped
          FROM (
              SELECT recipients, deferred, accepted, sent, delivered, read, failed, unknown, skipped
-             FROM tallies WHERE tallies.campaign_id = campaigns.campaign_id
+             FROM range_counters WHERE range_counters.campaign_id = campaigns.campaign_id
              UNION ALL
              SELECT kept.* FROM audit,
                  jsonb_to_record(audit.detail) AS kept (

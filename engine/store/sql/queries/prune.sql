@@ -19,7 +19,7 @@ WHERE campaign_id IN (SELECT DISTINCT campaign_id FROM ranges WHERE range_id >= 
 ORDER BY campaign_id
 FOR UPDATE;
 
--- name: forget_sinks
+-- name: forget_results_writers
 -- Of processes that have long ended; one that still runs begins anew.
 DELETE FROM counted_batches WHERE counted_at < now() - make_interval(days => $1);
 
@@ -30,7 +30,7 @@ SELECT $3, 'prune', campaign_id, jsonb_build_object(
     'month', $4::text, 'recipients', sum(recipients), 'deferred', sum(deferred), 'accepted', sum(accepted),
     'sent', sum(sent), 'delivered', sum(delivered), 'read', sum(read), 'failed', sum(failed),
     'unknown', sum(unknown), 'skipped', sum(skipped))
-FROM tallies
+FROM range_counters
 WHERE range_id >= $1 AND range_id < $2
 GROUP BY campaign_id;
 
@@ -41,6 +41,6 @@ SET LOCAL lock_timeout = '100ms';
 -- name: drop_statements
 SELECT format('DROP TABLE %I', partition.relname) AS statement
 FROM pg_inherits JOIN pg_class AS partition ON partition.oid = pg_inherits.inhrelid
-WHERE pg_inherits.inhparent = ANY (ARRAY['ranges', 'tallies', 'claims', 'recipients', 'outcomes', 'open_tries']::regclass[])
+WHERE pg_inherits.inhparent = ANY (ARRAY['ranges', 'range_counters', 'claims', 'recipients', 'outcomes', 'pending_attempts']::regclass[])
   AND right(partition.relname, 8) = $1
 ORDER BY partition.relname;

@@ -5,14 +5,14 @@ FROM campaigns WHERE campaign_id = $1;
 -- name: reasons
 -- Why recipients failed, were skipped, are in doubt or wait: present states only, so that they add up with the counts.
 -- Whoever has a reason has it in an outcome, in an open try, from the plan or from the closing of its range; the
--- view is asked only about the first two, since it looks up the tries of every recipient it shows.
-WITH of_campaign AS (SELECT range_id, mark, state, closed_reason FROM ranges WHERE campaign_id = $1),
+-- view is asked only about the first two, since it looks up the attempts of every recipient it shows.
+WITH of_campaign AS (SELECT range_id, claimed_through, state, closed_reason FROM ranges WHERE campaign_id = $1),
 told AS (
-    SELECT range_id, seq, (array_agg(code ORDER BY try DESC))[1] AS code
+    SELECT range_id, seq, (array_agg(code ORDER BY attempt_no DESC))[1] AS code
     FROM (
-        SELECT range_id, seq, try, code FROM outcomes JOIN of_campaign USING (range_id) WHERE outcomes.reason IS NOT NULL
+        SELECT range_id, seq, attempt_no, code FROM outcomes JOIN of_campaign USING (range_id) WHERE outcomes.reason IS NOT NULL
         UNION ALL
-        SELECT range_id, seq, 0, NULL FROM open_tries JOIN of_campaign USING (range_id)) AS tries
+        SELECT range_id, seq, 0, NULL FROM pending_attempts JOIN of_campaign USING (range_id)) AS attempt_nos
     GROUP BY range_id, seq),
 reasons AS (
     SELECT recipient_states.state, count(*) AS recipients,
@@ -30,11 +30,11 @@ reasons AS (
     UNION ALL
     SELECT 'skipped', count(*), of_campaign.closed_reason
     FROM recipients JOIN of_campaign USING (range_id)
-    WHERE of_campaign.state = 'closed' AND recipients.seq > of_campaign.mark AND recipients.skip_reason IS NULL
+    WHERE of_campaign.state = 'closed' AND recipients.seq > of_campaign.claimed_through AND recipients.skip_reason IS NULL
       AND NOT EXISTS (SELECT 1 FROM outcomes
                       WHERE outcomes.range_id = recipients.range_id AND outcomes.seq = recipients.seq)
-      AND NOT EXISTS (SELECT 1 FROM open_tries
-                      WHERE open_tries.range_id = recipients.range_id AND open_tries.seq = recipients.seq)
+      AND NOT EXISTS (SELECT 1 FROM pending_attempts
+                      WHERE pending_attempts.range_id = recipients.range_id AND pending_attempts.seq = recipients.seq)
     GROUP BY 3),
 placed AS (
     SELECT state, coalesce(nullif(reason, ''), '(no reason given)') AS reason, sum(recipients)::bigint AS recipients,
@@ -75,12 +75,12 @@ SELECT phone, recipient_states.state,
            SELECT code FROM outcomes
            WHERE outcomes.range_id = recipient_states.range_id AND outcomes.seq = recipient_states.seq
              AND outcomes.reason IS NOT NULL
-           ORDER BY try DESC LIMIT 1) END AS code,
+           ORDER BY attempt_no DESC LIMIT 1) END AS code,
        recipient_states.reason, line, wamid,
-       CASE WHEN recipient_states.state IN ('unknown', 'deferred') THEN open_tries.phone_number_id
+       CASE WHEN recipient_states.state IN ('unknown', 'deferred') THEN pending_attempts.phone_number_id
             ELSE recipient_states.phone_number_id END AS phone_number_id,
        attempted_at, sent_at, delivered_at, read_at, failed_at, variables
-FROM recipient_states LEFT JOIN open_tries USING (range_id, seq)
+FROM recipient_states LEFT JOIN pending_attempts USING (range_id, seq)
 WHERE range_id = $1 AND ($2::text IS NULL OR recipient_states.state = $2)
 ORDER BY seq;
 

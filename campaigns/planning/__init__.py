@@ -1,0 +1,1 @@
+"""Planning: from an audience file to frozen recipients, cut into ranges."""

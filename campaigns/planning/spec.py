@@ -1,0 +1,151 @@
+"""A campaign as it is asked for, and what makes two askings the same one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from campaigns.planning.schedule import Schedule, check_max_failed, read_schedule
+from engine.core.message import Media
+from engine.core.sanitise import CONTROLS
+from engine.errors import UsageError
+
+ON_UNKNOWN = ("hold", "resend-silent", "resend")
+NAME_CHARACTERS_MAX = 200
+AUDIENCE_CONTENT = "the audience's content"  # of the stored options: the hash of the file
+LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service fetches by HTTPS only
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignSpec:
+    """All options of `campaign create`, as they were given. `numbers` are phone number IDs.
+
+    `params`: a column for each placeholder in order, or `=text` for a literal. Times are ISO 8601 with an
+    offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
+    """
+
+    name: str
+    template: str
+    language: str
+    audience: Path
+    numbers: tuple[str, ...]
+    params: tuple[str, ...] = ()
+    phone_column: str = "phone"
+    region: str | None = None
+    external_id: str | None = None
+    start_at: str | None = None
+    expires_at: str | None = None
+    window: str | None = None
+    time_zone: str = "UTC"
+    on_unknown: str = "hold"
+    max_failed: str | None = None
+    strict: bool = False
+    rejects: Path | None = None
+    header_media: Media | None = None
+
+    @property
+    def phone_number_ids(self) -> list[str]:
+        """Each number once, in the order given."""
+        return list(dict.fromkeys(self.numbers))
+
+    def checked_schedule(self) -> Schedule:
+        """Check what needs neither file nor database; UsageError names the option that is wrong."""
+        if not self.name.strip() or len(self.name) > NAME_CHARACTERS_MAX or "\x00" in self.name:
+            raise UsageError(f"a campaign's name has 1 to {NAME_CHARACTERS_MAX} characters")
+        for what, text in (("a campaign's name", self.name), ("--external-id", self.external_id or "")):
+            if not CONTROLS.isdisjoint(text):
+                raise UsageError(f"{what} holds a control character", remedy="leave it out")
+        if not self.numbers:
+            raise UsageError("no number to send with", remedy="name at least one with --number")
+        if self.on_unknown not in ON_UNKNOWN:
+            raise UsageError(
+                f"--on-unknown {self.on_unknown!r} is not a policy", remedy=f"choose {', '.join(ON_UNKNOWN)}"
+            )
+        if self.max_failed is not None:
+            check_max_failed(self.max_failed)
+        self._check_link()
+        return read_schedule(self.start_at, self.expires_at, self.window, self.time_zone)
+
+    def _check_link(self) -> None:
+        link = None if self.header_media is None else self.header_media.link
+        if link is not None and not LINK.fullmatch(link):
+            raise UsageError(
+                f"--header-link {link!r} is no HTTPS URL",
+                remedy="give one such as https://files.example/a.jpg",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a second create is compared by: the file's content and every option but where files lie.
+
+    `options` is JSON: the spelling of each option → its value.
+    """
+
+    options: dict[str, Any]
+    content_hash: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        content = orjson.dumps(self.options, option=orjson.OPT_SORT_KEYS)
+        object.__setattr__(self, "content_hash", hashlib.sha256(content).hexdigest())
+
+    def differences(self, stored: dict[str, Any]) -> list[str]:
+        """Each option that differs from the stored ones, in words."""
+        names = [name for name in {**stored, **self.options} if stored.get(name) != self.options.get(name)]
+        return [_difference(name, stored.get(name), self.options.get(name)) for name in sorted(names)]
+
+
+def identify(spec: CampaignSpec, schedule: Schedule, audience_sha256: str) -> Identity:
+    """The identity of a campaign; times count by their moment, numbers without regard to order."""
+    media = spec.header_media
+    return Identity(
+        {
+            "name": spec.name,
+            "--external-id": spec.external_id,
+            "--template": spec.template,
+            "--language": spec.language,
+            AUDIENCE_CONTENT: audience_sha256,
+            "--number": sorted(set(spec.numbers)),
+            "--param": list(spec.params),
+            "--phone-column": spec.phone_column,
+            "--region": None if spec.region is None else spec.region.upper(),
+            "--start-at": _moment(schedule.start_at),
+            "--expires-at": _moment(schedule.expires_at),
+            "--window": spec.window,
+            "--time-zone": spec.time_zone,
+            "--on-unknown": spec.on_unknown,
+            "--max-failed": spec.max_failed,
+            "--strict": spec.strict,
+            "header media": None if media is None else [media.media_id, media.link, media.filename],
+        }
+    )
+
+
+def file_sha256(file: BufferedReader) -> str:
+    """The hash of an open file's whole content; leaves it at its start."""
+    digest = hashlib.file_digest(file, "sha256").hexdigest()
+    file.seek(0)
+    return digest
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.astimezone(UTC).isoformat()
+
+
+def _difference(name: str, was: Any, now: Any) -> str:
+    if name == AUDIENCE_CONTENT:
+        return f"{name} has changed"
+    return f"{name} was {_shown(was)} and is {_shown(now)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):  # of media: id, link and file name, two of which may be missing
+        return ", ".join(str(one) for one in value if one is not None) or "not given"
+    return "not given" if value is None else str(value)

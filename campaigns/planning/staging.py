@@ -1,0 +1,139 @@
+"""An audience in the temporary tables of one session: all of it is copied there, then what repeats is found.
+
+Memory does not grow with the audience: a batch is read and checked in a thread while the one before it is
+copied.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from functools import partial
+
+from campaigns.audience.rejects import Reject, RejectFile
+from campaigns.audience.staged import StagedBatch
+from campaigns.planning.progress import PlanProgress, ProgressCallback
+from campaigns.planning.range_size import RANGE_SIZE
+from engine.store.copying import copy_text
+from engine.store.database import Connection
+from engine.store.queries import queries
+
+# Rows frozen in one transaction, a tenth of a second: fifty ranges or more.
+CHUNK_ROWS = 50 * RANGE_SIZE
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Staged rows of lines above the first and up to the last, frozen in one transaction.
+
+    `batches`: the numbers of theirs. `duplicates`: how many of them repeat an earlier row; known when all are
+    staged.
+    """
+
+    above_line: int
+    last_line: int
+    rows: int
+    batches: range
+    duplicates: int = 0
+
+    @property
+    def recipients(self) -> int:
+        return self.rows - self.duplicates
+
+
+@dataclass(slots=True)
+class Staged:
+    """What stands in the staging tables."""
+
+    rows: int = 0
+    rejected: int = 0
+    chunks: list[Chunk] = field(default_factory=list)
+    batch_count: int = 0  # of those with rows; the number of the next
+    _open_rows: int = 0
+    _last_line: int = 0
+
+    @property
+    def duplicates(self) -> int:
+        """As far as `find_duplicates` has looked."""
+        return sum(chunk.duplicates for chunk in self.chunks)
+
+    @property
+    def recipients(self) -> int:
+        return self.rows - self.duplicates
+
+    def add(self, batch: StagedBatch) -> None:
+        """Count a batch, staged if it has rows, and end the chunk where it is large enough."""
+        self.rejected += len(batch.rejects)
+        self.batch_count += bool(batch.rows)
+        self.rows += batch.rows
+        self._open_rows += batch.rows
+        self._last_line = max(self._last_line, batch.last_line)
+        if self._open_rows >= CHUNK_ROWS:
+            self.end_chunk()
+
+    def end_chunk(self) -> None:
+        if self._open_rows:
+            before = self.chunks[-1] if self.chunks else Chunk(0, 0, 0, range(0))
+            batches = range(before.batches.stop, self.batch_count)
+            self.chunks.append(Chunk(before.last_line, self._last_line, self._open_rows, batches))
+            self._open_rows = 0
+
+
+async def stage(
+    connection: Connection,
+    batches: Iterator[StagedBatch],
+    rejects: RejectFile,
+    total_bytes: int,
+    progress: ProgressCallback,
+) -> Staged:
+    """Copy all accepted rows to the session's staging tables and list the rejects."""
+    sql = queries("plan")
+    await connection.execute(sql["prepare_session"])
+    await connection.execute(sql["create_staging"])
+    staged = Staged()
+    async with aclosing(_read_ahead(batches)) as ready:
+        async for batch in ready:
+            rejects.add(batch.rejects)
+            if batch.rows:
+                await copy_text(connection, "staging", _once(batch.keys))
+                await connection.execute(sql["stage_recipients"], staged.batch_count, batch.recipients)
+            staged.add(batch)
+            progress(PlanProgress("reading", batch.read_bytes, total_bytes, staged.rows + staged.rejected))
+    staged.end_chunk()
+    return staged
+
+
+async def _read_ahead(batches: Iterator[StagedBatch]) -> AsyncGenerator[StagedBatch, None]:
+    """Batches, each fetched in a thread while the one before is in use."""
+    # No task, and shielded: whoever is cancelled, or a loop that ends all tasks, would take it for done.
+    fetch = partial(asyncio.get_running_loop().run_in_executor, None, next, batches, None)
+    ahead = fetch()
+    try:
+        while (batch := await asyncio.shield(ahead)) is not None:
+            ahead = fetch()
+            yield batch
+    finally:
+        await asyncio.wait({ahead})  # the thread uses the caller's file and batches: never outlive it
+
+
+async def _once(text: bytes) -> AsyncIterator[bytes]:
+    yield text
+
+
+async def find_duplicates(
+    connection: Connection, staged: Staged, rejects: RejectFile, column: str, progress: ProgressCallback
+) -> None:
+    """Mark what repeats an earlier row, list it, and count it in its chunk."""
+    sql = queries("plan")
+    for statement in ("find_repeated", "list_extra", "list_silent", "index_lists"):
+        await connection.execute(sql[statement])
+        progress(PlanProgress("checking", 0, staged.rows, staged.rows))
+    checked = 0
+    for chunk in staged.chunks:
+        rows = await connection.fetch(sql["duplicates_in_chunk"], chunk.above_line, chunk.last_line)
+        rejects.add(Reject(row["line"], "duplicate", column, str(row["phone"])) for row in rows)
+        chunk.duplicates = len(rows)
+        checked += chunk.rows
+        progress(PlanProgress("checking", checked, staged.rows, staged.rows))

@@ -1,0 +1,1 @@
+"""What became of a campaign: status, report, export."""

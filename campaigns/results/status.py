@@ -1,0 +1,153 @@
+"""How far a campaign has come: its recipients by present state, and how fast its numbers send."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import repeat
+from typing import Any
+
+from engine.core.states import CampaignState, RecipientState
+from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
+from engine.store.database import Pool
+from engine.store.queries import queries
+
+SCHEMA = 1
+FINAL_STATES = frozenset({CampaignState.FINISHED, CampaignState.CANCELLED, CampaignState.EXPIRED})
+
+
+NOBODY_SENDS = "nobody sends it now"  # of a campaign that runs
+SETTLE_HINT = "in doubt: see `campaign settle`"  # as the worker ends the reason of a run that left doubts
+
+
+@dataclass(frozen=True, slots=True)
+class NumberProgress:
+    """One number of a campaign. `rate_per_s` is the pace its owner allows, None while it has none.
+
+    `attempts` and `throttled` count requests for this campaign; `last_attempt_at`: of the last one.
+    """
+
+    phone_number_id: str
+    limit_per_s: float
+    rate_per_s: float | None
+    owner: str | None
+    attempts: int
+    throttled: int
+    last_attempt_at: datetime | None
+    suspended_until: datetime | None
+    suspended_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignStatus:
+    """A campaign at one moment. `counts`: recipients by present state; they add up to `recipients`.
+
+    `measured_per_s`: messages per second between two looks, where two were taken.
+    """
+
+    name: str
+    state: CampaignState
+    reason: str
+    recipients: int
+    counts: dict[RecipientState, int]
+    start_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    numbers: tuple[NumberProgress, ...]
+    measured_per_s: float | None = None
+
+    @property
+    def nobody_sends(self) -> bool:
+        """Whether the campaign runs and none of its numbers has a living owner."""
+        return self.state is CampaignState.RUNNING and not any(number.owner for number in self.numbers)
+
+    @property
+    def waiting(self) -> int:
+        """Recipients that are still to be sent to."""
+        return self.counts[RecipientState.PENDING] + self.counts[RecipientState.DEFERRED]
+
+    @property
+    def rate_per_s(self) -> float | None:
+        """Messages per second that were sent lately; 0 while nobody sends it, None where nobody measured."""
+        is_sent = self.state is CampaignState.RUNNING and not self.nobody_sends
+        return self.measured_per_s if is_sent else 0.0
+
+    @property
+    def eta_s(self) -> float | None:
+        """Seconds until everything is sent at the present rate; None where there is none."""
+        return self.waiting / self.rate_per_s if self.rate_per_s else None
+
+    def failed_above(self, max_failed: str | None) -> bool:
+        """Whether more recipients failed than `N` or `N%` of all; None allows any number."""
+        if max_failed is None:
+            return False
+        share = max_failed.endswith("%")
+        allowed = float(max_failed.rstrip("%")) * (self.recipients / 100 if share else 1)
+        return self.counts[RecipientState.FAILED] > allowed
+
+    def as_json(self) -> dict[str, Any]:
+        """The fixed shape that scripts rely on; times are ISO 8601, rates messages per second."""
+        eta_s, rate_per_s = self.eta_s, self.rate_per_s
+        return {
+            "schema": SCHEMA,
+            "name": self.name,
+            "state": self.state.value,
+            "reason": self.reason,
+            "recipients": self.recipients,
+            "counts": {state.value: self.counts[state] for state in RecipientState},
+            "rate_per_s": None if rate_per_s is None else round(rate_per_s, 1),
+            "eta_s": None if eta_s is None else round(eta_s, 1),
+            "started_at": self.started_at,
+            "finished_at": self.finished_at,
+            "numbers": [asdict(number) for number in self.numbers],
+            "nobody_sends": self.nobody_sends,
+        }
+
+
+def measured_per_s(before: CampaignStatus, after: CampaignStatus, elapsed_s: float) -> float:
+    """Messages per second between two looks, never more than were sent in any such time.
+
+    Requests are counted in batches: those of a batch more than the time holds were written before it.
+    """
+    return sum(map(_measured_per_s, before.numbers, after.numbers, repeat(elapsed_s)))
+
+
+def _measured_per_s(before: NumberProgress, after: NumberProgress, elapsed_s: float) -> float:
+    if before.last_attempt_at and after.last_attempt_at:
+        written_s = (after.last_attempt_at - before.last_attempt_at).total_seconds()
+        elapsed_s = max(elapsed_s, written_s)
+    return (after.attempts - before.attempts) / elapsed_s
+
+
+async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
+    """Read a campaign's status; LookupError where there is no such campaign. Costs 1 µs for each range."""
+    row = await pool.fetchrow(queries("progress")["status"], campaign_id)
+    if row is None:
+        raise LookupError(f"no campaign {campaign_id}")
+    numbers = await pool.fetch(
+        queries("progress")["numbers"], campaign_id, row["phone_number_ids"], DEFAULT_LIMIT_PER_S
+    )
+    return CampaignStatus(
+        name=row["name"],
+        state=CampaignState(row["state"]),
+        reason=present_reason(row["state"], row["reason"], row["unknown"]),
+        recipients=row["recipients"],
+        counts=_counts(dict(row)),
+        start_at=row["start_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        numbers=tuple(NumberProgress(**dict(number)) for number in numbers),
+    )
+
+
+def present_reason(state: str, reason: str, unknown: int) -> str:
+    """The doubts of a finished campaign are counted anew: statuses and people end them after the run."""
+    if state != CampaignState.FINISHED or not reason.endswith(SETTLE_HINT):
+        return reason
+    return f"{unknown} {SETTLE_HINT}" if unknown else ""
+
+
+def _counts(row: dict[str, Any]) -> dict[RecipientState, int]:
+    counts = {state: int(row.get(state.value, 0)) for state in RecipientState}
+    counts[RecipientState.PENDING] = int(row["recipients"]) - sum(counts.values())
+    return counts

@@ -1,0 +1,306 @@
+"""All settings in one frozen object, checked once.
+
+Precedence: command line, environment (`DRUMBEAT_<NAME>`; a secret also by the path of a file in
+`DRUMBEAT_<NAME>_FILE`), `drumbeat.toml` in the working directory, defaults. An empty variable is unset.
+Law: a secret is a SecretStr from the moment it is read, and no error quotes the value of a setting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import unquote, urlsplit
+
+import platformdirs
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from engine.api.transport import API_VERSION
+from engine.core.disk_space import LEAST_FREE_MIB
+from engine.core.guard import PAIR_BURST, PAIR_EVERY_S
+from engine.errors import ConfigurationError
+from engine.process.disk_space import Disk
+from engine.store.database import close, connect
+from engine.store.in_doubt import SILENCE_S
+from engine.store.migrate import is_current, migrate
+
+PREFIX = "DRUMBEAT_"
+SETTINGS_FILE = Path("drumbeat.toml")
+SECRETS = ("database_url", "access_token", "app_secret", "verify_token", "proxy_url")
+SECRET_BYTES_MAX = 16 * 1024  # a path that names the wrong file must not be read into memory
+PRODUCT = "chat"  # the word that the service's identifiers carry
+ROOT_HOME = Path("/var/lib/drumbeat")  # the embedded Postgres runs as another user, who cannot enter /root
+
+# lanes: the fast one. session: the fallback, should a new aiohttp not have what lanes rely on.
+TransportName = Literal["lanes", "session"]
+
+
+def default_home() -> Path:
+    """Where data is kept: for root a place other users can enter, else the user's data directory.
+
+    Where that has a space in its name, as on macOS, `.drumbeat`: the embedded Postgres cannot lie in it.
+    """
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        return ROOT_HOME
+    usual = platformdirs.user_data_path("drumbeat")
+    return Path.home() / ".drumbeat" if " " in str(usual) else usual
+
+
+def _absolute(path: Path) -> Path:
+    return path.expanduser().absolute()
+
+
+def _without_slash(url: str) -> str:
+    return url.rstrip("/")
+
+
+def _shaped(pattern: str, shape: str) -> AfterValidator:
+    """A text that must match; `shape` says in words what was wanted."""
+
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value):
+            raise ValueError(f"{shape} is wanted")
+        return value
+
+    return AfterValidator(check)
+
+
+def _base_url(url: str) -> str:
+    """No user or password: it is shown in errors, and the token says who asks."""
+    try:
+        is_one = re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url) and urlsplit(url).port != 0
+    except ValueError:  # of the port, or of brackets
+        is_one = False
+    if not is_one:
+        raise ValueError("a URL like https://service.example, without a user or password, is wanted")
+    return url
+
+
+def _proxy(value: SecretStr) -> SecretStr:
+    url = value.get_secret_value()
+    if not re.fullmatch(r"http://[^\s/?#]+/?", url) or ":" in unquote(urlsplit(url).username or ""):
+        raise ValueError("a URL like http://proxy.example:3128 is wanted")
+    return value
+
+
+def _plain(value: SecretStr) -> SecretStr:
+    """No return of a file that Windows wrote: a header cannot hold it, and a signature would never match."""
+    if not value.get_secret_value().isprintable():
+        raise ValueError("a text without line ends and control characters is wanted")
+    return value
+
+
+def _token(value: SecretStr) -> SecretStr:
+    if not re.fullmatch(r"[\x21-\x7e]*", value.get_secret_value()):
+        raise ValueError("a token of plain letters and signs, without spaces and line ends, is wanted")
+    return value
+
+
+Home = Annotated[Path, AfterValidator(_absolute)]
+BaseUrl = Annotated[str, AfterValidator(_base_url), AfterValidator(_without_slash)]
+PlainSecret = Annotated[SecretStr, AfterValidator(_plain)]
+Token = Annotated[SecretStr, AfterValidator(_token)]
+ProxyUrl = Annotated[SecretStr, AfterValidator(_proxy)]
+Identifier = Annotated[str, _shaped(r"[A-Za-z0-9_.-]{1,64}", "an id of letters and digits")]
+Version = Annotated[str, _shaped(r"v\d+\.\d+", "a version like v22.0")]
+Product = Annotated[str, _shaped(r"[a-z][a-z_]*", "a lower-case word")]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """What the engine needs in order to talk to the service; `pair_*`: rule of one number and one recipient.
+
+    `tag`: whether requests carry opaque data, which comes back in their statuses (open point "Send").
+    `silence_s`: how late its events may come; a doubt without one for longer was probably not sent.
+    `proxy_url`: the HTTP proxy on the way to it; secret, since it may hold a password.
+    """
+
+    base_url: str
+    access_token: SecretStr
+    api_version: str = API_VERSION
+    product: str = PRODUCT
+    waba_id: str | None = None
+    transport: TransportName = "lanes"
+    pair_rate_per_s: float = 1 / PAIR_EVERY_S
+    pair_burst: int = PAIR_BURST
+    tag: bool = True
+    silence_s: float = SILENCE_S
+    proxy_url: SecretStr | None = None
+
+    @property
+    def proxy(self) -> str | None:
+        return None if self.proxy_url is None else self.proxy_url.get_secret_value()
+
+
+class Settings(BaseSettings):
+    """Made by `load_settings`. `database_url` None: the embedded Postgres in `home`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", hide_input_in_errors=True
+    )
+
+    home: Home = Field(default_factory=default_home)
+    database_url: SecretStr | None = None
+    base_url: BaseUrl | None = None
+    api_version: Version = API_VERSION
+    access_token: Token | None = None
+    app_secret: PlainSecret | None = None
+    verify_token: PlainSecret | None = None
+    waba_id: Identifier | None = None
+    product: Product = PRODUCT
+    transport: TransportName = "lanes"
+    proxy_url: ProxyUrl | None = None
+    pair_rate_per_s: float = Field(default=1 / PAIR_EVERY_S, gt=0)
+    pair_burst: int = Field(default=PAIR_BURST, ge=1)
+    tag: bool = True
+    silence_s: float = Field(default=SILENCE_S, gt=0)
+    # below it nothing is sent; 0: never looked at
+    least_free_mib: int = Field(default=LEAST_FREE_MIB, ge=0)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the library names its arguments
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The precedence of the module's first lines; values outrank files that hold values."""
+        files = _SecretFiles(settings_cls)
+        return init_settings, env_settings, files, TomlConfigSettingsSource(settings_cls, SETTINGS_FILE)
+
+    def service(self) -> ServiceSettings:
+        """The view for what talks to the service; ConfigurationError names what is missing."""
+        return ServiceSettings(
+            base_url=self.required("base_url"),
+            access_token=self.required_secret("access_token"),
+            api_version=self.api_version,
+            product=self.product,
+            waba_id=self.waba_id,
+            transport=self.transport,
+            pair_rate_per_s=self.pair_rate_per_s,
+            pair_burst=self.pair_burst,
+            tag=self.tag,
+            silence_s=self.silence_s,
+            proxy_url=self.proxy_url,
+        )
+
+    def disk(self) -> Disk | None:
+        """The disk of the embedded Postgres; None where the database is somebody else's to look after."""
+        return None if self.database_url is not None else Disk(self.home, self.least_free_mib)
+
+    def required(self, name: Literal["base_url", "waba_id"]) -> str:
+        """A setting that has no default; ConfigurationError says how to give it."""
+        value: str | None = getattr(self, name)
+        if value is None:
+            raise _missing(name)
+        return value
+
+    def required_secret(self, name: Literal["access_token", "app_secret", "verify_token"]) -> SecretStr:
+        """As `required`, for secrets; an empty one counts as missing."""
+        value: SecretStr | None = getattr(self, name)
+        if value is None or not value.get_secret_value():
+            raise _missing(name)
+        return value
+
+
+class _SecretFiles(PydanticBaseSettingsSource):
+    """Secrets by path: `DRUMBEAT_ACCESS_TOKEN_FILE=/run/secrets/token`; white space around one is dropped."""
+
+    def get_field_value(self, field: object, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002
+        return self._read(field_name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        read = {name: self._read(name) for name in SECRETS}
+        return {name: value for name, value in read.items() if value is not None}
+
+    def _read(self, name: str) -> str | None:
+        variable = f"{PREFIX}{name.upper()}_FILE"
+        path = os.environ.get(variable)
+        if not path:
+            return None
+        try:
+            with Path(path).open("rb") as file:
+                return file.read(SECRET_BYTES_MAX).decode("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not text"
+            raise ConfigurationError(
+                f"the secret cannot be read from {path}: {reason}", where=f"environment {variable}"
+            ) from None
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Read all sources; `overrides` come from the command line, None for what was not given.
+
+    Raises ConfigurationError that names each wrong setting and where it was given, never its value.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        problems = (_explain(problem["loc"], problem["msg"], given) for problem in error.errors())
+        raise ConfigurationError("; ".join(problems)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise ConfigurationError(f"the settings cannot be read: {error}", where=str(SETTINGS_FILE)) from None
+
+
+def database_url(settings: Settings) -> str:
+    """The URL of a database that is up and migrated; starts the embedded Postgres where no URL is set.
+
+    Blocks: call it before the event loop starts. Raises what `engine.store` raises for either.
+    """
+    given = settings.database_url
+    url = given.get_secret_value() if given is not None else _start_embedded(settings.home)
+    asyncio.run(_migrate_when_needed(url))
+    return url
+
+
+def _start_embedded(home: Path) -> str:
+    from engine.process.embedded_postgres import (
+        start_embedded,  # psutil and more, which a database of one's own spares
+    )
+
+    return start_embedded(home)
+
+
+async def _migrate_when_needed(url: str) -> None:
+    connection = await connect(url)
+    try:
+        current = await is_current(connection)
+    finally:
+        await close(connection)
+    if not current:
+        await migrate(url)
+
+
+def _missing(name: str) -> ConfigurationError:
+    variable = PREFIX + name.upper()
+    where = f"{variable} or {variable}_FILE" if name in SECRETS else variable
+    return ConfigurationError(f"the setting {name} is missing", remedy=f"set {where}")
+
+
+def _explain(location: tuple[int | str, ...], message: str, given: dict[str, Any]) -> str:
+    name = str(location[0]) if location else "settings"
+    if name not in Settings.model_fields:
+        message = "there is no such setting"
+    return f"setting {name} ({_source(name, given)}): {message.removeprefix('Value error, ')}"
+
+
+def _source(name: str, given: dict[str, Any]) -> str:
+    variable = PREFIX + name.upper()
+    if name in given:
+        return "command line"
+    if os.environ.get(variable):
+        return f"environment {variable}"
+    return f"environment {variable}_FILE" if os.environ.get(f"{variable}_FILE") else str(SETTINGS_FILE)

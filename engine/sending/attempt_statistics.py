@@ -1,0 +1,69 @@
+"""What numbers do for campaigns, counted from the facts of a batch for the report."""
+
+import secrets
+from collections.abc import Sequence
+from itertools import pairwise
+
+from engine.store.facts import Attempts, Fact, FactKind
+
+LATE_US_MAX = 60_000_000  # no reply takes as long
+GAP_US_MAX = 1_000_000  # longer pauses between two attempts are not time spent sending
+# Pairs of campaign and number whose last request is kept in mind; a process works on far fewer at a time.
+LAST_MAX = 10_000
+
+
+class AttemptStatistics:
+    """Of one process, from its start. `limits_per_s`: of its numbers, told by their owners."""
+
+    def __init__(self, cpu_s: float) -> None:
+        """`cpu_s`: of the process so far, in seconds; as in `counted`."""
+        # Of the batches of counts: one that is replayed counts once.
+        self._name, self._batch = secrets.token_hex(8), 0
+        self._cpu_s = cpu_s
+        self._last_us: dict[tuple[int, str], int] = {}  # the last request of each number for each campaign
+        self.limits_per_s: dict[str, float] = {}
+
+    def counted(self, batch: Sequence[Fact], cpu_s: float) -> list[Attempts]:
+        """What each number did for each campaign, by the requests of a batch."""
+        self._batch += 1
+        spent_s, self._cpu_s = cpu_s - self._cpu_s, cpu_s
+        written: dict[tuple[int, str], list[Fact]] = {}
+        for fact in batch:
+            if fact.attempted_us is not None:
+                written.setdefault((fact.campaign_id, fact.phone_number_id), []).append(fact)
+        total = sum(map(len, written.values()))
+        return [self._count(key, facts, spent_s * len(facts) / total) for key, facts in written.items()]
+
+    def _count(self, key: tuple[int, str], facts: list[Fact], cpu_s: float) -> Attempts:
+        _, _, _, _, _, _, kinds, _, _, _, times_us, _, _, _, throttled = zip(*facts, strict=True)
+        return Attempts(
+            *key,
+            self.limits_per_s.get(key[1], 0.0),
+            len(facts),
+            accepted=kinds.count(FactKind.ACCEPTED),
+            throttled=throttled.count(True),
+            active_s=self._active_us(key, times_us) / 1e6,
+            cpu_s=cpu_s,
+            first_attempt_us=min(times_us),
+            last_attempt_us=max(times_us),
+            results_writer=self._name,
+            batch=self._batch,
+        )
+
+    def _active_us(self, key: tuple[int, str], times_us: Sequence[int]) -> int:
+        last_us = max(times_us)
+        before_us = self._last_us.pop(key, min(times_us))
+        if before_us - last_us > LATE_US_MAX:
+            before_us = min(times_us)  # the wall clock was put back
+        self._last_us[key] = max(before_us, last_us)  # at the end
+        if len(self._last_us) > LAST_MAX:
+            del self._last_us[next(iter(self._last_us))]
+        return active_us(before_us, times_us)
+
+
+def active_us(before_us: int, times_us: Sequence[int]) -> int:
+    """The time spent sending since `before_us`, by the times of requests in any order."""
+    if (span_us := max(times_us) - before_us) <= GAP_US_MAX:
+        return max(0, span_us)  # no pause in it; or nothing newer, as after a step of the clock
+    known_us = [before_us, *sorted(time_us for time_us in times_us if time_us > before_us)]
+    return sum(min(later - earlier, GAP_US_MAX) for earlier, later in pairwise(known_us))

@@ -1,0 +1,138 @@
+"""Feeds one number: takes ranges of the campaigns that may send, a page each, the next one ahead of need."""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+
+from engine.sending.campaign_cache import CampaignCache
+from engine.store.claims import Candidate, HeldRange, own_ranges, page, release_ranges, take_range
+from engine.store.database import LOST_CONNECTION, Pool
+from engine.store.leases import Lease
+
+CLOSE_S = 0.5  # for a fetch that is under way when the process ends
+
+
+@dataclass(slots=True)
+class Feed:
+    """A held range and its recipients above the watermark, in order."""
+
+    held: HeldRange
+    page: deque[Candidate]
+
+
+class Feeder:
+    """The ranges that one number holds. `held` includes those whose recipients are all claimed."""
+
+    def __init__(self, pool: Pool, lease: Lease, campaign_cache: CampaignCache) -> None:
+        self._pool = pool
+        self._lease = lease
+        self._campaign_cache = campaign_cache
+        self._feeds: deque[Feed] = deque()
+        self._ahead: asyncio.Task[None] | None = None
+        self._last_campaign = 0
+        self._uncertain = False  # an answer was lost: the database may hold ranges for us that we do not know
+        self.held: dict[int, HeldRange] = {}
+
+    @property
+    def unclaimed(self) -> int:
+        """Recipients in hand that nobody has claimed yet."""
+        return sum(len(feed.page) for feed in self._feeds)
+
+    async def recover(self) -> None:
+        """Go on with what the database holds for us: after an adoption, and after an answer was lost."""
+        self._uncertain = False
+        async with self._pool.acquire(timeout=5) as connection:
+            ranges = await own_ranges(connection, self._lease)
+        paged = {feed.held.range_id for feed in self._feeds}
+        for held in ranges:
+            if held.range_id not in paged:
+                await self._add(held)
+
+    async def feed(self) -> Feed | None:
+        """The feed to claim from now, or None while no campaign has anything for this number."""
+        if (feed := self._sendable()) is not None:
+            return feed
+        await (self._ahead or self._fetch())
+        return self._sendable()
+
+    def look_ahead(self, need: int) -> None:
+        """Begin to fetch the next range when fewer than `need` recipients are in hand."""
+        if self._ahead is not None or self._sendable_count() >= need:
+            return
+        self._ahead = asyncio.create_task(self._fetch())
+        self._ahead.add_done_callback(self._fetched)
+
+    def drop(self, range_id: int) -> None:
+        """Claim nothing more from a range: it is closed, lost or given back."""
+        self._feeds = deque(feed for feed in self._feeds if feed.held.range_id != range_id)
+
+    def forget(self, range_ids: set[int]) -> None:
+        """These ranges are no longer ours."""
+        for range_id in range_ids:
+            self.drop(range_id)
+            self.held.pop(range_id, None)
+
+    async def release(self, ranges: list[HeldRange]) -> None:
+        """Give ranges back; the caller knows that nothing is under way in them."""
+        if ranges:
+            self._uncertain = True  # one with a claim that nobody accounts for stays ours
+            async with self._pool.acquire(timeout=5) as connection:
+                await release_ranges(connection, self._lease, ranges)
+            self.forget({held.range_id for held in ranges})
+            for held in ranges:
+                self._campaign_cache.some_free(held.campaign_id)
+
+    async def close(self) -> None:
+        """End the fetch that may be under way; a range that it takes is kept in `held`."""
+        if self._ahead is not None:
+            _, stuck = await asyncio.wait([self._ahead], timeout=CLOSE_S)
+            for task in stuck:
+                task.cancel()
+
+    def _sendable(self) -> Feed | None:
+        for feed in self._feeds:
+            if feed.held.claimed_through < feed.held.last_seq and self._campaign_cache.sends(
+                feed.held.campaign_id
+            ):
+                return feed
+        return None
+
+    def _sendable_count(self) -> int:
+        return sum(
+            len(feed.page) for feed in self._feeds if self._campaign_cache.sends(feed.held.campaign_id)
+        )
+
+    async def _fetch(self) -> None:
+        """Take one range, from the campaign after the one that was served last."""
+        try:
+            if self._uncertain:
+                await self.recover()
+            await self._take_next()
+        except LOST_CONNECTION:
+            self._uncertain = True
+            raise
+
+    async def _take_next(self) -> None:
+        campaigns = self._campaign_cache.with_free_ranges(self._lease.phone_number_id)
+        campaigns.sort(key=lambda campaign_id: (campaign_id <= self._last_campaign, campaign_id))
+        for campaign_id in campaigns:
+            async with self._pool.acquire(timeout=5) as connection:
+                held = await take_range(connection, self._lease, campaign_id)
+            if held is not None:
+                self._last_campaign = campaign_id
+                await self._add(held)
+                return
+            self._campaign_cache.none_free(campaign_id)
+
+    def _fetched(self, task: asyncio.Task[None]) -> None:
+        self._ahead = None
+        if not task.cancelled():
+            task.exception()  # the next fetch meets the same trouble where somebody awaits it
+
+    async def _add(self, held: HeldRange) -> None:
+        self.held[held.range_id] = held
+        if held.state == "open" and held.claimed_through < held.last_seq:
+            async with self._pool.acquire(timeout=5) as connection:
+                candidates = await page(connection, held)
+            # Looked up after the wait: `drop` may have put another deque in its place meanwhile.
+            self._feeds.append(Feed(held, deque(candidates)))

@@ -1,0 +1,99 @@
+"""Applies the guards to candidates before they are claimed: pass, store as deferred, or store as skipped."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine.clock import monotonic_ns
+from engine.core.guard import Defer, PairGuard, Refuse, check_recipient
+from engine.sending.campaign_cache import CampaignCache
+from engine.sending.messages import RunningCampaign
+from engine.store.claims import Candidate
+from engine.store.facts import Fact, FactKind
+from engine.store.leases import Lease
+
+
+@dataclass(slots=True)
+class Guarded:
+    """What the guards said. `decided` is stored with the claim; `postponed` retries only move their time."""
+
+    passed: list[Candidate] = field(default_factory=list)
+    decided: list[Fact] = field(default_factory=list)
+    postponed: list[tuple[Candidate, float, str]] = field(default_factory=list)
+
+
+def guard_first_attempts(
+    candidates: Sequence[Candidate], campaign: RunningCampaign, pairs: PairGuard, lease: Lease, now_ns: int
+) -> Guarded:
+    """Guard recipients that were never claimed; a deferral becomes a stored fact of try 0."""
+    guarded = Guarded()
+    for candidate in candidates:
+        refusal = _refusal(candidate, campaign, now_ns)
+        if refusal is not None:
+            guarded.decided.append(_fact(candidate, lease, FactKind.SKIPPED, refusal))
+        elif isinstance(verdict := pairs.admit(candidate.phone, now_ns), Defer):
+            guarded.decided.append(_fact(candidate, lease, FactKind.DEFERRED, verdict.reason, verdict.wait_s))
+        else:
+            guarded.passed.append(candidate)
+    return guarded
+
+
+def refuse_opted_out(guarded: Guarded, phones: set[int], campaign: RunningCampaign, lease: Lease) -> None:
+    """Look again: skip those who passed and have asked for silence meanwhile."""
+    now_ns = monotonic_ns()
+    passed, guarded.passed = guarded.passed, []
+    for candidate in passed:
+        refusal = _refusal(candidate._replace(opted_out=candidate.phone in phones), campaign, now_ns)
+        if refusal is None:
+            guarded.passed.append(candidate)
+        else:
+            guarded.decided.append(_fact(candidate, lease, FactKind.SKIPPED, refusal))
+
+
+def guard_retries(
+    candidates: Sequence[Candidate],
+    campaign_cache: CampaignCache,
+    pairs: PairGuard,
+    lease: Lease,
+    now_ns: int,
+) -> Guarded:
+    """Guard recipients that wait for another attempt; they are stored already, so a deferral moves their
+    time.
+    """
+    guarded = Guarded()
+    for candidate in candidates:
+        refusal = _refusal(candidate, campaign_cache[candidate.campaign_id], now_ns)
+        if refusal is not None:
+            guarded.decided.append(_fact(candidate, lease, FactKind.SKIPPED, refusal))
+        elif isinstance(verdict := pairs.admit(candidate.phone, now_ns), Defer):
+            guarded.postponed.append((candidate, verdict.wait_s, verdict.reason))
+        else:
+            guarded.passed.append(candidate)
+    return guarded
+
+
+def _refusal(candidate: Candidate, campaign: RunningCampaign, now_ns: int) -> str | None:
+    if candidate.opted_out or campaign.expires_ns is not None:
+        verdict = check_recipient(
+            opted_out=candidate.opted_out, expires_ns=campaign.expires_ns, now_ns=now_ns
+        )
+        if isinstance(verdict, Refuse):
+            return verdict.reason
+    variables = candidate.variables
+    if len(variables) != len(campaign.template.placeholders) or None in variables:
+        return "variables do not fit the template"  # planning checks it; a row must never block its range
+    return None
+
+
+def _fact(candidate: Candidate, lease: Lease, kind: FactKind, reason: str, wait_s: float = 0.0) -> Fact:
+    return Fact(
+        candidate.campaign_id,
+        candidate.range_id,
+        candidate.seq,
+        candidate.attempt_no,
+        lease.epoch,
+        lease.phone_number_id,
+        kind,
+        reason=reason,
+        wait_s=wait_s,
+        spent=candidate.spent,
+    )

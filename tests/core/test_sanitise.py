@@ -1,0 +1,27 @@
+"""Texts of others move no cursor, colour nothing, and begin no line of their own."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.core.sanitise import CONTROLS, shown
+
+
+@pytest.mark.parametrize(
+    ("text", "fit"),
+    [
+        ("a\x1b[2J\x1b]0;title\x07b", "a[2J]0;titleb"),
+        ("a\x9b31mb\x7f\x00", "a31mb"),
+        ("one\r\ntwo\tthree\u2028four", "one  two three four"),
+        ("a\u202eb\u2066c", "abc"),
+        ("Zoe\u0308 灯籠 עברית\u200f 👩\u200d🚀 ñ", "Zoe\u0308 灯籠 עברית\u200f 👩\u200d🚀 ñ"),
+    ],
+)
+def test_controls_go_and_all_letters_stay(text: str, fit: str) -> None:
+    assert shown(text) == fit
+
+
+@given(st.text())
+def test_nothing_in_what_is_shown_is_a_control(text: str) -> None:
+    assert CONTROLS.isdisjoint(shown(text))
+    assert shown(text) == text or not CONTROLS.isdisjoint(text)

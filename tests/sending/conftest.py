@@ -1,0 +1,45 @@
+"""Runs whose housekeeping is quicker than in life, for what does not depend on it; a connection of its own."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from engine import backoff
+from engine.clock import SECOND_NS
+from engine.core.retry import Wait
+from engine.sending import number_sender as number
+from engine.sending import retries, worker
+from engine.store.database import Connection, connect
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranges are let go, campaigns finished and orders of people read some ten times as often."""
+    monkeypatch.setattr(worker, "CONTROL_PERIOD_S", 0.05)
+    monkeypatch.setattr(number, "LET_GO_PERIOD_NS", SECOND_NS // 20)
+    for module in (number, retries):
+        monkeypatch.setattr(module, "RETRY_PERIOD_NS", SECOND_NS // 40)
+    monkeypatch.setattr(retries, "RETRY_PERIOD_NS_MAX", SECOND_NS // 10)
+    monkeypatch.setattr(number, "IDLE_S", 0.05)
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Wait, int]]:
+    """The waits that were asked for, in order; none of them lasts."""
+    asked: list[tuple[Wait, int]] = []
+    real = backoff.wait_s
+
+    def short(kind: Wait, attempt: int, hint_s: float | None = None) -> float:
+        asked.append((kind, attempt))
+        return min(0.05, real(kind, attempt, hint_s))
+
+    monkeypatch.setattr(backoff, "wait_s", short)
+    return asked
+
+
+@pytest.fixture
+async def elsewhere(database_url: str) -> AsyncIterator[Connection]:
+    """The connection of somebody else."""
+    connection = await connect(database_url)
+    yield connection
+    await connection.close()

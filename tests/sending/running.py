@@ -1,0 +1,157 @@
+"""A runner and a service in one loop: start, watch by states, and ask the ledger afterwards."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from typing import Any
+
+from pydantic import SecretStr
+
+from emulator.config import EmulatorConfig, FaultConfig, NumberConfig
+from emulator.testing import Emulator, running_emulator
+from engine.app import run_numbers
+from engine.process.disk_space import Disk
+from engine.process.settings import ServiceSettings
+from engine.sending.worker import RunEnd
+from engine.store.database import Pool
+from tests.sending.planted import SLOW, Planted, assert_tallies_hold, counts
+
+PATIENCE_S = 30.0  # only a broken promise waits so long
+HIGH_RATE_PER_S = 2_000.0
+
+
+@asynccontextmanager
+async def serving(*faults: FaultConfig, **rates_per_s: float) -> AsyncIterator[Emulator]:
+    """The service, with numbers by id (by default SLOW, at a rate that costs tests no time)."""
+    numbers = tuple(NumberConfig(*one) for one in (rates_per_s or {SLOW: HIGH_RATE_PER_S}).items())
+    async with running_emulator(EmulatorConfig(port=0, numbers=numbers, faults=faults)) as emulator:
+        yield emulator
+
+
+def fault(kind: str, probability: float = 1.0, count: int | None = None, **options: Any) -> FaultConfig:
+    return FaultConfig(kind, probability, count, options)
+
+
+def settings_of(emulator: Emulator, **others: Any) -> ServiceSettings:
+    token = SecretStr(emulator.service.config.token)
+    return ServiceSettings(**{"base_url": emulator.url, "access_token": token, **others})
+
+
+class Runner:
+    """One call of `run_numbers`, under way."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        settings: ServiceSettings,
+        numbers: Sequence[str],
+        campaign_id: int | None,
+        disk: Disk | None = None,
+    ):
+        self.stop = asyncio.Event()
+        self.task = asyncio.create_task(
+            run_numbers(
+                pool,
+                settings,
+                phone_number_ids=numbers,
+                campaign_id=campaign_id,
+                stop=self.stop,
+                disk=disk,
+            )
+        )
+
+    async def end(self) -> RunEnd:
+        async with asyncio.timeout(PATIENCE_S):
+            return await self.task
+
+    async def drained(self) -> RunEnd:
+        self.stop.set()
+        return await self.end()
+
+
+@asynccontextmanager
+async def started(
+    pool: Pool,
+    emulator: Emulator,
+    campaign: Planted | None = None,
+    numbers: Sequence[str] = (SLOW,),
+    disk: Disk | None = None,
+    **others: Any,
+) -> AsyncIterator[Runner]:
+    """A runner of one campaign, or a worker; stopped at the end of the block whatever happened."""
+    campaign_id = campaign.campaign_id if campaign else None
+    runner = Runner(pool, settings_of(emulator, **others), numbers, campaign_id, disk)
+    try:
+        yield runner
+    finally:
+        runner.stop.set()
+        await asyncio.wait([runner.task], timeout=PATIENCE_S)
+        if not runner.task.done():
+            runner.task.cancel()
+
+
+async def run_to_end(
+    pool: Pool, emulator: Emulator, campaign: Planted, numbers: Sequence[str] = (SLOW,), **others: Any
+) -> RunEnd:
+    async with started(pool, emulator, campaign, numbers, **others) as runner:
+        return await runner.end()
+
+
+async def until(holds: Callable[[], bool] | Callable[[], Awaitable[bool]]) -> None:
+    """Return when a state is reached; AssertionError when nobody reaches it any more."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        held = holds()
+        if held if isinstance(held, bool) else await held:
+            return
+        assert time.monotonic() < deadline, "the state was not reached"
+        await asyncio.sleep(0.01)
+
+
+def accepted_phones(emulator: Emulator) -> Counter[int]:
+    """The judge: how often the service accepted a message to each recipient."""
+    return Counter(int(row["to"]) for row in emulator.service.ledger.rows(0, 1_000_000))
+
+
+def accepted_by_number(emulator: Emulator) -> Counter[str]:
+    return Counter(row["phone_number_id"] for row in emulator.service.ledger.rows(0, 1_000_000))
+
+
+def received_ns(emulator: Emulator, number: str) -> list[int]:
+    rows = emulator.service.ledger.rows(0, 1_000_000)
+    return [row["received_at_ns"] for row in rows if row["phone_number_id"] == number]
+
+
+def assert_each_once(emulator: Emulator, *campaigns: Planted) -> None:
+    """Everybody of the campaigns was accepted exactly once, and nobody else."""
+    assert accepted_phones(emulator) == Counter(phone for one in campaigns for phone in one.phones)
+
+
+async def assert_counts(pool: Pool, campaign: Planted, **wanted: int) -> None:
+    """Recipients by state, none left out, in range counters that equal a recount."""
+    async with pool.acquire() as connection:
+        assert await counts(connection, campaign.campaign_id) == Counter(wanted)
+        await assert_tallies_hold(connection)
+
+
+async def written_us(pool: Pool, number: str) -> list[int]:
+    """When each accepted request of a number was written, in microseconds, in order."""
+    async with pool.acquire() as connection:
+        rows = await connection.fetch(
+            "SELECT (extract(epoch FROM attempted_at) * 1000000)::bigint AS at FROM outcomes"
+            " WHERE phone_number_id = $1 AND kind = 1 ORDER BY 1",
+            number,
+        )
+    return [row["at"] for row in rows]
+
+
+def shortest_span_us(times: Sequence[int], places: int) -> int:
+    """The least time between a write and the one `places` later."""
+    return min(later - earlier for earlier, later in zip(times, times[places:], strict=False))
+
+
+def longest_pause_ns(times: Sequence[int]) -> int:
+    return max(later - earlier for earlier, later in pairwise(times))

@@ -1,0 +1,82 @@
+"""What numbers did for campaigns, counted from the requests of batches; times in microseconds since 1970."""
+
+import pytest
+
+from engine.sending import attempt_statistics as module
+from engine.sending.attempt_statistics import AttemptStatistics, active_us
+from engine.store.facts import Fact, FactKind
+
+AT_US = 1_700_000_000_000_000
+
+
+def attempted(campaign_id: int = 1, at_s: float = 0.0, number: str = "1", throttled: bool = False) -> Fact:
+    at_us = AT_US + int(at_s * 1_000_000)
+    kind = FactKind.DEFERRED if throttled else FactKind.ACCEPTED
+    return Fact(campaign_id, 1, 1, 1, 1, number, kind, attempted_us=at_us, throttled=throttled)
+
+
+def active_s(attempt_statistics: AttemptStatistics, campaign_id: int, at_s: float) -> float:
+    [counted] = attempt_statistics.counted([attempted(campaign_id, at_s)], 0.0)
+    return counted.active_s
+
+
+@pytest.mark.parametrize(
+    ("before", "times", "active"),
+    [
+        (10, [10], 0),
+        (10, [10.5, 10.25], 0.5),
+        (10, [11, 10.5, 11.5], 1.5),
+        (10, [15], 1),
+        (10, [10.5, 300, 300.25], 1.75),
+        (10, [9, 9.5], 0),
+        (10, [9, 12], 1),
+    ],
+)
+def test_a_pause_between_attempts_counts_as_a_second(
+    before: float, times: list[float], active: float
+) -> None:
+    in_us = [int(at_s * 1_000_000) for at_s in times]
+    assert active_us(before * 1_000_000, in_us) == active * 1_000_000
+
+
+def test_each_number_is_counted_for_each_campaign_and_the_time_of_the_process_is_shared_out() -> None:
+    attempt_statistics = AttemptStatistics(cpu_s=2.0)
+    attempt_statistics.limits_per_s["1"] = 80.0
+    facts = [attempted(), attempted(at_s=0.5, throttled=True), attempted(2), attempted(number="2")]
+    unwritten = Fact(3, 1, 1, 1, 1, "1", FactKind.DEFERRED)
+    first, second, third = attempt_statistics.counted([*facts, unwritten], cpu_s=3.0)
+    assert (first.campaign_id, first.phone_number_id, first.limit_per_s) == (1, "1", 80.0)
+    assert (first.attempts, first.accepted, first.throttled, first.active_s) == (2, 1, 1, 0.5)
+    assert (first.first_attempt_us, first.last_attempt_us) == (AT_US, AT_US + 500_000)
+    assert [one.cpu_s for one in (first, second, third)] == [0.5, 0.25, 0.25]
+    assert [(one.campaign_id, one.phone_number_id) for one in (second, third)] == [(2, "1"), (1, "2")]
+
+
+def test_batches_are_numbered_and_two_processes_named_apart() -> None:
+    attempt_statistics, other = AttemptStatistics(0.0), AttemptStatistics(0.0)
+    batches = [attempt_statistics.counted([attempted()], 0.0)[0] for _ in range(2)]
+    assert [one.batch for one in batches] == [1, 2]
+    assert (
+        batches[0].results_writer
+        == batches[1].results_writer
+        != other.counted([attempted()], 0.0)[0].results_writer
+    )
+
+
+def test_a_clock_that_is_put_back_costs_one_pause_and_not_the_time_since() -> None:
+    attempt_statistics = AttemptStatistics(0.0)
+    assert [active_s(attempt_statistics, 1, at_s) for at_s in (0, 0.5, -3_600, -3_599.5)] == [0, 0.5, 0, 0.5]
+    assert [active_s(attempt_statistics, 1, at_s) for at_s in (-3_600, -3_599)] == [0, 0.5], (
+        "one that is only late tells nothing new"
+    )
+
+
+def test_only_the_last_requests_of_a_bounded_number_of_campaigns_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "LAST_MAX", 2)
+    attempt_statistics = AttemptStatistics(0.0)
+    for place, campaign_id in enumerate((1, 2, 1, 3)):
+        active_s(attempt_statistics, campaign_id, place / 10)
+    assert active_s(attempt_statistics, 1, 0.5) == pytest.approx(0.3), "used since: still known"
+    assert active_s(attempt_statistics, 2, 0.5) == 0, "forgotten: it begins anew"

@@ -1,0 +1,155 @@
+"""Who asks while a statement is under way goes with the next; all of a statement share its fate."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from engine.clock import suspend_aware_ns
+from engine.sending import claim_batcher as claim_batcher
+from engine.sending.claim_batcher import ClaimBatcher
+from engine.store.claims import HeldRange, Raise, advance_watermarks
+from engine.store.database import LOST_CONNECTION, Connection, Pool
+from tests.sending.planted import take_one_each, up_to
+from tests.sending.running import until
+
+NUMBERS = [f"70{place}" for place in range(5)]
+
+
+async def planted(pool: Pool) -> list[Raise]:
+    """For each number the claim of its range's first four."""
+    async with pool.acquire() as connection:
+        owners = await take_one_each(connection, NUMBERS)
+        return [await up_to(connection, lease, held, 4) for lease, held in owners]
+
+
+class Statements:
+    """Counts what each statement raises; while `open` is not set, the answer is held back."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.sizes: list[int] = []
+        self.asked_ns: list[int] = []
+        self.open = asyncio.Event()
+        self.open.set()
+        monkeypatch.setattr(claim_batcher, "advance_watermarks", self)
+
+    async def __call__(self, connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+        self.asked_ns.append(suspend_aware_ns())
+        self.sizes.append(len(raises))
+        raised = await advance_watermarks(connection, raises)
+        await self.open.wait()
+        return raised
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
+    return Statements(monkeypatch)
+
+
+@asynccontextmanager
+async def raising(pool: Pool) -> AsyncIterator[ClaimBatcher]:
+    one = ClaimBatcher(pool)
+    run = asyncio.create_task(one.run())
+    try:
+        yield one
+    finally:
+        run.cancel()
+        with suppress(asyncio.CancelledError):
+            await run
+        assert pool.get_idle_size() == pool.get_size(), "its connection is given back"
+
+
+async def asked(one: ClaimBatcher, wanted: Sequence[Raise]) -> list[asyncio.Task[int | None]]:
+    tasks = [asyncio.create_task(one.advance_watermark(each)) for each in wanted]
+    await asyncio.sleep(0)
+    return tasks
+
+
+async def test_who_asks_during_a_statement_goes_with_the_next(pool: Pool, statements: Statements) -> None:
+    wanted = await planted(pool)
+    statements.open.clear()
+    begun_ns = suspend_aware_ns()
+    async with raising(pool) as one:
+        first = await asked(one, wanted[:1])
+        await until(lambda: bool(statements.sizes))
+        others = await asked(one, wanted[1:])
+        statements.open.set()
+        issued = await asyncio.gather(*first, *others)
+    assert statements.sizes == [1, 4]
+    assert begun_ns <= issued[0] <= statements.asked_ns[0], "a claim ages from before its statement"
+    assert statements.asked_ns[0] < issued[1] <= statements.asked_ns[1]
+    assert set(issued[1:]) == {issued[1]}
+    async with pool.acquire() as connection:
+        assert await connection.fetchval("SELECT sum(claimed_through) FROM ranges") == 20
+
+
+async def test_a_refusal_is_told_to_whom_it_concerns(pool: Pool, statements: Statements) -> None:
+    wanted = await planted(pool)
+    held = wanted[2].held
+    wanted[2] = wanted[2]._replace(held=HeldRange(held.range_id, held.campaign_id, held.last_seq, 1, "open"))
+    async with raising(pool) as one:
+        told = await asyncio.gather(*await asked(one, wanted))
+    assert [each is None for each in told] == [False, False, True, False, False]
+
+
+async def test_a_connection_that_breaks_is_told_to_all_and_the_next_has_another(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = await planted(pool)
+
+    async def cut(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+        await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        raise AssertionError("the connection is gone")
+
+    async with raising(pool) as one:
+        monkeypatch.setattr(claim_batcher, "advance_watermarks", cut)
+        told = await asyncio.gather(*await asked(one, wanted[:3]), return_exceptions=True)
+        assert all(isinstance(each, LOST_CONNECTION) for each in told), told
+        monkeypatch.setattr(claim_batcher, "advance_watermarks", advance_watermarks)
+        assert all(await asyncio.gather(*await asked(one, wanted)))
+
+
+async def test_who_no_longer_waits_holds_up_nobody(pool: Pool, statements: Statements) -> None:
+    wanted = await planted(pool)
+    statements.open.clear()
+    async with raising(pool) as one:
+        tasks = await asked(one, wanted)
+        await until(lambda: bool(statements.sizes))
+        tasks[0].cancel()
+        await asyncio.sleep(0)
+        statements.open.set()
+        assert all(await asyncio.gather(*tasks[1:]))
+
+
+async def test_nothing_is_claimed_for_whoever_was_cancelled_before_the_statement(
+    pool: Pool, statements: Statements
+) -> None:
+    wanted = await planted(pool)
+    statements.open.clear()
+    async with raising(pool) as one:
+        first = await asked(one, wanted[:1])
+        await until(lambda: bool(statements.sizes))
+        gone, *others = await asked(one, wanted[1:])
+        gone.cancel()
+        await asyncio.sleep(0)
+        statements.open.set()
+        assert all(await asyncio.gather(*first, *others))
+    assert statements.sizes == [1, 3]
+    async with pool.acquire() as connection:
+        unclaimed = await connection.fetch(
+            "SELECT range_id FROM ranges WHERE claimed_through = 0 AND epoch > 0"
+        )
+    assert [row["range_id"] for row in unclaimed] == [wanted[1].held.range_id]
+
+
+async def test_at_the_end_whoever_waits_is_cancelled(pool: Pool, statements: Statements) -> None:
+    wanted = await planted(pool)
+    statements.open.clear()
+    async with raising(pool) as one:
+        tasks = await asked(one, wanted[:2])
+        await until(lambda: bool(statements.sizes))
+        tasks += await asked(one, wanted[2:])
+    async with asyncio.timeout(20):
+        told = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(each, asyncio.CancelledError) for each in told)

@@ -1,0 +1,82 @@
+"""The clock on the wall steps while a run is under way: the pace stays, and an expiry is the database's."""
+
+import time
+from datetime import UTC, datetime, timedelta, tzinfo
+
+import pytest
+
+from engine.sending import campaign_cache as campaign_board
+from engine.sending import guarding
+from engine.store.database import Pool
+from tests.sending.planted import SLOW, plant_campaign, plant_numbers
+from tests.sending.running import (
+    assert_counts,
+    assert_each_once,
+    longest_pause_ns,
+    received_ns,
+    serving,
+    shortest_span_us,
+    started,
+    until,
+)
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+LIMIT_PER_S = 200
+RECIPIENTS = 900
+STEP_S = 3_600.0
+
+
+class Wall:
+    """The wall clock of the sending process, as somebody sets it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.step_s = 0.0
+        wall, real_s, real_ns = self, time.time, time.time_ns
+
+        class Stepped(datetime):
+            @classmethod
+            def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+                return datetime.now(tz) + timedelta(seconds=wall.step_s)
+
+        monkeypatch.setattr(time, "time", lambda: real_s() + wall.step_s)
+        monkeypatch.setattr(time, "time_ns", lambda: real_ns() + int(wall.step_s * 1e9))
+        for module in (guarding, campaign_board):
+            monkeypatch.setattr(module, "datetime", Stepped, raising=False)  # whichever asks the wall
+
+
+@pytest.mark.parametrize("step_s", [STEP_S, -STEP_S])
+async def test_a_step_changes_no_pace(pool: Pool, monkeypatch: pytest.MonkeyPatch, step_s: float) -> None:
+    wall = Wall(monkeypatch)
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: LIMIT_PER_S})
+        expires_at = datetime.now(UTC) + timedelta(seconds=2 * STEP_S)
+        campaign = await plant_campaign(connection, recipients=RECIPIENTS, expires_at=expires_at)
+    async with serving() as emulator:
+        async with started(pool, emulator, campaign) as runner:
+            for claimed_through in (100, 300, 500):  # there, back, and there again
+                await until(
+                    lambda claimed_through=claimed_through: len(emulator.service.ledger) >= claimed_through
+                )  # type: ignore[misc]
+                wall.step_s = 0.0 if wall.step_s else step_s
+            assert (await runner.end()).state == "finished", "it waits for no clock"
+        assert_each_once(emulator, campaign)
+        times = received_ns(emulator, SLOW)
+        assert longest_pause_ns(times) < STEP_S * 1e9 / 100
+        # As received: the way there compresses gaps a little. A pace by the wall clock would have none at all.
+        assert shortest_span_us(times, LIMIT_PER_S) > 0.8e9
+    await assert_counts(pool, campaign, accepted=RECIPIENTS)
+
+
+async def test_a_clock_that_runs_ahead_expires_nobody(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere it would say the same of a process whose clock was never right."""
+    wall = Wall(monkeypatch)
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: LIMIT_PER_S})
+        expires_at = datetime.now(UTC) + timedelta(seconds=STEP_S)
+        campaign = await plant_campaign(connection, recipients=RECIPIENTS, expires_at=expires_at)
+    wall.step_s = 2 * STEP_S
+    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+        assert (await runner.end()).state == "finished"
+        assert_each_once(emulator, campaign)
+    await assert_counts(pool, campaign, accepted=RECIPIENTS)

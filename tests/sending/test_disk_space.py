@@ -1,0 +1,164 @@
+"""A disk that fills up: sending stops before anything is lost, says why, and goes on when there is room."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from emulator.testing import Emulator
+from engine.clock import SECOND_NS
+from engine.core.disk_space import MIB
+from engine.process import disk_space as room
+from engine.process import throttled_log as trouble
+from engine.process.disk_space import Disk
+from engine.store.database import Pool
+from tests.sending.planted import SLOW, Planted, campaign_row, plant_campaign, plant_numbers
+from tests.sending.running import assert_counts, assert_each_once, serving, started, until
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+RECIPIENTS = 900
+# A database that runs full says so with this error, whatever it was about to write.
+DISK_FULL = """
+CREATE FUNCTION disk_full() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+CREATE TRIGGER full_disk BEFORE INSERT ON outcomes FOR EACH STATEMENT EXECUTE FUNCTION disk_full();
+"""
+
+
+@pytest.fixture
+async def campaign(pool: Pool) -> Planted:
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 400})
+        return await plant_campaign(connection, recipients=RECIPIENTS)
+
+
+async def says(pool: Pool, campaign: Planted, words: str) -> None:
+    """Return when the campaign, still running, gives a reason with these words; empty for none."""
+
+    async def said() -> bool:
+        async with pool.acquire() as connection:
+            state, reason = await campaign_row(connection, campaign.campaign_id)
+        return state == "running" and (words in reason if words else reason == "")
+
+    await until(said)
+
+
+async def stands_still(pool: Pool, emulator: Emulator) -> int:
+    """Return when nothing is sent any more and everything claimed was sent: how many that are."""
+
+    async def still() -> bool:
+        marked = await pool.fetchval("SELECT sum(claimed_through) FROM ranges")
+        seen = len(emulator.service.ledger)
+        await asyncio.sleep(0.5)
+        return seen == len(emulator.service.ledger) == marked
+
+    await until(still)
+    return len(emulator.service.ledger)
+
+
+async def stop_and_go_on(
+    pool: Pool,
+    emulator: Emulator,
+    campaign: Planted,
+    words: str,
+    fill: Callable[[], Awaitable[object]],
+    clear: Callable[[], Awaitable[object]],
+    disk: Disk | None = None,
+) -> None:
+    async with started(pool, emulator, campaign, disk=disk) as runner:
+        await until(lambda: len(emulator.service.ledger) >= 50)
+        await fill()
+        await says(pool, campaign, words)
+        assert await stands_still(pool, emulator) < RECIPIENTS
+        await says(pool, campaign, words)
+        await clear()
+        await says(pool, campaign, "")
+        assert (await runner.end()).state == "finished"
+    assert_each_once(emulator, campaign)
+    await assert_counts(pool, campaign, accepted=RECIPIENTS)
+
+
+async def test_a_disk_that_runs_short_stops_claims_and_nothing_else(
+    pool: Pool, campaign: Planted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    free = {"bytes": 100 * MIB}
+    monkeypatch.setattr(room, "LOOK_PERIOD_NS", 0)
+    monkeypatch.setattr(room, "free_bytes", lambda _: free["bytes"])
+
+    async def fill() -> None:
+        free["bytes"] = 10 * MIB - 1
+
+    async def clear() -> None:
+        free["bytes"] = 11 * MIB
+
+    async with serving() as emulator:
+        disk = Disk(tmp_path, least_free_mib=10)
+        words = f"waiting: less than 10 MiB are free for the database in {tmp_path}"
+        await stop_and_go_on(pool, emulator, campaign, words, fill, clear, disk)
+
+
+async def test_a_database_elsewhere_that_runs_full_stops_claims_by_its_errors(
+    pool: Pool, campaign: Planted
+) -> None:
+    async def fill() -> None:
+        await pool.execute(DISK_FULL)
+
+    async def clear() -> None:
+        await pool.execute("DROP TRIGGER full_disk ON outcomes")
+
+    async with serving() as emulator:
+        words = "waiting: outcomes cannot be stored: DiskFullError"
+        await stop_and_go_on(pool, emulator, campaign, words, fill, clear)
+
+
+async def test_a_run_that_begins_on_a_full_disk_sends_nothing(
+    pool: Pool, campaign: Planted, tmp_path: Path
+) -> None:
+    disk = Disk(tmp_path, least_free_mib=2**40)
+    async with serving() as emulator, started(pool, emulator, campaign, disk=disk) as runner:
+        await says(pool, campaign, "MiB are free")
+        assert (await runner.drained()).state == "running"
+        assert len(emulator.service.ledger) == 0
+    assert await pool.fetchval("SELECT sum(claimed_through) FROM ranges") == 0
+
+
+def test_a_disk_that_cannot_be_looked_at_stops_nobody_and_is_told_of_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told: list[str] = []
+    log = SimpleNamespace(
+        warning=lambda event, **_: told.append(event), info=lambda event, **_: told.append(event)
+    )
+    monkeypatch.setattr(trouble, "log", log)
+    monkeypatch.setattr(room, "log", log)
+    monkeypatch.setattr(room, "LOOK_PERIOD_NS", 0)
+    looks: list[int | OSError] = [OSError("stale"), OSError("stale"), 9 * MIB, OSError("stale"), 12 * MIB]
+
+    def free_bytes(_: Path) -> int:
+        look = looks.pop(0)
+        if isinstance(look, OSError):
+            raise look
+        return look
+
+    monkeypatch.setattr(room, "free_bytes", free_bytes)
+    disk = room.Room(Disk(tmp_path, least_free_mib=10))
+    assert [bool(disk.shortage()) for _ in range(5)] == [False, False, True, True, False], "else as it was"
+    assert told == ["disk_not_read", "disk_read_again", "disk_short", "disk_has_room"]
+
+
+def test_between_two_looks_the_disk_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    looks: list[Path] = []
+    monkeypatch.setattr(room, "free_bytes", lambda directory: looks.append(directory) or MIB)
+    look = room.DiskLook(Disk(tmp_path, least_free_mib=1), 3_600 * SECOND_NS)
+    assert not look.is_short() and not look.is_short()
+    assert looks == [tmp_path]
+
+
+def test_free_space_is_what_the_file_system_says(tmp_path: Path) -> None:
+    before = room.free_bytes(tmp_path)
+    assert before > 0
+    with pytest.raises(OSError, match="missing"):
+        room.free_bytes(tmp_path / "missing")

@@ -1,0 +1,252 @@
+"""When a run waits for its hours or its time, how a campaign ends early, and how a process stops in order."""
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from emulator.testing import Emulator
+from engine.sending import campaign_cache as campaign_board
+from engine.sending import worker
+from engine.sending.messages import Granted
+from engine.sending.retries import Retries
+from engine.store.claims import advance_watermark, take_range
+from engine.store.database import Connection, Pool
+from engine.store.facts import Fact, FactKind
+from engine.store.leases import take
+from engine.store.recording import record
+from tests.sending.planted import (
+    SLOW,
+    another_process,
+    campaign_row,
+    counts,
+    planted,
+)
+from tests.sending.running import (
+    HIGH_RATE_PER_S,
+    accepted_phones,
+    assert_counts,
+    assert_each_once,
+    fault,
+    received_ns,
+    run_to_end,
+    serving,
+    started,
+    until,
+)
+
+SECOND_NS = 1_000_000_000
+
+
+def late(emulator: Emulator, since_ns: int) -> int:
+    """Messages received more than a second after a moment."""
+    return sum(at > since_ns + SECOND_NS for at in received_ns(emulator, SLOW))
+
+
+@pytest.mark.usefixtures("quick")
+async def test_outside_its_hours_a_campaign_waits_with_its_reason_and_nothing_is_marked(
+    pool: Pool, elsewhere: Connection
+) -> None:
+    now = datetime.now(UTC)
+    closed = ((now + timedelta(hours=2)).time(), (now + timedelta(hours=3)).time())
+    campaign = await planted(pool, 50, HIGH_RATE_PER_S, window=closed)
+
+    async def renewed() -> bool:
+        leased_until = await elsewhere.fetchval("SELECT leased_until FROM numbers")
+        return leased_until - first_leased_until > timedelta(seconds=0.7)
+
+    async def waits() -> bool:
+        return (await campaign_row(elsewhere, campaign.campaign_id))[1] != ""
+
+    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+        await until(waits)
+        await until(lambda: elsewhere.fetchval("SELECT leased_until IS NOT NULL FROM numbers"))
+        first_leased_until = await elsewhere.fetchval("SELECT leased_until FROM numbers")
+        await until(renewed)  # the number had its chance to claim
+        state, reason = await campaign_row(elsewhere, campaign.campaign_id)
+        assert state == "running"
+        assert reason == f"waiting: quiet hours until {closed[0]:%H:%M} UTC"
+        assert (
+            await elsewhere.fetchval("SELECT max(claimed_through) FROM ranges"),
+            len(emulator.service.ledger),
+        ) == (
+            0,
+            0,
+        )
+        assert (await runner.drained()).state == "running"
+        await elsewhere.execute("UPDATE campaigns SET window_opens = NULL, window_closes = NULL")
+        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert_each_once(emulator, campaign)
+    assert await campaign_row(elsewhere, campaign.campaign_id) == ("finished", "")
+
+
+@pytest.mark.usefixtures("quick")
+async def test_outside_its_hours_a_campaign_tries_nobody_again(
+    pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = datetime.now(UTC)
+    closed = ((now + timedelta(hours=2)).time(), (now + timedelta(hours=3)).time())
+    campaign = await planted(pool, 5, HIGH_RATE_PER_S, window=closed)
+    dead = await take(elsewhere, SLOW, another_process())
+    held = await take_range(elsewhere, dead, campaign.campaign_id)
+    assert held is not None
+    await advance_watermark(elsewhere, dead, held, 5, [])
+    who = (campaign.campaign_id, held.range_id)
+    deferred = [
+        Fact(*who, seq, 1, dead.epoch, SLOW, FactKind.DEFERRED, reason="131016") for seq in range(1, 6)
+    ]
+    await record(elsewhere, deferred)
+
+    looks, real = 0, Retries.claim
+
+    async def look(self: Retries, now_ns: int, room: int) -> Granted:
+        nonlocal looks
+        looks += bool(self._feeder.held)
+        return await real(self, now_ns, room)
+
+    monkeypatch.setattr(Retries, "claim", look)
+    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+        await until(lambda: looks > 20)
+        assert len(emulator.service.ledger) == 0
+        await runner.drained()
+        await elsewhere.execute("UPDATE campaigns SET window_opens = NULL, window_closes = NULL")
+        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert_each_once(emulator, campaign)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_an_expired_campaign_ends_and_skips_whoever_was_not_sent_to(
+    pool: Pool, elsewhere: Connection
+) -> None:
+    campaign = await planted(pool, 2_000, 100, range_size=150)
+    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+        await until(lambda: len(emulator.service.ledger) >= 20)
+        await elsewhere.execute("UPDATE campaigns SET expires_at = now()")
+        expired_ns = time.monotonic_ns()
+        ended = await runner.end()
+        assert (ended.state, ended.reason) == ("expired", "its time is over")
+        assert late(emulator, expired_ns) == 0
+        sent = len(emulator.service.ledger)
+    await assert_counts(pool, campaign, accepted=sent, skipped=2_000 - sent)
+    reasons = await elsewhere.fetch("SELECT DISTINCT reason FROM recipient_states WHERE state = 'skipped'")
+    assert [row["reason"] for row in reasons] == ["expired"]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("state", ["expired", "cancelled"])
+async def test_the_end_of_a_campaign_that_a_kill_interrupted_is_finished(
+    pool: Pool, elsewhere: Connection, state: str
+) -> None:
+    """Whoever ended it died between the new state and the last of the ranges."""
+    campaign = await planted(pool, 60, HIGH_RATE_PER_S, range_size=20, state=state)
+
+    async def all_skipped() -> bool:
+        return await counts(elsewhere, campaign.campaign_id) == {"skipped": 60}
+
+    async with serving() as emulator, started(pool, emulator):
+        await until(all_skipped)
+        assert len(emulator.service.ledger) == 0
+    reasons = await elsewhere.fetch("SELECT DISTINCT reason FROM recipient_states")
+    assert [row["reason"] for row in reasons] == [state]
+
+
+@pytest.mark.usefixtures("quick")
+async def test_the_end_that_a_kill_interrupted_reaches_ranges_that_a_living_worker_holds(
+    pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on for days, and would keep their recipients pending for as long."""
+    monkeypatch.setattr(campaign_board, "UNCLOSED_PERIOD_S", 0.1)
+    campaign = await planted(pool, 600, 100)
+    async with serving() as emulator, started(pool, emulator) as worker:
+        await until(lambda: len(emulator.service.ledger) >= 20)
+        await elsewhere.execute(
+            "UPDATE campaigns SET state = 'expired', finished_at = now() - interval '1 hour'"
+        )
+
+        async def all_ended() -> bool:
+            counted = await counts(elsewhere, campaign.campaign_id)
+            return counted.keys() == {"accepted", "skipped"}
+
+        await until(all_ended)
+        assert not worker.task.done()
+
+
+@pytest.mark.usefixtures("quick")
+async def test_a_scheduled_campaign_starts_when_its_time_has_come(pool: Pool, elsewhere: Connection) -> None:
+    await planted(pool, 30, HIGH_RATE_PER_S, state="scheduled")
+    await elsewhere.execute("UPDATE campaigns SET start_at = now() + interval '1 hour'")
+    async with serving() as emulator, started(pool, emulator) as worker:
+        number_taken = "SELECT rate_per_s IS NOT NULL FROM numbers"
+        await until(lambda: elsewhere.fetchval(number_taken))
+        assert await elsewhere.fetchval("SELECT max(claimed_through) FROM ranges") == 0
+        await elsewhere.execute("UPDATE campaigns SET start_at = now()")
+        await until(lambda: len(emulator.service.ledger) == 30)
+        assert not worker.task.done()
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("latency_ms", [0, 400])
+async def test_a_stop_drains_and_a_rerun_finishes(pool: Pool, elsewhere: Connection, latency_ms: int) -> None:
+    """Nobody is in doubt, ranges and numbers are free, and the rest is sent later."""
+    campaign = await planted(pool, 400, 300, range_size=150)
+    async with serving(fault("latency", median_ms=latency_ms)) as emulator:
+        async with started(pool, emulator, campaign) as runner:
+            await until(lambda: len(emulator.service.ledger) >= 80)
+            ended = await runner.drained()
+        assert (ended.state, ended.drained) == ("running", True)
+        counted = await counts(elsewhere, campaign.campaign_id)
+        assert set(counted) <= {"accepted", "deferred", "pending"}
+        assert counted["accepted"] == len(emulator.service.ledger) < 400
+        await assert_counts(pool, campaign, **counted)
+        held = await elsewhere.fetchval("SELECT count(*) FROM ranges WHERE phone_number_id IS NOT NULL")
+        assert (held, await elsewhere.fetchval("SELECT released FROM numbers")) == (0, True)
+        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert_each_once(emulator, campaign)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_a_drain_begins_when_nothing_else_is_done_in_the_database(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that breaks under a cancellation hides it: what goes on could take numbers anew."""
+    busy = asyncio.Event()
+    going_on: list[asyncio.Task[object]] = []
+
+    async def recover_abandoned(*_: object) -> None:
+        busy.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            monkeypatch.undo()
+            raise ConnectionResetError("cut by the test") from None
+
+    async def drain(self: worker.Worker) -> bool:
+        going_on.extend(task for task in asyncio.all_tasks() if "_control" in repr(task.get_coro()))
+        return await real_drain(self)
+
+    real_drain = worker.Worker._drain
+    await planted(pool, 400, 300)
+    async with serving() as emulator:
+        with pytest.MonkeyPatch.context() as drained:
+            drained.setattr(worker.Worker, "_drain", drain)
+            monkeypatch.setattr(worker, "recover_abandoned", recover_abandoned)
+            async with started(pool, emulator) as runner:
+                await busy.wait()
+                await runner.drained()
+    assert going_on == []
+
+
+async def test_a_drain_waits_for_no_reply_longer_than_it_may(pool: Pool, elsewhere: Connection) -> None:
+    """Requests whose reply does not come in time are doubts, named at once."""
+    campaign = await planted(pool, 100, 100)
+    async with serving(fault("latency", count=5, median_ms=20_000)) as emulator:
+        async with started(pool, emulator, campaign) as runner:
+            await until(lambda: len(emulator.service.ledger) >= 30)
+            begun = time.monotonic()
+            ended = await runner.drained()
+            assert time.monotonic() - begun < 5.0, "a signal ends the process within five seconds"
+        assert ended.drained
+        assert (await counts(elsewhere, campaign.campaign_id))["unknown"] == 5
+        assert (await run_to_end(pool, emulator, campaign)).reason.startswith("5 in doubt")
+        assert max(accepted_phones(emulator).values()) == 1

@@ -1,0 +1,271 @@
+"""Feeding a number: page after page, campaign after campaign, and no range is taken and forgotten."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+
+from engine.sending import feeder as module
+from engine.sending.feeder import Feeder
+from engine.store.claims import ClaimRefused, advance_watermark, take_range
+from engine.store.database import Pool
+from engine.store.leases import Lease, take
+from tests.sending.planted import SLOW, Planted, another_process, plant_campaign, plant_numbers
+
+
+class Board:
+    """Which campaigns may send, as the test says."""
+
+    def __init__(self) -> None:
+        self.sending: list[int] = []
+        self.told: list[tuple[str, int]] = []
+
+    def sends(self, campaign_id: int) -> bool:
+        return campaign_id in self.sending
+
+    def with_free_ranges(self, phone_number_id: str) -> list[int]:
+        return list(self.sending)
+
+    def none_free(self, campaign_id: int) -> None:
+        """It is asked for again at once."""
+        self.told.append(("none free", campaign_id))
+
+    def some_free(self, campaign_id: int) -> None:
+        self.told.append(("some free", campaign_id))
+
+
+@pytest.fixture
+def campaign_cache() -> Board:
+    return Board()
+
+
+@pytest.fixture
+async def lease(pool: Pool) -> Lease:
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 80})
+        return await take(connection, SLOW, another_process())
+
+
+@pytest.fixture
+async def feeder(pool: Pool, lease: Lease, campaign_cache: Board) -> AsyncIterator[Feeder]:
+    feeder = Feeder(pool, lease, campaign_cache)  # type: ignore[arg-type]
+    yield feeder
+    await feeder.close()
+
+
+async def planted(pool: Pool, campaign_cache: Board, **campaign: Any) -> Planted:
+    async with pool.acquire() as connection:
+        one = await plant_campaign(connection, **campaign)
+    campaign_cache.sending.append(one.campaign_id)
+    return one
+
+
+async def claim_all(pool: Pool, lease: Lease, feeder: Feeder, turns: int) -> list[int]:
+    """Claim feed after feed; the range of each turn."""
+    ranges = []
+    for _ in range(turns):
+        feed = await feeder.feed()
+        if feed is None:
+            break
+        async with pool.acquire() as connection:
+            await advance_watermark(connection, lease, feed.held, feed.held.last_seq, [])
+        feed.page.clear()
+        ranges.append(feed.held.range_id)
+    return ranges
+
+
+async def test_every_range_is_fed_once_and_then_nothing(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+) -> None:
+    campaign = await planted(pool, campaign_cache, recipients=23, range_size=5)
+    assert await claim_all(pool, lease, feeder, 99) == campaign.range_ids
+    assert campaign_cache.told == [("none free", campaign.campaign_id)], "nobody asks for more at once"
+    assert await feeder.feed() is None
+    assert feeder.unclaimed == 0
+
+
+async def test_campaigns_take_turns(pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board) -> None:
+    campaigns = [await planted(pool, campaign_cache, recipients=4, range_size=2) for _ in range(3)]
+    fed = await claim_all(pool, lease, feeder, 99)
+    assert fed == [one.range_ids[turn] for turn in (0, 1) for one in campaigns]
+
+
+async def test_a_campaign_that_may_not_send_now_keeps_its_place(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+) -> None:
+    first = await planted(pool, campaign_cache)
+    assert (feed := await feeder.feed()) is not None
+    campaign_cache.sending.clear()
+    assert await feeder.feed() is None
+    second = await planted(pool, campaign_cache)
+    assert (other := await feeder.feed()) is not None
+    assert other.held.campaign_id == second.campaign_id
+    campaign_cache.sending = [first.campaign_id]
+    assert await feeder.feed() is feed
+
+
+async def test_the_next_range_is_fetched_ahead_of_need(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+) -> None:
+    campaign = await planted(pool, campaign_cache, recipients=30, range_size=10)
+    await feeder.feed()
+    feeder.look_ahead(5)
+    await feeder.close()
+    assert len(feeder.held) == 1, "there is enough in hand"
+    feeder.look_ahead(15)
+    feeder.look_ahead(15)
+    await feeder.close()
+    assert (len(feeder.held), feeder.unclaimed) == (2, 20), "one at a time"
+    assert await claim_all(pool, lease, feeder, 9) == campaign.range_ids
+
+
+async def test_who_needs_a_range_waits_for_the_one_that_is_being_fetched(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+) -> None:
+    campaign = await planted(pool, campaign_cache, recipients=20, range_size=10)
+    feeder.look_ahead(5)
+    assert await feeder.feed() is not None
+    await feeder.close()
+    assert list(feeder.held) == campaign.range_ids[:1]
+
+
+async def test_recipients_of_a_campaign_that_may_not_send_now_are_no_supply(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+) -> None:
+    await planted(pool, campaign_cache, recipients=10)
+    await feeder.feed()
+    campaign_cache.sending.clear()
+    other = await planted(pool, campaign_cache, recipients=10)
+    feeder.look_ahead(5)
+    await feeder.close()
+    assert [held.campaign_id for held in feeder.held.values()][1:] == [other.campaign_id]
+
+
+async def test_a_fetch_that_hangs_ends_with_the_number(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await planted(pool, campaign_cache)
+    ended = asyncio.Event()
+
+    async def hang(*_: Any) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(module, "take_range", hang)
+    monkeypatch.setattr(module, "CLOSE_S", 0.0)
+    feeder.look_ahead(5)
+    await asyncio.sleep(0)
+    await feeder.close()
+    await asyncio.wait_for(ended.wait(), 10)
+
+
+async def test_a_range_that_was_closed_while_it_was_ours_is_held_and_not_fed(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+) -> None:
+    """Held, or nobody would give it back."""
+    campaign = await planted(pool, campaign_cache)
+    async with pool.acquire() as connection:
+        await take_range(connection, lease, campaign.campaign_id)
+        await connection.execute("UPDATE ranges SET state = 'closed'")
+    await feeder.recover()
+    assert list(feeder.held) == campaign.range_ids
+    assert await feeder.feed() is None
+
+
+async def test_a_range_that_comes_while_another_goes_is_fed(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = await planted(pool, campaign_cache, recipients=20, range_size=10)
+    [gone] = await claim_all(pool, lease, feeder, 1)
+    real, paging, go_on = module.page, asyncio.Event(), asyncio.Event()
+
+    async def page(*arguments: Any) -> Sequence[Any]:
+        paging.set()
+        await go_on.wait()
+        return await real(*arguments)
+
+    monkeypatch.setattr(module, "page", page)
+    feeder.look_ahead(15)
+    await asyncio.wait_for(paging.wait(), 10)
+    feeder.forget({gone})
+    go_on.set()
+    assert await claim_all(pool, lease, feeder, 9) == campaign.range_ids[1:]
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "committed"])
+@pytest.mark.parametrize("name", ["take_range", "page", "own_ranges"])
+async def test_a_range_whose_answer_is_lost_is_fed_all_the_same(
+    pool: Pool,
+    lease: Lease,
+    feeder: Feeder,
+    campaign_cache: Board,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    after: bool,
+) -> None:
+    campaign = await planted(pool, campaign_cache, recipients=20, range_size=10)
+    real, failures = getattr(module, name), 2
+
+    async def cut(*arguments: Any) -> Any:
+        nonlocal failures
+        failures -= 1
+        if failures < 0:
+            return await real(*arguments)
+        if after:
+            await real(*arguments)
+        raise ConnectionResetError("cut by the test")
+
+    monkeypatch.setattr(module, name, cut)
+    fed: list[int] = []
+    if name == "own_ranges":
+        with pytest.raises(ConnectionResetError):
+            await feeder.recover()
+    for _ in range(9):
+        try:
+            fed += await claim_all(pool, lease, feeder, 9)
+        except ConnectionResetError:
+            continue
+    assert sorted(fed) == campaign.range_ids
+
+
+async def test_what_is_in_hand_already_is_not_fed_again_after_an_answer_was_lost(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+) -> None:
+    campaign = await planted(pool, campaign_cache, recipients=10)
+    assert await feeder.feed() is not None
+    await feeder.recover()
+    assert feeder.unclaimed == 10
+    assert await claim_all(pool, lease, feeder, 9) == campaign.range_ids
+
+
+async def test_a_range_with_a_claim_that_nobody_accounts_for_is_not_released_and_goes_on(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+) -> None:
+    campaign = await planted(pool, campaign_cache, recipients=10)
+    feed = await feeder.feed()
+    assert feed is not None
+    async with pool.acquire() as connection:
+        await advance_watermark(connection, lease, feed.held, 4, [])
+    await feeder.release([feed.held])
+    again = await feeder.feed()
+    assert again is not None
+    assert ([again.held.range_id], again.held.claimed_through) == (campaign.range_ids, 4)
+    assert [one.seq for one in again.page] == [5, 6, 7, 8, 9, 10]
+
+
+async def test_what_is_released_is_free_and_forgotten(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+) -> None:
+    campaign = await planted(pool, campaign_cache, recipients=10)
+    feed = await feeder.feed()
+    assert feed is not None
+    await feeder.release([feed.held])
+    assert feeder.held == {} and feeder.unclaimed == 0
+    assert campaign_cache.told == [("some free", campaign.campaign_id)], "others look for it again"
+    async with pool.acquire() as connection:
+        assert await connection.fetchval("SELECT phone_number_id FROM ranges") is None
+        with pytest.raises(ClaimRefused):
+            await advance_watermark(connection, lease, feed.held, 5, [])

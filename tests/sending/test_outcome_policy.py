@@ -1,0 +1,199 @@
+"""What becomes a fact, made without the constructors of its tuples: as whole as with them. And what follows
+for the pace, the number, the campaign and the account.
+"""
+
+import time
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from engine.breaker import Breaker
+from engine.clock import SECOND_NS, monotonic_ns
+from engine.core.governor import Governor
+from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
+from engine.core.retry import Budget
+from engine.core.tag import Tag, encode
+from engine.process.settings import ServiceSettings
+from engine.process.throttled_log import ThrottledLog
+from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX, CampaignCache
+from engine.sending.flow_context import AccountStop, CampaignPause, Number, NumberRest, Order, Shared
+from engine.sending.messages import Claimed
+from engine.sending.outcome_policy import UNTIL_A_PERSON_S, OutcomePolicy, fact_of
+from engine.store.claims import Candidate
+from engine.store.facts import Fact, FactKind
+from engine.store.leases import Lease
+from tests.sending.fakes import claimed
+
+LEASE = Lease("1055", epoch=7, wait_s=0.0)
+SPENT = Budget(pair_throttles=2)
+
+
+def test_an_acceptance_becomes_a_fact_with_every_field() -> None:
+    written_ns = monotonic_ns()
+    message = Claimed(3, 1 << 50, 12, 2, b"{}", written_ns, SPENT)
+    fact = fact_of(message, Accepted("wamid.A"), LEASE, written_ns)
+    assert fact == Fact(
+        campaign_id=3,
+        range_id=1 << 50,
+        seq=12,
+        attempt_no=2,
+        epoch=7,
+        phone_number_id="1055",
+        kind=FactKind.ACCEPTED,
+        wamid="wamid.A",
+        attempted_us=fact.attempted_us,
+        spent=SPENT,
+    )
+    assert fact.attempted_us is not None
+    assert 0 <= time.time_ns() // 1_000 - fact.attempted_us < 60_000_000
+
+
+def test_a_recipient_becomes_a_message_with_every_field() -> None:
+    def payload(to: int, variables: list[str], tag: str | None) -> bytes:
+        return repr((to, variables, tag)).encode()
+
+    running = SimpleNamespace(template=SimpleNamespace(payload=payload))
+    shared = object.__new__(Shared)
+    shared.installation = "abcdefgh"
+    shared.campaign_cache = cast("CampaignCache", {3: running})
+    shared.service = cast("ServiceSettings", SimpleNamespace(tag=True))
+    candidate = Candidate(3, 9, 12, 5511980000001, ["Ana"], attempt_no=1, spent=SPENT)
+    messages = shared.messages([candidate], [2], LEASE, 99)
+    tag = encode(Tag("abcdefgh", range_id=9, seq=12, attempt_no=2, epoch=7))
+    body = payload(5511980000001, ["Ana"], tag)
+    assert messages == [
+        Claimed(campaign_id=3, range_id=9, seq=12, attempt_no=2, payload=body, expires_ns=99, spent=SPENT)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind", "reason", "spent"),
+    [
+        (Unknown("reset"), FactKind.UNKNOWN, "reset", SPENT),
+        (Rejected(Scope.RECIPIENT, 131026, "131026", "why"), FactKind.FAILED, "131026", SPENT),
+        (Rejected(Scope.NUMBER, 131045, "131045", "why"), FactKind.DEFERRED, "131045", SPENT),
+        (Throttled(Scope.NUMBER, None, None, "slow"), FactKind.DEFERRED, "throttled", SPENT),
+        (Throttled(Scope.PAIR, 131056, None, "slow"), FactKind.DEFERRED, "131056", Budget(3)),
+        (Transient(None, "down"), FactKind.DEFERRED, "transient", Budget(2, 1)),
+        (NotSent("drained"), FactKind.DEFERRED, "drained", SPENT),
+        (NotSent("refused", unreachable=True), FactKind.DEFERRED, "refused", Budget(2, 0, 1)),
+    ],
+)
+def test_every_outcome_becomes_a_fact_with_its_reason(
+    outcome: Outcome, kind: FactKind, reason: str, spent: Budget
+) -> None:
+    message = Claimed(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
+    fact = fact_of(message, outcome, LEASE, None)
+    assert (fact.kind, fact.reason, fact.wamid, fact.attempted_us) == (kind, reason, None, None)
+    assert fact.spent == spent
+    assert (fact.wait_s > 0) <= (kind is FactKind.DEFERRED)
+    assert fact.throttled == isinstance(outcome, Throttled)
+
+
+@pytest.mark.parametrize("downtime", [False, True])
+def test_nobody_is_tried_again_sooner_than_the_service_asks(downtime: bool) -> None:
+    message = Claimed(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
+    fact = fact_of(message, Transient(131016, "down", 7200.0), LEASE, None, downtime=downtime)
+    assert (fact.kind, fact.wait_s) == (FactKind.DEFERRED, 7200)
+
+
+class Around:
+    """What the reactions of a number see of its process; keeps what they ask for."""
+
+    def __init__(self) -> None:
+        self.breaker = Breaker()
+        self.service_away = ThrottledLog("away", "back")
+        self.descriptors_short = ThrottledLog("short", "enough")
+        self.stopped: list[int] = []
+        self.campaign_cache = SimpleNamespace(systematic_rejections={}, stop=self.stopped.append)
+        self.orders: list[tuple[Order, str]] = []
+        self.slowed: list[float | None] = []
+        self.governor = Governor(80, 0)
+        self.reactions = OutcomePolicy(cast("Shared", self), "1055", self.governor)
+
+    def order(self, order: Order) -> None:
+        self.orders.append((order, order.reason))
+
+    def slow_account(self, now_ns: int, written_ns: int, wait_s: float | None) -> None:
+        self.slowed.append(wait_s)
+
+    def react(self, *outcomes: Outcome) -> None:
+        for outcome in outcomes:
+            self.reactions.react(claimed(1), outcome, monotonic_ns())
+
+
+@pytest.fixture
+def around() -> Around:
+    return Around()
+
+
+ODD = Rejected(Scope.RECIPIENT, 132000, "132000", "odd", systematic=True)
+
+
+def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: Around) -> None:
+    most = SYSTEMATIC_REJECTIONS_MAX - 1
+    around.react(*[ODD] * most, Accepted("w"), *[ODD] * most)
+    plain = Rejected(Scope.RECIPIENT, 131026, "131026", "nobody")
+    around.react(*[plain] * 2 * most)
+    assert around.orders == around.stopped == []
+    around.react(ODD)
+    assert around.stopped == [1]
+    assert around.orders == [
+        (CampaignPause(1, ""), f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: odd (132000)")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "order", "wait_s"),
+    [
+        (Rejected(Scope.ACCOUNT, 190, "190", "expired"), AccountStop("expired (190)"), None),
+        (Rejected(Scope.TEMPLATE, 132015, "132015", "paused"), CampaignPause(1, "paused (132015)"), None),
+        (
+            Rejected(Scope.NUMBER, 131045, "131045", "", wait_s=60.0),
+            NumberRest("1055", "131045", 0),
+            UNTIL_A_PERSON_S,
+        ),
+        (
+            Rejected(Scope.NUMBER, 131048, "131048", "spam", wait_s=60.0, suspend=True),
+            NumberRest("1055", "spam (131048)", 0),
+            60.0,
+        ),
+    ],
+)
+def test_a_refusal_beyond_the_recipient_is_ordered_with_its_reason(
+    around: Around, outcome: Outcome, order: Order, wait_s: float | None
+) -> None:
+    around.react(outcome)
+    assert around.orders == [(order, order.reason)]
+    assert getattr(around.orders[0][0], "wait_s", None) == wait_s
+    assert around.reactions.blocked == (wait_s is not None), "nothing more is claimed from here"
+    assert around.stopped == ([1] if isinstance(order, CampaignPause) else [])
+
+
+@pytest.mark.parametrize(
+    ("scope", "holds", "slowed"),
+    [(Scope.NUMBER, True, []), (Scope.ACCOUNT, False, [5.0]), (Scope.PAIR, False, [])],
+)
+def test_a_throttle_slows_whom_it_is_about(
+    around: Around, scope: Scope, holds: bool, slowed: list[float]
+) -> None:
+    around.react(Throttled(scope, None, 5.0, ""))
+    assert (around.governor.hold_until_ns > 0) == holds
+    assert around.slowed == slowed
+
+
+def test_a_throttle_of_the_account_slows_all_numbers_of_the_process() -> None:
+    governors = [Governor(80, 0) for _ in range(2)]
+    shared = object.__new__(Shared)
+    shared.numbers = {
+        str(at): cast("Number", SimpleNamespace(governor=one)) for at, one in enumerate(governors)
+    }
+    now_ns = monotonic_ns()
+    later_ns = now_ns + 2 * SECOND_NS
+    for _ in range(40):
+        shared.slow_account(now_ns, now_ns, 5.0)
+    for governor in governors:
+        assert governor.hold_until_ns == now_ns + 5 * SECOND_NS
+        governor.decide(later_ns)
+        assert governor.rate_per_s(later_ns) < 60

@@ -1,0 +1,131 @@
+"""Numbers of a process tell each other that a campaign has no free range: one asks the database for all."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from engine.sending import campaign_cache as campaign_board
+from engine.sending import feeder
+from engine.sending.campaign_cache import NONE_FREE_NS, CampaignCache
+from engine.sending.feeder import Feed, Feeder
+from engine.store.claims import HeldRange, take_range
+from engine.store.database import Pool
+from engine.store.leases import take
+from tests.sending.clock import Clock
+from tests.sending.planted import FAST, SLOW, Planted, another_process, plant_campaign, plant_numbers
+
+BOTH = (SLOW, FAST)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(campaign_board, "monotonic_ns", clock)
+    return clock
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
+    """How often the database was asked for a free range, by campaign."""
+    counted: Counter[int] = Counter()
+
+    async def attempt_statistics(connection: Any, lease: Any, campaign_id: int) -> HeldRange | None:
+        counted[campaign_id] += 1
+        return await take_range(connection, lease, campaign_id)
+
+    monkeypatch.setattr(feeder, "take_range", attempt_statistics)
+    return counted
+
+
+@pytest.fixture
+async def campaign_cache() -> CampaignCache:
+    return CampaignCache("none", None)
+
+
+@pytest.fixture
+async def feeders(pool: Pool, campaign_cache: CampaignCache) -> tuple[Feeder, Feeder]:
+    """Of two numbers of one process."""
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 80, FAST: 1_000})
+        leases = [await take(connection, number, another_process()) for number in BOTH]
+    slow, fast = (Feeder(pool, lease, campaign_cache) for lease in leases)
+    return slow, fast
+
+
+async def planted(pool: Pool, campaign_cache: CampaignCache, **campaign: Any) -> Planted:
+    async with pool.acquire() as connection:
+        one = await plant_campaign(connection, numbers=BOTH, **campaign)
+        await campaign_cache.refresh(connection)
+    return one
+
+
+@pytest.fixture
+async def taken(
+    pool: Pool,
+    campaign_cache: CampaignCache,
+    feeders: tuple[Feeder, Feeder],
+    clock: Clock,
+    looks: Counter[int],
+) -> Feed:
+    """The slow number holds the only range of a campaign; the fast one has looked for another in vain."""
+    slow, fast = feeders
+    await planted(pool, campaign_cache, recipients=10)
+    feed = await slow.feed()
+    assert feed is not None
+    assert await fast.feed() is None
+    assert looks == {feed.held.campaign_id: 2}
+    return feed
+
+
+async def test_one_number_that_finds_no_range_spares_the_others_the_look(
+    feeders: tuple[Feeder, Feeder], clock: Clock, looks: Counter[int], taken: Feed
+) -> None:
+    slow, fast = feeders
+    clock.now_ns += NONE_FREE_NS - 1
+    assert await fast.feed() is None
+    slow.look_ahead(1_000)
+    await slow.close()
+    assert looks == {taken.held.campaign_id: 2}, "nobody asks again so soon"
+
+
+async def test_a_range_that_is_given_back_is_found_at_once(
+    feeders: tuple[Feeder, Feeder], taken: Feed
+) -> None:
+    slow, fast = feeders
+    await slow.release([taken.held])
+
+    found = await fast.feed()
+    assert found is not None
+    assert found.held.range_id == taken.held.range_id
+
+
+async def test_a_range_that_another_process_gives_back_is_found_when_the_look_has_grown_old(
+    pool: Pool, feeders: tuple[Feeder, Feeder], clock: Clock, taken: Feed
+) -> None:
+    _, fast = feeders
+    async with pool.acquire() as connection:
+        await connection.execute("UPDATE ranges SET phone_number_id = NULL")
+    assert await fast.feed() is None
+
+    clock.now_ns += NONE_FREE_NS
+    found = await fast.feed()
+    assert found is not None
+    assert found.held.range_id == taken.held.range_id
+
+
+async def test_another_campaign_is_looked_at_all_the_same(
+    pool: Pool,
+    campaign_cache: CampaignCache,
+    feeders: tuple[Feeder, Feeder],
+    looks: Counter[int],
+    taken: Feed,
+) -> None:
+    _, fast = feeders
+    begun = (await planted(pool, campaign_cache, recipients=10)).campaign_id
+
+    feed = await fast.feed()
+
+    assert feed is not None
+    assert feed.held.campaign_id == begun
+    assert looks == {taken.held.campaign_id: 2, begun: 1}

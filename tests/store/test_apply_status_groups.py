@@ -1,0 +1,263 @@
+"""Groups of events fold as the same events one by one, are lost by no kill, and are taken in bounded bites."""
+
+import asyncio
+import random
+from typing import Any
+
+import asyncpg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.core.tag import Tag
+from engine.store import migrate as migrating
+from engine.store.database import LOST_CONNECTION, Connection, Pool, connect, open_pool
+from engine.store.facts import Fact, FactKind
+from engine.store.installation import identify
+from engine.store.migrate import migrate, migrations
+from engine.store.queries import queries
+from engine.store.recording import record, record_in_transaction
+from engine.webhooks.events import StatusEvent
+from engine.webhooks.status_applier import fold_batch
+from tests.webhooks.planted import (
+    FIRST_RANGE,
+    NUMBER,
+    doubt,
+    installation,
+    plant_campaign,
+    put_in_inbox,
+    range_counters,
+    recount,
+    state_of,
+    status_event,
+)
+
+RECIPIENTS = 9
+PHONE = 5511900000000  # of a recipient, less its seq
+KINDS = ("tagged", "tagged", "untagged", "other installation", "other program", "gone range")
+ALONE = """
+INSERT INTO inbox (wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, attempt_no, epoch, code, detail)
+VALUES ($1, $2, timestamptz 'epoch' + $3::bigint * interval '1 microsecond', $4, $5, $6, $7, $8, $9, $10, $11, $12)
+"""
+FACTS = (
+    "SELECT range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason, sent_at, delivered_at, read_at,"
+    " failed_at FROM outcomes ORDER BY range_id, seq, attempt_no",
+    "SELECT range_id, seq, attempt_no, state, epoch, reason FROM pending_attempts ORDER BY range_id, seq",
+    "SELECT range_id, deferred, accepted, sent, delivered, read, failed, unknown, skipped FROM range_counters ORDER BY range_id",
+    "SELECT wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, attempt_no, epoch, code, detail,"
+    " matches_tried FROM waiting_events ORDER BY wamid, status, status_at, installation, range_id, code",
+)
+
+chosen = st.tuples(
+    st.sampled_from(KINDS),
+    st.integers(1, RECIPIENTS),
+    st.integers(1, 2),
+    st.sampled_from([1, 2, 3, 4, 5]),
+    st.integers(0, 3),
+    st.integers(1, 2),
+)
+
+
+async def plant_all_cases(connection: Connection) -> None:
+    """Recipients: 1 to 4 accepted, 5 claimed, 6 and 7 in doubt, 8 refused and sent again, 9 not yet claimed."""
+    await connection.execute(
+        "TRUNCATE campaigns, ranges, range_counters, claims, recipients, outcomes, pending_attempts, inbox, inbox_groups CASCADE"
+    )
+    campaign = await plant_campaign(connection, recipients=RECIPIENTS, claimed_through=8, first_phone=PHONE)
+    await record(
+        connection,
+        [
+            Fact(campaign, FIRST_RANGE, seq, 1, 1, NUMBER, FactKind.ACCEPTED, f"w{seq}.1")
+            for seq in range(1, 5)
+        ]
+        + [Fact(campaign, FIRST_RANGE, 8, 1, 1, NUMBER, FactKind.DEFERRED, reason="throttled", wait_s=60)],
+    )
+    await connection.execute("UPDATE outcomes SET attempted_at = NULL")
+    await doubt(connection, FIRST_RANGE, 6, 7)
+
+
+def event_of(own: str, drawn: tuple[str, int, int, int, int, int]) -> list[StatusEvent]:
+    kind, seq, attempt_no, rank, minute, repeats = drawn
+    tag: Any = {
+        "tagged": Tag(own, FIRST_RANGE, seq, attempt_no, 1),
+        "other installation": Tag("zzzzzzzz", FIRST_RANGE, seq, attempt_no, 1),
+        "other program": ("", None, None, None, None),
+        "gone range": Tag(own, (2000 << 47) + seq, seq, attempt_no, 1),
+    }.get(kind)
+    known = seq <= 4 or kind in ("tagged", "gone range")
+    wamid = f"w{seq}.{attempt_no}" if known else f"{kind} {seq}"
+    event = status_event(wamid, rank, tag, recipient=str(PHONE + seq))
+    failed = {"code": 131026 + minute, "detail": f"refused {minute}"} if rank == 3 else {}
+    return [event._replace(status_us=event.status_us + minute * 60_000_000, **failed)] * repeats
+
+
+async def facts(connection: Connection) -> list[list[tuple[Any, ...]]]:
+    assert await range_counters(connection) == await recount(connection)
+    return [[tuple(row) for row in await connection.fetch(query)] for query in FACTS]
+
+
+async def in_one_group(connection: Connection, events: list[StatusEvent]) -> None:
+    await put_in_inbox(connection, *events)
+
+
+async def in_a_group_each(connection: Connection, events: list[StatusEvent]) -> None:
+    for event in events:
+        await put_in_inbox(connection, event)
+
+
+async def alone(connection: Connection, events: list[StatusEvent]) -> None:
+    await connection.executemany(ALONE, events)
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(drawn=st.lists(chosen, min_size=1, max_size=14), seed=st.integers(0, 99))
+async def test_a_group_folds_as_its_events_one_by_one(pool: Pool, drawn: list[Any], seed: int) -> None:
+    ends = []
+    async with pool.acquire() as connection:
+        for store in (in_one_group, in_a_group_each, alone):
+            await plant_all_cases(connection)
+            own = await installation(connection)
+            events = [event for one in drawn for event in event_of(own, one)]
+            random.Random(seed).shuffle(events)
+            await store(connection, events)
+            folded = await fold_batch(connection)
+            assert folded.taken == len(events)
+            ends.append((folded, await facts(connection)))
+    assert ends[0] == ends[1] == ends[2]
+
+
+async def test_plain_and_other_recipients_of_a_group_are_folded_together(connection: Connection) -> None:
+    await plant_all_cases(connection)
+    own = await installation(connection)
+    drawn = [("tagged", seq, 1, 4, 0, 1) for seq in range(1, 9)] + [("untagged", 2, 1, 5, 0, 1)]
+    await put_in_inbox(connection, *(event for one in drawn for event in event_of(own, one)))
+    await fold_batch(connection)
+    assert await range_counters(connection) == await recount(connection)
+    states = [await state_of(connection, seq) for seq in range(1, 10)]
+    assert states == ["delivered", "read", *["delivered"] * 6, "pending"]
+    assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 0
+
+
+async def test_a_folder_killed_before_its_commit_loses_nothing(database_url: str, pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        await plant_all_cases(connection)
+        own = await installation(connection)
+        drawn = [("tagged", 1, 1, 4, 0, 1), ("tagged", 6, 1, 4, 0, 1), ("untagged", 2, 1, 5, 0, 1)]
+        await put_in_inbox(connection, *(event for one in drawn for event in event_of(own, one)))
+        async with connection.transaction():
+            # The fold has taken the untagged event when it comes to wait for this lock.
+            await connection.execute("SELECT FROM range_counters FOR UPDATE")
+            doomed = await connect(database_url)
+            folding = asyncio.create_task(fold_batch(doomed))
+            pid = doomed.get_server_pid()
+            waits = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $1"
+            async with asyncio.timeout(30):
+                while not await pool.fetchval(waits, pid):
+                    await asyncio.sleep(0)
+            await connection.execute("SELECT pg_terminate_backend($1)", pid)
+            with pytest.raises(LOST_CONNECTION):
+                await folding
+            doomed.terminate()
+            async with asyncio.timeout(30):
+                while await pool.fetchval("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", pid):
+                    await asyncio.sleep(0)
+        assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 3
+        assert (await fold_batch(connection)).matched == 3
+        assert [await state_of(connection, seq) for seq in (1, 2, 6)] == ["delivered", "read", "delivered"]
+        assert await range_counters(connection) == await recount(connection)
+
+
+async def test_a_group_that_is_committed_late_is_not_skipped(pool: Pool) -> None:
+    async with pool.acquire() as slow, pool.acquire() as connection:
+        await plant_all_cases(connection)
+        own = await installation(connection)
+        first, second = (event_of(own, ("tagged", seq, 1, 4, 0, 1))[0] for seq in (1, 2))
+        commit = slow.transaction()
+        await commit.start()
+        await put_in_inbox(slow, first)
+        await put_in_inbox(connection, second._replace(phone_number_id="another"))
+        assert (await fold_batch(connection)).taken == 1
+        await commit.commit()
+        assert (await fold_batch(connection)).taken == 1
+        assert [await state_of(connection, seq) for seq in (1, 2)] == ["delivered", "delivered"]
+
+
+async def test_a_batch_takes_no_more_than_it_may_and_starves_nobody(connection: Connection) -> None:
+    await plant_all_cases(connection)
+    own = await installation(connection)
+    grouped, single = (event_of(own, ("tagged", seq, 1, 4, 0, 1))[0] for seq in (1, 2))
+    for _ in range(40):
+        await put_in_inbox(connection, *[grouped] * 7)
+    await alone(connection, [single] * 50)
+    waiting = "SELECT count(*) FROM waiting_events WHERE seq = $1"
+    assert (await fold_batch(connection, 30)).taken == 35 + 3
+    assert await connection.fetchval(waiting, 1) == 280 - 35
+    assert await connection.fetchval(waiting, 2) == 50 - 3
+    while (await fold_batch(connection, 30)).taken:
+        assert await range_counters(connection) == await recount(connection)
+    assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 0
+
+
+async def test_the_oldest_groups_are_found_without_reading_the_others(connection: Connection) -> None:
+    await plant_all_cases(connection)
+    for _ in range(300):
+        await put_in_inbox(connection, status_event("w", 2))
+    read = (
+        "SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables"
+        " WHERE relname = 'inbox_groups'"
+    )
+    async with connection.transaction():
+        before = await connection.fetchval(read)
+        assert len(await connection.fetchval("SELECT oldest_groups(10)")) == 10
+        assert 10 <= await connection.fetchval(read) - before < 100
+
+
+# As it was before the table had columns for that by which copies are noticed.
+IDENTIFY_BEFORE_COPIES = """
+INSERT INTO installation (installation, system_identifier, timeline)
+SELECT $1, system_identifier, timeline_id FROM pg_control_system(), pg_control_checkpoint()
+"""
+
+
+@pytest.fixture
+async def before_groups(empty_database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A database of the version before groups."""
+    former = tuple(migration for migration in migrations() if migration.number < 7)
+    with monkeypatch.context() as patched:
+        patched.setattr(migrating, "migrations", lambda: former)
+        patched.setitem(queries("migrate"), "identify_installation", IDENTIFY_BEFORE_COPIES)
+        await migrate(empty_database_url)
+    return empty_database_url
+
+
+async def test_events_of_the_version_before_are_folded(before_groups: str) -> None:
+    connection = await connect(before_groups)
+    try:
+        await plant_campaign(connection, recipients=RECIPIENTS)
+        own = await installation(connection)
+        campaign = await connection.fetchval("SELECT campaign_id FROM campaigns")
+        accepts = [
+            Fact(campaign, FIRST_RANGE, seq, 1, 1, NUMBER, FactKind.ACCEPTED, f"w{seq}.1") for seq in (1, 2)
+        ]
+        async with connection.transaction():
+            await record_in_transaction(connection, accepts)
+        drawn = [
+            ("tagged", 1, 1, 4, 0, 2),
+            ("untagged", 2, 1, 5, 0, 1),
+            ("tagged", 5, 1, 2, 0, 1),
+            ("gone range", 1, 1, 2, 0, 1),
+        ]
+        await alone(connection, [event for one in drawn for event in event_of(own, one)])
+        with pytest.raises(asyncpg.UndefinedTableError):
+            await connection.fetch("SELECT FROM inbox_groups")
+        assert (await migrate(before_groups))[0].number == 7
+    finally:
+        await connection.close()
+    async with open_pool(before_groups, size=1, by_key=True) as pool, pool.acquire() as connection:
+        folded = await fold_batch(connection)
+        assert (folded.taken, folded.matched, folded.returned) == (5, 4, 1)
+        assert [await state_of(connection, seq) for seq in (1, 2, 5)] == ["delivered", "read", "sent"]
+        await connection.execute("UPDATE campaigns SET planned_at = now()")
+        await identify(connection)
+        assert await connection.fetchval("SELECT state FROM campaigns") == "running", "an upgrade is no copy"
+        assert await range_counters(connection) == await recount(connection)

@@ -1,0 +1,142 @@
+"""Outcomes are told to the database stretch by stretch: however ranges, epochs and numbers are mixed, each row says what
+its fact said, and what was recorded before stays."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.store.database import Connection, Pool
+from engine.store.facts import Fact, FactKind
+from engine.store.recording import record
+from tests.sending.planted import FAST, SLOW, assert_tallies_hold, plant_campaign, plant_numbers
+
+SINCE = datetime(1970, 1, 1, tzinfo=UTC)
+STORED = {FactKind.ACCEPTED: 1, FactKind.FAILED: 2, FactKind.SKIPPED: 3}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A fact about the recipient `seq` of the range with this place in the campaign."""
+
+    place: int
+    seq: int
+    attempt_no: int
+    epoch: int
+    number: str
+    kind: FactKind
+    texts: tuple[str | None, int | None, str | None]  # wamid, code, reason
+    attempted_us: int | None
+
+    def fact(self, campaign_id: int, range_ids: list[int]) -> Fact:
+        return Fact(
+            campaign_id,
+            range_ids[self.place],
+            self.seq,
+            self.attempt_no,
+            self.epoch,
+            self.number,
+            self.kind,
+            *self.texts,
+            attempted_us=self.attempted_us,
+        )
+
+
+told = st.builds(
+    Told,
+    place=st.integers(0, 1),
+    seq=st.integers(1, 6),
+    attempt_no=st.sampled_from((1, 1, 1, 0, 2)),
+    epoch=st.integers(1, 2),
+    number=st.sampled_from((FAST, SLOW)),
+    kind=st.sampled_from((FactKind.ACCEPTED, FactKind.ACCEPTED, FactKind.FAILED, FactKind.SKIPPED)),
+    texts=st.tuples(
+        st.sampled_from((None, "wamid.a", 'wamid."{b},')),
+        st.sampled_from((None, 131026)),
+        st.sampled_from((None, "it, said \x1f so", "NULL")),
+    ),
+    attempted_us=st.sampled_from((None, 0, 1_790_000_000_000_001, 1_799_999_999_999_999)),
+)
+batches = st.lists(told, min_size=1, max_size=12, unique_by=lambda one: (one.place, one.seq))
+
+
+def row_of(fact: Fact) -> tuple[object, ...]:
+    attempted_at = None if fact.attempted_us is None else SINCE + timedelta(microseconds=fact.attempted_us)
+    status = 1 if fact.kind is FactKind.ACCEPTED else None
+    reason = fact.reason and fact.reason.replace("\x1f", " ")
+    texts = (fact.wamid, fact.code, reason)
+    number = fact.phone_number_id
+    return *fact.key, fact.attempt_no, fact.epoch, STORED[fact.kind], status, number, *texts, attempted_at
+
+
+async def rows(connection: Connection) -> set[tuple[object, ...]]:
+    return {
+        tuple(row)
+        for row in await connection.fetch(
+            "SELECT range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason, attempted_at "
+            "FROM outcomes"
+        )
+    }
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)  # each example is rolled back
+@given(earlier=batches, batch=batches)
+async def test_each_row_says_what_its_fact_said(pool: Pool, earlier: list[Told], batch: list[Told]) -> None:
+    async with pool.acquire() as connection:
+        transaction = connection.transaction()
+        await transaction.start()
+        try:
+            await plant_numbers(connection, **{SLOW: 80, FAST: 1_000})
+            campaign = await plant_campaign(connection, recipients=12, range_size=6)
+            before = [one.fact(campaign.campaign_id, campaign.range_ids) for one in earlier]
+            await record(connection, before)
+            assert await rows(connection) == set(map(row_of, before))
+            known = {fact.key for fact in before}
+            facts = [one.fact(campaign.campaign_id, campaign.range_ids) for one in batch]
+            await record(connection, [fact for fact in facts if fact.key not in known] + before)
+            new = {row_of(fact) for fact in facts if fact.key not in known}
+            assert await rows(connection) == set(map(row_of, before)) | new
+            await assert_tallies_hold(connection)
+        finally:
+            await transaction.rollback()
+
+
+async def test_only_a_batch_with_somebody_known_goes_the_long_way(pool: Pool) -> None:
+    """The short way is worth its lines only if batches take it."""
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 80})
+        campaign = await plant_campaign(connection, recipients=12, range_size=6)
+        facts = [
+            Fact(campaign.campaign_id, range_id, seq, 1, 1, SLOW, FactKind.ACCEPTED, f"w{range_id}.{seq}")
+            for range_id in campaign.range_ids
+            for seq in range(1, 7)
+        ]
+        await connection.execute("ALTER FUNCTION record_outcomes RENAME TO long_way")
+        await record(connection, facts[:2] + facts[3:8])
+        with pytest.raises(asyncpg.UndefinedFunctionError):
+            await record(connection, facts[2:4])
+        await connection.execute("ALTER FUNCTION long_way RENAME TO record_outcomes")
+        await record(connection, facts)
+        assert len(await rows(connection)) == len(facts)
+        await assert_tallies_hold(connection)
+
+
+async def test_an_open_try_within_a_stretch_is_settled_by_its_outcome(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 80})
+        campaign = await plant_campaign(connection, recipients=6, range_size=6)
+        facts = [
+            Fact(campaign.campaign_id, campaign.range_ids[0], seq, 1, 1, SLOW, FactKind.ACCEPTED, f"w{seq}")
+            for seq in range(1, 7)
+        ]
+        await record(connection, [facts[2]._replace(kind=FactKind.DEFERRED, wamid=None, wait_s=60.0)])
+        assert await connection.fetchval("SELECT seq FROM pending_attempts") == 3
+        await record(connection, facts)
+        assert await rows(connection) == set(map(row_of, facts))
+        assert await connection.fetchval("SELECT count(*) FROM pending_attempts") == 0
+        await assert_tallies_hold(connection)
