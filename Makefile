@@ -9,7 +9,7 @@ STAMP := .venv/.installed
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
 setup: $(STAMP)
-	@$(BIN)/python -m compileall -q engine campaigns emulator benchmarks
+	@$(BIN)/python -m compileall -q engine campaigns emulator http_server benchmarks
 
 # Cleared: over one that another Python left, also by a set-up that failed, that other Python would stay.
 $(STAMP): requirements/run.txt requirements/develop.txt pyproject.toml

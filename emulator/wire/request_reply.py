@@ -1,4 +1,4 @@
-"""A request that has arrived whole, and the bytes that answer it."""
+"""A decoded request, and the bytes of its reply."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`headers` come on top of the content's type and length."""
+    """`headers` are added to the type and the length of the content."""
 
     status: int
     body: bytes
@@ -37,7 +37,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class StreamReply:
-    """A reply of unknown length, made while it is read; each chunk is a few milliseconds of work at most."""
+    """A reply of unknown length, made while the peer reads. A chunk takes some milliseconds to make."""
 
     chunks: Iterable[bytes]
     content_type: str
@@ -60,7 +60,7 @@ def json_reply(content: Any) -> Reply:
 
 
 def render_stream(reply: StreamReply, *, closing: bool) -> Iterator[bytes]:
-    """The reply's bytes on the wire, chunk by chunk."""
+    """The bytes of a reply, chunk by chunk."""
     ending = "Connection: close\r\n" if closing else ""
     yield (
         f"HTTP/1.1 200 OK\r\nContent-Type: {reply.content_type}\r\nTransfer-Encoding: chunked\r\n{ending}\r\n"
@@ -72,7 +72,7 @@ def render_stream(reply: StreamReply, *, closing: bool) -> Iterator[bytes]:
 
 
 def render(reply: Reply, *, closing: bool = False) -> bytes:
-    """The reply's bytes on the wire; `closing` tells the peer that it is the connection's last."""
+    """The bytes of a reply; `closing` tells the peer that it is the last of the connection."""
     lines = [
         f"HTTP/1.1 {reply.status} {_phrase(reply.status)}",
         f"Content-Type: {reply.content_type}",
