@@ -69,7 +69,7 @@ async def test_a_month_goes_out_of_every_large_table_and_no_other_month(pool: Po
     )
     assert [tuple(row) for row in found] == [
         (table, ["_2024_02", "_2024_04"])
-        for table in ("claims", "pending_attempts", "outcomes", "ranges", "recipients", "range_counters")
+        for table in ("claims", "outcomes", "pending_attempts", "range_counters", "ranges", "recipients")
     ]
 
 
