@@ -84,7 +84,7 @@ async def test_the_code_of_who_failed_is_a_column_of_its_own(
         " SELECT range_id, seq, attempt_no, 1, kind, status, '1001', code, reason FROM ranges, (VALUES"
         " (1, 1, 2, NULL, 131047, 'an earlier one'), (1, 2, 2, NULL, 131026, '131026'), (2, 1, 1, 3, 131049, 'not now'),"
         " (3, 1, 2, NULL, NULL, 'http_405'), (4, 1, 2, NULL, 131000, '131000'), (4, 2, 1, 1, NULL, NULL)"
-        ") AS planted (seq, try, kind, status, code, reason)"
+        ") AS planted (seq, attempt_no, kind, status, code, reason)"
     )
     rows = [row async for page in export_rows(pool, campaign_id) for row in page]
     columns = [headings(2).index(name) for name in ("state", "code", "reason")]
@@ -137,5 +137,5 @@ async def test_recipients_that_were_pruned_are_told(ready: str, pool: Pool, spec
 
 async def test_what_is_half_planned_has_no_report_yet(ready: str, pool: Pool, spec: CampaignSpec) -> None:
     await create_and_be_killed(ready, spec)
-    with pytest.raises(TryLater, match="is not planned"):
+    with pytest.raises(TryLater, match="is not fully planned"):
         await read_report(pool, spec.name)
