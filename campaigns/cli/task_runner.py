@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import uvloop
 
 from campaigns.cli.database_errors import database_blamed
-from engine.process.settings import PREFIX, SECRETS, Settings, database_url, load_settings
+from engine.prepare_database import prepare_database
+from engine.process.settings import PREFIX, SECRETS, Settings, load_settings
 from engine.process.telemetry import configure_logging
 from engine.store.database import Connection, Pool, open_pool, report_loop_errors
 from engine.store.installation import identify
@@ -65,7 +66,7 @@ def ready_database(settings: Settings) -> str:
     given = settings.database_url
     location = str(settings.home / "postgres") if given is None else given.get_secret_value()
     with database_blamed(location):
-        return database_url(settings)
+        return prepare_database(settings)
 
 
 def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:

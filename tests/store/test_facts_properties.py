@@ -24,6 +24,7 @@ from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease, take
 from engine.store.recording import record
+from tests.examples import examples
 from tests.sending.planted import (
     SLOW,
     another_process,
@@ -151,7 +152,7 @@ class World:
 
 
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
