@@ -1,7 +1,11 @@
-"""All pieces of an audience file, checked by several processes, in file order and in bounded memory.
+"""Checks the pieces of an audience file in several processes. Results come in file order; memory is bounded.
 
-Law: pieces are checked ahead as if each began and ended with a row. Where one does not, what was found ahead
-is thrown away and the piece read in its turn, after the one before it: as if all were read in order.
+Law: pieces are checked ahead as if each began and ended with a complete row. If one does not, its result is
+discarded, and this process reads the piece again after the one before it. The result is the same as if one
+process read all pieces in order.
+
+These are processes of our own, not a ProcessPoolExecutor. It would import the main module again in each
+worker, which made planning 30 % slower, and it would leave Python's resource tracker running.
 """
 
 from __future__ import annotations
@@ -25,12 +29,13 @@ from campaigns.audience.row_check import is_literal
 from campaigns.audience.staged_batch import CheckSpec, PieceCheck, StagedBatch, encode_for_copy
 from engine.errors import DrumbeatError
 
-# A process takes a third of a second to start, in which one thread checks 100,000 rows without it.
+# A process takes a third of a second to start. In that time, one thread checks 100,000 rows.
 WORKERS_BYTES_MIN = 8 << 20
-WORKERS_MAX = 4  # beyond it the COPY of one session is the limit
-AHEAD_PER_WORKER = 2  # pieces: one in work, one waiting; about a mebibyte each
-# A thousand characters of literals make seventy times as much of a file of phones; several pieces are held.
-STAGED_CHARACTERS = 2 << 20  # of a piece, with its literals
+WORKERS_MAX = 4  # with more, the COPY of one session is the limit
+AHEAD_PER_WORKER = 2  # pieces of about a mebibyte: one is checked, one waits
+# Fixed texts of a thousand characters make a file of phones seventy times as large, and several pieces are in
+# memory.
+STAGED_CHARACTERS = 2 << 20  # of a piece, with its fixed texts
 ROW_CHARACTERS = 14  # of the shortest row: a phone and a line end
 END_TIMEOUT_S = 5.0
 _ROOT = Path(campaigns.__file__).parents[1]
@@ -41,15 +46,15 @@ Ahead = tuple[Piece, "Future[StagedBatch | None]"]
 
 
 class CheckProcessLost(DrumbeatError):
-    """A process that checked rows ended before its work."""
+    """A process that checked rows ended early."""
 
 
 def staged_batches(
     reader: AudienceReader, spec: CheckSpec, workers: int | None = None
 ) -> Generator[StagedBatch, None, None]:
-    """Every piece of a file, checked. `workers`: processes; None: as the file and the machine's cores say.
+    """Check every piece of a file. `workers`: how many processes; None: by the file's size and the cores.
 
-    Raises what reading raises, and CheckProcessLost. Closing it ends its processes and threads.
+    Raises the errors of reading, and CheckProcessLost. Closing the generator ends its processes and threads.
     """
     count = worker_count(reader.total_bytes) if workers is None else workers
     check = PieceCheck(spec)
@@ -69,17 +74,17 @@ def staged_batches(
 
 
 def worker_count(total_bytes: int) -> int:
-    """Processes that are worth their start; 0 where this one does it as well."""
+    """How many processes to start; 0 if this process alone is as fast."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, WORKERS_MAX) if cores > 1 and total_bytes >= WORKERS_BYTES_MIN else 0
 
 
 def _pieces(reader: AudienceReader, spec: CheckSpec) -> Iterator[Piece]:
-    """The file's pieces, smaller where literals make more of a row than stands in the file."""
-    literals = sum(len(param) - 1 for param in spec.params if is_literal(param))
-    characters = STAGED_CHARACTERS * ROW_CHARACTERS // (ROW_CHARACTERS + literals)
+    """The file's pieces, smaller if fixed texts make the rows longer than in the file."""
+    fixed_text = sum(len(param) - 1 for param in spec.params if is_literal(param))
+    characters = STAGED_CHARACTERS * ROW_CHARACTERS // (ROW_CHARACTERS + fixed_text)
     for piece in reader.pieces():
-        if literals and piece.text:
+        if fixed_text and piece.text:
             yield from piece.parts(characters)
         else:
             yield piece
@@ -97,7 +102,7 @@ def _ahead(pieces: Iterator[Piece], submit: Submit, count: int) -> Iterator[Ahea
 
 @contextmanager
 def _submitting(spec: CheckSpec, check: PieceCheck, count: int) -> Iterator[Submit]:
-    """Threads that check pieces: each with a process that is free, or the one thread by itself."""
+    """Threads that check pieces, each with an idle process; without processes, one thread checks alone."""
     idle: SimpleQueue[CheckPiece] = SimpleQueue()
 
     def check_with_any(piece: Piece) -> StagedBatch | None:
@@ -109,7 +114,7 @@ def _submitting(spec: CheckSpec, check: PieceCheck, count: int) -> Iterator[Subm
 
     with ExitStack() as stack:
         for _ in range(count):
-            idle.put(stack.enter_context(closing(_Worker(spec))).check)
+            idle.put(stack.enter_context(closing(_CheckProcess(spec))).check)
         if not count:
             idle.put(check)
         threads = ThreadPoolExecutor(max(1, count), "audience")
@@ -117,12 +122,12 @@ def _submitting(spec: CheckSpec, check: PieceCheck, count: int) -> Iterator[Subm
         yield lambda piece: threads.submit(check_with_any, piece)
 
 
-class _Worker:
-    """One process, on pipes. In a session of its own: a Ctrl-C is its parent's, whose end ends it."""
+class _CheckProcess:
+    """A process, connected by pipes. A Ctrl-C does not reach its session; it ends when its parent ends."""
 
     def __init__(self, spec: CheckSpec) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "campaigns.audience.worker"],
+            [sys.executable, "-P", "-m", "campaigns.audience.check_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": str(_ROOT)},
@@ -146,7 +151,7 @@ class _Worker:
             ) from error
 
     def close(self) -> None:
-        with suppress(OSError):  # it may have ended before
+        with suppress(OSError):  # it may have ended already
             self._to.close()
         try:
             self._process.wait(END_TIMEOUT_S)

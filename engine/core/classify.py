@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from errno import EMFILE, ENFILE
 
-from engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, UNLISTED, ErrorCode, Reaction
+from engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, UNLISTED, ErrorCode
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Throttled, Transient, Unknown
 
 _EXHAUSTED = (EMFILE, ENFILE)
@@ -53,9 +53,9 @@ def _row(status: int, code: int | None) -> ErrorCode | None:
 
 
 def _outcome(row: ErrorCode, status: int, code: int | None, detail: str, wait_s: float | None) -> Outcome:
-    if row.reaction is Reaction.THROTTLE:
+    if row.outcome is Throttled:
         return Throttled(row.scope, code, wait_s, detail)
-    if row.reaction is Reaction.TRANSIENT:
+    if row.outcome is Transient:
         return Transient(code, detail, wait_s)
     return Rejected(
         scope=row.scope,

@@ -7,35 +7,27 @@ report, the export and the management client all read this table.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
 from functools import partial
 
-from engine.core.outcome import Scope
+from engine.core.outcome import Rejected, Scope, Throttled, Transient
 
 # The service releases a number flagged for spam after about a day, and names no time.
 SPAM_SUSPENSION_S = 24 * 3600.0
 CODE_DIGITS_MAX = 10  # of a 32-bit integer
 
 
-class Reaction(Enum):
-    """The kind of outcome that a code stands for."""
-
-    THROTTLE = auto()  # the service limits the pace: lower the rate, or wait, and send again
-    TRANSIENT = auto()  # the service failed: try again, a bounded number of times
-    REJECT = auto()  # the same request would be refused again
-
-
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """One row. `scope`: whom the code concerns. A rejection pauses what its scope names: the campaign
-    (TEMPLATE), the number or the account. With scope RECIPIENT it fails the recipient and pauses nothing.
+    """One row. `outcome`: what a refused attempt becomes. `scope`: whom it concerns. A rejection pauses what
+    its scope names: the campaign (TEMPLATE), the number or the account. With RECIPIENT it fails the recipient
+    and pauses nothing.
 
     `systematic`: several in a row pause the campaign. `opt_out`: the recipient wants no more messages.
-    `suspend_s`: the pause of the number ends after this time. `credentials`: the service refuses the token or
-    a permission.
+    `suspend_s`: the pause of the number ends after this time. `credentials`: the token or a permission is
+    refused.
     """
 
-    reaction: Reaction
+    outcome: type[Rejected | Throttled | Transient]
     scope: Scope
     meaning: str
     remedy: str = ""
@@ -45,13 +37,13 @@ class ErrorCode:
     credentials: bool = False
 
 
-_FAIL = partial(ErrorCode, Reaction.REJECT, Scope.RECIPIENT)
+_FAIL = partial(ErrorCode, Rejected, Scope.RECIPIENT)
 _SYSTEMATIC = partial(_FAIL, systematic=True)
-_PAUSE_CAMPAIGN = partial(ErrorCode, Reaction.REJECT, Scope.TEMPLATE)
-_PAUSE_NUMBER = partial(ErrorCode, Reaction.REJECT, Scope.NUMBER)
-_PAUSE_ACCOUNT = partial(ErrorCode, Reaction.REJECT, Scope.ACCOUNT)
+_PAUSE_CAMPAIGN = partial(ErrorCode, Rejected, Scope.TEMPLATE)
+_PAUSE_NUMBER = partial(ErrorCode, Rejected, Scope.NUMBER)
+_PAUSE_ACCOUNT = partial(ErrorCode, Rejected, Scope.ACCOUNT)
 _REFUSED = partial(_PAUSE_ACCOUNT, credentials=True)
-_THROTTLE = partial(ErrorCode, Reaction.THROTTLE)
+_THROTTLE = partial(ErrorCode, Throttled)
 
 _TOKEN = _REFUSED("the access token is expired or not valid", "set a valid access token")
 _PERMISSION = _REFUSED("the access token lacks a permission", "grant the missing permission")
@@ -59,7 +51,7 @@ _SLOW_NUMBER = _THROTTLE(Scope.NUMBER, "rate limit of the number: the recipient 
 _SLOW_ACCOUNT = _THROTTLE(
     Scope.ACCOUNT, "rate limit of the app or account: the recipient waits for an attempt"
 )
-_SERVICE_FAILED = ErrorCode(Reaction.TRANSIENT, Scope.RECIPIENT, "the service reported a failure of its own")
+_SERVICE_FAILED = ErrorCode(Transient, Scope.RECIPIENT, "the service reported a failure of its own")
 _NUMBER_UNUSABLE = _PAUSE_NUMBER(
     "the number cannot send: it is not registered, or the token may not use it",
     "register it, or change the token",

@@ -214,7 +214,7 @@ async def test_an_unplanned_campaign_is_not_released(pool: Pool, spring: str) ->
     await pool.execute("UPDATE campaigns SET planned_at = NULL")
     async with pool.acquire() as connection:
         for act in (service.start, service.resume, service.cancel):
-            with pytest.raises(TryLater, match="not planned"):
+            with pytest.raises(TryLater, match="not fully planned"):
                 await act(connection, spring)
 
 

@@ -77,7 +77,7 @@ async def test_a_disk_that_gets_too_full_ends_the_planning_and_room_lets_it_go_o
         seen.clear()
         with pytest.raises(TryLater, match="planning needs at least 200 MiB") as refused:
             await create_campaign(ready, large, fill, disk=disk)
-        assert "make room" in refused.value.remedy
+        assert "free some space" in refused.value.remedy
         assert (seen.count(full_at), seen[-1]) == (1, full_at), "it went on with a full disk"
         assert await pool.fetchval("SELECT count(*) FROM campaigns WHERE planned_at IS NOT NULL") == 0
     free[0] = 10**12

@@ -137,5 +137,5 @@ async def test_recipients_that_were_pruned_are_told(ready: str, pool: Pool, spec
 
 async def test_what_is_half_planned_has_no_report_yet(ready: str, pool: Pool, spec: CampaignSpec) -> None:
     await create_and_be_killed(ready, spec)
-    with pytest.raises(TryLater, match="is not planned"):
+    with pytest.raises(TryLater, match="is not fully planned"):
         await read_report(pool, spec.name)

@@ -84,7 +84,9 @@ def test_many_phones_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_room_for_that_is_told(monkeypatch: pytest.MonkeyPatch, write_audience: WriteAudience) -> None:
     monkeypatch.setattr(duplicate_counter, "PART_PHONES", 1)
     monkeypatch.setattr("tempfile.TemporaryFile", full)
-    with pytest.raises(ConfigurationError, match=r"cannot be counted: No space left.*TMPDIR"):
+    with pytest.raises(
+        ConfigurationError, match=r"cannot be counted, because a temporary file failed: No space left.*TMPDIR"
+    ):
         inspected(write_audience(f"phone,name\n{GOOD},Ana\n"))
     assert inspection.DuplicateCounter is DuplicateCounter
 

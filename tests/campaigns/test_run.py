@@ -83,6 +83,6 @@ async def test_who_does_not_answer_is_named_without_a_password() -> None:
     nobody = free_port()
     with pytest.raises(Unreachable, match=f"service does not answer.*{nobody}.*BASE_URL"):
         await require_reachable(service(nobody))
-    with pytest.raises(Unreachable, match=f"proxy .* does not answer.*127.0.0.1:{nobody}.*PROXY_URL") as told:
+    with pytest.raises(Unreachable, match=f"proxy does not answer.*127.0.0.1:{nobody}.*PROXY_URL") as told:
         await require_reachable(service(nobody, f"http://me:s3cret@127.0.0.1:{nobody}"))
     assert "s3cret" not in str(told.value)

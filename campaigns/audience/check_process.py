@@ -1,7 +1,7 @@
-"""A process that checks pieces of an audience file: `python -m campaigns.audience.worker`, on pipes.
+"""A process that checks pieces of an audience file. `parallel_check` starts it, connected by pipes.
 
-It is told a `CheckSpec`, then answers each `Piece` with its `StagedBatch` or None, pickled. Both ends of the
-pipes are ours alone. It ends when its input ends, so also with a parent that was killed.
+It reads a pickled `CheckSpec`, then answers each `Piece` with a `StagedBatch` or None. Only the two processes
+use the pipes. It ends when its input ends, which also happens if its parent is killed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from campaigns.audience.staged_batch import CheckSpec, PieceCheck
 
 
 def main(incoming: BinaryIO, outgoing: BinaryIO) -> None:
-    # A piece makes a hundred thousand lists that live for milliseconds, and no cycles: looking for some
-    # costs as much as all the checks.
+    # A piece makes a hundred thousand short-lived lists and no cycles. The garbage collector would take as
+    # long as all checks.
     gc.disable()
     spec: CheckSpec = pickle.load(incoming)  # noqa: S301 - from the parent
     check = PieceCheck(spec)
