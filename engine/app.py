@@ -18,7 +18,7 @@ from engine.process.memory import keep_large_blocks, rare_collections
 from engine.process.settings import ServiceSettings
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
-from engine.sending.flow_context import Shared
+from engine.sending.flow_context import FlowContext
 from engine.sending.number_sync import sync_numbers
 from engine.sending.results_writer import ResultsWriter
 from engine.sending.worker import RunEnd, Worker
@@ -26,7 +26,7 @@ from engine.store.database import Pool
 from engine.store.installation import identify
 
 # Connections to the database of a sending process: one for the results writer, one for the raiser, the others
-# shared. Each costs Postgres 25 ms of CPU to begin; sixteen at once held up an emulator on the same core for
+# context. Each costs Postgres 25 ms of CPU to begin; sixteen at once held up an emulator on the same core for
 # a tenth of a second.
 POOL_CONNECTIONS = 6
 
@@ -55,7 +55,7 @@ async def run_numbers(
     async with pool.acquire() as connection:
         installation = await identify(connection)
     room, results_writer = Room(disk), ResultsWriter(pool)
-    shared = Shared(
+    context = FlowContext(
         pool=pool,
         service=service,
         installation=installation,
@@ -74,7 +74,7 @@ async def run_numbers(
 
     try:
         with rare_collections():
-            return await Worker(shared, transport, phone_number_ids, campaign_id, refresh).run(stop)
+            return await Worker(context, transport, phone_number_ids, campaign_id, refresh).run(stop)
     finally:
         await transport.close()
 

@@ -21,11 +21,11 @@ from engine.core.concurrency import Concurrency
 from engine.core.outcome import NotSent, Outcome, Unknown
 from engine.core.strain import Load
 from engine.pacer import Pacer
-from engine.sending.messages import Claimed
+from engine.sending.messages import ClaimedMessage
 
 log = structlog.get_logger(__name__)
 
-OutcomeHandler = Callable[[Claimed, Outcome, int | None], None]
+OutcomeHandler = Callable[[ClaimedMessage, Outcome, int | None], None]
 """(message, outcome, when it was written on the monotonic clock, or None)."""
 
 
@@ -39,10 +39,10 @@ class Sender:
         self._phone_number_id = phone_number_id
         self._transport = transport
         self._on_outcome = on_outcome
-        self._queue: deque[Claimed] = deque()
+        self._queue: deque[ClaimedMessage] = deque()
         self._written: set[Connection] = set()  # on the short way, without a reply
         # On the long way; with its message until the task runs: one that never ran has lost nobody.
-        self._attempts: dict[asyncio.Task[None], Claimed | None] = {}
+        self._attempts: dict[asyncio.Task[None], ClaimedMessage | None] = {}
         self._concurrency = Concurrency()
         self._load = Load.CALM  # of the loop
         self._arrivals = Arrivals()
@@ -67,7 +67,7 @@ class Sender:
         """Messages claimed and without outcome."""
         return len(self._queue) + self._open
 
-    def send(self, messages: list[Claimed]) -> None:
+    def send(self, messages: list[ClaimedMessage]) -> None:
         self._queue.extend(messages)
         if messages:
             self._idle.clear()
@@ -131,7 +131,7 @@ class Sender:
             missed=self._concurrency.missed(now_ns, self.pacer.bucket.written_between),
         )
 
-    def _take(self) -> Claimed:
+    def _take(self) -> ClaimedMessage:
         self._open += 1
         return self._queue.popleft()
 
@@ -160,7 +160,9 @@ class Sender:
         while self._queue and suspend_aware_ns() >= self._queue[0].expires_ns:
             self._ended(self._take(), NotSent("permit expired"), None)
 
-    def _answered(self, connection: Connection, message: Claimed, written_ns: int, outcome: Outcome) -> None:
+    def _answered(
+        self, connection: Connection, message: ClaimedMessage, written_ns: int, outcome: Outcome
+    ) -> None:
         """What became of a request on the short way."""
         self._written.discard(connection)
         self._ended(message, outcome, written_ns)
@@ -179,7 +181,7 @@ class Sender:
         if not attempt.cancelled() and (error := attempt.exception()) is not None:
             self._failed(error)
 
-    async def _attempt(self, message: Claimed) -> None:
+    async def _attempt(self, message: ClaimedMessage) -> None:
         if (task := asyncio.current_task()) is not None:
             self._attempts[task] = None
         passage = _Passage(self, message.expires_ns)
@@ -196,7 +198,7 @@ class Sender:
             written_ns = None if type(outcome) is NotSent else passage.written_ns
             self._ended(message, outcome, written_ns)
 
-    def _ended(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
+    def _ended(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:
         self._open -= 1
         if written_ns is not None and type(outcome) is not Unknown:
             self._replied(written_ns, monotonic_ns())

@@ -14,7 +14,7 @@ from engine.process.throttled_log import ThrottledLog
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.feeder import Feeder
-from engine.sending.messages import Claimed
+from engine.sending.messages import ClaimedMessage
 from engine.sending.results_writer import ResultsWriter
 from engine.store.claims import Candidate
 from engine.store.database import Pool
@@ -53,7 +53,7 @@ class NumberRest:
 Order = CampaignPause | AccountStop | NumberRest
 
 
-class Number(Protocol):
+class PeerNumber(Protocol):
     """What the numbers of a process see of each other."""
 
     @property
@@ -80,7 +80,7 @@ def _no_tag(_seq: int, _attempt_no: int) -> None:
 
 
 @dataclass(slots=True)
-class Shared:
+class FlowContext:
     """One for a process."""
 
     pool: Pool
@@ -94,7 +94,7 @@ class Shared:
         default_factory=dict
     )  # each once, whatever its reason; the key is the order
     ordered: asyncio.Event = field(default_factory=asyncio.Event)
-    numbers: dict[str, Number] = field(default_factory=dict)
+    numbers: dict[str, PeerNumber] = field(default_factory=dict)
     database_away: ThrottledLog = field(
         default_factory=lambda: ThrottledLog("database_lost", "database_back")
     )
@@ -128,11 +128,11 @@ class Shared:
 
     def messages(
         self, candidates: Sequence[Candidate], attempt_nos: Sequence[int], lease: Lease, expires_ns: int
-    ) -> list[Claimed]:
+    ) -> list[ClaimedMessage]:
         """The payloads of claimed recipients, each with the tag of its attempt, which its statuses bring
         back.
         """
-        made: list[Claimed] = []
+        made: list[ClaimedMessage] = []
         encoded_for = None
         for one, attempt_no in zip(candidates, attempt_nos, strict=True):
             campaign_id, range_id, seq, phone, variables, _, _, spent = one
@@ -141,13 +141,15 @@ class Shared:
                 encode = self._tag_encoder(range_id, lease.epoch)
             body = payload(phone, variables, encode(seq, attempt_no))
             claimed = (campaign_id, range_id, seq, attempt_no, body, expires_ns, spent)
-            made.append(tuple.__new__(Claimed, claimed))  # not Claimed(…): a call less a message
+            made.append(
+                tuple.__new__(ClaimedMessage, claimed)
+            )  # not ClaimedMessage(…): a call less a message
         return made
 
     def _tag_encoder(self, range_id: int, epoch: int) -> Callable[[int, int], str | None]:
         return _encoder(self.installation, range_id, epoch).encode if self.service.tag else _no_tag
 
-    def faster_idle(self, number: Number) -> bool:
+    def faster_idle(self, number: PeerNumber) -> bool:
         """Whether an idle number of this process would finish what `number` holds sooner."""
         if number.feeder.unclaimed < number.rate_per_s * TAIL_S_MIN:
             return False

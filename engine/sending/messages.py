@@ -11,7 +11,7 @@ from engine.core.retry import Budget
 from engine.store.claims import Candidate
 
 
-class Granted(NamedTuple):
+class GrantedClaims(NamedTuple):
     """Recipients whose claim is committed, each with the attempt that it covers (from 1).
 
     `claimed_ns`, on the suspend-aware clock: no later than the claiming statement.
@@ -22,7 +22,7 @@ class Granted(NamedTuple):
     claimed_ns: int
 
 
-class Claimed(NamedTuple):
+class ClaimedMessage(NamedTuple):
     """A message that may be written until `expires_ns` (suspend-aware clock): its claim is committed."""
 
     campaign_id: int

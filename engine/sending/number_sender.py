@@ -25,8 +25,8 @@ from engine.core.outcome import Outcome, Transient
 from engine.sender import Sender
 from engine.sending.feeder import Feeder
 from engine.sending.first_attempts import FirstAttempts
-from engine.sending.flow_context import Shared
-from engine.sending.messages import Claimed, Granted
+from engine.sending.flow_context import FlowContext
+from engine.sending.messages import ClaimedMessage, GrantedClaims
 from engine.sending.outcome_policy import OutcomePolicy, fact_of
 from engine.sending.retries import RETRY_PERIOD_NS, Retries
 from engine.store.claims import ClaimRefused, HeldRange, let_go_ranges, take_over_ranges
@@ -49,7 +49,7 @@ log = structlog.get_logger(__name__)
 class NumberSender:
     """Sends for one number until it is drained. `run` is its life; the rest may be called at any time."""
 
-    def __init__(self, shared: Shared, lease: Lease, limit_per_s: float, transport: Transport) -> None:
+    def __init__(self, context: FlowContext, lease: Lease, limit_per_s: float, transport: Transport) -> None:
         now_ns = monotonic_ns()
         self.lease = lease
         self.governor = Governor(limit_per_s, now_ns)
@@ -57,18 +57,18 @@ class NumberSender:
         bucket.hold_until(now_ns + ceil(lease.wait_s * SECOND_NS))
         self.sender = Sender(lease.phone_number_id, transport, bucket, self._on_outcome)
         self.pacer = self.sender.pacer
-        self.feeder = Feeder(shared.pool, lease, shared.campaign_cache)
+        self.feeder = Feeder(context.pool, lease, context.campaign_cache)
         self.idle = False
         self.suspended_reason: str | None = None
-        self._shared = shared
-        self._outcome_policy = OutcomePolicy(shared, lease.phone_number_id, self.governor)
-        pairs = PairGuard(every_s=1 / shared.service.pair_rate_per_s, burst=shared.service.pair_burst)
-        self._first_attempts = FirstAttempts(shared, lease, self.feeder, pairs)
-        self._retries = Retries(shared, lease, self.feeder, pairs)
+        self._context = context
+        self._outcome_policy = OutcomePolicy(context, lease.phone_number_id, self.governor)
+        pairs = PairGuard(every_s=1 / context.service.pair_rate_per_s, burst=context.service.pair_burst)
+        self._first_attempts = FirstAttempts(context, lease, self.feeder, pairs)
+        self._retries = Retries(context, lease, self.feeder, pairs)
         self._lead = Lead(limit_per_s, now_ns)
         self._stopping = False
         self._let_go_ns = 0
-        shared.results_writer.attempt_statistics.limits_per_s[lease.phone_number_id] = limit_per_s
+        context.results_writer.attempt_statistics.limits_per_s[lease.phone_number_id] = limit_per_s
 
     @property
     def limit_per_s(self) -> float:
@@ -83,7 +83,7 @@ class NumberSender:
         now_ns = monotonic_ns()
         if renewal.limit_per_s != self.limit_per_s:
             log.info("limit_changed", number=self.lease.phone_number_id, limit_per_s=renewal.limit_per_s)
-            self._shared.results_writer.attempt_statistics.limits_per_s[self.lease.phone_number_id] = (
+            self._context.results_writer.attempt_statistics.limits_per_s[self.lease.phone_number_id] = (
                 renewal.limit_per_s
             )
             self.pacer.bucket.set_limit(renewal.limit_per_s, now_ns)
@@ -93,7 +93,7 @@ class NumberSender:
             log.info("number_returned", number=self.lease.phone_number_id)
             self.governor.resume(now_ns)
         self.suspended_reason = (renewal.suspended_reason or "suspended") if rests else None
-        if not self._shared.has_order_for(self.lease.phone_number_id):
+        if not self._context.has_order_for(self.lease.phone_number_id):
             self._outcome_policy.blocked = False  # from here the database's word counts
 
     def regulate(self, now_ns: int) -> None:
@@ -117,14 +117,14 @@ class NumberSender:
                     adopted = True
                 if await self._step():
                     continue
-                if self._shared.results_writer.full:
-                    await self._shared.results_writer.relief(POLL_S)
+                if self._context.results_writer.full:
+                    await self._context.results_writer.relief(POLL_S)
                 else:
                     await self._rest(IDLE_S if self.idle else POLL_S)
             except ClaimRefused as refusal:
                 log.info("claim_refused", number=self.lease.phone_number_id, why=str(refusal))
             except LOST_CONNECTION as problem:
-                self._shared.database_away.met(
+                self._context.database_away.met(
                     number=self.lease.phone_number_id, problem=type(problem).__name__
                 )
                 await self._rest(DOWN_S)
@@ -150,7 +150,7 @@ class NumberSender:
         await self.feeder.release(list(self.feeder.held.values()))
 
     async def _adopt(self) -> None:
-        async with self._shared.pool.acquire(timeout=5) as connection:
+        async with self._context.pool.acquire(timeout=5) as connection:
             await take_over_ranges(connection, self.lease)
         # The former owner may have claimed until the stamp: its permits are counted from here.
         self.pacer.bucket.hold_until(monotonic_ns() + ceil(self.lease.wait_s * SECOND_NS))
@@ -182,22 +182,22 @@ class NumberSender:
         """Claim recipients that wait for another attempt, then first attempts. To find out whether the
         service is back, first attempts come first: those that wait may be the ones that it always fails.
         """
-        if self._shared.breaker.suspicious and await self._claim_first_attempts(room):
+        if self._context.breaker.suspicious and await self._claim_first_attempts(room):
             return True
         retried = await self._claim_retries(now_ns, room)
         return (room > retried and await self._claim_first_attempts(room - retried)) or retried > 0
 
     def _claimable(self) -> int:
         """How many messages may be claimed and not yet written."""
-        return 1 if self._shared.breaker.suspicious else self._lead.messages(self.rate_per_s)
+        return 1 if self._context.breaker.suspicious else self._lead.messages(self.rate_per_s)
 
     def _must_wait(self, now_ns: int) -> bool:
         return (
-            self._shared.results_writer.full
+            self._context.results_writer.full
             or self.suspended_reason is not None
             or self._outcome_policy.blocked
-            or self._shared.breaker.is_open(now_ns)
-            or (self._shared.breaker.suspicious and self.sender.under_way > 0)
+            or self._context.breaker.is_open(now_ns)
+            or (self._context.breaker.suspicious and self.sender.under_way > 0)
             or self.pacer.bucket.wait_ns(now_ns) > TURN_NS_MAX
         )
 
@@ -227,11 +227,11 @@ class NumberSender:
         self._send(granted)
         return len(granted.attempt_nos)
 
-    def _send(self, granted: Granted) -> None:
+    def _send(self, granted: GrantedClaims) -> None:
         """Each may be written until its claim is two seconds old."""
         expires_ns = granted.claimed_ns + int(PERMIT_S * SECOND_NS)
         self.sender.send(
-            self._shared.messages(granted.candidates, granted.attempt_nos, self.lease, expires_ns)
+            self._context.messages(granted.candidates, granted.attempt_nos, self.lease, expires_ns)
         )
 
     async def _let_go(self, now_ns: int) -> None:
@@ -239,19 +239,19 @@ class NumberSender:
         if now_ns - self._let_go_ns < LET_GO_PERIOD_NS:
             return
         self._let_go_ns = now_ns
-        running = self._shared.campaign_cache.running
+        running = self._context.campaign_cache.running
         ended = [
             one
             for one in self.feeder.held.values()
             if one.claimed_through >= one.last_seq or one.state != "open" or one.campaign_id not in running
         ]
         if ended:
-            async with self._shared.pool.acquire(timeout=5) as connection:
+            async with self._context.pool.acquire(timeout=5) as connection:
                 gone = await let_go_ranges(connection, self.lease, ended, PARK_S)
             self.feeder.forget(gone)
         if self.suspended_reason and self.feeder.held:
             await self._hand_over(list(self.feeder.held.values()))
-        elif self._shared.faster_idle(self):
+        elif self._context.faster_idle(self):
             await self._hand_over(
                 [one for one in self.feeder.held.values() if one.claimed_through < one.last_seq]
             )
@@ -261,14 +261,14 @@ class NumberSender:
         """Release ranges for other numbers, when nothing is under way: the next owner would doubt it."""
         self.sender.give_back()
         await self.sender.idle()
-        await self._shared.results_writer.flushed()
+        await self._context.results_writer.flushed()
         log.info("ranges_handed_over", number=self.lease.phone_number_id, ranges=len(ranges))
         await self.feeder.release(ranges)
 
-    def _on_outcome(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
-        downtime = type(outcome) is Transient and self._shared.breaker.is_downtime(monotonic_ns())
+    def _on_outcome(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:
+        downtime = type(outcome) is Transient and self._context.breaker.is_downtime(monotonic_ns())
         fact = fact_of(message, outcome, self.lease, written_ns, downtime=downtime)
-        self._shared.results_writer.put(fact)
+        self._context.results_writer.put(fact)
         if fact.kind is FactKind.DEFERRED:
             self._retries.expect()
         self._outcome_policy.react(message, outcome, written_ns)

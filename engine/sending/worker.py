@@ -16,7 +16,7 @@ from engine.core.states import CampaignEvent
 from engine.errors import DrumbeatError, TryLater
 from engine.pacer import Ticker
 from engine.process.identity import this_process
-from engine.sending.flow_context import AccountStop, CampaignPause, NumberRest, Order, Shared
+from engine.sending.flow_context import AccountStop, CampaignPause, FlowContext, NumberRest, Order
 from engine.sending.number_sender import NumberSender
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.closing import close_ranges, finish_campaign
@@ -55,14 +55,14 @@ class Worker:
 
     def __init__(
         self,
-        shared: Shared,
+        context: FlowContext,
         transport: Transport,
         phone_number_ids: Sequence[str],
         campaign_id: int | None,
         refresh: Callable[[], Awaitable[None]],
     ) -> None:
         """`refresh` reads the numbers from the service again; what it raises is logged, never fatal."""
-        self._shared = shared
+        self._context = context
         self._transport = transport
         self._wanted = list(phone_number_ids)
         self._campaign_id = campaign_id
@@ -78,8 +78,8 @@ class Worker:
 
     async def run(self, stop: asyncio.Event) -> RunEnd:
         """Send until told to stop. Raises NumberHeld where the one campaign's number is owned elsewhere."""
-        shared = self._shared
-        parts = (self._ticker.run, shared.results_writer.run, shared.claim_batcher.run, self._regulate)
+        context = self._context
+        parts = (self._ticker.run, context.results_writer.run, context.claim_batcher.run, self._regulate)
         background = [asyncio.create_task(part()) for part in parts]
         try:
             await self._take_numbers()
@@ -103,8 +103,8 @@ class Worker:
                 task.result()  # a part that ends by itself has failed: say so
 
     async def _take_numbers(self) -> None:
-        async with self._shared.pool.acquire(timeout=10) as connection:
-            await self._shared.campaign_cache.move_due(connection)
+        async with self._context.pool.acquire(timeout=10) as connection:
+            await self._context.campaign_cache.move_due(connection)
             leases: list[Lease] = []
             for phone_number_id in self._wanted:
                 try:
@@ -114,7 +114,7 @@ class Worker:
                         continue  # it is taken over when its owner is gone
                     await _give_back(connection, leases)
                     raise
-            await self._shared.campaign_cache.look(connection)  # it tells what runs here: not before it does
+            await self._context.campaign_cache.look(connection)  # it tells what runs here: not before it does
             await self._start(connection, leases)
 
     async def _retake(self, connection: Connection) -> None:
@@ -129,9 +129,9 @@ class Worker:
             return
         for renewal in await renew(connection, leases, [0.0] * len(leases)):
             lease = next(one for one in leases if one.phone_number_id == renewal.phone_number_id)
-            flow = NumberSender(self._shared, lease, renewal.limit_per_s, self._transport)
+            flow = NumberSender(self._context, lease, renewal.limit_per_s, self._transport)
             flow.renewed(renewal)
-            self._flows[lease.phone_number_id] = self._shared.numbers[lease.phone_number_id] = flow
+            self._flows[lease.phone_number_id] = self._context.numbers[lease.phone_number_id] = flow
             self._ticker.add(flow.pacer)
             self._claiming[lease.phone_number_id] = asyncio.create_task(flow.run())
             log.info("number_taken", number=lease.phone_number_id, epoch=lease.epoch, wait_s=lease.wait_s)
@@ -146,24 +146,24 @@ class Worker:
         """Everything that the process does in the database beside sending."""
         while not self._ended.is_set():
             try:
-                async with self._shared.pool.acquire(timeout=5) as connection:
+                async with self._context.pool.acquire(timeout=5) as connection:
                     await self._control_once(connection)
-                self._shared.database_away.is_over()
+                self._context.database_away.is_over()
             except LOST_CONNECTION as problem:
-                self._shared.database_away.met(part="control", problem=type(problem).__name__)
+                self._context.database_away.met(part="control", problem=type(problem).__name__)
             await self._wait_for_order(CONTROL_PERIOD_S)
 
     async def _control_once(self, connection: Connection) -> None:
         await self._carry_out_orders(connection)
         await self._renew(connection)
-        await self._shared.campaign_cache.refresh(connection)
+        await self._context.campaign_cache.refresh(connection)
         self._begin_closing()
         if self._campaign_id is None:
             await self._retake(connection)
         await recover_abandoned(connection, self._owner, self._wanted)
-        self._shared.descriptors_short.look(DESCRIPTORS_QUIET_NS)
+        self._context.descriptors_short.look(DESCRIPTORS_QUIET_NS)
         await self._finish_campaigns(connection)
-        if self._campaign_id is not None and self._campaign_id not in self._shared.campaign_cache.running:
+        if self._campaign_id is not None and self._campaign_id not in self._context.campaign_cache.running:
             self._ended.set()
         for task in (*self._claiming.values(), *self._beside.values()):
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
@@ -172,11 +172,11 @@ class Worker:
     async def _wait_for_order(self, timeout_s: float) -> None:
         """Sleep until the next round, or until an order comes."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._shared.ordered.wait(), timeout_s)
-        self._shared.ordered.clear()
+            await asyncio.wait_for(self._context.ordered.wait(), timeout_s)
+        self._context.ordered.clear()
 
     async def _carry_out_orders(self, connection: Connection) -> None:
-        orders = self._shared.orders
+        orders = self._context.orders
         for order in list(orders.values()):
             await self._carry_out(connection, order)
             if orders.get(order) is order:  # or a longer rest was ordered meanwhile
@@ -187,7 +187,7 @@ class Worker:
             case CampaignPause(campaign_id, reason):
                 await self._pause(connection, campaign_id, reason)
             case AccountStop(reason):
-                for campaign_id in self._shared.campaign_cache.running:
+                for campaign_id in self._context.campaign_cache.running:
                     await self._pause(connection, campaign_id, reason)
             case NumberRest(phone_number_id, reason, wait_s):
                 until = "a person resumes" if wait_s > LONG_REST_S else _moment_in(wait_s)
@@ -195,9 +195,9 @@ class Worker:
                 await suspend(connection, phone_number_id, wait_s, reason)
 
     async def _pause(self, connection: Connection, campaign_id: int, reason: str) -> None:
-        log.warning("campaign_paused", **self._shared.campaign_cache.told(campaign_id), reason=reason)
+        log.warning("campaign_paused", **self._context.campaign_cache.told(campaign_id), reason=reason)
         await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
-        self._shared.campaign_cache.paused(campaign_id)
+        self._context.campaign_cache.paused(campaign_id)
 
     async def _renew(self, connection: Connection) -> None:
         flows = list(self._flows.values())
@@ -218,7 +218,7 @@ class Worker:
 
     def _begin_closing(self) -> None:
         """Beside everything else: closing a large campaign takes longer than a lease lasts."""
-        if self._shared.campaign_cache.to_close:
+        if self._context.campaign_cache.to_close:
             self._begin_beside("closing", self._close_ended)
 
     def _begin_beside(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> bool:
@@ -230,15 +230,15 @@ class Worker:
         return True
 
     async def _close_ended(self) -> None:
-        to_close = self._shared.campaign_cache.to_close
+        to_close = self._context.campaign_cache.to_close
         try:
             while to_close:
                 campaign_id, reason = next(iter(to_close.items()))
-                async with self._shared.pool.acquire(timeout=5) as connection:
+                async with self._context.pool.acquire(timeout=5) as connection:
                     await close_ranges(connection, campaign_id, reason)
                 del to_close[campaign_id]
         except LOST_CONNECTION as problem:
-            self._shared.database_away.met(part="closing", problem=type(problem).__name__)
+            self._context.database_away.met(part="closing", problem=type(problem).__name__)
 
     def _refresh_numbers(self) -> None:
         """Read the numbers again, beside all else; not more often than the budget of such calls bears."""
@@ -258,7 +258,7 @@ class Worker:
         """Another owner has the number: claim nothing more. What is open ends; facts are still stored."""
         phone_number_id = flow.lease.phone_number_id
         log.warning("number_lost", number=phone_number_id, epoch=flow.lease.epoch)
-        del self._flows[phone_number_id], self._shared.numbers[phone_number_id]
+        del self._flows[phone_number_id], self._context.numbers[phone_number_id]
         leaving = asyncio.create_task(self._wind_down(flow))
         self._leaving.add(leaving)
         leaving.add_done_callback(self._leaving.discard)
@@ -272,23 +272,23 @@ class Worker:
 
     async def _finish_campaigns(self, connection: Connection) -> None:
         await resend_by_policy(
-            connection, quiet_s=self._shared.service.silence_s
+            connection, quiet_s=self._context.service.silence_s
         )  # before the end is looked for, so that the run goes on with them
-        for campaign_id in self._shared.campaign_cache.running:
+        for campaign_id in self._context.campaign_cache.running:
             if await connection.fetchval(queries("claims")["ranges_left"], campaign_id):
                 await self._look_at_resting(connection, campaign_id)
                 continue
             if (unknown := await finish_campaign(connection, campaign_id)) is not None:
                 log.info(
-                    "campaign_finished", **self._shared.campaign_cache.told(campaign_id), unknown=unknown
+                    "campaign_finished", **self._context.campaign_cache.told(campaign_id), unknown=unknown
                 )
 
     async def _look_at_resting(self, connection: Connection, campaign_id: int) -> None:
         """A campaign whose numbers were all stopped until a person looks waits for that person."""
-        numbers = list(self._shared.campaign_cache[campaign_id].phone_number_ids)
+        numbers = list(self._context.campaign_cache[campaign_id].phone_number_ids)
         resting = await connection.fetchrow(queries("campaign_cache")["all_resting"], numbers)
         if resting is not None and resting["returns_in_s"] > LONG_REST_S:
-            self._shared.order(CampaignPause(campaign_id, f"every number is stopped: {resting['reason']}"))
+            self._context.order(CampaignPause(campaign_id, f"every number is stopped: {resting['reason']}"))
 
     async def _stop_claiming(self, flows: Sequence[NumberSender]) -> None:
         """Nobody waits for a claim when this returns: what one had committed is in the sender's queue.
@@ -312,23 +312,23 @@ class Worker:
         await self._stop_claiming(flows)
         await asyncio.gather(*(flow.drain(DRAIN_S) for flow in flows), *self._leaving)
         # A statement that hangs does not heed a cancellation either: closing its connection ends it.
-        deadline = asyncio.get_running_loop().call_later(STORE_S, self._shared.pool.terminate)
+        deadline = asyncio.get_running_loop().call_later(STORE_S, self._context.pool.terminate)
         try:
             async with asyncio.timeout(STORE_S):
                 await self._give_everything_back(flows)
         except (TimeoutError, *LOST_CONNECTION):
-            log.warning("drain_incomplete", pending=self._shared.results_writer.pending)
-            self._shared.pool.terminate()
+            log.warning("drain_incomplete", pending=self._context.results_writer.pending)
+            self._context.pool.terminate()
             return False
         finally:
             deadline.cancel()
         return True
 
     async def _give_everything_back(self, flows: Sequence[NumberSender]) -> None:
-        await self._shared.results_writer.flushed()
+        await self._context.results_writer.flushed()
         for flow in flows:
             await flow.release()
-        async with self._shared.pool.acquire() as connection:
+        async with self._context.pool.acquire() as connection:
             await self._carry_out_orders(connection)
             await _give_back(connection, [flow.lease for flow in flows])
         log.info("leases_released", numbers=[flow.lease.phone_number_id for flow in flows])
@@ -338,7 +338,7 @@ class Worker:
             return RunEnd(drained=drained)
         await self._close_ended()
         try:
-            async with self._shared.pool.acquire(timeout=2) as connection:
+            async with self._context.pool.acquire(timeout=2) as connection:
                 row = await connection.fetchrow(queries("campaign_cache")["state"], self._campaign_id)
         except LOST_CONNECTION:
             row = None

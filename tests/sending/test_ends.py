@@ -9,7 +9,7 @@ import pytest
 from emulator.testing import Emulator
 from engine.sending import campaign_cache as campaign_board
 from engine.sending import worker
-from engine.sending.messages import Granted
+from engine.sending.messages import GrantedClaims
 from engine.sending.retries import Retries
 from engine.store.claims import advance_watermark, take_range
 from engine.store.database import Connection, Pool
@@ -100,7 +100,7 @@ async def test_outside_its_hours_a_campaign_tries_nobody_again(
 
     looks, real = 0, Retries.claim
 
-    async def look(self: Retries, now_ns: int, room: int) -> Granted:
+    async def look(self: Retries, now_ns: int, room: int) -> GrantedClaims:
         nonlocal looks
         looks += bool(self._feeder.held)
         return await real(self, now_ns, room)

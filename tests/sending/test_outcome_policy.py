@@ -17,8 +17,8 @@ from engine.core.tag import Tag, encode
 from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
 from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX, CampaignCache
-from engine.sending.flow_context import AccountStop, CampaignPause, Number, NumberRest, Order, Shared
-from engine.sending.messages import Claimed
+from engine.sending.flow_context import AccountStop, CampaignPause, FlowContext, NumberRest, Order, PeerNumber
+from engine.sending.messages import ClaimedMessage
 from engine.sending.outcome_policy import UNTIL_A_PERSON_S, OutcomePolicy, fact_of
 from engine.store.claims import Candidate
 from engine.store.facts import Fact, FactKind
@@ -31,7 +31,7 @@ SPENT = Budget(pair_throttles=2)
 
 def test_an_acceptance_becomes_a_fact_with_every_field() -> None:
     written_ns = monotonic_ns()
-    message = Claimed(3, 1 << 50, 12, 2, b"{}", written_ns, SPENT)
+    message = ClaimedMessage(3, 1 << 50, 12, 2, b"{}", written_ns, SPENT)
     fact = fact_of(message, Accepted("wamid.A"), LEASE, written_ns)
     assert fact == Fact(
         campaign_id=3,
@@ -54,16 +54,18 @@ def test_a_recipient_becomes_a_message_with_every_field() -> None:
         return repr((to, variables, tag)).encode()
 
     running = SimpleNamespace(template=SimpleNamespace(payload=payload))
-    shared = object.__new__(Shared)
-    shared.installation = "abcdefgh"
-    shared.campaign_cache = cast("CampaignCache", {3: running})
-    shared.service = cast("ServiceSettings", SimpleNamespace(tag=True))
+    context = object.__new__(FlowContext)
+    context.installation = "abcdefgh"
+    context.campaign_cache = cast("CampaignCache", {3: running})
+    context.service = cast("ServiceSettings", SimpleNamespace(tag=True))
     candidate = Candidate(3, 9, 12, 5511980000001, ["Ana"], attempt_no=1, spent=SPENT)
-    messages = shared.messages([candidate], [2], LEASE, 99)
+    messages = context.messages([candidate], [2], LEASE, 99)
     tag = encode(Tag("abcdefgh", range_id=9, seq=12, attempt_no=2, epoch=7))
     body = payload(5511980000001, ["Ana"], tag)
     assert messages == [
-        Claimed(campaign_id=3, range_id=9, seq=12, attempt_no=2, payload=body, expires_ns=99, spent=SPENT)
+        ClaimedMessage(
+            campaign_id=3, range_id=9, seq=12, attempt_no=2, payload=body, expires_ns=99, spent=SPENT
+        )
     ]
 
 
@@ -83,7 +85,7 @@ def test_a_recipient_becomes_a_message_with_every_field() -> None:
 def test_every_outcome_becomes_a_fact_with_its_reason(
     outcome: Outcome, kind: FactKind, reason: str, spent: Budget
 ) -> None:
-    message = Claimed(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
+    message = ClaimedMessage(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
     fact = fact_of(message, outcome, LEASE, None)
     assert (fact.kind, fact.reason, fact.wamid, fact.attempted_us) == (kind, reason, None, None)
     assert fact.spent == spent
@@ -93,7 +95,7 @@ def test_every_outcome_becomes_a_fact_with_its_reason(
 
 @pytest.mark.parametrize("downtime", [False, True])
 def test_nobody_is_tried_again_sooner_than_the_service_asks(downtime: bool) -> None:
-    message = Claimed(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
+    message = ClaimedMessage(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
     fact = fact_of(message, Transient(131016, "down", 7200.0), LEASE, None, downtime=downtime)
     assert (fact.kind, fact.wait_s) == (FactKind.DEFERRED, 7200)
 
@@ -110,7 +112,7 @@ class Around:
         self.orders: list[tuple[Order, str]] = []
         self.slowed: list[float | None] = []
         self.governor = Governor(80, 0)
-        self.reactions = OutcomePolicy(cast("Shared", self), "1055", self.governor)
+        self.reactions = OutcomePolicy(cast("FlowContext", self), "1055", self.governor)
 
     def order(self, order: Order) -> None:
         self.orders.append((order, order.reason))
@@ -185,14 +187,14 @@ def test_a_throttle_slows_whom_it_is_about(
 
 def test_a_throttle_of_the_account_slows_all_numbers_of_the_process() -> None:
     governors = [Governor(80, 0) for _ in range(2)]
-    shared = object.__new__(Shared)
-    shared.numbers = {
-        str(at): cast("Number", SimpleNamespace(governor=one)) for at, one in enumerate(governors)
+    context = object.__new__(FlowContext)
+    context.numbers = {
+        str(at): cast("PeerNumber", SimpleNamespace(governor=one)) for at, one in enumerate(governors)
     }
     now_ns = monotonic_ns()
     later_ns = now_ns + 2 * SECOND_NS
     for _ in range(40):
-        shared.slow_account(now_ns, now_ns, 5.0)
+        context.slow_account(now_ns, now_ns, 5.0)
     for governor in governors:
         assert governor.hold_until_ns == now_ns + 5 * SECOND_NS
         governor.decide(later_ns)

@@ -13,7 +13,7 @@ from engine.core.retry import TRANSIENT_ATTEMPTS_MAX, Wait
 from engine.sending import first_attempts as first_attempts
 from engine.sending import number_sender as number
 from engine.sending import retries
-from engine.sending.messages import Granted
+from engine.sending.messages import GrantedClaims
 from engine.sending.number_sender import NumberSender
 from engine.store.database import Pool
 from tests.api import loopback
@@ -125,7 +125,7 @@ async def test_a_claim_ages_from_before_its_statement(pool: Pool, monkeypatch: p
 
         return statement
 
-    def send(self: NumberSender, granted: Granted) -> None:
+    def send(self: NumberSender, granted: GrantedClaims) -> None:
         claimed_ns.extend([granted.claimed_ns] * len(granted.candidates))
         real_send(self, granted)
 
