@@ -20,6 +20,7 @@ from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.flow_context import FlowContext
 from engine.sending.number_sync import sync_numbers
+from engine.sending.orders import Orders
 from engine.sending.results_writer import ResultsWriter
 from engine.sending.worker import RunEnd, Worker
 from engine.store.database import Pool
@@ -54,17 +55,19 @@ async def run_numbers(
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
-    room, results_writer = Room(disk), ResultsWriter(pool)
+    disk_space, results_writer = Room(disk), ResultsWriter(pool)
+    campaign_cache = CampaignCache(
+        service.product, campaign_id, lambda: disk_space.shortage() or results_writer.problem
+    )
     context = FlowContext(
         pool=pool,
         service=service,
         installation=installation,
-        campaign_cache=CampaignCache(
-            service.product, campaign_id, lambda: room.shortage() or results_writer.problem
-        ),
+        campaign_cache=campaign_cache,
         results_writer=results_writer,
         claim_batcher=ClaimBatcher(pool),
         breaker=Breaker(),
+        orders=Orders(campaign_cache),
     )
     keep_large_blocks()
     transport, calls = transport or transport_of(service), calls_of_an_hour()

@@ -60,7 +60,7 @@ class CampaignCache:
     def __getitem__(self, campaign_id: int) -> RunningCampaign:
         return self._known[campaign_id]
 
-    def told(self, campaign_id: int) -> dict[str, Any]:
+    def log_fields(self, campaign_id: int) -> dict[str, Any]:
         """The fields by which a log names a campaign: digits of a name may be masked, as a number's are."""
         campaign = self._known.get(campaign_id)
         return {"campaign": campaign.name if campaign else "", "campaign_id": campaign_id}
@@ -161,7 +161,7 @@ class CampaignCache:
         self._runs_no_more(campaign_id)
         row = await connection.fetchrow(queries("campaign_cache")["state"], campaign_id)
         if row is not None and row["state"] in STOPPED:
-            log.info(STOPPED[row["state"]], **self.told(campaign_id), reason=row["reason"])
+            log.info(STOPPED[row["state"]], **self.log_fields(campaign_id), reason=row["reason"])
 
     def _runs_no_more(self, campaign_id: int) -> None:
         self._running.discard(campaign_id)
@@ -211,7 +211,7 @@ class CampaignCache:
         if is_news or begins:
             sends = "campaign_runs" if begins else "campaign_unblocked"
             event = "campaign_waits" if reason else sends
-            log.info(event, **self.told(campaign.campaign_id), reason=reason)
+            log.info(event, **self.log_fields(campaign.campaign_id), reason=reason)
 
 
 def _closed_window(campaign: RunningCampaign) -> str:

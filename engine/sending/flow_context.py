@@ -1,6 +1,5 @@
 """What the flows of one process share, and the orders that they give to it."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,6 +14,7 @@ from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.feeder import Feeder
 from engine.sending.messages import ClaimedMessage
+from engine.sending.orders import Orders
 from engine.sending.results_writer import ResultsWriter
 from engine.store.claims import Candidate
 from engine.store.database import Pool
@@ -24,33 +24,6 @@ from engine.store.leases import Lease
 TAIL_S_MIN = 2.0
 # Ranges of which messages are made at a time; a number works on a few.
 RANGES_IN_HAND_MAX = 1_024
-
-
-@dataclass(frozen=True, slots=True)
-class CampaignPause:
-    """The service refuses a campaign as a whole."""
-
-    campaign_id: int
-    reason: str = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class AccountStop:
-    """The service refuses the token or the account: every campaign stops."""
-
-    reason: str = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class NumberRest:
-    """The service, or the governor, sends a number to rest."""
-
-    phone_number_id: str
-    reason: str = field(compare=False)
-    wait_s: float = field(compare=False)
-
-
-Order = CampaignPause | AccountStop | NumberRest
 
 
 class PeerNumber(Protocol):
@@ -90,10 +63,7 @@ class FlowContext:
     results_writer: ResultsWriter
     claim_batcher: ClaimBatcher
     breaker: Breaker
-    orders: dict[Order, Order] = field(
-        default_factory=dict
-    )  # each once, whatever its reason; the key is the order
-    ordered: asyncio.Event = field(default_factory=asyncio.Event)
+    orders: Orders
     numbers: dict[str, PeerNumber] = field(default_factory=dict)
     database_away: ThrottledLog = field(
         default_factory=lambda: ThrottledLog("database_lost", "database_back")
@@ -104,22 +74,6 @@ class FlowContext:
     descriptors_short: ThrottledLog = field(
         default_factory=lambda: ThrottledLog("descriptors_short", "descriptors_again")
     )
-
-    def order(self, order: Order) -> None:
-        """Have the worker do something in the database. An order that waits already is not given twice, but a
-        longer rest replaces a shorter one.
-        """
-        waits = self.orders.setdefault(order, order)
-        if isinstance(waits, NumberRest) and isinstance(order, NumberRest) and order.wait_s > waits.wait_s:
-            self.orders[order] = order
-        self.ordered.set()
-        if isinstance(order, AccountStop):
-            for campaign_id in self.campaign_cache.running:
-                self.campaign_cache.stop(campaign_id)
-
-    def has_order_for(self, phone_number_id: str) -> bool:
-        """Whether a rest of the number is ordered and not yet in the database."""
-        return NumberRest(phone_number_id, "", 0.0) in self.orders
 
     def slow_account(self, now_ns: int, written_ns: int, wait_s: float | None) -> None:
         """The service throttles the account: all its numbers slow down."""

@@ -93,7 +93,7 @@ class NumberSender:
             log.info("number_returned", number=self.lease.phone_number_id)
             self.governor.resume(now_ns)
         self.suspended_reason = (renewal.suspended_reason or "suspended") if rests else None
-        if not self._context.has_order_for(self.lease.phone_number_id):
+        if not self._context.orders.has_rest_for(self.lease.phone_number_id):
             self._outcome_policy.blocked = False  # from here the database's word counts
 
     def regulate(self, now_ns: int) -> None:

@@ -10,8 +10,9 @@ from engine.core.governor import Governor
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
 from engine.core.retry import Doubt, Fail, Retry, decide
 from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX
-from engine.sending.flow_context import AccountStop, CampaignPause, FlowContext, NumberRest
+from engine.sending.flow_context import FlowContext
 from engine.sending.messages import ClaimedMessage
+from engine.sending.orders import AccountStop, CampaignPause, NumberRest
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
 
@@ -92,7 +93,7 @@ class OutcomePolicy:
     def suspend(self, wait_s: float, reason: str) -> None:
         """Rest the number: here at once, and in the database for its next owner."""
         self.blocked = True
-        self._context.order(NumberRest(self._phone_number_id, reason, wait_s))
+        self._context.orders.give(NumberRest(self._phone_number_id, reason, wait_s))
 
     def _throttled(self, outcome: Throttled, now_ns: int, written_ns: int) -> None:
         if outcome.scope is Scope.NUMBER:
@@ -103,7 +104,7 @@ class OutcomePolicy:
     def _rejected(self, campaign_id: int, outcome: Rejected) -> None:
         reason = f"{outcome.detail} ({outcome.name})" if outcome.detail else outcome.name
         if outcome.scope is Scope.ACCOUNT:
-            self._context.order(AccountStop(reason))
+            self._context.orders.give(AccountStop(reason))
         elif outcome.scope is Scope.TEMPLATE:
             self._pause(campaign_id, reason)
         elif outcome.scope is Scope.NUMBER:
@@ -122,4 +123,4 @@ class OutcomePolicy:
 
     def _pause(self, campaign_id: int, reason: str) -> None:
         self._context.campaign_cache.stop(campaign_id)
-        self._context.order(CampaignPause(campaign_id, reason))
+        self._context.orders.give(CampaignPause(campaign_id, reason))

@@ -5,24 +5,22 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from math import inf
 
 import structlog
 
 from engine.api.transport import Transport
 from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.states import CampaignEvent
 from engine.errors import DrumbeatError, TryLater
 from engine.pacer import Ticker
 from engine.process.identity import this_process
-from engine.sending.flow_context import AccountStop, CampaignPause, FlowContext, NumberRest, Order
+from engine.sending.flow_context import FlowContext
 from engine.sending.number_sender import NumberSender
-from engine.store.campaign_states import apply_if_allowed
+from engine.sending.orders import LONG_REST_S, CampaignPause
 from engine.store.closing import close_ranges, finish_campaign
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.in_doubt import resend_by_policy
-from engine.store.leases import Lease, NumberHeld, release, renew, suspend, take, takeable
+from engine.store.leases import Lease, NumberHeld, release, renew, take, takeable
 from engine.store.queries import queries
 from engine.store.recovery import recover_abandoned
 
@@ -31,7 +29,6 @@ REGULATE_PERIOD_S = 0.1
 REREAD_PERIOD_S = 60.0  # a reading is one management call or more, of 200 an hour
 CANCEL_PERIOD_S = 0.1
 DESCRIPTORS_QUIET_NS = 10 * SECOND_NS  # in which whoever wants a connection has asked again
-LONG_REST_S = 30 * 86_400.0  # beyond every rest that ends by itself
 # Of the five seconds in which a signal ends the process:
 STOP_CONTROL_S = 0.5
 STOP_CLAIMING_S = 0.5
@@ -151,10 +148,10 @@ class Worker:
                 self._context.database_away.is_over()
             except LOST_CONNECTION as problem:
                 self._context.database_away.met(part="control", problem=type(problem).__name__)
-            await self._wait_for_order(CONTROL_PERIOD_S)
+            await self._context.orders.wait(CONTROL_PERIOD_S)
 
     async def _control_once(self, connection: Connection) -> None:
-        await self._carry_out_orders(connection)
+        await self._context.orders.carry_out(connection)
         await self._renew(connection)
         await self._context.campaign_cache.refresh(connection)
         self._begin_closing()
@@ -168,36 +165,6 @@ class Worker:
         for task in (*self._claiming.values(), *self._beside.values()):
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                 raise error
-
-    async def _wait_for_order(self, timeout_s: float) -> None:
-        """Sleep until the next round, or until an order comes."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._context.ordered.wait(), timeout_s)
-        self._context.ordered.clear()
-
-    async def _carry_out_orders(self, connection: Connection) -> None:
-        orders = self._context.orders
-        for order in list(orders.values()):
-            await self._carry_out(connection, order)
-            if orders.get(order) is order:  # or a longer rest was ordered meanwhile
-                del orders[order]
-
-    async def _carry_out(self, connection: Connection, order: Order) -> None:
-        match order:
-            case CampaignPause(campaign_id, reason):
-                await self._pause(connection, campaign_id, reason)
-            case AccountStop(reason):
-                for campaign_id in self._context.campaign_cache.running:
-                    await self._pause(connection, campaign_id, reason)
-            case NumberRest(phone_number_id, reason, wait_s):
-                until = "a person resumes" if wait_s > LONG_REST_S else _moment_in(wait_s)
-                log.warning("number_suspended", number=phone_number_id, until=until, reason=reason)
-                await suspend(connection, phone_number_id, wait_s, reason)
-
-    async def _pause(self, connection: Connection, campaign_id: int, reason: str) -> None:
-        log.warning("campaign_paused", **self._context.campaign_cache.told(campaign_id), reason=reason)
-        await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
-        self._context.campaign_cache.paused(campaign_id)
 
     async def _renew(self, connection: Connection) -> None:
         flows = list(self._flows.values())
@@ -280,7 +247,9 @@ class Worker:
                 continue
             if (unknown := await finish_campaign(connection, campaign_id)) is not None:
                 log.info(
-                    "campaign_finished", **self._context.campaign_cache.told(campaign_id), unknown=unknown
+                    "campaign_finished",
+                    **self._context.campaign_cache.log_fields(campaign_id),
+                    unknown=unknown,
                 )
 
     async def _look_at_resting(self, connection: Connection, campaign_id: int) -> None:
@@ -288,7 +257,9 @@ class Worker:
         numbers = list(self._context.campaign_cache[campaign_id].phone_number_ids)
         resting = await connection.fetchrow(queries("campaign_cache")["all_resting"], numbers)
         if resting is not None and resting["returns_in_s"] > LONG_REST_S:
-            self._context.order(CampaignPause(campaign_id, f"every number is stopped: {resting['reason']}"))
+            self._context.orders.give(
+                CampaignPause(campaign_id, f"every number is stopped: {resting['reason']}")
+            )
 
     async def _stop_claiming(self, flows: Sequence[NumberSender]) -> None:
         """Nobody waits for a claim when this returns: what one had committed is in the sender's queue.
@@ -329,7 +300,7 @@ class Worker:
         for flow in flows:
             await flow.release()
         async with self._context.pool.acquire() as connection:
-            await self._carry_out_orders(connection)
+            await self._context.orders.carry_out(connection)
             await _give_back(connection, [flow.lease for flow in flows])
         log.info("leases_released", numbers=[flow.lease.phone_number_id for flow in flows])
 
@@ -350,10 +321,6 @@ class Worker:
 async def _give_back(connection: Connection, leases: Sequence[Lease]) -> None:
     for lease in leases:
         await release(connection, lease)
-
-
-def _moment_in(wait_s: float) -> str:
-    return (datetime.now(UTC) + timedelta(seconds=wait_s)).isoformat(timespec="seconds")
 
 
 async def _cancel_all(tasks: Sequence[asyncio.Task[None]], within_s: float = inf) -> None:

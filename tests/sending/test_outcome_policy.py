@@ -17,8 +17,9 @@ from engine.core.tag import Tag, encode
 from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
 from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX, CampaignCache
-from engine.sending.flow_context import AccountStop, CampaignPause, FlowContext, NumberRest, Order, PeerNumber
+from engine.sending.flow_context import FlowContext, PeerNumber
 from engine.sending.messages import ClaimedMessage
+from engine.sending.orders import AccountStop, CampaignPause, NumberRest, Order
 from engine.sending.outcome_policy import UNTIL_A_PERSON_S, OutcomePolicy, fact_of
 from engine.store.claims import Candidate
 from engine.store.facts import Fact, FactKind
@@ -109,13 +110,11 @@ class Around:
         self.descriptors_short = ThrottledLog("short", "enough")
         self.stopped: list[int] = []
         self.campaign_cache = SimpleNamespace(systematic_rejections={}, stop=self.stopped.append)
-        self.orders: list[tuple[Order, str]] = []
+        self.ordered: list[tuple[Order, str]] = []
+        self.orders = SimpleNamespace(give=lambda order: self.ordered.append((order, order.reason)))
         self.slowed: list[float | None] = []
         self.governor = Governor(80, 0)
         self.reactions = OutcomePolicy(cast("FlowContext", self), "1055", self.governor)
-
-    def order(self, order: Order) -> None:
-        self.orders.append((order, order.reason))
 
     def slow_account(self, now_ns: int, written_ns: int, wait_s: float | None) -> None:
         self.slowed.append(wait_s)
@@ -138,10 +137,10 @@ def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: A
     around.react(*[ODD] * most, Accepted("w"), *[ODD] * most)
     plain = Rejected(Scope.RECIPIENT, 131026, "131026", "nobody")
     around.react(*[plain] * 2 * most)
-    assert around.orders == around.stopped == []
+    assert around.ordered == around.stopped == []
     around.react(ODD)
     assert around.stopped == [1]
-    assert around.orders == [
+    assert around.ordered == [
         (CampaignPause(1, ""), f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: odd (132000)")
     ]
 
@@ -167,8 +166,8 @@ def test_a_refusal_beyond_the_recipient_is_ordered_with_its_reason(
     around: Around, outcome: Outcome, order: Order, wait_s: float | None
 ) -> None:
     around.react(outcome)
-    assert around.orders == [(order, order.reason)]
-    assert getattr(around.orders[0][0], "wait_s", None) == wait_s
+    assert around.ordered == [(order, order.reason)]
+    assert getattr(around.ordered[0][0], "wait_s", None) == wait_s
     assert around.reactions.blocked == (wait_s is not None), "nothing more is claimed from here"
     assert around.stopped == ([1] if isinstance(order, CampaignPause) else [])
 
