@@ -17,6 +17,7 @@ from engine.process.file_descriptors import raise_limit
 from engine.process.memory import keep_large_blocks, rare_collections
 from engine.process.settings import ServiceSettings
 from engine.sending.campaign_cache import CampaignCache
+from engine.sending.campaign_reader import CampaignReader
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.flow_context import FlowContext
 from engine.sending.number_sync import sync_numbers
@@ -55,10 +56,7 @@ async def run_numbers(
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
-    disk_space, results_writer = Room(disk), ResultsWriter(pool)
-    campaign_cache = CampaignCache(
-        service.product, campaign_id, lambda: disk_space.shortage() or results_writer.problem
-    )
+    disk_space, campaign_cache, results_writer = Room(disk), CampaignCache(), ResultsWriter(pool)
     context = FlowContext(
         pool=pool,
         service=service,
@@ -69,15 +67,19 @@ async def run_numbers(
         breaker=Breaker(),
         orders=Orders(campaign_cache),
     )
+    reader = CampaignReader(
+        campaign_cache, service.product, campaign_id, lambda: disk_space.shortage() or results_writer.problem
+    )
     keep_large_blocks()
     transport, calls = transport or transport_of(service), calls_of_an_hour()
 
-    async def refresh() -> None:
-        await _refresh_numbers(pool, service, calls)
+    async def read_numbers() -> None:
+        await _read_numbers(pool, service, calls)
 
+    worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers)
     try:
         with rare_collections():
-            return await Worker(context, transport, phone_number_ids, campaign_id, refresh).run(stop)
+            return await worker.run(stop)
     finally:
         await transport.close()
 
@@ -96,7 +98,7 @@ def transport_of(service: ServiceSettings) -> Transport:
     )
 
 
-async def _refresh_numbers(pool: Pool, service: ServiceSettings, calls: AsyncLimiter) -> None:
+async def _read_numbers(pool: Pool, service: ServiceSettings, calls: AsyncLimiter) -> None:
     if service.waba_id is None:
         log.warning("numbers_not_read", problem="DRUMBEAT_WABA_ID is not set")
         return

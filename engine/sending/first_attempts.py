@@ -92,7 +92,7 @@ class FirstAttempts:
         """
         claimed_through = await self._stored_watermark(feed)
         if claimed_through == feed.held.claimed_through:
-            self._feeder.drop(feed.held.range_id)
+            self._feeder.stop_feeding(feed.held.range_id)
         while feed.page and feed.page[0].seq <= claimed_through:
             self._context.results_writer.put(unsent_first_attempt(feed.page.popleft(), self._lease))
         feed.held.claimed_through = claimed_through
@@ -104,7 +104,7 @@ class FirstAttempts:
                 async with self._context.pool.acquire(timeout=5) as connection:
                     return await read_watermark(connection, self._lease, feed.held)
             except ClaimRefused:
-                self._feeder.forget({feed.held.range_id})
+                self._feeder.remove({feed.held.range_id})
                 raise
             except LOST_CONNECTION:
                 await asyncio.sleep(ASK_AGAIN_S)

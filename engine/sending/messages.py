@@ -51,6 +51,6 @@ class RunningCampaign:
     time_zone: ZoneInfo
     sending: bool = True
     stopped: bool = False
-    waiting: str = ""
+    blocked_reason: str = ""
     none_free_until_ns: int = 0
     expires_ns: int | None = None

@@ -102,7 +102,7 @@ class Orders:
     async def _pause(self, connection: Connection, campaign_id: int, reason: str) -> None:
         log.warning("campaign_paused", **self._campaign_cache.log_fields(campaign_id), reason=reason)
         await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
-        self._campaign_cache.paused(campaign_id)
+        self._campaign_cache.end(campaign_id)
 
 
 def _moment_in(wait_s: float) -> str:

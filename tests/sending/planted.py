@@ -5,9 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
+from engine.breaker import Breaker
 from engine.process.identity import ProcessIdentity, this_process
+from engine.process.settings import ServiceSettings
+from engine.sending.campaign_cache import CampaignCache
+from engine.sending.claim_batcher import ClaimBatcher
+from engine.sending.flow_context import FlowContext
+from engine.sending.orders import Orders
+from engine.sending.results_writer import ResultsWriter
 from engine.store.claims import HeldRange, Raise, page, take_range
 from engine.store.database import Connection, Pool
 from engine.store.leases import Lease, take
@@ -39,6 +46,13 @@ class Planted:
     @property
     def phones(self) -> list[int]:
         return list(range(self.first_phone, self.first_phone + self.recipients))
+
+
+def context_of(pool: Pool) -> FlowContext:
+    """What the numbers of a process share, without numbers and without a service."""
+    campaign_cache, service = CampaignCache(), cast("ServiceSettings", None)
+    parts = ResultsWriter(pool), ClaimBatcher(pool), Breaker(), Orders(campaign_cache)
+    return FlowContext(pool, service, "abcdefgh", campaign_cache, *parts)
 
 
 def another_process(**others: Any) -> ProcessIdentity:

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
 
-from engine.sending import campaign_cache as campaign_board
-from engine.sending import guarding
+from engine.sending import campaign_reader, guarding
 from engine.store.database import Pool
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
 from tests.sending.running import (
@@ -41,7 +40,7 @@ class Wall:
 
         monkeypatch.setattr(time, "time", lambda: real_s() + wall.step_s)
         monkeypatch.setattr(time, "time_ns", lambda: real_ns() + int(wall.step_s * 1e9))
-        for module in (guarding, campaign_board):
+        for module in (guarding, campaign_reader):
             monkeypatch.setattr(module, "datetime", Stepped, raising=False)  # whichever asks the wall
 
 

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from emulator.testing import Emulator
-from engine.sending import campaign_cache as campaign_board
-from engine.sending import worker
+from engine.sending import campaign_housekeeping, worker
 from engine.sending.messages import GrantedClaims
 from engine.sending.retries import Retries
 from engine.store.claims import advance_watermark, take_range
@@ -156,7 +155,7 @@ async def test_the_end_that_a_kill_interrupted_reaches_ranges_that_a_living_work
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It goes on for days, and would keep their recipients pending for as long."""
-    monkeypatch.setattr(campaign_board, "UNCLOSED_PERIOD_S", 0.1)
+    monkeypatch.setattr(campaign_housekeeping, "UNCLOSED_PERIOD_S", 0.1)
     campaign = await planted(pool, 600, 100)
     async with serving() as emulator, started(pool, emulator) as worker:
         await until(lambda: len(emulator.service.ledger) >= 20)

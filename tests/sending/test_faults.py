@@ -13,11 +13,15 @@ from emulator.testing import running_emulator
 from engine.core.retry import Wait
 from engine.errors import TryLater
 from engine.process.settings import ServiceSettings
-from engine.sending import claim_batcher as claim_batcher
-from engine.sending import feeder, retries
-from engine.sending import first_attempts as first_attempts
-from engine.sending import number_sender as number
-from engine.sending import results_writer as results_writer
+from engine.sending import (
+    claim_batcher,
+    claim_loop,
+    feeder,
+    first_attempts,
+    number_ranges,
+    results_writer,
+    retries,
+)
 from engine.store.claims import Candidate, Raise, advance_watermark, take_range
 from engine.store.database import Connection, Pool
 from engine.store.leases import Lease, take
@@ -69,8 +73,8 @@ class Breaks:
     ("place", "name", "calls"),
     [
         (claim_batcher, "advance_watermarks", {2, 3}),
-        (number, "take_over_ranges", {1}),
-        (number, "let_go_ranges", {1, 2}),
+        (number_ranges, "take_over_ranges", {1}),
+        (number_ranges, "let_go_ranges", {1, 2}),
         (feeder, "take_range", {1, 3}),
         (feeder, "page", {1, 2}),
         (results_writer, "record", {1, 3}),
@@ -79,7 +83,7 @@ class Breaks:
 async def test_a_connection_that_breaks_at_any_statement_loses_and_doubles_nobody(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, calls: set[int], after: bool
 ) -> None:
-    monkeypatch.setattr(number, "DOWN_S", 0.02)
+    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
     monkeypatch.setattr(first_attempts, "ASK_AGAIN_S", 0.02)
     cut = Breaks(getattr(place, name), calls=calls, after=after)
     monkeypatch.setattr(place, name, cut)
@@ -120,7 +124,7 @@ async def test_whom_a_claim_covers_that_was_lost_and_commits_late_is_sent_to_onc
             assert await real(connection, lost)
         return await real(connection, raises)
 
-    monkeypatch.setattr(number, "DOWN_S", 0.02)
+    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
     monkeypatch.setattr(claim_batcher, "advance_watermarks", late)
     campaign = await planted(pool, 120, rate_per_s=300)
     async with serving() as emulator:
@@ -133,7 +137,7 @@ async def test_whom_a_claim_covers_that_was_lost_and_commits_late_is_sent_to_onc
 async def test_a_retrys_claim_whose_answer_is_lost_is_sent_once(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]], after: bool
 ) -> None:
-    monkeypatch.setattr(number, "DOWN_S", 0.02)
+    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
     cut = Breaks(retries.claim_retries, calls={1, 2}, after=after)
     monkeypatch.setattr(retries, "claim_retries", cut)
     campaign = await planted(pool, 60, rate_per_s=300)
@@ -152,7 +156,7 @@ async def test_what_is_under_way_when_a_retrys_claim_loses_its_answer_is_not_tak
     async def claim(connection: Connection, lease: Lease, wanted: Sequence[Candidate], *others: Any) -> Any:
         return await real(connection, lease, wanted[:1] if cut.count == 1 else wanted, *others)
 
-    monkeypatch.setattr(number, "DOWN_S", 0.02)
+    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
     cut = Breaks(claim, calls={2}, after=True)
     monkeypatch.setattr(retries, "claim_retries", cut)
     campaign = await planted(pool, 30, rate_per_s=100)
@@ -166,8 +170,10 @@ async def test_what_is_under_way_when_a_retrys_claim_loses_its_answer_is_not_tak
 async def test_adopted_ranges_whose_answer_is_lost_are_sent_all_the_same(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(number, "DOWN_S", 0.02)
-    monkeypatch.setattr(number, "take_over_ranges", Breaks(number.take_over_ranges, calls={1}, after=True))
+    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
+    monkeypatch.setattr(
+        number_ranges, "take_over_ranges", Breaks(number_ranges.take_over_ranges, calls={1}, after=True)
+    )
     campaign = await planted(pool, 40, range_size=20)
     dead = await take(elsewhere, SLOW, another_process())
     assert await take_range(elsewhere, dead, campaign.campaign_id) is not None
@@ -179,7 +185,7 @@ async def test_adopted_ranges_whose_answer_is_lost_are_sent_all_the_same(
 async def test_connections_cut_by_the_server_in_the_middle_lose_and_double_nobody(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(number, "DOWN_S", 0.05)
+    monkeypatch.setattr(claim_loop, "DOWN_S", 0.05)
     campaign = await planted(pool, 500, rate_per_s=400, range_size=60)
     async with serving() as emulator, started(pool, emulator, campaign) as runner:
         for claimed_through in (60, 160, 260, 360):

@@ -190,7 +190,7 @@ async def test_a_range_that_comes_while_another_goes_is_fed(
     monkeypatch.setattr(module, "page", page)
     feeder.look_ahead(15)
     await asyncio.wait_for(paging.wait(), 10)
-    feeder.forget({gone})
+    feeder.remove({gone})
     go_on.set()
     assert await claim_all(pool, lease, feeder, 9) == campaign.range_ids[1:]
 
@@ -249,7 +249,7 @@ async def test_a_range_with_a_claim_that_nobody_accounts_for_is_not_released_and
     assert feed is not None
     async with pool.acquire() as connection:
         await advance_watermark(connection, lease, feed.held, 4, [])
-    await feeder.release([feed.held])
+    await feeder.release_ranges([feed.held])
     again = await feeder.feed()
     assert again is not None
     assert ([again.held.range_id], again.held.claimed_through) == (campaign.range_ids, 4)
@@ -262,7 +262,7 @@ async def test_what_is_released_is_free_and_forgotten(
     campaign = await planted(pool, campaign_cache, recipients=10)
     feed = await feeder.feed()
     assert feed is not None
-    await feeder.release([feed.held])
+    await feeder.release_ranges([feed.held])
     assert feeder.held == {} and feeder.unclaimed == 0
     assert campaign_cache.told == [("some free", campaign.campaign_id)], "others look for it again"
     async with pool.acquire() as connection:

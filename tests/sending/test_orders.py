@@ -4,6 +4,7 @@ import pytest
 
 from engine.core.states import CampaignEvent
 from engine.sending.campaign_cache import CampaignCache
+from engine.sending.campaign_reader import CampaignReader
 from engine.sending.orders import AccountStop, CampaignPause, NumberRest, Orders
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection
@@ -12,7 +13,7 @@ from tests.sending.planted import SLOW, campaign_row, plant_campaign, plant_numb
 
 @pytest.fixture
 def campaign_cache() -> CampaignCache:
-    return CampaignCache("chat", None)
+    return CampaignCache()
 
 
 @pytest.fixture
@@ -44,7 +45,8 @@ async def test_a_campaign_that_a_person_resumes_before_the_next_look_sends_again
     campaign_cache: CampaignCache, orders: Orders, other: Connection
 ) -> None:
     campaign_id = (await plant_campaign(other)).campaign_id
-    await campaign_cache.refresh(other)
+    reader = CampaignReader(campaign_cache, "chat", None)
+    await reader.refresh(other)
     assert campaign_cache.sends(campaign_id)
     for order in (CampaignPause(campaign_id, "refused"), AccountStop("the token")):
         campaign_cache.stop(campaign_id)
@@ -53,5 +55,5 @@ async def test_a_campaign_that_a_person_resumes_before_the_next_look_sends_again
         assert (await campaign_row(other, campaign_id))[0] == "paused"
         assert not campaign_cache.sends(campaign_id)
         await apply_event(other, campaign_id, CampaignEvent.RESUME, "")
-        await campaign_cache.refresh(other)
+        await reader.refresh(other)
         assert campaign_cache.sends(campaign_id)

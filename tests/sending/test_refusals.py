@@ -10,11 +10,10 @@ from emulator.testing import Emulator
 from engine import backoff, breaker
 from engine.clock import suspend_aware_ns
 from engine.core.retry import TRANSIENT_ATTEMPTS_MAX, Wait
+from engine.sending import claim_loop, retries
 from engine.sending import first_attempts as first_attempts
-from engine.sending import number_sender as number
-from engine.sending import retries
+from engine.sending.claim_loop import ClaimLoop
 from engine.sending.messages import GrantedClaims
-from engine.sending.number_sender import NumberSender
 from engine.store.database import Pool
 from tests.api import loopback
 from tests.api.transports import answering
@@ -125,12 +124,12 @@ async def test_a_claim_ages_from_before_its_statement(pool: Pool, monkeypatch: p
 
         return statement
 
-    def send(self: NumberSender, granted: GrantedClaims) -> None:
+    def send(self: ClaimLoop, granted: GrantedClaims) -> None:
         claimed_ns.extend([granted.claimed_ns] * len(granted.candidates))
         real_send(self, granted)
 
-    real_send = NumberSender._send
-    monkeypatch.setattr(NumberSender, "_send", send)
+    real_send = ClaimLoop._send
+    monkeypatch.setattr(ClaimLoop, "_send", send)
     for module, name in ((first_attempts, "advance_watermark"), (retries, "claim_retries")):
         monkeypatch.setattr(module, name, noting(getattr(module, name)))
     campaign = await planted(pool, 2, phones=[5511999990001, 5511999990001])
@@ -181,7 +180,7 @@ async def test_a_downtime_that_the_service_names_fails_nobody(
     """It answers, and refuses everybody: few find that out, and none of them runs out of attempts by it."""
     monkeypatch.setattr(breaker, "wait_s", lambda kind, opening: 0.0)
     monkeypatch.setattr(breaker, "OPEN_S_MIN", 0.01)
-    monkeypatch.setattr(number, "POLL_S", 0.01)
+    monkeypatch.setattr(claim_loop, "POLL_S", 0.01)
     campaign = await planted(pool, recipients, rate_per_s=80)
     async with serving(fault("refusal", code=131016, count=requests)) as emulator:
         assert (await run_to_end(pool, emulator, campaign)).state == "finished"

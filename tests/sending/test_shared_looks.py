@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from engine.sending import campaign_cache as campaign_board
+from engine.sending import campaign_cache as module
 from engine.sending import feeder
 from engine.sending.campaign_cache import NONE_FREE_NS, CampaignCache
+from engine.sending.campaign_reader import CampaignReader
 from engine.sending.feeder import Feed, Feeder
 from engine.store.claims import HeldRange, take_range
 from engine.store.database import Pool
@@ -21,7 +22,7 @@ BOTH = (SLOW, FAST)
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(campaign_board, "monotonic_ns", clock)
+    monkeypatch.setattr(module, "monotonic_ns", clock)
     return clock
 
 
@@ -40,7 +41,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
 
 @pytest.fixture
 async def campaign_cache() -> CampaignCache:
-    return CampaignCache("none", None)
+    return CampaignCache()
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ async def feeders(pool: Pool, campaign_cache: CampaignCache) -> tuple[Feeder, Fe
 async def planted(pool: Pool, campaign_cache: CampaignCache, **campaign: Any) -> Planted:
     async with pool.acquire() as connection:
         one = await plant_campaign(connection, numbers=BOTH, **campaign)
-        await campaign_cache.refresh(connection)
+        await CampaignReader(campaign_cache, "none", None).refresh(connection)
     return one
 
 
@@ -93,7 +94,7 @@ async def test_a_range_that_is_given_back_is_found_at_once(
     feeders: tuple[Feeder, Feeder], taken: Feed
 ) -> None:
     slow, fast = feeders
-    await slow.release([taken.held])
+    await slow.release_ranges([taken.held])
 
     found = await fast.feed()
     assert found is not None
