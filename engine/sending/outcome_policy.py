@@ -1,4 +1,4 @@
-"""What an outcome means beyond its recipient: for the pace, the number, the campaign, the account."""
+"""What an outcome means: the fact to store, and what follows for the pace, number, campaign and account."""
 
 import time
 
@@ -25,15 +25,15 @@ log = structlog.get_logger(__name__)
 def fact_of(
     message: ClaimedMessage, outcome: Outcome, lease: Lease, written_ns: int | None, *, downtime: bool = False
 ) -> Fact:
-    """The fact to store for one attempt. `written_ns` None: no byte was written; `downtime`: see `decide`."""
+    """The fact to store for one attempt. `written_ns` None: no byte was written. `downtime`: see `decide`."""
     attempted_us = None  # since 1970
     if written_ns is not None:
         attempted_us = (time.time_ns() - monotonic_ns() + written_ns) // 1_000
     campaign_id, range_id, seq, attempt_no, _, _, spent = message
-    if isinstance(outcome, Accepted):  # nearly every message; not Fact(…): a call less
-        tried = (campaign_id, range_id, seq, attempt_no, lease.epoch, lease.phone_number_id)
-        told = (FactKind.ACCEPTED, outcome.wamid, None, None, attempted_us, 0.0, spent, False, False)
-        return tuple.__new__(Fact, tried + told)
+    if isinstance(outcome, Accepted):  # nearly every message; not Fact(…): saves a call
+        attempt = (campaign_id, range_id, seq, attempt_no, lease.epoch, lease.phone_number_id)
+        acceptance = (FactKind.ACCEPTED, outcome.wamid, None, None, attempted_us, 0.0, spent, False, False)
+        return tuple.__new__(Fact, attempt + acceptance)
     decision = decide(outcome, spent, downtime=downtime)
     wait_s, suppress = 0.0, False
     match decision:
@@ -63,7 +63,7 @@ def fact_of(
 
 
 class OutcomePolicy:
-    """The reactions of one number's flow. `blocked`: the service stopped the number; the database follows."""
+    """Reacts to the outcomes of one number. `blocked`: the number is to rest, before the database says so."""
 
     def __init__(self, context: FlowContext, phone_number_id: str, governor: Governor) -> None:
         self._context = context
@@ -75,7 +75,7 @@ class OutcomePolicy:
         breaker, away = self._context.breaker, self._context.service_away
         rejections = self._context.campaign_cache.systematic_rejections
         if type(outcome) is Accepted and not breaker.failures and not rejections:
-            return  # nearly every outcome: nothing was the matter, and nothing is
+            return  # nearly every outcome: nothing was wrong before, and nothing is now
         now_ns = monotonic_ns()
         if breaker.record(outcome, now_ns):
             away.met(reason=breaker.reason, effect="waits, then tries one")
@@ -91,7 +91,7 @@ class OutcomePolicy:
             self._context.descriptors_short.met(reason=outcome.reason, effect="fewer connections")
 
     def suspend(self, wait_s: float, reason: str) -> None:
-        """Rest the number: here at once, and in the database for its next owner."""
+        """Let the number rest: here at once, and by an order in the database, for its next owner too."""
         self.blocked = True
         self._context.orders.give(NumberRest(self._phone_number_id, reason, wait_s))
 
