@@ -1,4 +1,4 @@
-"""Puts a sending process together: settings in, parts wired, one worker run."""
+"""Puts the parts of a sending process together and runs its worker."""
 
 import asyncio
 from collections.abc import Sequence
@@ -27,9 +27,8 @@ from engine.sending.worker import RunEnd, Worker
 from engine.store.database import Pool
 from engine.store.installation import identify
 
-# Connections to the database of a sending process: one for the results writer, one for the raiser, the others
-# context. Each costs Postgres 25 ms of CPU to begin; sixteen at once held up an emulator on the same core for
-# a tenth of a second.
+# Of a sending process: one for the results writer, one for the claim batcher, the others shared. Opening a
+# connection costs Postgres 25 ms of CPU; sixteen at once delayed an emulator on the same core by 0.1 s.
 POOL_CONNECTIONS = 6
 
 log = structlog.get_logger(__name__)
@@ -47,12 +46,11 @@ async def run_numbers(
 ) -> RunEnd:
     """Send through these numbers until `stop` is set, or until the one campaign no longer runs.
 
-    `pool`: greets each connection with `identify`, since what answers after a break may be another server.
-
-    `campaign_id` None: every running campaign of these numbers. `disk`: where the database is, if that is on
-    this machine; while it has no room, nothing is claimed. `transport`: in place of the one in the settings;
-    it is closed at the end. Raises TryLater (NumberHeld) where a number of the one campaign is owned by
-    another living process, and ConfigurationError for an unknown number.
+    `pool` must call `identify` on each new connection: after a break another server may answer.
+    `campaign_id` None: every running campaign of these numbers. `disk`: where the database keeps its data, if
+    that is on this machine; while it is short of space, nothing is claimed. `transport` replaces the one of
+    the settings, and is closed at the end. Raises NumberHeld if another living process owns a number of the
+    one campaign, and ConfigurationError for an unknown number.
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
@@ -85,9 +83,7 @@ async def run_numbers(
 
 
 def transport_of(service: ServiceSettings) -> Transport:
-    """The transport that the settings ask for, with as many connections as the system allows; needs a running
-    loop.
-    """
+    """The transport of the settings, with as many connections as the system allows. Needs a running loop."""
     build = LaneTransport if service.transport == "lanes" else SessionTransport
     return build(
         service.base_url,

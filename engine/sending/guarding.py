@@ -23,7 +23,7 @@ class Postponed(NamedTuple):
 
 @dataclass(slots=True)
 class Guarded:
-    """What the guards said. `decided` is stored with the claim; `postponed` only moves when retries are due."""
+    """What the guards said. `decided` is stored with the claim; for `postponed` only the time moves."""
 
     passed: list[Candidate] = field(default_factory=list)
     decided: list[Fact] = field(default_factory=list)
@@ -65,7 +65,7 @@ def guard_retries(
     lease: Lease,
     now_ns: int,
 ) -> Guarded:
-    """Guard recipients that wait for another attempt. They are stored already: a deferral moves their time."""
+    """Guard recipients that wait for another attempt: already stored, so a deferral only moves the time."""
     guarded = Guarded()
     for candidate in candidates:
         refusal = _refusal(candidate, campaign_cache[candidate.campaign_id], now_ns)
