@@ -1,4 +1,4 @@
-"""Runs whose housekeeping is quicker than in life, for what does not depend on it; a connection of its own."""
+"""Fixtures: housekeeping that runs more often than in production, short waits, a second connection."""
 
 from collections.abc import AsyncIterator
 
@@ -24,7 +24,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Wait, int]]:
-    """The waits that were asked for, in order; none of them lasts."""
+    """The waits that were asked for, in order; each is shortened."""
     asked: list[tuple[Wait, int]] = []
     real = backoff.wait_s
 
@@ -38,7 +38,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Wait, int]]:
 
 @pytest.fixture
 async def elsewhere(database_url: str) -> AsyncIterator[Connection]:
-    """The connection of somebody else."""
+    """A connection of another process."""
     connection = await connect(database_url)
     yield connection
     await connection.close()

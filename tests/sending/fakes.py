@@ -1,4 +1,4 @@
-"""A service that answers as a test says, and claims out of thin air."""
+"""A transport that answers as a test says, and messages without a claim behind them."""
 
 import asyncio
 import math

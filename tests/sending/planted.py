@@ -1,4 +1,4 @@
-"""Numbers and campaigns planted straight into the store, ready to be sent, and what became of them."""
+"""Inserts numbers and campaigns that are ready to be sent, and reads what became of them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -56,10 +56,9 @@ def context_of(pool: Pool) -> FlowContext:
 
 
 def another_process(**others: Any) -> ProcessIdentity:
-    """A process of this machine that never ran: its pid is beyond what the kernel gives."""
-    here = this_process()
-    told = {"pid": 4_194_305, "started_ticks": 1, **others}
-    return ProcessIdentity(**{**here.stored(), **told})
+    """A process of this machine that never ran: the kernel gives no pid as high as this one."""
+    dead = {"pid": 4_194_305, "started_ticks": 1, **others}
+    return ProcessIdentity(**{**this_process().stored(), **dead})
 
 
 async def plant_numbers(connection: Connection, **limits_per_s: float) -> None:
@@ -128,7 +127,7 @@ async def planted(pool: Pool, recipients: int, rate_per_s: float, **others: obje
 async def take_one_each(
     connection: Connection, numbers: Sequence[str], *, range_size: int = 10
 ) -> list[tuple[Lease, HeldRange]]:
-    """A campaign of a range for each number, which a process that is dead by now took."""
+    """A campaign with one range for each number; a process that is now dead took numbers and ranges."""
     await plant_numbers(connection, **dict.fromkeys(numbers, 80))
     campaign = await plant_campaign(
         connection, recipients=range_size * len(numbers), range_size=range_size, numbers=numbers
@@ -150,7 +149,7 @@ async def up_to(connection: Connection, lease: Lease, held: HeldRange, claimed_t
 
 
 async def counts(connection: Connection, campaign_id: int) -> Counter[str]:
-    """Recipients of a campaign by present state, as the store counts; states with nobody are left out."""
+    """Recipients of a campaign by present state, from the range counters; empty states are left out."""
     sums = ", ".join(f"coalesce(sum({state}), 0)::bigint AS {state}" for state in STATES)
     row = await connection.fetchrow(
         f"SELECT coalesce(sum(recipients), 0)::bigint AS recipients, {sums} FROM range_counters WHERE campaign_id = $1",
@@ -164,7 +163,7 @@ async def counts(connection: Connection, campaign_id: int) -> Counter[str]:
 
 
 async def recount(connection: Connection, campaign_id: int) -> Counter[str]:
-    """The same, counted anew from the facts."""
+    """The same, counted from the facts."""
     rows = await connection.fetch("SELECT state FROM recipient_states WHERE campaign_id = $1", campaign_id)
     return Counter(row["state"] for row in rows)
 

@@ -1,4 +1,4 @@
-"""What numbers did for campaigns, counted from the requests of batches; times in microseconds since 1970."""
+"""What each number did for each campaign, counted from batches of requests."""
 
 import pytest
 

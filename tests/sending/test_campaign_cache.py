@@ -1,4 +1,4 @@
-"""What a process knows of the running campaigns, as people and other processes move them."""
+"""What a process knows of campaigns, and moves, while people and other processes move them too."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -86,7 +86,7 @@ async def test_whatever_has_not_ended_expires(other: Connection, process: Proces
 
 
 async def test_who_runs_one_campaign_leaves_all_others_alone(other: Connection, pool: Pool) -> None:
-    """They are for a worker, or for a run of their own."""
+    """The other campaigns are left to a worker, or to runs of their own."""
     mine = await plant_campaign(other)
     for state in ("scheduled", "running", "cancelled"):
         await plant_campaign(other, state=state)
@@ -103,7 +103,7 @@ async def test_who_runs_one_campaign_leaves_all_others_alone(other: Connection, 
 async def test_an_end_that_was_cut_short_is_noticed_whoever_holds_its_ranges(
     other: Connection, process: Process, state: str, held: bool
 ) -> None:
-    """One that is a minute old: a younger one is most likely still at it, and two would wait for each other."""
+    """Once it is a minute old: a younger one is probably still in progress, and two would wait for each other."""
     cut_short, young, complete = [(await plant_campaign(other, state=state)).campaign_id for _ in range(3)]
     await other.execute("UPDATE campaigns SET finished_at = now() WHERE campaign_id = $1", young)
     await other.execute("UPDATE ranges SET state = 'closed' WHERE campaign_id = $1", complete)
@@ -114,7 +114,7 @@ async def test_an_end_that_was_cut_short_is_noticed_whoever_holds_its_ranges(
 
 
 async def test_a_campaign_waits_for_the_first_of_its_numbers_to_return(other: Connection) -> None:
-    """Only where that one rests until a person looks, the campaign is paused."""
+    """The campaign is paused only if even that number rests until a person resumes it."""
     await plant_numbers(other, long=80, short=80, free=80)
     for number, rest_s in (("long", 86_400.0), ("short", 10.0)):
         rest = (
@@ -133,7 +133,7 @@ async def test_only_who_expires_a_campaign_closes_it(
     other: Connection, process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refused(*_: Any) -> None:
-        """Somebody cancelled it between the look and the word."""
+        """As if the campaign was cancelled between the query and the event."""
 
     overdue = await plant_campaign(other, expires_at=datetime.now(UTC))
     with monkeypatch.context() as somebody:
@@ -145,7 +145,7 @@ async def test_only_who_expires_a_campaign_closes_it(
 
 
 async def test_a_log_says_what_a_person_did_to_a_campaign(other: Connection, process: Process) -> None:
-    """Who is called at night reads there why nothing is sent, and since when."""
+    """An operator reads there why nothing is sent, and since when."""
     campaign_id = (await plant_campaign(other)).campaign_id
     name = await other.fetchval("SELECT name FROM campaigns WHERE campaign_id = $1", campaign_id)
     with capture_logs() as lines:
@@ -199,7 +199,7 @@ async def test_a_campaign_that_waits_from_the_first_is_not_told_as_one_that_runs
 async def test_a_campaign_that_has_just_ended_is_known_however_long_it_ran(
     other: Connection, process: Process, monkeypatch: pytest.MonkeyPatch, by_us: bool
 ) -> None:
-    """What is claimed of it is still to be sent: the cache is asked for its template."""
+    """Its claimed messages are still to be made, from its template in the cache."""
     monkeypatch.setattr(campaign_cache, "KNOWN_MAX", 1)
     longest, short = [(await plant_campaign(other)).campaign_id for _ in range(2)]
     await process.refresh(other)

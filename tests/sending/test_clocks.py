@@ -1,4 +1,4 @@
-"""The clock on the wall steps while a run is under way: the pace stays, and an expiry is the database's."""
+"""The wall clock steps during a run: the pace stays the same, and expiry follows the database's clock."""
 
 import time
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -27,7 +27,7 @@ STEP_S = 3_600.0
 
 
 class Wall:
-    """The wall clock of the sending process, as somebody sets it."""
+    """The wall clock of the sending process, which the test can set."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.step_s = 0.0

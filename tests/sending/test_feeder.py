@@ -1,4 +1,4 @@
-"""Feeding a number: page after page, campaign after campaign, and no range is taken and forgotten."""
+"""Feeding a number: range after range, campaigns in turn, and no range is taken and not fed."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -15,7 +15,7 @@ from tests.sending.planted import SLOW, Planted, another_process, plant_campaign
 
 
 class Board:
-    """Which campaigns may send, as the test says."""
+    """A campaign cache in which the test decides which campaigns may send."""
 
     def __init__(self) -> None:
         self.sending: list[int] = []
@@ -28,7 +28,7 @@ class Board:
         return list(self.sending)
 
     def none_free(self, campaign_id: int) -> None:
-        """It is asked for again at once."""
+        """Unlike the real one, it lets the feeder ask again at once."""
         self.told.append(("none free", campaign_id))
 
     def some_free(self, campaign_id: int) -> None:
@@ -62,7 +62,7 @@ async def planted(pool: Pool, campaign_cache: Board, **campaign: Any) -> Planted
 
 
 async def claim_all(pool: Pool, lease: Lease, feeder: Feeder, turns: int) -> list[int]:
-    """Claim feed after feed; the range of each turn."""
+    """Claim feed after feed; returns the range of each turn."""
     ranges = []
     for _ in range(turns):
         feed = await feeder.feed()
@@ -165,7 +165,7 @@ async def test_a_fetch_that_hangs_ends_with_the_number(
 async def test_a_range_that_was_closed_while_it_was_ours_is_held_and_not_fed(
     pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
 ) -> None:
-    """Held, or nobody would give it back."""
+    """If it were not held, nobody would release it."""
     campaign = await planted(pool, campaign_cache)
     async with pool.acquire() as connection:
         await take_range(connection, lease, campaign.campaign_id)

@@ -1,4 +1,4 @@
-"""What the service lists of its numbers: stored whatever it is, and never the end of a worker."""
+"""What the service lists of its numbers is stored, whatever it is, and never ends a worker."""
 
 import asyncio
 from functools import partial
@@ -111,7 +111,7 @@ async def test_numbers_are_not_read_again_before_the_service_wants_it(
 async def test_all_readings_of_a_process_share_the_calls_of_the_hour(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The interface allows 200 an hour; many events about numbers would ask for more."""
+    """The interface allows 200 an hour; many events about numbers would need more."""
     monkeypatch.setattr(number_refresh, "REREAD_PERIOD_S", 0.0)
     monkeypatch.setattr(resources, "CALLS_PER_HOUR", 6)
 

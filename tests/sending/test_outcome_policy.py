@@ -1,4 +1,4 @@
-"""What becomes a fact, made without the constructors of its tuples: as whole as with them. And what follows
+"""Facts and messages made without the constructors of their tuples have every field. What an outcome means
 for the pace, the number, the campaign and the account.
 """
 
@@ -102,7 +102,7 @@ def test_nobody_is_tried_again_sooner_than_the_service_asks(downtime: bool) -> N
 
 
 class Around:
-    """What the reactions of a number see of its process; keeps what they ask for."""
+    """A context that keeps what the outcome policy of a number asks for."""
 
     def __init__(self) -> None:
         self.breaker = Breaker()

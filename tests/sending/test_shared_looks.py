@@ -1,4 +1,4 @@
-"""Numbers of a process tell each other that a campaign has no free range: one asks the database for all."""
+"""When one number finds no free range of a campaign, the other numbers of the process do not ask."""
 
 from collections import Counter
 from typing import Any
@@ -46,7 +46,7 @@ async def campaign_cache() -> CampaignCache:
 
 @pytest.fixture
 async def feeders(pool: Pool, campaign_cache: CampaignCache) -> tuple[Feeder, Feeder]:
-    """Of two numbers of one process."""
+    """The feeders of two numbers of one process."""
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 80, FAST: 1_000})
         leases = [await take(connection, number, another_process()) for number in BOTH]
@@ -69,7 +69,7 @@ async def taken(
     clock: Clock,
     looks: Counter[int],
 ) -> Feed:
-    """The slow number holds the only range of a campaign; the fast one has looked for another in vain."""
+    """The slow number holds the only range of a campaign; the fast one asked for another and got none."""
     slow, fast = feeders
     await planted(pool, campaign_cache, recipients=10)
     feed = await slow.feed()

@@ -1,4 +1,4 @@
-"""What a log says of an outage: a line a minute, and one when it is over, however often it is met."""
+"""An outage is one log line a minute, and one when it is over, however often it is met."""
 
 import errno
 import socket
@@ -59,7 +59,7 @@ def lines() -> Iterator[Counter[str]]:
 
 @pytest.fixture
 def met(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each trouble was met, told or not."""
+    """How often each problem was met, whether logged or not."""
     counted: Counter[str] = Counter()
     real = ThrottledLog.met
 
