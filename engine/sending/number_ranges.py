@@ -45,7 +45,7 @@ class NumberRanges:
         if self._number.suspended_reason and held:
             await self._release_to_others(held)
         elif self._context.faster_idle(self._number):
-            await self._release_to_others([one for one in held if one.claimed_through < one.last_seq])
+            await self._release_to_others([tail for tail in held if tail.claimed_through < tail.last_seq])
             await asyncio.sleep(LEAVE_TAIL_S)
 
     async def _release_ended(self) -> None:

@@ -63,13 +63,13 @@ def fact_of(
 
 
 class OutcomePolicy:
-    """Reacts to the outcomes of one number. `blocked`: the number is to rest, before the database says so."""
+    """Reacts to the outcomes of one number. `rest_ordered`: the number rests before the database says so."""
 
     def __init__(self, context: FlowContext, phone_number_id: str, governor: Governor) -> None:
         self._context = context
         self._phone_number_id = phone_number_id
         self._governor = governor
-        self.blocked = False
+        self.rest_ordered = False
 
     def react(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:
         breaker, away = self._context.breaker, self._context.service_away
@@ -92,7 +92,7 @@ class OutcomePolicy:
 
     def suspend(self, wait_s: float, reason: str) -> None:
         """Let the number rest: here at once, and by an order in the database, for its next owner too."""
-        self.blocked = True
+        self.rest_ordered = True
         self._context.orders.give(NumberRest(self._phone_number_id, reason, wait_s))
 
     def _throttled(self, outcome: Throttled, now_ns: int, written_ns: int) -> None:

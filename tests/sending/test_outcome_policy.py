@@ -114,14 +114,14 @@ class Around:
         self.orders = SimpleNamespace(give=lambda order: self.ordered.append((order, order.reason)))
         self.slowed: list[float | None] = []
         self.governor = Governor(80, 0)
-        self.reactions = OutcomePolicy(cast("FlowContext", self), "1055", self.governor)
+        self.policy = OutcomePolicy(cast("FlowContext", self), "1055", self.governor)
 
     def slow_account(self, now_ns: int, written_ns: int, wait_s: float | None) -> None:
         self.slowed.append(wait_s)
 
     def react(self, *outcomes: Outcome) -> None:
         for outcome in outcomes:
-            self.reactions.react(claimed(1), outcome, monotonic_ns())
+            self.policy.react(claimed(1), outcome, monotonic_ns())
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_a_refusal_beyond_the_recipient_is_ordered_with_its_reason(
     around.react(outcome)
     assert around.ordered == [(order, order.reason)]
     assert getattr(around.ordered[0][0], "wait_s", None) == wait_s
-    assert around.reactions.blocked == (wait_s is not None), "nothing more is claimed from here"
+    assert around.policy.rest_ordered == (wait_s is not None), "nothing more is claimed from here"
     assert around.stopped == ([1] if isinstance(order, CampaignPause) else [])
 
 
