@@ -78,7 +78,7 @@ class OutcomePolicy:
             return  # nearly every outcome: nothing was wrong before, and nothing is now
         now_ns = monotonic_ns()
         if breaker.record(outcome, now_ns):
-            away.met(reason=breaker.reason, effect="waits, then tries one")
+            away.met(reason=breaker.reason, effect="sending waits, then one message probes the service")
         elif away.is_told and not breaker.suspicious:
             away.is_over()
         if type(outcome) is Accepted:
