@@ -18,7 +18,7 @@ from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
 from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX, CampaignCache
 from engine.sending.flow_context import FlowContext, PeerNumber
-from engine.sending.messages import ClaimedMessage
+from engine.sending.messages import ClaimedMessage, GrantedClaims
 from engine.sending.orders import AccountStop, CampaignPause, NumberRest, Order
 from engine.sending.outcome_policy import UNTIL_A_PERSON_S, OutcomePolicy, fact_of
 from engine.store.claims import Candidate
@@ -60,7 +60,7 @@ def test_a_recipient_becomes_a_message_with_every_field() -> None:
     context.campaign_cache = cast("CampaignCache", {3: running})
     context.service = cast("ServiceSettings", SimpleNamespace(tag=True))
     candidate = Candidate(3, 9, 12, 5511980000001, ["Ana"], attempt_no=1, spent=SPENT)
-    messages = context.messages([candidate], [2], LEASE, 99)
+    messages = context.messages(GrantedClaims([candidate], [2], claimed_ns=0), LEASE, 99)
     tag = encode(Tag("abcdefgh", range_id=9, seq=12, attempt_no=2, epoch=7))
     body = payload(5511980000001, ["Ana"], tag)
     assert messages == [
