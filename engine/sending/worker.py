@@ -69,17 +69,17 @@ class Worker:
         """Send until `stop` is set or the one campaign ends. Raises NumberHeld if another process owns a
         number of the one campaign.
         """
-        services = self._start_services()
+        tasks = self._start_services()
         try:
             await self._take_numbers()
-            control = asyncio.create_task(self._control())
+            tasks.append(control := asyncio.create_task(self._control()))
             try:
-                await self._until_end(stop, [*services, control])
+                await self._until_end(stop, tasks)
             finally:
                 await _cancel_all([control], STOP_CONTROL_S)  # or it could start senders that nobody drains
                 drained = await self._drain()
         finally:
-            await _cancel_all([*services, *self._numbers.tasks, *self._side_tasks.values()])
+            await _cancel_all([*tasks, *self._numbers.tasks, *self._side_tasks.values()])
         return await self._end(drained)
 
     def _start_services(self) -> list[asyncio.Task[None]]:
