@@ -93,7 +93,7 @@ class ClaimLoop:
             self._dispatcher.give_back("the number waits")  # a claim would expire in the queue, unnoticed
         if self._must_wait(now_ns):
             return False
-        ahead = self._claim_ahead()
+        ahead = self._pace.claim_ahead()
         self._dispatcher.low_below = max(1, ahead // 2)
         limit = ahead - self._dispatcher.queued
         if limit <= ahead // 2 and self._dispatcher.queued:
@@ -112,10 +112,6 @@ class ClaimLoop:
             return True
         retried = await self._claim_retries(now_ns, limit)
         return (limit > retried and await self._claim_first_attempts(limit - retried)) or retried > 0
-
-    def _claim_ahead(self) -> int:
-        """How many messages may be claimed and not yet written."""
-        return 1 if self._context.breaker.suspicious else self._pace.claim_ahead()
 
     def _must_wait(self, now_ns: int) -> bool:
         breaker = self._context.breaker
@@ -145,7 +141,7 @@ class ClaimLoop:
         if feed is None or self._stopping:
             return False
         self._send(await self._first_attempts.claim(feed, limit))
-        self._feeder.look_ahead(2 * self._claim_ahead())
+        self._feeder.look_ahead(2 * self._pace.claim_ahead())
         return True
 
     async def _claim_retries(self, now_ns: int, limit: int) -> int:

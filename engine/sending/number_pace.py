@@ -36,8 +36,8 @@ class NumberPace:
         return self.suspended_reason is not None or self.outcome_policy.rest_ordered
 
     def claim_ahead(self) -> int:
-        """How many messages may be claimed and not yet written."""
-        return self._claim_ahead.messages(self.bucket.rate_per_s)
+        """How many messages may be claimed and not yet written: one while the circuit breaker probes."""
+        return 1 if self._context.breaker.suspicious else self._claim_ahead.messages(self.bucket.rate_per_s)
 
     def follow(self, renewal: Renewal) -> None:
         """Apply what the database says of this number: its limit, and whether it rests."""

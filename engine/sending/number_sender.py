@@ -19,7 +19,7 @@ from engine.sending.number_pace import NumberPace
 from engine.sending.outcome_policy import fact_of
 from engine.sending.retries import Retries
 from engine.store.facts import FactKind
-from engine.store.leases import Lease, Renewal
+from engine.store.leases import Lease
 
 
 class NumberSender:
@@ -28,16 +28,16 @@ class NumberSender:
     def __init__(self, context: FlowContext, lease: Lease, limit_per_s: float, transport: Transport) -> None:
         self.lease = lease
         self._context = context
-        self._pace = NumberPace(context, lease, limit_per_s)
-        self.governor = self._pace.governor
-        self._outcome_policy = self._pace.outcome_policy
-        self.dispatcher = Sender(lease.phone_number_id, transport, self._pace.bucket, self._on_outcome)
+        self.pace = NumberPace(context, lease, limit_per_s)
+        self.governor = self.pace.governor
+        self._outcome_policy = self.pace.outcome_policy
+        self.dispatcher = Sender(lease.phone_number_id, transport, self.pace.bucket, self._on_outcome)
         self.pacer = self.dispatcher.pacer
         self.feeder = Feeder(context.pool, lease, context.campaign_cache)
         pairs = PairGuard(every_s=1 / context.service.pair_rate_per_s, burst=context.service.pair_burst)
         first_attempts = FirstAttempts(context, lease, self.feeder, pairs)
         self._retries = Retries(context, lease, self.feeder, pairs)
-        self._claims = ClaimLoop(context, self, self._pace, self.dispatcher, first_attempts, self._retries)
+        self._claims = ClaimLoop(context, self, self.pace, self.dispatcher, first_attempts, self._retries)
 
     @property
     def idle(self) -> bool:
@@ -45,11 +45,11 @@ class NumberSender:
 
     @property
     def suspended_reason(self) -> str | None:
-        return self._pace.suspended_reason
+        return self.pace.suspended_reason
 
     @property
     def rate_per_s(self) -> float:
-        return self._pace.bucket.rate_per_s
+        return self.pace.bucket.rate_per_s
 
     async def run(self) -> None:
         await self._claims.run()
@@ -58,14 +58,10 @@ class NumberSender:
         """Claim nothing more."""
         self._claims.stop()
 
-    def follow(self, renewal: Renewal) -> None:
-        """Apply what the database says of this number: its limit, and whether it rests."""
-        self._pace.follow(renewal)
-
     def regulate(self, now_ns: int) -> None:
         """Adjust the rate to what the service's replies say; a few times a second."""
         self.dispatcher.learn()
-        self._pace.regulate(now_ns)
+        self.pace.regulate(now_ns)
 
     async def drain(self, timeout_s: float) -> None:
         """Stop claiming, let in-flight requests end, and store what was not written as deferred."""

@@ -87,7 +87,7 @@ class OwnedNumbers:
         for renewal in await renew(connection, leases, [0.0] * len(leases)):
             lease = by_number[renewal.phone_number_id]
             sender = NumberSender(self._context, lease, renewal.limit_per_s, self._transport)
-            sender.follow(renewal)
+            sender.pace.follow(renewal)
             self._senders[lease.phone_number_id] = sender
             self._ticker.add(sender.pacer)
             self._claiming[lease.phone_number_id] = asyncio.create_task(sender.run())
@@ -114,7 +114,7 @@ class OwnedNumbers:
             if renewal is None:
                 self._lose(sender)
             else:
-                sender.follow(renewal)
+                sender.pace.follow(renewal)
         return any(renewal.outdated for renewal in renewals)
 
     def _lose(self, sender: NumberSender) -> None:
