@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable
 
-from engine.sending.messages import Claimed
+from engine.sending.messages import ClaimedMessage
 
 
 class ClaimedQueue:
@@ -18,7 +18,7 @@ class ClaimedQueue:
     __slots__ = ("connecting", "idle", "low", "low_below", "messages", "taken")
 
     def __init__(self) -> None:
-        self.messages: deque[Claimed] = deque()
+        self.messages: deque[ClaimedMessage] = deque()
         self.taken = self.connecting = 0
         self.low = asyncio.Event()
         self.low_below = 1
@@ -27,20 +27,20 @@ class ClaimedQueue:
 
     @property
     def unwritten(self) -> int:
-        """Claimed and certainly not written."""
+        """ClaimedMessage and certainly not written."""
         return len(self.messages) + self.connecting
 
     @property
     def unfinished(self) -> int:
-        """Claimed and without an outcome."""
+        """ClaimedMessage and without an outcome."""
         return len(self.messages) + self.taken
 
-    def add(self, messages: Iterable[Claimed]) -> None:
+    def add(self, messages: Iterable[ClaimedMessage]) -> None:
         self.messages.extend(messages)
         if self.messages:
             self.idle.clear()
 
-    def take(self) -> Claimed:
+    def take(self) -> ClaimedMessage:
         self.taken += 1
         return self.messages.popleft()
 

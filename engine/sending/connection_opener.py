@@ -8,12 +8,12 @@ import structlog
 from engine.api.transport import Transport
 from engine.core.outcome import NotSent, Outcome, Unknown
 from engine.sending.claimed_queue import ClaimedQueue
-from engine.sending.messages import Claimed
+from engine.sending.messages import ClaimedMessage
 from engine.sending.pacer import Pacer
 
 log = structlog.get_logger(__name__)
 
-OutcomeHandler = Callable[[Claimed, Outcome, int | None], None]
+OutcomeHandler = Callable[[ClaimedMessage, Outcome, int | None], None]
 """(message, outcome, when it was written on the monotonic clock, or None)."""
 
 
@@ -36,9 +36,9 @@ class ConnectionOpener:
         self._on_outcome = on_outcome
         self._on_bug = on_bug
         # With its message until the task runs: a task that is cancelled earlier never runs at all.
-        self._tasks: dict[asyncio.Task[None], Claimed | None] = {}
+        self._tasks: dict[asyncio.Task[None], ClaimedMessage | None] = {}
 
-    def open_for(self, message: Claimed) -> None:
+    def open_for(self, message: ClaimedMessage) -> None:
         """Send a message that was taken from the queue."""
         self._queue.connecting += 1
         task = asyncio.create_task(self._send(message))
@@ -57,7 +57,7 @@ class ConnectionOpener:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._on_bug(error)
 
-    async def _send(self, message: Claimed) -> None:
+    async def _send(self, message: ClaimedMessage) -> None:
         if (task := asyncio.current_task()) is not None:
             self._tasks[task] = None
         gate = _PermitGate(self._pacer, self._queue, message.expires_ns)

@@ -16,7 +16,7 @@ from engine.core.outcome import NotSent, Outcome, Unknown
 from engine.core.pace.token_bucket import TokenBucket
 from engine.sending.claimed_queue import ClaimedQueue
 from engine.sending.connection_opener import ConnectionOpener, OutcomeHandler
-from engine.sending.messages import Claimed
+from engine.sending.messages import ClaimedMessage
 from engine.sending.pacer import Pacer
 from engine.sending.reply_feedback import ReplyFeedback
 
@@ -42,7 +42,7 @@ class Dispatcher:
         self._written: set[Connection] = set()  # on the fast path, without a reply
         self._lacking = 0  # permits without a connection at the last call of `serve`
 
-    def send(self, messages: list[Claimed]) -> None:
+    def send(self, messages: list[ClaimedMessage]) -> None:
         self.queue.add(messages)
 
     def serve(self, due: int, loop_busy: bool = False) -> bool:
@@ -111,12 +111,14 @@ class Dispatcher:
         while self.queue.messages and suspend_aware_ns() >= self.queue.messages[0].expires_ns:
             self._settle(self.queue.take(), NotSent("claim expired"), None)
 
-    def _answered(self, connection: Connection, message: Claimed, written_ns: int, outcome: Outcome) -> None:
+    def _answered(
+        self, connection: Connection, message: ClaimedMessage, written_ns: int, outcome: Outcome
+    ) -> None:
         """The outcome of a request on the fast path."""
         self._written.discard(connection)
         self._settle(message, outcome, written_ns)
 
-    def _settle(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
+    def _settle(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:
         if written_ns is not None and type(outcome) is not Unknown:
             self._feedback.replied(written_ns, monotonic_ns())
         try:

@@ -291,7 +291,9 @@ def test_a_second_runner_is_sent_away_at_once(drumbeat: Drumbeat, synced: Servic
     until(lambda: synced.accepted() > 0, "the first runner sends")
     second = drumbeat("campaign", "run", "spring")
     refused(second, 75, "number 1", str(first.pid))
-    assert "campaign_runs" not in second.stderr, "it does not run here; with --wait that was told each second"
+    assert "campaign_started" not in second.stderr, (
+        "it does not run here; with --wait that was told each second"
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a directory that nobody may write to, not even root")

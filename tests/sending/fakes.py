@@ -1,4 +1,4 @@
-"""A service that answers as a test says, and claims out of thin air."""
+"""A transport that answers as a test says, and messages without a claim behind them."""
 
 import asyncio
 import math
@@ -10,14 +10,14 @@ from engine.api.transport import Answered, Gate
 from engine.clock import suspend_aware_ns
 from engine.core.outcome import Accepted, NotSent, Outcome, Unknown
 from engine.core.retry import Budget
-from engine.sending.messages import Claimed
+from engine.sending.messages import ClaimedMessage
 
 
-def claimed(seq: int, expires_ns: int | None = None) -> Claimed:
+def claimed(seq: int, expires_ns: int | None = None) -> ClaimedMessage:
     """A message whose payload is its seq; its claim lasts a minute."""
     if expires_ns is None:
         expires_ns = suspend_aware_ns() + 60_000_000_000
-    return Claimed(1, 1, seq, 1, str(seq).encode(), expires_ns, Budget())
+    return ClaimedMessage(1, 1, seq, 1, str(seq).encode(), expires_ns, Budget())
 
 
 class FakeTransport:
@@ -108,7 +108,7 @@ class Outcomes:
         self.by_seq: dict[int, Any] = {}
         self.written_ns: dict[int, int | None] = {}
 
-    def __call__(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
+    def __call__(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:
         assert message.seq not in self.by_seq, f"two outcomes of {message.seq}"
         self.by_seq[message.seq] = outcome
         self.written_ns[message.seq] = written_ns

@@ -1,4 +1,4 @@
-"""A disk that fills up: sending stops before anything is lost, says why, and goes on when there is room."""
+"""A disk that fills up: sending stops before anything is lost, says why, and goes on when space is free."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -36,7 +36,7 @@ async def campaign(pool: Pool) -> Planted:
 
 
 async def says(pool: Pool, campaign: Planted, words: str) -> None:
-    """Return when the campaign, still running, gives a reason with these words; empty for none."""
+    """Return when the campaign is running with a reason that contains these words; empty: with no reason."""
 
     async def said() -> bool:
         async with pool.acquire() as connection:
@@ -47,7 +47,7 @@ async def says(pool: Pool, campaign: Planted, words: str) -> None:
 
 
 async def stands_still(pool: Pool, emulator: Emulator) -> int:
-    """Return when nothing is sent any more and everything claimed was sent: how many that are."""
+    """Wait until sending has stopped and every claimed message was sent; returns how many were."""
 
     async def still() -> bool:
         marked = await pool.fetchval("SELECT sum(claimed_through) FROM ranges")
