@@ -48,9 +48,7 @@ ExternalId = Annotated[
 ]
 StartAt = Annotated[
     str | None,
-    typer.Option(
-        help="Earliest time to send: ISO 8601 with an offset. An earlier run exits with 75 or waits."
-    ),
+    typer.Option(help="Earliest time to send: ISO 8601 with an offset. Before it, a run exits with 75."),
 ]
 ExpiresAt = Annotated[
     str | None, typer.Option(help="Time to stop and skip all remaining recipients: ISO 8601 with an offset.")

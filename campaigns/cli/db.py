@@ -67,7 +67,9 @@ def stop() -> None:
 
 @app.command("prune")
 def prune_months(
-    older_than: Annotated[int, typer.Option(help="Days since its campaigns ended.", min=9, metavar="DAYS")],
+    older_than: Annotated[
+        int, typer.Option(help="Least days since a campaign ended.", min=9, metavar="DAYS")
+    ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     dry_run: DryRun = False,
     json: Json = False,

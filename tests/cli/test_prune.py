@@ -162,7 +162,7 @@ async def test_who_keeps_a_month_is_told_with_how_to_go_on(pool: Pool, drumbeat:
         "  paused: paused; `drumbeat campaign resume paused` continues it,"
         " `drumbeat campaign cancel paused` ends it",
         "  killed: its `campaign create` did not finish; repeat it, and what is left of it is removed",
-        f"  young: finished only since {young}",
+        f"  young: finished on {young}, too recently",
     ]
     kept = drumbeat.ok("db", "prune", "--older-than", "90", "--dry-run", "--json").json["kept"]
     assert [month["month"] for month in kept] == ["2024-03"]
