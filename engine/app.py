@@ -7,11 +7,11 @@ import structlog
 from aiolimiter import AsyncLimiter
 
 from engine.api.lanes import LaneTransport
-from engine.api.resources import ManagementClient, calls_of_an_hour
+from engine.api.resources import ManagementClient, hourly_call_budget
 from engine.api.transport import Transport
 from engine.breaker import Breaker
 from engine.core.connection_limit import connections_within
-from engine.process.disk_space import Disk, Room
+from engine.process.disk_space import Disk, DiskSpaceGuard
 from engine.process.file_descriptors import raise_limit
 from engine.process.memory import keep_large_blocks, rare_collections
 from engine.process.settings import ServiceSettings
@@ -53,20 +53,20 @@ async def run_numbers(
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
-    room, results_writer = Room(disk), ResultsWriter(pool)
+    disk_space, results_writer = DiskSpaceGuard(disk), ResultsWriter(pool)
     shared = Shared(
         pool=pool,
         service=service,
         installation=installation,
         campaign_cache=CampaignCache(
-            service.product, campaign_id, lambda: room.shortage() or results_writer.problem
+            service.product, campaign_id, lambda: disk_space.blocked_reason() or results_writer.problem
         ),
         results_writer=results_writer,
         claim_batcher=ClaimBatcher(pool),
         breaker=Breaker(),
     )
     keep_large_blocks()
-    transport, calls = transport or transport_of(service), calls_of_an_hour()
+    transport, calls = transport or transport_of(service), hourly_call_budget()
 
     async def refresh() -> None:
         await _refresh_numbers(pool, service, calls)

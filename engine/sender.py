@@ -113,7 +113,7 @@ class Sender:
         for attempt in self._attempts:
             attempt.cancel()
         for connection in list(self._written):
-            connection.drop("the process was stopped")
+            connection.disconnect("the process was stopped")
 
     def tell_if_low(self) -> None:
         if self.queued < self.low_below:
@@ -137,16 +137,16 @@ class Sender:
 
     def _write_due(self, due: int) -> int:
         """Write up to `due` messages to free connections; returns how many lack one."""
-        queue, take, free_connection = self._queue, self.pacer.bucket.take, self._transport.free_connection
+        queue, take, acquire_idle = self._queue, self.pacer.bucket.take, self._transport.acquire_idle
         for written in range(due):
             if queue and suspend_aware_ns() >= queue[0].expires_ns:
                 self._give_up_expired()
-            if not queue or (connection := free_connection()) is None:
+            if not queue or (connection := acquire_idle()) is None:
                 return due - written
             self._keeps = True
             now_ns = monotonic_ns()
             if not take(now_ns):
-                connection.put_back()
+                connection.release()
                 return 0
             self._open += 1
             message = queue.popleft()

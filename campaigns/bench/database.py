@@ -14,7 +14,7 @@ from campaigns.bench.guardian import began, ended
 from campaigns.bench.machine import on_service_core
 from campaigns.bench.processes import START_S_MAX, BenchFailed, first_line, held_signals, last_line, started
 from engine.errors import ConfigurationError
-from engine.process.embedded_postgres import bearable, stop_embedded
+from engine.process.embedded_postgres import is_usable_path, stop_embedded
 from engine.store.database import Connection
 from engine.store.queries import queries
 
@@ -58,7 +58,7 @@ async def refuse_foreign(connection: Connection) -> None:
 def _parent() -> str | None:
     """A directory on a disk: /tmp may lie in memory, where making a write durable costs nothing."""
     chosen = os.environ.get("TMPDIR")
-    meant = bool(chosen) and bearable(tempfile.gettempdir())
+    meant = bool(chosen) and is_usable_path(tempfile.gettempdir())
     return None if meant or not os.access("/var/tmp", os.W_OK) else "/var/tmp"  # noqa: S108
 
 

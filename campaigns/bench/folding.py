@@ -17,7 +17,7 @@ from typing import Literal
 from campaigns.bench.machine import cpu_s
 from campaigns.bench.planting import FIRST_PHONE, PLANT_S_MAX, plant
 from campaigns.bench.processes import BenchFailed
-from engine.core.states import Status
+from engine.core.states import EvidenceRank
 from engine.core.tag import Tag
 from engine.store.database import Connection, connect
 from engine.store.queries import queries
@@ -27,7 +27,7 @@ from engine.webhooks.packing import GROUP_EVENTS_MAX
 from engine.webhooks.status_applier import BATCH_EVENTS_MAX, apply_statuses
 
 NUMBER = "1000"
-STATUSES = (Status.SENT, Status.DELIVERED, Status.READ)
+STATUSES = (EvidenceRank.SENT, EvidenceRank.DELIVERED, EvidenceRank.READ)
 DISORDER = 20_000  # how far, in events, an event may stray from its place
 # How far apart, in events, a recipient's events stand: close together, a batch writes its row once for some.
 APART = {"close together": 3_000, "each alone": 100_000}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from campaigns.planning.progress import PlanProgress, ProgressCallback
 from engine.clock import SECOND_NS
 from engine.errors import TryLater
-from engine.process.disk_space import Disk, DiskLook
+from engine.process.disk_space import Disk, DiskSpaceProbe
 
 # Half a million rows a second, in table and log, are 40 MiB in this time.
 LOOK_PERIOD_NS = SECOND_NS // 4
@@ -24,7 +24,7 @@ def while_there_is_room(disk: Disk | None, progress: ProgressCallback) -> Progre
     if disk is None:
         return progress
     least_mib = RESERVE * disk.least_free_mib
-    look = DiskLook(replace(disk, least_free_mib=least_mib), LOOK_PERIOD_NS)
+    look = DiskSpaceProbe(replace(disk, least_free_mib=least_mib), LOOK_PERIOD_NS)
 
     def told(seen: PlanProgress) -> None:
         with suppress(OSError):  # what cannot be looked at stops nobody: the database will say

@@ -5,7 +5,7 @@ from engine.core.bucket import SECOND_NS
 TELL_PERIOD_NS = 60 * SECOND_NS
 
 
-class Repeats:
+class LogThrottle:
     """Counts one kind of event. One that flickers is logged no more often than one that stays."""
 
     def __init__(self) -> None:
@@ -14,7 +14,7 @@ class Repeats:
         self._last_ns = 0
         self.goes_on = False  # logged, and its end is not
 
-    def happened(self, now_ns: int) -> int | None:
+    def count(self, now_ns: int) -> int | None:
         """One more. None: log nothing; else how many came since the last line, this one included."""
         self._untold += 1
         self._last_ns = now_ns
@@ -25,11 +25,11 @@ class Repeats:
         times, self._untold = self._untold, 0
         return times
 
-    def is_over(self) -> bool:
-        """The opposite happened. True where that is worth a line: once after each line of the trouble."""
+    def resolve(self) -> bool:
+        """The opposite count. True where that is worth a line: once after each line of the trouble."""
         told, self.goes_on = self.goes_on, False
         return told
 
-    def has_ceased(self, now_ns: int, quiet_ns: int) -> bool:
-        """As `is_over`, of what nothing is the opposite of: it did not come again for `quiet_ns`."""
-        return now_ns - self._last_ns >= quiet_ns and self.is_over()
+    def resolve_if_quiet(self, now_ns: int, quiet_ns: int) -> bool:
+        """As `resolve`, of what nothing is the opposite of: it did not come again for `quiet_ns`."""
+        return now_ns - self._last_ns >= quiet_ns and self.resolve()

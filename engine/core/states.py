@@ -21,7 +21,7 @@ class CampaignState(StrEnum):
     EXPIRED = "expired"
 
 
-def with_article(state: str) -> str:
+def with_indefinite_article(state: str) -> str:
     """`a paused`, `an expired`."""
     return f"{'an' if state[0] in 'aeiou' else 'a'} {state}"
 
@@ -73,7 +73,7 @@ class IllegalTransition(UsageError):
         self.event = event
         known = ", ".join(word for word in _COMMANDS if (state, word) in CAMPAIGN_TRANSITIONS)
         remedy = f"possible now: {known}" if known else "it has ended"
-        super().__init__(f"{with_article(state)} campaign cannot {event}", remedy=remedy)
+        super().__init__(f"{with_indefinite_article(state)} campaign cannot {event}", remedy=remedy)
 
 
 def allows(state: CampaignState, event: CampaignEvent) -> bool:
@@ -101,7 +101,7 @@ class RecipientState(StrEnum):
     SKIPPED = "skipped"
 
 
-class Status(IntEnum):
+class EvidenceRank(IntEnum):
     """What is known of one attempt, as ranks: the higher one wins, whatever came first.
 
     `FAILED` stands below `DELIVERED`: a message seen on a phone has not failed. The numbers are stored.

@@ -29,7 +29,7 @@ def free_bytes(directory: Path) -> int:
     return shutil.disk_usage(directory).free
 
 
-class DiskLook:
+class DiskSpaceProbe:
     """Whether a disk is short of room, looked at once in `period_ns`."""
 
     def __init__(self, disk: Disk, period_ns: int) -> None:
@@ -48,15 +48,15 @@ class DiskLook:
         return self._short
 
 
-class Room:
-    """`shortage()` is asked before anything is claimed; without a disk to look at it never finds one."""
+class DiskSpaceGuard:
+    """`blocked_reason()` is asked before anything is claimed; without a disk to look at it never finds one."""
 
     def __init__(self, disk: Disk | None) -> None:
-        self._look = None if disk is None else DiskLook(disk, LOOK_PERIOD_NS)
+        self._look = None if disk is None else DiskSpaceProbe(disk, LOOK_PERIOD_NS)
         self._told_short = False
         self._not_read = ThrottledLog("disk_not_read", "disk_read_again")
 
-    def shortage(self) -> str:
+    def blocked_reason(self) -> str:
         """Why nothing may be claimed for now, in words; empty while there is room."""
         if self._look is None:
             return ""
@@ -66,13 +66,13 @@ class Room:
             return ""
         return f"less than {disk.least_free_mib} MiB are free for the database in {disk.directory}"
 
-    def _tell(self, look: DiskLook) -> None:
+    def _tell(self, look: DiskSpaceProbe) -> None:
         try:
             short = look.is_short()
         except OSError as problem:  # what cannot be looked at stops nobody: the database will say
-            self._not_read.met(directory=str(look.disk.directory), problem=str(problem)[:200])
+            self._not_read.report(directory=str(look.disk.directory), problem=str(problem)[:200])
             return
-        self._not_read.look(2 * LOOK_PERIOD_NS)  # between two looks nothing is read
+        self._not_read.check_quiet(2 * LOOK_PERIOD_NS)  # between two looks nothing is read
         if short != self._told_short:
             self._told_short = short
             tell = log.warning if short else log.info

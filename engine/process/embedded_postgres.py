@@ -41,7 +41,7 @@ autovacuum_naptime = 20s
 """
 
 
-def bearable(path: Path | str) -> bool:
+def is_usable_path(path: Path | str) -> bool:
     """Whether the embedded Postgres can lie below `path`."""
     return _UNSAFE.search(str(path)) is None
 
@@ -52,7 +52,7 @@ def start_embedded(home: Path) -> str:
     Raises ConfigurationError where the directory cannot be used, Unreachable when the server stays down.
     """
     data = home / "postgres"
-    if not bearable(data):
+    if not is_usable_path(data):
         raise ConfigurationError(
             f"the embedded Postgres cannot lie in {data}: its tools want a path of letters, digits and ._~-",
             remedy="set DRUMBEAT_HOME to such a directory, or DRUMBEAT_DATABASE_URL to a Postgres of yours",

@@ -5,7 +5,7 @@ from typing import Any
 import structlog
 
 from engine.clock import monotonic_ns
-from engine.core.log_throttle import Repeats
+from engine.core.log_throttle import LogThrottle
 
 log = structlog.get_logger(__name__)
 
@@ -17,7 +17,7 @@ class ThrottledLog:
         """`event` is logged as a warning with `times`, how often it was met; `end` when it is over."""
         self._event = event
         self._end = end
-        self._repeats = Repeats()
+        self._repeats = LogThrottle()
 
     @property
     def is_told(self) -> bool:
@@ -25,14 +25,14 @@ class ThrottledLog:
         return self._repeats.goes_on
 
     def met(self, **what: Any) -> None:
-        if (times := self._repeats.happened(monotonic_ns())) is not None:
+        if (times := self._repeats.count(monotonic_ns())) is not None:
             log.warning(self._event, times=times, **what)
 
-    def is_over(self, **what: Any) -> None:
-        if self._repeats.is_over():
+    def resolve(self, **what: Any) -> None:
+        if self._repeats.resolve():
             log.info(self._end, **what)
 
     def look(self, quiet_ns: int, **what: Any) -> None:
         """Say that it is over when it was not met for `quiet_ns`; to be called now and then."""
-        if self._repeats.has_ceased(monotonic_ns(), quiet_ns):
+        if self._repeats.resolve_if_quiet(monotonic_ns(), quiet_ns):
             log.info(self._end, **what)

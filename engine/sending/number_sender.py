@@ -124,7 +124,7 @@ class NumberSender:
             except ClaimRefused as refusal:
                 log.info("claim_refused", number=self.lease.phone_number_id, why=str(refusal))
             except LOST_CONNECTION as problem:
-                self._shared.database_away.met(
+                self._shared.database_away.report(
                     number=self.lease.phone_number_id, problem=type(problem).__name__
                 )
                 await self._rest(DOWN_S)

@@ -77,9 +77,9 @@ class OutcomePolicy:
             return  # nearly every outcome: nothing was the matter, and nothing is
         now_ns = monotonic_ns()
         if breaker.record(outcome, now_ns):
-            away.met(reason=breaker.reason, effect="waits, then tries one")
-        elif away.is_told and not breaker.suspicious:
-            away.is_over()
+            away.report(reason=breaker.reason, effect="waits, then tries one")
+        elif away.is_reported and not breaker.suspicious:
+            away.resolve()
         if type(outcome) is Accepted:
             rejections.pop(message.campaign_id, None)
         elif isinstance(outcome, Throttled):
@@ -87,7 +87,7 @@ class OutcomePolicy:
         elif isinstance(outcome, Rejected):
             self._rejected(message.campaign_id, outcome)
         elif isinstance(outcome, NotSent) and outcome.exhausted:
-            self._shared.descriptors_short.met(reason=outcome.reason, effect="fewer connections")
+            self._shared.descriptors_short.report(reason=outcome.reason, effect="fewer connections")
 
     def suspend(self, wait_s: float, reason: str) -> None:
         """Rest the number: here at once, and in the database for its next owner."""

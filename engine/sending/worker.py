@@ -148,9 +148,9 @@ class Worker:
             try:
                 async with self._shared.pool.acquire(timeout=5) as connection:
                     await self._control_once(connection)
-                self._shared.database_away.is_over()
+                self._shared.database_away.resolve()
             except LOST_CONNECTION as problem:
-                self._shared.database_away.met(part="control", problem=type(problem).__name__)
+                self._shared.database_away.report(part="control", problem=type(problem).__name__)
             await self._wait_for_order(CONTROL_PERIOD_S)
 
     async def _control_once(self, connection: Connection) -> None:
@@ -161,7 +161,7 @@ class Worker:
         if self._campaign_id is None:
             await self._retake(connection)
         await recover_abandoned(connection, self._owner, self._wanted)
-        self._shared.descriptors_short.look(DESCRIPTORS_QUIET_NS)
+        self._shared.descriptors_short.check_quiet(DESCRIPTORS_QUIET_NS)
         await self._finish_campaigns(connection)
         if self._campaign_id is not None and self._campaign_id not in self._shared.campaign_cache.running:
             self._ended.set()
@@ -238,7 +238,7 @@ class Worker:
                     await close_ranges(connection, campaign_id, reason)
                 del to_close[campaign_id]
         except LOST_CONNECTION as problem:
-            self._shared.database_away.met(part="closing", problem=type(problem).__name__)
+            self._shared.database_away.report(part="closing", problem=type(problem).__name__)
 
     def _refresh_numbers(self) -> None:
         """Read the numbers again, beside all else; not more often than the budget of such calls bears."""

@@ -141,10 +141,10 @@ class Intake:
             async with asyncio.timeout(self._commit_timeout_s), own.use() as connection:
                 await write(connection, group, self._flow)
         except _AWAY as error:
-            self._not_stored.met(problem=type(error).__name__, answered=503)
+            self._not_stored.report(problem=type(error).__name__, answered=503)
             self.healthy = False
             return False
-        self._not_stored.is_over()
+        self._not_stored.resolve()
         self.healthy = True
         return True
 

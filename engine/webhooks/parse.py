@@ -14,7 +14,7 @@ import orjson
 from engine.core.classify import silences
 from engine.core.integer import integer
 from engine.core.sanitise import shown
-from engine.core.states import Status
+from engine.core.states import EvidenceRank
 from engine.core.tag import decode
 from engine.webhooks.events import (
     FOREIGN,
@@ -30,12 +30,12 @@ TEXT_CHARACTERS_MAX = 512  # of what a status carries; its whole length is bound
 TIMES_REMEMBERED, TIME_CHARACTERS_MAX = 1_024, 20
 TEMPLATE_FIELD = "message_template_status_update"
 _STATUSES = {
-    "sent": int(Status.SENT),
-    "failed": int(Status.FAILED),
-    "delivered": int(Status.DELIVERED),
-    "read": int(Status.READ),
+    "sent": int(EvidenceRank.SENT),
+    "failed": int(EvidenceRank.FAILED),
+    "delivered": int(EvidenceRank.DELIVERED),
+    "read": int(EvidenceRank.READ),
 }
-_ACCEPTED, _FAILED = int(Status.ACCEPTED), int(Status.FAILED)
+_ACCEPTED, _FAILED = int(EvidenceRank.ACCEPTED), int(EvidenceRank.FAILED)
 _NO_FAILURE = (None, None)
 _SECONDS_MAX = 253_402_300_799  # the last second of the year 9999
 _EPOCH, _MICROSECOND = datetime.fromtimestamp(0, UTC), timedelta(microseconds=1)

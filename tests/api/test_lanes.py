@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine.api import lanes as lanes_module
-from engine.api.lanes import CONNECT_ROUNDS, LaneTransport
+from engine.api.lanes import CONNECT_ATTEMPTS_MAX, LaneTransport
 from engine.api.reply import BODY_BYTES_MAX
 from engine.core.outcome import Accepted, NotSent, Unknown
 from tests.api.lanes import lane_transport, lanes
@@ -50,9 +50,9 @@ class TestConnections:
         """The server counts from the last request that it saw."""
         async with sending(lane_transport, answering(200, ACCEPTED)) as (server, transport):
             await transport.send("1", PAYLOAD, open_gate)
-            lane = transport.free_connection()
+            lane = transport.acquire_idle()
             kept_until_s = lane.deadline_s
-            lane.put_back()
+            lane.release()
             assert lane.deadline_s == kept_until_s
             assert await transport.send("1", PAYLOAD, shut_gate) == NotSent("permit expired")
             assert lane.deadline_s == kept_until_s
@@ -127,9 +127,9 @@ class TestConnections:
 
         async with sending(lane_transport, script) as (server, transport):
             await transport.send("1", PAYLOAD, open_gate)
-            lane = transport.free_connection()
+            lane = transport.acquire_idle()
             transport._lanes.discard(lane)
-            lane.give_back()
+            lane.detach()
             idle.set()
             await strayed.wait()
             await turns_of_the_loop()
@@ -152,9 +152,9 @@ class TestConnections:
 
             transport._connector.connect = connect
             outcome = await transport.send("1", PAYLOAD, open_gate)
-            told = "the service answered before it was asked"
+            told = "the service sent bytes before any request"
             assert outcome == NotSent(told, unreachable=True)
-        assert server.connections == CONNECT_ROUNDS
+        assert server.connections == CONNECT_ATTEMPTS_MAX
         assert server.requests == []
 
     async def test_half_an_answer_to_nothing_is_not_the_beginning_of_the_next_reply(self) -> None:
@@ -357,8 +357,8 @@ class TestConnections:
     async def test_a_lane_that_has_grown_old_since_the_last_sweep_is_not_written_to(self) -> None:
         async with sending(lane_transport, answering(200, ACCEPTED)) as (server, transport):
             await transport.send("1", PAYLOAD, open_gate)
-            lane = transport.free_connection()
-            lane.put_back()
+            lane = transport.acquire_idle()
+            lane.release()
             lane.deadline_s = asyncio.get_running_loop().time()
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert server.connections == 2
@@ -371,7 +371,7 @@ class TestConnections:
         """Every loop may keep bytes back up to this limit, and the pace is judged by when they leave."""
         async with sending(lane_transport, answering(200, ACCEPTED)) as (_, transport):
             await transport.send("1", PAYLOAD, open_gate)
-            assert transport.free_connection().transport.get_write_buffer_limits() == (0, 0)
+            assert transport.acquire_idle().transport.get_write_buffer_limits() == (0, 0)
 
 
 class TestRequestHeads:

@@ -10,9 +10,9 @@ from engine.core.states import (
     CampaignEvent,
     CampaignState,
     IllegalTransition,
-    Status,
+    EvidenceRank,
     apply,
-    with_article,
+    with_indefinite_article,
 )
 
 TABLE = {
@@ -44,7 +44,7 @@ def test_every_event_in_every_state(state: CampaignState, event: CampaignEvent) 
 
 
 def test_ranks_are_stored_as_small_numbers() -> None:
-    assert {status.name: int(status) for status in Status} == {
+    assert {status.name: int(status) for status in EvidenceRank} == {
         "ACCEPTED": 1,
         "SENT": 2,
         "FAILED": 3,
@@ -56,7 +56,7 @@ def test_ranks_are_stored_as_small_numbers() -> None:
 def test_an_expired_campaign_has_its_article() -> None:
     refused = IllegalTransition(CampaignState.EXPIRED, CampaignEvent.RESUME)
     assert str(refused).startswith("an expired campaign cannot resume")
-    assert with_article(CampaignState.PAUSED) == "a paused"
+    assert with_indefinite_article(CampaignState.PAUSED) == "a paused"
 
 
 @pytest.mark.parametrize(

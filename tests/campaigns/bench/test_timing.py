@@ -37,7 +37,7 @@ class TimedShortWay(ShortWay):
     def __init__(self, base_url: str, **limits: Any) -> None:
         self._transport: Transport = timed(base_url, **limits)
         self.close = self._transport.close
-        self.free_connection = self._transport.free_connection
+        self.acquire_idle = self._transport.acquire_idle
 
 
 class TestTheLongWay(TransportContract):
@@ -64,7 +64,7 @@ async def test_one_in_so_many_is_timed_on_both_ways() -> None:
             assert isinstance(await transport.send("1", PAYLOAD, open_gate), Accepted)
         assert len(transport.latencies_ms) == 2
         for _ in range(6):
-            connection, told = transport.free_connection(), asyncio.Event()
+            connection, told = transport.acquire_idle(), asyncio.Event()
             connection.write("1", PAYLOAD, lambda _, told=told: told.set())
             await told.wait()
         assert len(transport.latencies_ms) == 4

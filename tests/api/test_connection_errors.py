@@ -6,7 +6,7 @@ import os
 import aiohttp
 import pytest
 
-from engine.api.breaks import REASON_CHARACTERS_MAX, reason_of
+from engine.api.connection_errors import REASON_CHARACTERS_MAX, error_reason
 
 
 @pytest.mark.parametrize(
@@ -25,10 +25,10 @@ from engine.api.breaks import REASON_CHARACTERS_MAX, reason_of
     ],
 )
 def test_a_break_is_told_in_words(problem: Exception, words: str) -> None:
-    assert reason_of(problem) == words
+    assert error_reason(problem) == words
 
 
 def test_a_connection_that_did_not_come_about_says_why_and_not_how() -> None:
     refused = OSError(errno.ECONNREFUSED, "Connect call failed ('10.0.0.1', 443)")
     key = aiohttp.client_reqrep.ConnectionKey("10.0.0.1", 443, True, True, None, None, None)
-    assert reason_of(aiohttp.ClientConnectorError(key, refused)) == os.strerror(errno.ECONNREFUSED)
+    assert error_reason(aiohttp.ClientConnectorError(key, refused)) == os.strerror(errno.ECONNREFUSED)
