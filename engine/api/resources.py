@@ -228,7 +228,7 @@ def _minutes(wait_s: float | None) -> str:
 
 
 def _entries(page: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
-    """The entries of a page. A page without a list is an error, since an empty list removes every template."""
+    """The entries of a page. A page without a list is an error: an empty list would remove every template."""
     data = page.get("data")
     if not isinstance(data, list):
         raise ServiceError("the answer has no list `data`", where=path, remedy="check DRUMBEAT_BASE_URL")
