@@ -138,7 +138,7 @@ def test_what_cannot_be_sent_is_said_at_once(component: dict[str, Any]) -> None:
 def test_a_wrong_number_of_variables_is_never_sent() -> None:
     compiled = compile_template(TWO, "chat")
     for variables in ([], ["a"], ["a", "b", "c"]):
-        with pytest.raises(ValueError, match="2 variables wanted"):
+        with pytest.raises(ValueError, match="needs 2 variables"):
             compiled.payload(55, variables, None)
 
 
