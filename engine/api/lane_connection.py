@@ -34,8 +34,8 @@ HEADERS_MAX = 128
 _FRAMING_NAME = rb"[Cc](?i:ontent-(?:length|encoding)|onnection)|[Tt](?i:ransfer-|railer)|[Uu](?i:pgrade)"
 # The group is not possessive: in CPython 3.11.2 it would then match nothing. It can match in one way only, so
 # it need not be.
-_OTHER_HEADERS = rb"(?:\r\n(?!" + _FRAMING_NAME + rb")[A-Za-z0-9-]++:[ -~]*+){0,%d}" % (
-    (HEADERS_MAX - 1) // 2
+_OTHER_HEADERS = (
+    rb"(?:\r\n(?!" + _FRAMING_NAME + rb")[A-Za-z0-9-]++:[ -~]*+){0,%d}" % ((HEADERS_MAX - 1) // 2)
 )
 _CONTENT_LENGTH = rb"\r\n[Cc](?i:ontent-length): ?([0-9]{1,6})"
 _PLAIN_HEAD = re.compile(

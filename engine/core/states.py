@@ -38,8 +38,8 @@ class CampaignEvent(StrEnum):
 
 
 # A paused campaign whose start lies ahead goes back to `scheduled`, so a resume never starts it early. A
-# draft can be paused too: then only a user's `resume` starts it. `reopen`: recipients in doubt get the message
-# again after the campaign has finished.
+# draft can be paused too: then only a user's `resume` starts it. `reopen`: a finished campaign sends again to
+# recipients in doubt.
 CAMPAIGN_TRANSITIONS: dict[tuple[CampaignState, CampaignEvent], CampaignState] = {
     (CampaignState.DRAFT, CampaignEvent.SCHEDULE): CampaignState.SCHEDULED,
     (CampaignState.DRAFT, CampaignEvent.START): CampaignState.RUNNING,

@@ -172,7 +172,9 @@ async def _require_sending(connection: Connection, campaign_id: int) -> None:
     row = await _campaign(connection, campaign_id)
     remedy = "--assume-sent closes what is in doubt"
     if row["state"] in (CampaignState.CANCELLED, CampaignState.EXPIRED):
-        raise _SendsNothing(f"{with_indefinite_article(row['state'])} campaign sends nothing again", remedy=remedy)
+        raise _SendsNothing(
+            f"{with_indefinite_article(row['state'])} campaign sends nothing again", remedy=remedy
+        )
     if row["overdue"]:
         raise _SendsNothing("the campaign's time is over: it sends nothing again", remedy=remedy)
 

@@ -1,7 +1,8 @@
 """The callback that the service pushes to, and what operators ask of it.
 
 `/webhook`: the verification handshake (GET) and the events (POST), 200 only after the commit; `/livez`,
-`/readyz`, `/metrics` beside it. Law: an unsigned request learns nothing but 403; what is signed is kept.
+`/readyz`, `/metrics` beside it. Law: an unsigned request gets 403 and no further information; a signed one is
+kept.
 """
 
 import asyncio
@@ -26,8 +27,8 @@ from engine.webhooks.signature import SIGNATURE_HEADER, Verifier
 
 CALLBACK_PATH = b"/webhook"
 SWEEP_S = 1.0  # how late a slow peer may be noticed
-DRAIN_S = 3.0  # for answers that wait for their commit when we are told to stop
-BACKLOG = 1_024  # connections that the kernel holds while we are busy
+DRAIN_S = 3.0  # for answers that wait for their commit when the receiver stops
+BACKLOG = 1_024  # connections that the kernel holds while the receiver is busy
 
 _COMMITTED = Answer(200)
 _FORBIDDEN = Answer(403)
@@ -36,7 +37,7 @@ _AWAY = Answer(503)
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What the service and we know: the key of the signatures, and the word of the handshake."""
+    """What the service and the receiver share: the key of the signatures, and the token of the handshake."""
 
     app_secret: SecretStr
     verify_token: SecretStr
@@ -59,7 +60,7 @@ class Receiver:
         self._empty.set()
 
     def connect(self) -> asyncio.Protocol:
-        """The protocol of a new connection; one too many is closed without a word."""
+        """The protocol of a new connection. Above the limit, the connection is closed without an answer."""
         if len(self._connections) >= self._limits.connections:
             self._metrics.refused_connections += 1
             return _Refused()
@@ -72,7 +73,7 @@ class Receiver:
         return connection
 
     async def sweep(self) -> None:
-        """End slow and idle peers, until cancelled."""
+        """Close slow and idle connections, until cancelled."""
         while True:
             await asyncio.sleep(SWEEP_S)
             now = asyncio.get_running_loop().time()
@@ -80,7 +81,7 @@ class Receiver:
                 connection.expire(now)
 
     async def drain(self) -> None:
-        """Let every connection end after what it was promised, for at most DRAIN_S."""
+        """Close every connection once its requests are answered, after at most DRAIN_S."""
         for connection in list(self._connections):
             connection.stop()
         with suppress(TimeoutError):
@@ -109,7 +110,7 @@ class Receiver:
             slot.fill(_AWAY)
 
     def _shake_hands(self, query: bytes) -> Answer:
-        """Interface, "Callback endpoints": the challenge for a caller that knows the token, else 403."""
+        """Interface, "Callback endpoints": a caller that knows the token gets the challenge, others 403."""
         try:
             given = parse_qs(query.decode("ascii"), max_num_fields=16)
         except ValueError:
@@ -153,10 +154,10 @@ class _Refused(asyncio.Protocol):
 async def listening(
     receiver: Receiver, intake: Intake, host: str, port: int, *, on_bug: Callable[[], None] = lambda: None
 ) -> AsyncIterator[str]:
-    """Accept connections; yields the URL of the callback. On exit nothing new is accepted, the rest drained.
+    """Accept connections; yields the URL of the callback. The exit accepts no more and drains the rest.
 
-    Raises ConfigurationError naming host and port where they cannot be listened on. Port 0: any free one.
-    `on_bug` hears of a part that ends by itself, before the exit raises why: without it nobody commits.
+    Raises ConfigurationError if it cannot listen on host and port. Port 0 is any free port. `on_bug` is
+    called when a task of the receiver ends by itself: nothing is committed any more. The exit raises why.
     """
     loop = asyncio.get_running_loop()
     try:

@@ -56,9 +56,17 @@ SECOND = claimed(not_accepted(FIRST, 1))
         (rejected(not_accepted(FIRST, 1), 1), True, "failed"),
         (rejected(SECOND, 1), True, "pending"),
         (evidence(rejected(SECOND, 2), 1, EvidenceRank.SENT), True, "sent"),
-        (evidence(evidence(rejected(SECOND, 2), 1, EvidenceRank.SENT), 1, EvidenceRank.FAILED), True, "failed"),
+        (
+            evidence(evidence(rejected(SECOND, 2), 1, EvidenceRank.SENT), 1, EvidenceRank.FAILED),
+            True,
+            "failed",
+        ),
         (evidence(rejected(FIRST, 1), 1, EvidenceRank.SENT), True, "failed"),
-        (evidence(rejected(evidence(FIRST, 1, EvidenceRank.SENT), 1), 1, EvidenceRank.FAILED), True, "failed"),
+        (
+            evidence(rejected(evidence(FIRST, 1, EvidenceRank.SENT), 1), 1, EvidenceRank.FAILED),
+            True,
+            "failed",
+        ),
         (evidence(rejected(FIRST, 1), 1, EvidenceRank.READ), True, "read"),
         (evidence(SECOND, 1, EvidenceRank.FAILED), True, "pending"),
         (evidence(SECOND, 1, EvidenceRank.FAILED), False, "unknown"),
@@ -95,7 +103,9 @@ def test_a_deferral_that_was_cancelled_never_returns() -> None:
         failed = evidence(cancelled, 1, EvidenceRank.FAILED, doubted=True)
         assert show(failed, owned=False) == "failed"
         assert not may_claim(failed)
-        assert show(evidence(failed, 2, EvidenceRank.SENT), owned=False) == "sent", "the later one was accepted too"
+        assert show(evidence(failed, 2, EvidenceRank.SENT), owned=False) == "sent", (
+            "the later one was accepted too"
+        )
 
 
 def test_a_later_try_under_way_outlives_the_failure_of_an_earlier_one() -> None:
@@ -166,7 +176,9 @@ def test_no_history_sends_again_what_is_accepted_or_unsees_it_without_a_failure(
         before, tries = tries, learn(tries, fact)
         seen, shown = rank_shown(before), rank_shown(tries)
         if seen is not None:
-            earlier_failed = fact[0] == "evidence" and fact[2] is EvidenceRank.FAILED and fact[1] < before.current
+            earlier_failed = (
+                fact[0] == "evidence" and fact[2] is EvidenceRank.FAILED and fact[1] < before.current
+            )
             assert earlier_failed or (shown is not None and shown >= seen)
             assert tries.current == before.current
         if before.closed:

@@ -145,7 +145,9 @@ def test_a_disk_that_cannot_be_looked_at_stops_nobody_and_is_told_of_once(
 
     monkeypatch.setattr(room, "free_bytes", free_bytes)
     disk = room.DiskSpaceGuard(Disk(tmp_path, least_free_mib=10))
-    assert [bool(disk.blocked_reason()) for _ in range(5)] == [False, False, True, True, False], "else as it was"
+    assert [bool(disk.blocked_reason()) for _ in range(5)] == [False, False, True, True, False], (
+        "else as it was"
+    )
     assert told == ["disk_not_read", "disk_read_again", "disk_space_ran_short", "disk_space_recovered"]
 
 

@@ -229,7 +229,10 @@ FOLD = ("fold",)
         ((*RESENT, ("reply", 1, 2, FactKind.FAILED), SENT), "sent"),
         ((*RESENT, SENT, FOLD, ("reply", 1, 2, FactKind.FAILED)), "sent"),
         # The later message was accepted and failed; what is seen on a phone has not failed.
-        ((*RESENT, ("reply", 1, 2, FactKind.ACCEPTED), ("event", 1, 2, EvidenceRank.FAILED, True), SENT), "failed"),
+        (
+            (*RESENT, ("reply", 1, 2, FactKind.ACCEPTED), ("event", 1, 2, EvidenceRank.FAILED, True), SENT),
+            "failed",
+        ),
     ],
 )
 async def test_what_a_resend_meets(pool: Pool, taken: Sequence[tuple[Any, ...]], state: str) -> None:
