@@ -1,4 +1,4 @@
-"""Lanes to a server on loopback, by their long way and by their short one."""
+"""Lanes to a server on loopback, by the slow path and by the fast path."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def lane_transport(
     )
 
 
-class ShortWay:
-    """Writes to a free connection, which a message that stops at its gate has opened before."""
+class FastPathTransport:
+    """Writes to an idle connection, which a message that stopped at its gate has opened before."""
 
     def __init__(self, base_url: str, **limits: Any) -> None:
         self._transport = lane_transport(base_url, **limits)

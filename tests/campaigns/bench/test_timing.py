@@ -10,7 +10,7 @@ import pytest
 from campaigns.bench.timing import BOUNDS_MS, TimedTransport, evenly, histogram, percentiles
 from engine.api.transport import Transport
 from engine.core.outcome import Accepted, NotSent, Unknown
-from tests.api.lanes import ShortWay, lane_transport
+from tests.api.lanes import FastPathTransport, lane_transport
 from tests.api.loopback import Conversation, Server
 from tests.api.transport_contract import TransportContract
 from tests.api.transports import (
@@ -33,7 +33,7 @@ def every_third(base_url: str, **limits: Any) -> TimedTransport:
     return TimedTransport(lane_transport(base_url, **limits), 3)
 
 
-class TimedShortWay(ShortWay):
+class TimedShortWay(FastPathTransport):
     def __init__(self, base_url: str, **limits: Any) -> None:
         self._transport: Transport = timed(base_url, **limits)
         self.close = self._transport.close
