@@ -25,8 +25,8 @@ MEDIA_FORMATS = frozenset({"IMAGE", "VIDEO", "DOCUMENT"})
 _BUTTONS_UNSUPPORTED = frozenset({"COPY_CODE", "OTP", "CATALOG", "MPM"})
 
 # Stands for a value while the body is serialised. It holds NULs, which no name of a template does.
-_MARK = "\x00value\x00"
-_MARK_ESCAPED = json.dumps(_MARK)
+_SENTINEL = "\x00value\x00"
+_SENTINEL_ESCAPED = json.dumps(_SENTINEL)
 
 
 class UnusableTemplate(ConfigurationError):
@@ -121,7 +121,7 @@ def _skeleton(product: str, template: dict[str, Any]) -> tuple[str, ...]:
     }
     before, after = json.dumps(body, separators=(",", ":"))[:-1].split("\\u0000to\\u0000")
     pieces = [before, ""]
-    for constant in after.split(_MARK_ESCAPED):
+    for constant in after.split(_SENTINEL_ESCAPED):
         pieces += [constant, ""]
     return tuple(pieces)
 
@@ -190,7 +190,7 @@ class _Reader:
             )
         if names:
             self._placeholders["button"].append(Placeholder("button", names[0]))
-            parameters = [{"type": "text", "text": _MARK}]
+            parameters = [{"type": "text", "text": _SENTINEL}]
             self._buttons.append(
                 {"type": "button", "sub_type": "url", "index": str(index), "parameters": parameters}
             )
@@ -199,8 +199,8 @@ class _Reader:
         names = _names_in(text) if self._named else self._numbers_in(component, text)
         self._placeholders[component] += [Placeholder(component, name) for name in names]
         if self._named:
-            return [{"type": "text", "parameter_name": name, "text": _MARK} for name in names]
-        return [{"type": "text", "text": _MARK} for _ in names]
+            return [{"type": "text", "parameter_name": name, "text": _SENTINEL} for name in names]
+        return [{"type": "text", "text": _SENTINEL} for _ in names]
 
     def _numbers_in(self, component: str, text: str) -> list[str]:
         names = sorted(_names_in(text), key=lambda name: (len(name), name))

@@ -151,7 +151,7 @@ def test_any_text_arrives_unchanged(first: str, second: str) -> None:
     assert len(sent) == 6
 
 
-def test_a_text_like_the_internal_mark_stays_a_text() -> None:
+def test_a_text_like_the_internal_sentinel_stays_a_text() -> None:
     odd = json.dumps("\x00value\x00")
     sent = orjson.loads(compile_template(TWO, "chat").payload(55, ["\x00value\x00", odd], "t"))
     assert sent["template"]["components"][0]["parameters"][1]["text"] == odd
