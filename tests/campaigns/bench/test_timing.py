@@ -51,7 +51,7 @@ class TestTheShortWay(TransportContract):
 
     test_a_connection_lost_at_the_gate_is_not_sent = None
     test_a_cancelled_gate_is_not_sent = None
-    test_whoever_waits_for_a_connection_gets_one_though_many_are_free_at_once = None
+    test_every_waiting_send_gets_a_connection_when_many_become_free_at_once = None
 
     @pytest.fixture
     def factory(self) -> Factory:
