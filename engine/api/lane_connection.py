@@ -226,11 +226,11 @@ class Lane(ResponseHandler):
         message, body = self._message, self._body
         assert message is not None and body is not None
         if body.total_bytes > BODY_BYTES_MAX or self._reading_paused:
-            self._break(f"HTTP {message.code} with more than {BODY_BYTES_MAX} bytes")
+            self._break(f"an HTTP {message.code} reply with more than {BODY_BYTES_MAX} bytes")
             self.abort()
         elif (problem := body.exception()) is not None:
             self._break(
-                f"HTTP {message.code} that cannot be read: {error_reason(problem)}"[:REASON_CHARACTERS_MAX]
+                f"an unreadable HTTP {message.code} reply: {error_reason(problem)}"[:REASON_CHARACTERS_MAX]
             )
             self.abort()
         elif body.is_eof():

@@ -216,7 +216,7 @@ class TestConnections:
             for _ in range(2):
                 outcome = await transport.send("1", PAYLOAD, open_gate)
                 assert isinstance(outcome, Unknown)
-                assert outcome.reason.startswith("HTTP 200 that cannot be read: ")
+                assert outcome.reason.startswith("an unreadable HTTP 200 reply: ")
         assert server.connections == 2
 
     async def test_a_cancelled_request_closes_its_connection(self) -> None:
@@ -288,7 +288,7 @@ class TestConnections:
 
         async with sending(lane_transport, script, reply_s=900, total_s=900) as (_, transport):
             outcome = await asyncio.wait_for(transport.send("1", PAYLOAD, open_gate), 10)
-        assert outcome == Unknown(f"HTTP 200 with more than {BODY_BYTES_MAX} bytes")
+        assert outcome == Unknown(f"an HTTP 200 reply with more than {BODY_BYTES_MAX} bytes")
 
     async def test_close_leaves_no_connection_open(self) -> None:
         complaints: list[dict[str, Any]] = []
