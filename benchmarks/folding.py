@@ -31,7 +31,7 @@ from benchmarks.harness.script import counts, print_conditions, run_script
 from benchmarks.harness.seeding import FIRST_PHONE, SEED_S_MAX, seed_campaign
 from benchmarks.harness.statements import SQL
 from benchmarks.harness.testbed import Testbed
-from engine.core.states import Status
+from engine.core.states import EvidenceRank
 from engine.core.tag import Tag
 from engine.store.database import Connection, connect
 from engine.webhooks.events import Parsed, StatusEvent, StatusRow
@@ -40,7 +40,7 @@ from engine.webhooks.packing import GROUP_EVENTS_MAX
 from engine.webhooks.status_applier import BATCH_EVENTS_MAX, apply_statuses
 
 NUMBER = "1000"
-STATUSES = (Status.SENT, Status.DELIVERED, Status.READ)
+STATUSES = (EvidenceRank.SENT, EvidenceRank.DELIVERED, EvidenceRank.READ)
 DISORDER = 20_000  # an event arrives at most so many events out of order
 # Events between two events of a recipient. Close together, a batch writes some rows only once.
 APART = {"close together": 3_000, "each alone": 100_000}

@@ -8,13 +8,13 @@ import structlog
 from aiolimiter import AsyncLimiter
 
 from engine.api.lanes import LaneTransport
-from engine.api.resources import ManagementClient, calls_of_an_hour
+from engine.api.resources import ManagementClient, hourly_call_budget
 from engine.api.transport import Transport
 from engine.backoff import wait_s
 from engine.core.connection_limit import connections_within
 from engine.core.pace.circuit_breaker import CircuitBreaker
 from engine.core.retry import Wait
-from engine.process.disk_space import Disk, Room
+from engine.process.disk_space import Disk, DiskSpaceGuard
 from engine.process.file_descriptors import raise_limit
 from engine.process.memory import keep_large_blocks, rare_collections
 from engine.process.settings import ServiceSettings
@@ -56,7 +56,7 @@ async def run_numbers(
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
-    disk_space, campaign_cache, results_writer = Room(disk), CampaignCache(), ResultsWriter(pool)
+    disk_space, campaign_cache, results_writer = DiskSpaceGuard(disk), CampaignCache(), ResultsWriter(pool)
     context = FlowContext(
         pool=pool,
         service=service,
@@ -68,10 +68,13 @@ async def run_numbers(
         orders=Orders(campaign_cache),
     )
     reader = CampaignReader(
-        campaign_cache, service.product, campaign_id, lambda: disk_space.shortage() or results_writer.problem
+        campaign_cache,
+        service.product,
+        campaign_id,
+        lambda: disk_space.blocked_reason() or results_writer.problem,
     )
     keep_large_blocks()
-    transport, calls = transport or transport_of(service), calls_of_an_hour()
+    transport, calls = transport or transport_of(service), hourly_call_budget()
 
     async def read_numbers() -> None:
         await _read_numbers(pool, service, calls)

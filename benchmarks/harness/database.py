@@ -22,7 +22,7 @@ from benchmarks.harness.processes import (
 from benchmarks.harness.statements import SQL
 from benchmarks.harness.watchdog import register, unregister
 from engine.errors import ConfigurationError
-from engine.process.embedded_postgres import bearable, stop_embedded
+from engine.process.embedded_postgres import is_usable_path, stop_embedded
 from engine.store.database import Connection
 
 HOME_PREFIX = "drumbeat-bench-"
@@ -65,7 +65,7 @@ async def check_is_temporary(connection: Connection) -> None:
 def _parent() -> str | None:
     """A directory on a disk. /tmp may be in memory, where a durable write costs nothing."""
     chosen = os.environ.get("TMPDIR")
-    usable = bool(chosen) and bearable(tempfile.gettempdir())
+    usable = bool(chosen) and is_usable_path(tempfile.gettempdir())
     return None if usable or not os.access("/var/tmp", os.W_OK) else "/var/tmp"
 
 

@@ -6,7 +6,7 @@ import time
 from array import array
 from collections.abc import Sequence
 
-from engine.api.transport import Answered, Connection, Gate, Transport
+from engine.api.transport import Answered, Connection, PermitGate, Transport
 from engine.core.outcome import NotSent, Outcome, Unknown
 
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
@@ -57,7 +57,7 @@ class TimedTransport:
         self._turn = 0
         self.latencies_ms = array("d")
 
-    async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
+    async def send(self, phone_number_id: str, payload: bytes, gate: PermitGate) -> Outcome:
         if not self._is_due():
             return await self._transport.send(phone_number_id, payload, gate)
         written_s = 0.0
@@ -72,8 +72,8 @@ class TimedTransport:
         self.record(written_s, outcome)
         return outcome
 
-    def free_connection(self) -> Connection | None:
-        connection = self._transport.free_connection()
+    def acquire_idle(self) -> Connection | None:
+        connection = self._transport.acquire_idle()
         return _Timed(connection, self) if connection is not None and self._is_due() else connection
 
     async def close(self) -> None:
@@ -105,8 +105,8 @@ class _Timed:
 
         self._connection.write(phone_number_id, payload, timed)
 
-    def put_back(self) -> None:
-        self._connection.put_back()
+    def release(self) -> None:
+        self._connection.release()
 
-    def drop(self, reason: str) -> None:
-        self._connection.drop(reason)
+    def disconnect(self, reason: str) -> None:
+        self._connection.disconnect(reason)

@@ -21,7 +21,7 @@ from campaigns.child_processes import end_all
 from campaigns.cli.printing import note
 from campaigns.cli.signals import STOP_SIGNALS
 from engine.errors import DrumbeatError
-from engine.process.embedded_postgres import bearable
+from engine.process.embedded_postgres import is_usable_path
 from engine.process.settings import PREFIX
 
 START_S_MAX = 60.0  # the first start of Postgres on a slow disk
@@ -123,7 +123,7 @@ def demo_sandbox() -> Iterator[DemoSandbox]:
 def _parent() -> str:
     """The user's temporary directory, unless the database cannot be in it."""
     usual = tempfile.gettempdir()
-    return usual if bearable(usual) else "/tmp"  # noqa: S108 - mkdtemp makes a directory of our own in it
+    return usual if is_usable_path(usual) else "/tmp"  # noqa: S108 - mkdtemp makes a directory of our own in it
 
 
 def _first_line(process: subprocess.Popen[bytes]) -> bytes:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from campaigns.planning.plan import PlanProgress, ProgressCallback
 from engine.clock import SECOND_NS
 from engine.errors import TryLater
-from engine.process.disk_space import Disk, DiskLook
+from engine.process.disk_space import Disk, DiskSpaceProbe
 
 # At 500,000 rows per second, table and write-ahead log grow by 40 MiB in this time.
 CHECK_PERIOD_NS = SECOND_NS // 4
@@ -24,7 +24,7 @@ def stop_when_disk_is_short(disk: Disk | None, progress: ProgressCallback) -> Pr
     if disk is None:
         return progress
     least_mib = RESERVE * disk.least_free_mib
-    space = DiskLook(replace(disk, least_free_mib=least_mib), CHECK_PERIOD_NS)
+    space = DiskSpaceProbe(replace(disk, least_free_mib=least_mib), CHECK_PERIOD_NS)
 
     def check_and_report(seen: PlanProgress) -> None:
         with suppress(OSError):  # if the free space cannot be read, the database reports a full disk itself

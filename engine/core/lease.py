@@ -1,10 +1,10 @@
 """Who may take over a number, and how long the new owner waits before its first write.
 
-Law: taking over needs the lease to have run out, or the former owner's clean release, or proof that its
-process is dead. A claim is valid for two seconds, so a new owner waits that long, plus the pace's second;
-after a clean release or a proven death only the second remains. An owner that ends inside its own wait leaves
-the rest of it to the next one, and one that ends before it stamped its ranges leaves all of it: until then
-whoever came before may still claim. Times are lengths, in seconds.
+Law: a number may be taken over if its lease has expired, its owner released it, or its owner's process is
+proven dead. A claim is valid for two seconds, so the new owner waits that long, plus one second for the pace.
+After a release or a proven death only that second remains. If an owner ends during its own wait, the next one
+waits for the rest. If it ends before it fenced its ranges, the next one waits for all of it: an earlier owner
+may still claim. Times are durations in seconds.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ PACE_WINDOW_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class FormerOwner:
-    """Of a number. `epoch` 0: nobody ever owned it. `dead`: proven.
+    """The former owner of a number. `epoch` 0: there was none. `dead`: its process is proven dead.
 
-    `past_lease_s`: since its lease ran out, or since it `released` the number. `unstamped`: it took over from
-    somebody who may still claim, and has not stamped its ranges; `quiet_s`: what is left of the wait that it
-    began when it had.
+    `past_lease_s`: since its lease expired, or since it `released` the number. `unstamped`: it took over from
+    an owner that may still claim, and has not fenced its ranges. `quiet_s`: the rest of the wait that began
+    when it fenced them.
     """
 
     epoch: int
@@ -34,17 +34,17 @@ class FormerOwner:
 
     @property
     def holds(self) -> bool:
-        """Whether the number is its own: nobody may take it."""
+        """Whether it still owns the number, so that nobody may take it over."""
         return self.lease_runs and not (self.released or self.dead)
 
     @property
     def may_claim(self) -> bool:
-        """Whether it may claim until its ranges have a new epoch: nothing proves that it has ended."""
+        """Whether it may still claim, until its ranges have a new epoch: nothing proves that it has ended."""
         return not (self.released or self.dead or self.epoch == 0)
 
     @property
     def wait_s(self) -> float:
-        """How long the next owner waits."""
+        """How long the next owner waits before its first write."""
         if self.unstamped or self.may_claim:
             return max(self.quiet_s, CLAIM_VALID_S + PACE_WINDOW_S)
         if self.epoch == 0:

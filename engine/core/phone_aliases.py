@@ -1,12 +1,12 @@
-"""The two valid forms that one phone number may have. The service may answer with the other form.
+"""Phone aliases: two valid numbers that reach the same phone. The service may report either.
 
-Brazil: mobile numbers gained a 9 after the area code. Mexico: 521 before mobiles called from abroad.
-Argentina: 549 before mobiles.
+Brazil: mobile numbers got an additional 9 after the area code. Mexico: 521 for mobiles called from abroad.
+Argentina: 549 for mobiles.
 """
 
-# Phones of 12 digits that begin with 54 or 55: only these have a longer form that an audience may hold too.
+# The 12-digit numbers that begin with 54 or 55: only these have a longer alias that an audience may hold too.
 _SHORT_MIN, _SHORT_END = 540_000_000_000, 560_000_000_000
-_MOBILE_BEGINNINGS = "6789"  # of a Brazilian number before it gained its 9
+_MOBILE_BEGINNINGS = "6789"  # the first digit of a Brazilian mobile number without the additional 9
 
 
 def phone_aliases(recipient: str) -> tuple[int, ...]:
@@ -18,7 +18,7 @@ def phone_aliases(recipient: str) -> tuple[int, ...]:
 
 
 def canonical_phone(phone: int) -> int:
-    """One form for both forms of a valid phone: the longer one. Duplicates are found by it."""
+    """One number for all valid aliases of a valid number: the longest of them."""
     return max(phone_aliases(str(phone))) if _SHORT_MIN <= phone < _SHORT_END else phone
 
 

@@ -60,7 +60,7 @@ class CampaignHousekeeping:
                     await close_ranges(connection, campaign_id, reason)
                 del self.to_close[campaign_id]
         except LOST_CONNECTION as problem:
-            self._context.database_away.met(part="closing", problem=type(problem).__name__)
+            self._context.database_away.report(part="closing", problem=type(problem).__name__)
 
     async def finish(self, connection: Connection) -> None:
         """Finish running campaigns with nothing left. Resends by policy come first: they keep one running."""

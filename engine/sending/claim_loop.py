@@ -72,7 +72,7 @@ class ClaimLoop:
                 log.info("claim_refused", number=self._lease.phone_number_id, why=str(refusal))
             except LOST_CONNECTION as problem:
                 number = self._lease.phone_number_id
-                self._context.database_away.met(number=number, problem=type(problem).__name__)
+                self._context.database_away.report(number=number, problem=type(problem).__name__)
                 await self._sleep(DOWN_S)
 
     def stop(self) -> None:

@@ -83,21 +83,21 @@ class Dispatcher:
         """After `release_queue`, end what is in flight: a request without a reply becomes Unknown."""
         self._opener.abort()
         for connection in list(self._written):
-            connection.drop("the process was stopped")
+            connection.disconnect("the process was stopped")
 
     def _write_due(self, due: int) -> int:
         """Write up to `due` messages to free connections; returns how many lack one."""
-        queue, take, free_connection = self.queue, self.pacer.bucket.take, self._transport.free_connection
+        queue, take, acquire_idle = self.queue, self.pacer.bucket.take, self._transport.acquire_idle
         messages = queue.messages
         for written in range(due):
             if messages and suspend_aware_ns() >= messages[0].expires_ns:
                 self._release_expired()
-            if not messages or (connection := free_connection()) is None:
+            if not messages or (connection := acquire_idle()) is None:
                 return due - written
             self._feedback.connections_reused = True
             now_ns = monotonic_ns()
             if not take(now_ns):
-                connection.put_back()
+                connection.release()
                 return 0
             queue.taken += 1
             message = messages.popleft()

@@ -78,9 +78,9 @@ class OutcomePolicy:
             return  # nearly every outcome: nothing was wrong before, and nothing is now
         now_ns = monotonic_ns()
         if breaker.record(outcome, now_ns):
-            away.met(reason=breaker.reason, effect="sending waits, then one message probes the service")
-        elif away.is_told and not breaker.tripped:
-            away.is_over()
+            away.report(reason=breaker.reason, effect="sending waits, then one message probes the service")
+        elif away.is_reported and not breaker.tripped:
+            away.resolve()
         if type(outcome) is Accepted:
             rejections.pop(message.campaign_id, None)
         elif isinstance(outcome, Throttled):
@@ -88,7 +88,7 @@ class OutcomePolicy:
         elif isinstance(outcome, Rejected):
             self._rejected(message.campaign_id, outcome)
         elif isinstance(outcome, NotSent) and outcome.exhausted:
-            self._context.descriptors_short.met(reason=outcome.reason, effect="fewer connections")
+            self._context.descriptors_short.report(reason=outcome.reason, effect="fewer connections")
 
     def suspend(self, wait_s: float, reason: str) -> None:
         """Let the number rest: here at once, and by an order in the database, for its next owner too."""

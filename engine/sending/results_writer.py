@@ -119,7 +119,7 @@ class ResultsWriter:
                 await self._store_once(batch, counted)
         if self.problem:
             self.problem = ""
-            self._not_stored.is_over(pending=self.pending)
+            self._not_stored.resolve(pending=self.pending)
 
     async def _store_once(self, batch: list[Fact], counted: list[Attempts]) -> None:
         try:
@@ -157,7 +157,7 @@ class ResultsWriter:
             self._relieved.clear()  # or a claim loop would spin in `relief` until the database is back
             problem = repr(state.outcome.exception() if state.outcome else None)[:200]
             self.problem = f"outcomes cannot be stored: {problem}"
-            self._not_stored.met(problem=problem, pending=self.pending, effect="sending stops")
+            self._not_stored.report(problem=problem, pending=self.pending, effect="sending stops")
 
 
 def _in_doubt(fact: Fact) -> Fact:

@@ -108,9 +108,9 @@ class Worker:
             try:
                 async with context.pool.acquire(timeout=5) as connection:
                     await self._control_once(connection)
-                context.database_away.is_over()
+                context.database_away.resolve()
             except LOST_CONNECTION as problem:
-                context.database_away.met(part="control", problem=type(problem).__name__)
+                context.database_away.report(part="control", problem=type(problem).__name__)
             await context.orders.wait(CONTROL_PERIOD_S)
 
     async def _control_once(self, connection: Connection) -> None:
@@ -124,7 +124,7 @@ class Worker:
         if self._campaign_id is None:
             await self._numbers.take_over(connection)
         await recover_abandoned(connection, self._numbers.owner, self._numbers.wanted)
-        self._context.descriptors_short.look(DESCRIPTORS_QUIET_NS)
+        self._context.descriptors_short.check_quiet(DESCRIPTORS_QUIET_NS)
         await self._housekeeping.finish(connection)
         if self._campaign_id is not None and self._campaign_id not in self._context.campaign_cache.running:
             self._ended.set()

@@ -13,7 +13,7 @@ import asyncpg
 
 from engine.core.in_doubt import SILENCE_S
 from engine.core.phone_aliases import phone_aliases
-from engine.core.states import CampaignEvent, CampaignState, with_article
+from engine.core.states import CampaignEvent, CampaignState, with_indefinite_article
 from engine.errors import UsageError
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
@@ -172,7 +172,9 @@ async def _require_sending(connection: Connection, campaign_id: int) -> None:
     row = await _campaign(connection, campaign_id)
     remedy = "--assume-sent closes what is in doubt"
     if row["state"] in (CampaignState.CANCELLED, CampaignState.EXPIRED):
-        raise _SendsNothing(f"{with_article(row['state'])} campaign sends nothing again", remedy=remedy)
+        raise _SendsNothing(
+            f"{with_indefinite_article(row['state'])} campaign sends nothing again", remedy=remedy
+        )
     if row["overdue"]:
         raise _SendsNothing("the campaign's time is over: it sends nothing again", remedy=remedy)
 

@@ -91,7 +91,7 @@ class Receiver:
         self._fill(slot, _COMMITTED if committed else _AWAY)
 
     def _shake_hands(self, query: bytes) -> Answer:
-        """Interface, "Callback endpoints": the challenge for a caller that knows the token, else 403."""
+        """Interface, "Callback endpoints": a caller that knows the token gets the challenge, others 403."""
         try:
             given = parse_qs(query.decode("ascii"), max_num_fields=16)
         except ValueError:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.senders.latency import BOUNDS_MS, TimedTransport, evenly, histogram, percentiles
 from engine.api.transport import Transport
 from engine.core.outcome import Accepted, NotSent, Unknown
-from tests.api.lanes import ShortWay, lane_transport
+from tests.api.lanes import FastPathTransport, lane_transport
 from tests.api.loopback import Conversation, Server
 from tests.api.transport_contract import TransportContract
 from tests.api.transports import (
@@ -33,11 +33,11 @@ def every_third(base_url: str, **limits: Any) -> TimedTransport:
     return TimedTransport(lane_transport(base_url, **limits), 3)
 
 
-class TimedShortWay(ShortWay):
+class TimedShortWay(FastPathTransport):
     def __init__(self, base_url: str, **limits: Any) -> None:
         self._transport: Transport = timed(base_url, **limits)
         self.close = self._transport.close
-        self.free_connection = self._transport.free_connection
+        self.acquire_idle = self._transport.acquire_idle
 
 
 class TestTheLongWay(TransportContract):
@@ -51,7 +51,7 @@ class TestTheShortWay(TransportContract):
 
     test_a_connection_lost_at_the_gate_is_not_sent = None
     test_a_cancelled_gate_is_not_sent = None
-    test_whoever_waits_for_a_connection_gets_one_though_many_are_free_at_once = None
+    test_every_waiting_send_gets_a_connection_when_many_become_free_at_once = None
 
     @pytest.fixture
     def factory(self) -> Factory:
@@ -64,7 +64,7 @@ async def test_one_in_so_many_is_timed_on_both_ways() -> None:
             assert isinstance(await transport.send("1", PAYLOAD, open_gate), Accepted)
         assert len(transport.latencies_ms) == 2
         for _ in range(6):
-            connection, told = transport.free_connection(), asyncio.Event()
+            connection, told = transport.acquire_idle(), asyncio.Event()
             connection.write("1", PAYLOAD, lambda _, told=told: told.set())
             await told.wait()
         assert len(transport.latencies_ms) == 4

@@ -1,4 +1,4 @@
-"""The states of campaigns, by a table written out again."""
+"""The states of campaigns, compared with a second copy of the table."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from engine.core.states import (
     CampaignEvent,
     CampaignState,
+    EvidenceRank,
     IllegalTransition,
-    Status,
     apply,
-    with_article,
+    with_indefinite_article,
 )
 
 TABLE = {
@@ -44,7 +44,7 @@ def test_every_event_in_every_state(state: CampaignState, event: CampaignEvent) 
 
 
 def test_ranks_are_stored_as_small_numbers() -> None:
-    assert {status.name: int(status) for status in Status} == {
+    assert {status.name: int(status) for status in EvidenceRank} == {
         "ACCEPTED": 1,
         "SENT": 2,
         "FAILED": 3,
@@ -53,10 +53,10 @@ def test_ranks_are_stored_as_small_numbers() -> None:
     }
 
 
-def test_an_expired_campaign_has_its_article() -> None:
+def test_states_get_the_right_article() -> None:
     refused = IllegalTransition(CampaignState.EXPIRED, CampaignEvent.RESUME)
     assert str(refused).startswith("an expired campaign cannot resume")
-    assert with_article(CampaignState.PAUSED) == "a paused"
+    assert with_indefinite_article(CampaignState.PAUSED) == "a paused"
 
 
 @pytest.mark.parametrize(
@@ -67,5 +67,7 @@ def test_an_expired_campaign_has_its_article() -> None:
         (CampaignState.CANCELLED, CampaignEvent.CANCEL, "it has ended"),
     ],
 )
-def test_a_refusal_says_what_is_possible(state: CampaignState, event: CampaignEvent, remedy: str) -> None:
+def test_a_refusal_lists_the_possible_commands(
+    state: CampaignState, event: CampaignEvent, remedy: str
+) -> None:
     assert IllegalTransition(state, event).remedy == remedy

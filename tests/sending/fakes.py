@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from engine.api.transport import Answered, Gate
+from engine.api.transport import Answered, PermitGate
 from engine.clock import suspend_aware_ns
 from engine.core.outcome import Accepted, NotSent, Outcome, Unknown
 from engine.core.retry import Budget
@@ -41,7 +41,7 @@ class FakeTransport:
         self.open = 0
         self.most_open = 0
 
-    async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
+    async def send(self, phone_number_id: str, payload: bytes, gate: PermitGate) -> Outcome:
         if self.connecting is not None:
             await self.connecting.wait()
         try:
@@ -69,7 +69,7 @@ class FakeTransport:
         self._turn_s = max(now_s, self._turn_s + 1 / self.answers_per_s)
         return self._turn_s - now_s
 
-    def free_connection(self) -> "FakeConnection | None":
+    def acquire_idle(self) -> "FakeConnection | None":
         return self.free.pop() if self.free else None
 
     async def close(self) -> None:
@@ -85,7 +85,7 @@ class FakeConnection:
 
     def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
         def ended(exchange: "asyncio.Task[Outcome]") -> None:
-            self.put_back()
+            self.release()
             broken = exchange.cancelled() or exchange.exception() is not None
             answered(Unknown("broken") if broken else exchange.result())
 
@@ -93,10 +93,10 @@ class FakeConnection:
         self._exchange = asyncio.create_task(self._transport.exchange(payload))
         self._exchange.add_done_callback(ended)
 
-    def put_back(self) -> None:
+    def release(self) -> None:
         self._transport.free.append(self)
 
-    def drop(self, reason: str) -> None:
+    def disconnect(self, reason: str) -> None:
         assert self._exchange is not None
         self._exchange.cancel()
 

@@ -85,7 +85,7 @@ async def test_a_disk_that_runs_short_stops_claims_and_nothing_else(
     pool: Pool, campaign: Planted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     free = {"bytes": 100 * MIB}
-    monkeypatch.setattr(room, "LOOK_PERIOD_NS", 0)
+    monkeypatch.setattr(room, "CHECK_PERIOD_NS", 0)
     monkeypatch.setattr(room, "free_bytes", lambda _: free["bytes"])
 
     async def fill() -> None:
@@ -134,7 +134,7 @@ def test_a_disk_that_cannot_be_looked_at_stops_nobody_and_is_told_of_once(
     )
     monkeypatch.setattr(trouble, "log", log)
     monkeypatch.setattr(room, "log", log)
-    monkeypatch.setattr(room, "LOOK_PERIOD_NS", 0)
+    monkeypatch.setattr(room, "CHECK_PERIOD_NS", 0)
     looks: list[int | OSError] = [OSError("stale"), OSError("stale"), 9 * MIB, OSError("stale"), 12 * MIB]
 
     def free_bytes(_: Path) -> int:
@@ -144,15 +144,17 @@ def test_a_disk_that_cannot_be_looked_at_stops_nobody_and_is_told_of_once(
         return look
 
     monkeypatch.setattr(room, "free_bytes", free_bytes)
-    disk = room.Room(Disk(tmp_path, least_free_mib=10))
-    assert [bool(disk.shortage()) for _ in range(5)] == [False, False, True, True, False], "else as it was"
-    assert told == ["disk_not_read", "disk_read_again", "disk_short", "disk_has_room"]
+    disk = room.DiskSpaceGuard(Disk(tmp_path, least_free_mib=10))
+    assert [bool(disk.blocked_reason()) for _ in range(5)] == [False, False, True, True, False], (
+        "else as it was"
+    )
+    assert told == ["disk_not_read", "disk_read_again", "disk_space_ran_short", "disk_space_recovered"]
 
 
 def test_between_two_looks_the_disk_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     looks: list[Path] = []
     monkeypatch.setattr(room, "free_bytes", lambda directory: looks.append(directory) or MIB)
-    look = room.DiskLook(Disk(tmp_path, least_free_mib=1), 3_600 * SECOND_NS)
+    look = room.DiskSpaceProbe(Disk(tmp_path, least_free_mib=1), 3_600 * SECOND_NS)
     assert not look.is_short() and not look.is_short()
     assert looks == [tmp_path]
 

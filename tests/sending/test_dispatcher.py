@@ -10,7 +10,7 @@ from itertools import count
 
 import pytest
 
-from engine.api.transport import Gate
+from engine.api.transport import PermitGate
 from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.outcome import Accepted, NotSent, Unknown
 from engine.core.pace.in_flight import IN_FLIGHT_MIN
@@ -247,7 +247,7 @@ async def test_what_was_not_sent_after_its_permit_has_no_time_of_writing(outcome
     lost = NotSent("the connection was lost before the request", unreachable=True)
 
     class Losing(FakeTransport):
-        async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> NotSent:
+        async def send(self, phone_number_id: str, payload: bytes, gate: PermitGate) -> NotSent:
             assert await gate()
             return lost
 

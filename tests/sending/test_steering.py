@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from emulator.testing import Emulator
-from engine.core.states import CampaignEvent, Status
+from engine.core.states import CampaignEvent, EvidenceRank
 from engine.core.tag import Tag
 from engine.errors import ConfigurationError
 from engine.store.campaign_states import apply_event
@@ -187,7 +187,7 @@ async def test_a_resume_after_a_restored_backup_leaves_out_whom_events_tell_of(
     async def tell(seq: int) -> None:
         installation = await elsewhere.fetchval("SELECT installation FROM installation")
         tag = Tag(installation, campaign.range_ids[0], seq, 1, 1)
-        await put_in_inbox(elsewhere, status_event(f"wamid.{seq}", Status.SENT, tag))
+        await put_in_inbox(elsewhere, status_event(f"wamid.{seq}", EvidenceRank.SENT, tag))
         assert (await apply_statuses(elsewhere)).matched == 1
 
     await tell(4)

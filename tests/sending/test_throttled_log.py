@@ -61,13 +61,13 @@ def lines() -> Iterator[Counter[str]]:
 def met(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each problem was met, whether logged or not."""
     counted: Counter[str] = Counter()
-    real = ThrottledLog.met
+    real = ThrottledLog.report
 
     def count(self: ThrottledLog, **what: Any) -> None:
         counted[self._event] += 1
         real(self, **what)
 
-    monkeypatch.setattr(ThrottledLog, "met", count)
+    monkeypatch.setattr(ThrottledLog, "report", count)
     return counted
 
 

@@ -1,4 +1,4 @@
-"""How an error of a connection is reported, in words for people."""
+"""Turns connection errors into readable reasons and outcomes."""
 
 import asyncio
 import errno
@@ -11,32 +11,33 @@ from engine.core.outcome import NotSent
 from engine.system_error import system_error_text
 
 REASON_CHARACTERS_MAX = 200
-RESOLUTION_DESCRIPTORS = 2  # of a look-up of a name at a time: a file or a socket, and one more
+RESOLUTION_DESCRIPTORS = 2  # a name lookup holds a file or a socket, and one more descriptor
 
 
-def reason_of(problem: BaseException) -> str:
-    """A break in words for people: in a report it is why somebody is in doubt."""
+def error_reason(problem: BaseException) -> str:
+    """A connection error as readable text. Reports show it as the reason why a recipient is in doubt."""
     return system_error_text(problem)[:REASON_CHARACTERS_MAX]
 
 
 def cancelled_by_pool(closed: bool) -> bool:
-    """Whether a cancellation comes from the pool, which cancels whoever waits in it when it is `closed`, and
-    not from whoever runs this task.
+    """Whether the pool caused the present cancellation, not the caller of this task.
+
+    A pool that is `closed` cancels everyone who waits for a connection.
     """
     task = asyncio.current_task()
     return closed and task is not None and not task.cancelling()
 
 
-def not_sent(problem: BaseException) -> NotSent:
-    """The outcome where no connection came about."""
+def connect_failure(problem: BaseException) -> NotSent:
+    """The outcome of a request for which no connection could be opened."""
     number = getattr(problem, "errno", None)
     unresolved = isinstance(getattr(problem, "os_error", problem), socket.gaierror)
-    if unresolved and _no_descriptor_is_left():
-        number = errno.EMFILE  # the system's look-up says only that it failed
-    return not_connected(reason_of(problem), number)
+    if unresolved and _descriptors_exhausted():
+        number = errno.EMFILE  # the resolver reports only that the lookup failed
+    return not_connected(error_reason(problem), number)
 
 
-def _no_descriptor_is_left() -> bool:
+def _descriptors_exhausted() -> bool:
     with ExitStack() as taken:
         try:
             for _ in range(RESOLUTION_DESCRIPTORS):

@@ -1,4 +1,4 @@
-"""Why somebody is in doubt stands in a report: words that need no knowledge of Python."""
+"""Reports show why a recipient is in doubt. The reason must be readable without knowledge of Python."""
 
 import errno
 import os
@@ -6,7 +6,7 @@ import os
 import aiohttp
 import pytest
 
-from engine.api.breaks import REASON_CHARACTERS_MAX, reason_of
+from engine.api.connection_errors import REASON_CHARACTERS_MAX, error_reason
 
 
 @pytest.mark.parametrize(
@@ -24,11 +24,11 @@ from engine.api.breaks import REASON_CHARACTERS_MAX, reason_of
         (ValueError("x" * 999), "x" * REASON_CHARACTERS_MAX),
     ],
 )
-def test_a_break_is_told_in_words(problem: Exception, words: str) -> None:
-    assert reason_of(problem) == words
+def test_a_connection_error_has_a_readable_reason(problem: Exception, words: str) -> None:
+    assert error_reason(problem) == words
 
 
-def test_a_connection_that_did_not_come_about_says_why_and_not_how() -> None:
+def test_a_failed_connect_gives_the_reason_without_its_parameters() -> None:
     refused = OSError(errno.ECONNREFUSED, "Connect call failed ('10.0.0.1', 443)")
     key = aiohttp.client_reqrep.ConnectionKey("10.0.0.1", 443, True, True, None, None, None)
-    assert reason_of(aiohttp.ClientConnectorError(key, refused)) == os.strerror(errno.ECONNREFUSED)
+    assert error_reason(aiohttp.ClientConnectorError(key, refused)) == os.strerror(errno.ECONNREFUSED)
