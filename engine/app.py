@@ -12,11 +12,12 @@ from engine.api.session import SessionTransport
 from engine.api.transport import Transport
 from engine.breaker import Breaker
 from engine.core.connection_limit import connections_within
+from engine.core.states import ReasonCode
 from engine.process.disk_space import Disk, Room
 from engine.process.file_descriptors import raise_limit
 from engine.process.memory import keep_large_blocks, rare_collections
 from engine.process.settings import ServiceSettings
-from engine.sending.campaign_cache import CampaignCache
+from engine.sending.campaign_cache import Block, CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.flow_context import Shared
 from engine.sending.number_sync import sync_numbers
@@ -55,13 +56,19 @@ async def run_numbers(
     async with pool.acquire() as connection:
         installation = await identify(connection)
     room, results_writer = Room(disk), ResultsWriter(pool)
+
+    def block() -> Block | None:
+        if shortage := room.shortage():
+            return Block(shortage, ReasonCode.DISK_FULL)
+        if problem := results_writer.problem:
+            return Block(problem, ReasonCode.RESULTS_NOT_STORED)
+        return None
+
     shared = Shared(
         pool=pool,
         service=service,
         installation=installation,
-        campaign_cache=CampaignCache(
-            service.product, campaign_id, lambda: room.shortage() or results_writer.problem
-        ),
+        campaign_cache=CampaignCache(service.product, campaign_id, block),
         results_writer=results_writer,
         claim_batcher=ClaimBatcher(pool),
         breaker=Breaker(),

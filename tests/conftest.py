@@ -126,7 +126,7 @@ def _fresh_database(server_url: str, template: str) -> Iterator[str]:
     run_apart(_execute(server_url, f"CREATE DATABASE {name} TEMPLATE {template}"))
     url = with_database(server_url, name)
     if template == TEMPLATE_DATABASE:  # a copy, as a restored one would be: here it is meant
-        run_apart(_execute(url, queries("campaign_cache")["accept_rollback"]))
+        run_apart(_execute(url, queries("installation")["accept_rollback"]))
     yield url
     run_apart(_execute(server_url, f"DROP DATABASE {name} WITH (FORCE)"))
 

@@ -26,7 +26,13 @@ from engine.process.identity import this_process
 from engine.process.settings import Settings
 from engine.process.telemetry import quieten
 from engine.store.database import Pool
-from engine.store.in_doubt import Doubt, Doubts, assume_sent, doubts, resend
+from engine.store.in_doubt import (
+    InDoubtGroup,
+    InDoubtSummary,
+    assume_sent,
+    resend,
+    summarise_in_doubt,
+)
 from engine.store.recovery import recover_abandoned
 
 app = typer.Typer(add_completion=False)
@@ -43,7 +49,7 @@ class Settled:
     campaign: str
     action: str | None
     recipients: int
-    left: Doubts
+    left: InDoubtSummary
     may_resend: bool = True
     status: CampaignStatus | None = None
 
@@ -57,7 +63,7 @@ class Settled:
             "in_doubt": self.left.recipients,
             "probably_not_sent": self.left.probably_not_sent,
             "since": self.left.since,
-            "doubts": [asdict(doubt) for doubt in self.left.doubts],
+            "doubts": [asdict(doubt) for doubt in self.left.groups],
             "status": None if self.status is None else self.status.as_json(),
         }
 
@@ -108,7 +114,7 @@ async def settle_campaign(
             recipients = await resend(connection, campaign.campaign_id, actor())
         elif action == "assume-sent":
             recipients = await assume_sent(connection, campaign.campaign_id, actor())
-        left = await doubts(connection, campaign.campaign_id, quiet_s=silence_s)
+        left = await summarise_in_doubt(connection, campaign.campaign_id, quiet_s=silence_s)
     may_resend = campaign.state not in (CampaignState.CANCELLED, CampaignState.EXPIRED)
     return campaign, Settled(campaign.name, action, recipients, left, may_resend)
 
@@ -128,7 +134,7 @@ async def _send(
             _tell(settled, json)
             return 0
     async with pool.acquire() as connection:
-        left = await doubts(connection, campaign.campaign_id, quiet_s=settings.silence_s)
+        left = await summarise_in_doubt(connection, campaign.campaign_id, quiet_s=settings.silence_s)
     with suppress(OSError):  # told by `main`; how it ended counts for more
         _tell(replace(settled, left=left, status=end.status), json)
     end.require_complete()
@@ -173,7 +179,7 @@ def _tell(settled: Settled, json: bool) -> None:
         else:
             typer.echo(f"nobody is in doubt: nothing is {'sent again' if resent else 'taken as sent'}")
     typer.echo(f"in doubt: {settled.left.recipients:,}")
-    for doubt in settled.left.doubts:
+    for doubt in settled.left.groups:
         typer.echo(f"  {_line(doubt)}")
     if settled.left.recipients:
         ways = "--resend or --assume-sent" if _may_be_sent_to(settled) else "--assume-sent"
@@ -182,10 +188,10 @@ def _tell(settled: Settled, json: bool) -> None:
 
 def _may_be_sent_to(settled: Settled) -> bool:
     """Whether a resend would send to anybody who is left: who asked for silence stays in doubt."""
-    return settled.may_resend and not all(doubt.reason.startswith(OPTED_OUT) for doubt in settled.left.doubts)
+    return settled.may_resend and not all(doubt.reason.startswith(OPTED_OUT) for doubt in settled.left.groups)
 
 
-def _line(doubt: Doubt) -> str:
+def _line(doubt: InDoubtGroup) -> str:
     silent = f", {doubt.probably_not_sent:,} probably not sent" if doubt.probably_not_sent else ""
     since = doubt.since.isoformat(timespec="seconds")
     return f"{doubt.recipients:,} at {doubt.phone_number_id} since {since}{silent}: {doubt.reason}"

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 
+import asyncpg
+
 from campaigns.describe_database import place
-from campaigns.results.status import NOBODY_SENDS, SETTLE_HINT, present_reason
-from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, allows
+from campaigns.results.status import NOBODY_SENDS, present_reason, stored_code
+from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, ReasonCode, allows
 from engine.errors import ConfigurationError, TryLater
 from engine.process.identity import this_process
 from engine.store.campaign_states import apply_event, apply_if_allowed
@@ -33,6 +35,7 @@ class Campaign:
     external_id: str | None
     state: CampaignState
     reason: str
+    reason_code: ReasonCode | None
     template: str
     language: str
     phone_number_ids: list[str]
@@ -68,7 +71,7 @@ async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
     """The campaign of that name; ConfigurationError names the database and near names."""
     row = await database.fetchrow(queries("campaign_control")["find"], name)
     if row is not None:
-        return Campaign(**{**dict(row), "state": CampaignState(row["state"])})
+        return _campaign(row)
     names = [row["name"] for row in await database.fetch(queries("campaign_control")["names_like"])]
     near = get_close_matches(name, names, 3)
     raise ConfigurationError(
@@ -81,12 +84,18 @@ async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
 async def list_campaigns(connection: Connection) -> list[Campaign]:
     """The newest campaigns first."""
     rows = await connection.fetch(queries("campaign_control")["list"], LISTED_MAX)
-    listed = [Campaign(**{**dict(row), "state": CampaignState(row["state"])}) for row in rows]
-    doubtful = [one.campaign_id for one in listed if one.reason.endswith(SETTLE_HINT)]
-    found = await connection.fetch(queries("campaign_control")["unknown_counts"], doubtful)
+    listed = [_campaign(row) for row in rows]
+    in_doubt = [one.campaign_id for one in listed if one.reason_code is ReasonCode.IN_DOUBT]
+    found = await connection.fetch(queries("campaign_control")["unknown_counts"], in_doubt)
     unknown = {row["campaign_id"]: row["unknown"] for row in found}
     owned = await _owned_numbers(connection)
-    return [replace(one, reason=_reason_now(one, unknown.get(one.campaign_id, 0), owned)) for one in listed]
+    return [_present(one, unknown.get(one.campaign_id, 0), owned) for one in listed]
+
+
+def _campaign(row: asyncpg.Record) -> Campaign:
+    return Campaign(
+        **{**dict(row), "state": CampaignState(row["state"]), "reason_code": stored_code(row["reason_code"])}
+    )
 
 
 async def _owned_numbers(connection: Connection) -> set[str]:
@@ -99,10 +108,12 @@ def _nobody_sends(campaign: Campaign, owned: AbstractSet[str]) -> bool:
     return campaign.state is CampaignState.RUNNING and owned.isdisjoint(campaign.phone_number_ids)
 
 
-def _reason_now(campaign: Campaign, unknown: int, owned: AbstractSet[str]) -> str:
+def _present(campaign: Campaign, unknown: int, owned: AbstractSet[str]) -> Campaign:
+    """The campaign with the reason that holds now."""
     if _nobody_sends(campaign, owned):
-        return NOBODY_SENDS
-    return present_reason(campaign.state, campaign.reason, unknown)
+        return replace(campaign, reason=NOBODY_SENDS, reason_code=ReasonCode.NOBODY_SENDS)
+    reason, code = present_reason(campaign.reason, campaign.reason_code, unknown)
+    return replace(campaign, reason=reason, reason_code=code)
 
 
 async def is_future(connection: Connection, campaign: Campaign) -> bool:
@@ -126,7 +137,7 @@ async def resume(connection: Connection, name: str, *, actor: str = "") -> Moved
     """
     campaign = await find_campaign(connection, name)
     if campaign.state is CampaignState.PAUSED:
-        await connection.execute(queries("campaign_control")["lift_stops"], campaign.campaign_id)
+        await connection.execute(queries("leases")["lift_stops"], campaign.campaign_id)
     return await _release(connection, name, CampaignEvent.RESUME, actor)
 
 
@@ -136,7 +147,13 @@ async def pause(connection: Connection, name: str, *, actor: str = "") -> Moved:
         campaign = await _held(connection, name)
         if campaign.state is CampaignState.PAUSED:
             return Moved(name, campaign.state, changed=False)
-        state = await apply_event(connection, campaign.campaign_id, CampaignEvent.PAUSE, PAUSED_BY_HAND)
+        state = await apply_event(
+            connection,
+            campaign.campaign_id,
+            CampaignEvent.PAUSE,
+            PAUSED_BY_HAND,
+            ReasonCode.PAUSED_BY_HAND,
+        )
         await _note(connection, campaign.campaign_id, "pause", actor)
     return Moved(name, state, changed=True)
 
@@ -145,7 +162,13 @@ async def pause_all(connection: Connection, *, actor: str = "") -> list[Moved]:
     """The emergency stop: every scheduled or running campaign."""
     moved = []
     for row in await connection.fetch(queries("campaign_control")["active"]):
-        state = await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, PAUSED_BY_HAND)
+        state = await apply_if_allowed(
+            connection,
+            row["campaign_id"],
+            CampaignEvent.PAUSE,
+            PAUSED_BY_HAND,
+            ReasonCode.PAUSED_BY_HAND,
+        )
         if state is not None:
             await _note(connection, row["campaign_id"], "pause", actor)
             moved.append(Moved(row["name"], state, changed=True))
@@ -176,7 +199,13 @@ async def cancel(connection: Connection, name: str, *, actor: str = "") -> Moved
         require_planned(campaign)
         changed = campaign.state is not CampaignState.CANCELLED
         if changed:
-            await apply_event(connection, campaign.campaign_id, CampaignEvent.CANCEL, CANCELLED_BY_HAND)
+            await apply_event(
+                connection,
+                campaign.campaign_id,
+                CampaignEvent.CANCEL,
+                CANCELLED_BY_HAND,
+                ReasonCode.CANCELLED_BY_HAND,
+            )
             await _note(connection, campaign.campaign_id, "cancel", actor)
     skipped = await close(connection, campaign.campaign_id, CampaignState.CANCELLED)
     return Moved(name, CampaignState.CANCELLED, changed, skipped)
@@ -222,7 +251,7 @@ async def _held(connection: Connection, name: str) -> Campaign:
 
 async def _note(connection: Connection, campaign_id: int, action: str, actor: str) -> None:
     if actor:
-        await connection.execute(queries("in_doubt")["audit"], actor, action, campaign_id, {})
+        await connection.execute(queries("campaigns")["audit"], actor, action, campaign_id, {})
 
 
 def require_planned(campaign: Campaign) -> None:

@@ -12,8 +12,8 @@ from campaigns.command_text import command
 from campaigns.life.control import Campaign, close, find_campaign, is_future, start
 from campaigns.results.status import FINAL_STATES, CampaignStatus, campaign_status
 from engine.app import run_numbers
-from engine.core.states import CampaignState, RecipientState
-from engine.errors import AuthenticationError, Incomplete, TryLater, Unreachable
+from engine.core.states import REASONS, CampaignState, RecipientState
+from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
 from engine.process.disk_space import Disk
 from engine.process.settings import ServiceSettings
 from engine.store.database import Pool
@@ -22,8 +22,6 @@ from engine.system_error import system_error_text
 WAIT_PERIOD_S = 1.0
 CONNECT_S_MAX = 10.0
 CUT_SHORT = "the database did not answer while the run ended, so that not all outcomes are stored"
-# How a pause names a refused token or a missing permission: by the code at its end, as the engine writes it.
-TOKEN_CODES = frozenset({"0", "3", "10", "104", "190", "http_401", "http_403", *map(str, range(200, 300))})
 
 log = structlog.get_logger(__name__)
 
@@ -105,14 +103,13 @@ def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
     return "; ".join(lacks)
 
 
-def paused(status: CampaignStatus | Campaign) -> TryLater | AuthenticationError:
+def paused(status: CampaignStatus | Campaign) -> DrumbeatError:
     """The error that a pause ends a run with."""
     message = f'the campaign "{status.name}" is paused: {status.reason}'
     resume = command("campaign", "resume", status.name)
-    code = status.reason.rpartition("(")[2].rstrip(")")
-    if code in TOKEN_CODES:
-        return AuthenticationError(message, remedy=f"check the access token, then `{resume}`")
-    return TryLater(message, remedy=f"`{resume}` lifts it")
+    error = REASONS[status.reason_code].error if status.reason_code else TryLater
+    token = "check the access token, then " if error is AuthenticationError else ""
+    return error(message, remedy=f"{token}`{resume}`{'' if token else ' lifts it'}")
 
 
 async def reach(service: ServiceSettings) -> None:

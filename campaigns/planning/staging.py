@@ -127,7 +127,7 @@ async def find_duplicates(
 ) -> None:
     """Mark what repeats an earlier row, list it, and count it in its chunk."""
     sql = queries("plan")
-    for statement in ("find_repeated", "list_extra", "list_silent", "index_lists"):
+    for statement in ("find_repeated", "find_duplicates", "find_suppressed", "index_lists"):
         await connection.execute(sql[statement])
         progress(PlanProgress("checking", 0, staged.rows, staged.rows))
     checked = 0

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import asyncpg
@@ -12,10 +12,10 @@ import structlog
 from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.guard import DailyWindow, Defer, check_window
 from engine.core.message import CompiledTemplate, Media, compile_template
-from engine.core.states import CampaignEvent, CampaignState
+from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
 from engine.errors import ConfigurationError
 from engine.sending.messages import RunningCampaign
-from engine.store.campaign_states import apply_if_allowed
+from engine.store.campaign_states import apply_if_allowed, set_reason
 from engine.store.database import Connection
 from engine.store.queries import queries
 
@@ -37,6 +37,13 @@ STOPPED = {CampaignState.PAUSED: "campaign_paused", CampaignState.CANCELLED: "ca
 log = structlog.get_logger(__name__)
 
 
+class Block(NamedTuple):
+    """Why nothing may be claimed at this moment: in words, and as the code that is stored with them."""
+
+    reason: str
+    code: ReasonCode
+
+
 class CampaignCache:
     """The running campaigns, or only the one with `campaign_id`.
 
@@ -45,12 +52,12 @@ class CampaignCache:
     """
 
     def __init__(
-        self, product: str, campaign_id: int | None, blocked_reason: Callable[[], str] = lambda: ""
+        self, product: str, campaign_id: int | None, block: Callable[[], Block | None] = lambda: None
     ) -> None:
-        """`blocked_reason` says in words why nothing at all may be claimed at this moment, or is empty."""
+        """`block` says why nothing at all may be claimed at this moment; None: it may."""
         self._product = product
         self._only = campaign_id
-        self._blocked_reason = blocked_reason
+        self._block = block
         self._known: dict[int, RunningCampaign] = {}
         self._running: set[int] = set()
         self.systematic_rejections: dict[int, int] = {}  # in a row, by campaign
@@ -129,16 +136,16 @@ class CampaignCache:
     async def look(self, connection: Connection) -> None:
         """Read the states anew, and tell what has changed."""
         rows = await connection.fetch(queries("campaign_cache")["running"], self._only)
-        blocked_reason = self._blocked_reason()
+        block = self._block()
         for row in rows:
-            await self._look_at(connection, row, blocked_reason)
+            await self._look_at(connection, row, block)
         for campaign_id in self._running - {row["campaign_id"] for row in rows}:
             await self._leave(connection, campaign_id)
         for campaign_id in self.systematic_rejections.keys() - self._running:
             del self.systematic_rejections[campaign_id]
         self._forget_ended()
 
-    async def _look_at(self, connection: Connection, row: asyncpg.Record, blocked_reason: str) -> None:
+    async def _look_at(self, connection: Connection, row: asyncpg.Record, block: Block | None) -> None:
         campaign_id = row["campaign_id"]
         campaign = self._known.get(campaign_id) or await self._read(connection, row)
         if campaign is None:
@@ -153,7 +160,7 @@ class CampaignCache:
             campaign.waiting = _waiting(row)
             self.systematic_rejections.pop(campaign_id, None)
         await self._say_whether_it_waits(
-            connection, campaign, blocked_reason or _closed_window(campaign), begins=begins
+            connection, campaign, block or _closed_window(campaign), begins=begins
         )
 
     async def _leave(self, connection: Connection, campaign_id: int) -> None:
@@ -174,8 +181,8 @@ class CampaignCache:
                 del self._known[campaign_id]
 
     async def _expire(self, connection: Connection, campaign_id: int, name: str) -> None:
-        expire = CampaignEvent.EXPIRE
-        if await apply_if_allowed(connection, campaign_id, expire, "its time is over") is not None:
+        event, code = CampaignEvent.EXPIRE, ReasonCode.EXPIRED
+        if await apply_if_allowed(connection, campaign_id, event, "its time is over", code) is not None:
             log.warning("campaign_expired", campaign=name, campaign_id=campaign_id)
             self.to_close[campaign_id] = "expired"
 
@@ -193,20 +200,21 @@ class CampaignCache:
             return _running_campaign(row, self._product)
         except (ConfigurationError, ValueError, KeyError, TypeError) as error:
             reason = str(error) if isinstance(error, ConfigurationError) else f"it cannot be read: {error!r}"
-            await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason)
+            code = ReasonCode.UNREADABLE
+            await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason, code)
             told = {"campaign": row["name"], "campaign_id": row["campaign_id"]}
             log.warning("campaign_paused", **told, reason=reason)
             return None
 
     async def _say_whether_it_waits(
-        self, connection: Connection, campaign: RunningCampaign, waits_for: str, *, begins: bool
+        self, connection: Connection, campaign: RunningCampaign, block: Block | None, *, begins: bool
     ) -> None:
         """It waits at once; the reason is stored as soon as the database takes it."""
-        campaign.sending = not waits_for and not campaign.stopped
-        reason = f"{WAITING}{waits_for}" if waits_for else ""
+        campaign.sending = block is None and not campaign.stopped
+        reason, code = (f"{WAITING}{block.reason}", block.code) if block else ("", None)
         is_news = reason != campaign.waiting
         if is_news:
-            await connection.execute(queries("campaigns")["set_reason"], campaign.campaign_id, reason)
+            await set_reason(connection, campaign.campaign_id, CampaignState.RUNNING, reason, code)
             campaign.waiting = reason
         if is_news or begins:
             sends = "campaign_runs" if begins else "campaign_unblocked"
@@ -214,11 +222,11 @@ class CampaignCache:
             log.info(event, **self.told(campaign.campaign_id), reason=reason)
 
 
-def _closed_window(campaign: RunningCampaign) -> str:
+def _closed_window(campaign: RunningCampaign) -> Block | None:
     if campaign.window is None:
-        return ""
+        return None
     verdict = check_window(datetime.now(UTC), campaign.window, campaign.time_zone)
-    return verdict.reason if isinstance(verdict, Defer) else ""
+    return Block(verdict.reason, ReasonCode.WINDOW_CLOSED) if isinstance(verdict, Defer) else None
 
 
 def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
@@ -235,8 +243,7 @@ def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
 
 def _waiting(row: asyncpg.Record) -> str:
     """What people are told of a running campaign that does not send right now."""
-    reason: str = row["reason"]
-    return reason if reason.startswith(WAITING) else ""
+    return row["reason"] if row["reason_code"] in WAITS else ""
 
 
 def _compiled(template: dict[str, Any], product: str) -> CompiledTemplate:

@@ -9,14 +9,14 @@ import asyncio
 from collections.abc import Sequence
 
 from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
-from engine.store.claims import Raise, advance_watermarks
+from engine.store.claims import WatermarkAdvance, advance_watermarks
 from engine.store.database import OwnConnection, Pool
 
 # From one statement to the next: a commit waits for the disk, whatever it holds. A number asks when an eighth
 # of a second of its pace is left; alone, it asks more seldom and never waits for this.
 PERIOD_NS = SECOND_NS // 40
 
-Waiting = tuple[Raise, asyncio.Future[int | None]]
+Waiting = tuple[WatermarkAdvance, asyncio.Future[int | None]]
 
 
 class ClaimBatcher:
@@ -29,11 +29,11 @@ class ClaimBatcher:
         self._waiting: list[Waiting] = []
         self._asked = asyncio.Event()
 
-    async def advance_watermark(self, wanted: Raise) -> int | None:
+    async def advance_watermark(self, wanted: WatermarkAdvance) -> int | None:
         """Claim; returns when the claiming statement was issued, in ns on the suspend-aware clock.
 
-        None: nothing is claimed, and `opted_out_phones`, `known_above` and `advance_watermark` of the store
-        tell why. Raises what a lost database raises: then `read_watermark` tells whether it is claimed.
+        None: nothing is claimed, and `opted_out_phones`, `recorded_above` and `advance_watermark` of the
+        store tell why. Raises what a lost database raises: then `read_watermark` tells whether it is claimed.
         """
         told: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((wanted, told))

@@ -16,11 +16,11 @@ from engine.sending.guarding import Guarded, guard_first_attempts, refuse_opted_
 from engine.sending.messages import Granted
 from engine.store.claims import (
     ClaimRefused,
-    Raise,
+    WatermarkAdvance,
     advance_watermark,
-    known_above,
     opted_out_phones,
     read_watermark,
+    recorded_above,
     unsent_first_attempt,
 )
 from engine.store.database import LOST_CONNECTION
@@ -73,14 +73,14 @@ class FirstAttempts:
         if guarded.decided:
             return None
         return await self._shared.claim_batcher.advance_watermark(
-            Raise(self._lease, feed.held, claimed_through, guarded.passed)
+            WatermarkAdvance(self._lease, feed.held, claimed_through, guarded.passed)
         )
 
     async def _alone(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int:
         async with self._shared.pool.acquire(timeout=5) as connection:
             gone = await opted_out_phones(connection, guarded.passed)
             refuse_opted_out(guarded, gone, self._shared.campaign_cache[feed.held.campaign_id], self._lease)
-            known = await known_above(connection, feed.held, claimed_through)
+            known = await recorded_above(connection, feed.held, claimed_through)
             guarded.passed = [one for one in guarded.passed if one.seq not in known]
             claimed_ns = suspend_aware_ns()
             await advance_watermark(connection, self._lease, feed.held, claimed_through, guarded.decided)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from engine.breaker import Breaker
 from engine.core.governor import Governor
+from engine.core.states import ReasonCode
 from engine.core.tag import TagEncoder
 from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
@@ -32,6 +33,7 @@ class CampaignPause:
 
     campaign_id: int
     reason: str = field(compare=False)
+    code: ReasonCode = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +41,19 @@ class AccountStop:
     """The service refuses the token or the account: every campaign stops."""
 
     reason: str = field(compare=False)
+    code: ReasonCode = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class NumberRest:
-    """The service, or the governor, sends a number to rest."""
+    """The service, or the governor, sends a number to rest. `wait_s` None: until a person resumes it."""
 
     phone_number_id: str
     reason: str = field(compare=False)
-    wait_s: float = field(compare=False)
+    wait_s: float | None = field(compare=False)
+
+    def is_longer_than(self, other: "NumberRest") -> bool:
+        return other.wait_s is not None and (self.wait_s is None or self.wait_s > other.wait_s)
 
 
 Order = CampaignPause | AccountStop | NumberRest
@@ -110,7 +116,7 @@ class Shared:
         longer rest replaces a shorter one.
         """
         waits = self.orders.setdefault(order, order)
-        if isinstance(waits, NumberRest) and isinstance(order, NumberRest) and order.wait_s > waits.wait_s:
+        if isinstance(waits, NumberRest) and isinstance(order, NumberRest) and order.is_longer_than(waits):
             self.orders[order] = order
         self.ordered.set()
         if isinstance(order, AccountStop):

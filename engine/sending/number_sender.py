@@ -29,10 +29,11 @@ from engine.sending.flow_context import Shared
 from engine.sending.messages import Claimed, Granted
 from engine.sending.outcome_policy import OutcomePolicy, fact_of
 from engine.sending.retries import RETRY_PERIOD_NS, Retries
-from engine.store.claims import ClaimRefused, HeldRange, let_go_ranges, take_over_ranges
+from engine.store.claims import ClaimRefused
 from engine.store.database import LOST_CONNECTION
 from engine.store.facts import FactKind
 from engine.store.leases import Lease, Renewal
+from engine.store.ranges import HeldRange, release_idle_ranges, take_over_ranges
 
 # A claim is a permit of 2 s: at low rates nothing is claimed until its turn is this near.
 TURN_NS_MAX = SECOND_NS // 2
@@ -88,11 +89,10 @@ class NumberSender:
             )
             self.pacer.bucket.set_limit(renewal.limit_per_s, now_ns)
             self.governor.set_limit(renewal.limit_per_s, now_ns)
-        rests = renewal.suspended_s is not None and renewal.suspended_s > 0
-        if self.suspended_reason and not rests:
+        if self.suspended_reason and not renewal.rests:
             log.info("number_returned", number=self.lease.phone_number_id)
             self.governor.resume(now_ns)
-        self.suspended_reason = (renewal.suspended_reason or "suspended") if rests else None
+        self.suspended_reason = (renewal.suspended_reason or "suspended") if renewal.rests else None
         if not self._shared.has_order_for(self.lease.phone_number_id):
             self._outcome_policy.blocked = False  # from here the database's word counts
 
@@ -247,7 +247,7 @@ class NumberSender:
         ]
         if ended:
             async with self._shared.pool.acquire(timeout=5) as connection:
-                gone = await let_go_ranges(connection, self.lease, ended, PARK_S)
+                gone = await release_idle_ranges(connection, self.lease, ended, PARK_S)
             self.feeder.forget(gone)
         if self.suspended_reason and self.feeder.held:
             await self._hand_over(list(self.feeder.held.values()))

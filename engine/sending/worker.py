@@ -12,7 +12,7 @@ import structlog
 
 from engine.api.transport import Transport
 from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.states import CampaignEvent
+from engine.core.states import CampaignEvent, ReasonCode
 from engine.errors import DrumbeatError, TryLater
 from engine.pacer import Ticker
 from engine.process.identity import this_process
@@ -23,6 +23,7 @@ from engine.store.closing import close_ranges, finish_campaign
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.in_doubt import resend_by_policy
 from engine.store.leases import Lease, NumberHeld, release, renew, suspend, take, takeable
+from engine.store.leases import stop as stop_number
 from engine.store.queries import queries
 from engine.store.recovery import recover_abandoned
 
@@ -31,7 +32,6 @@ REGULATE_PERIOD_S = 0.1
 REREAD_PERIOD_S = 60.0  # a reading is one management call or more, of 200 an hour
 CANCEL_PERIOD_S = 0.1
 DESCRIPTORS_QUIET_NS = 10 * SECOND_NS  # in which whoever wants a connection has asked again
-LONG_REST_S = 30 * 86_400.0  # beyond every rest that ends by itself
 # Of the five seconds in which a signal ends the process:
 STOP_CONTROL_S = 0.5
 STOP_CLAIMING_S = 0.5
@@ -184,19 +184,22 @@ class Worker:
 
     async def _carry_out(self, connection: Connection, order: Order) -> None:
         match order:
-            case CampaignPause(campaign_id, reason):
-                await self._pause(connection, campaign_id, reason)
-            case AccountStop(reason):
+            case CampaignPause(campaign_id, reason, code):
+                await self._pause(connection, campaign_id, reason, code)
+            case AccountStop(reason, code):
                 for campaign_id in self._shared.campaign_cache.running:
-                    await self._pause(connection, campaign_id, reason)
+                    await self._pause(connection, campaign_id, reason, code)
+            case NumberRest(phone_number_id, reason, None):
+                log.warning("number_stopped", number=phone_number_id, until="a person resumes", reason=reason)
+                await stop_number(connection, phone_number_id, reason)
             case NumberRest(phone_number_id, reason, wait_s):
-                until = "a person resumes" if wait_s > LONG_REST_S else _moment_in(wait_s)
+                until = _moment_in(wait_s)
                 log.warning("number_suspended", number=phone_number_id, until=until, reason=reason)
                 await suspend(connection, phone_number_id, wait_s, reason)
 
-    async def _pause(self, connection: Connection, campaign_id: int, reason: str) -> None:
+    async def _pause(self, connection: Connection, campaign_id: int, reason: str, code: ReasonCode) -> None:
         log.warning("campaign_paused", **self._shared.campaign_cache.told(campaign_id), reason=reason)
-        await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
+        await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason, code)
         self._shared.campaign_cache.paused(campaign_id)
 
     async def _renew(self, connection: Connection) -> None:
@@ -275,7 +278,7 @@ class Worker:
             connection, quiet_s=self._shared.service.silence_s
         )  # before the end is looked for, so that the run goes on with them
         for campaign_id in self._shared.campaign_cache.running:
-            if await connection.fetchval(queries("claims")["ranges_left"], campaign_id):
+            if await connection.fetchval(queries("closing")["has_open_ranges"], campaign_id):
                 await self._look_at_resting(connection, campaign_id)
                 continue
             if (unknown := await finish_campaign(connection, campaign_id)) is not None:
@@ -286,9 +289,11 @@ class Worker:
     async def _look_at_resting(self, connection: Connection, campaign_id: int) -> None:
         """A campaign whose numbers were all stopped until a person looks waits for that person."""
         numbers = list(self._shared.campaign_cache[campaign_id].phone_number_ids)
-        resting = await connection.fetchrow(queries("campaign_cache")["all_resting"], numbers)
-        if resting is not None and resting["returns_in_s"] > LONG_REST_S:
-            self._shared.order(CampaignPause(campaign_id, f"every number is stopped: {resting['reason']}"))
+        reason = await connection.fetchval(queries("leases")["all_stopped"], numbers)
+        if reason is not None:
+            self._shared.order(
+                CampaignPause(campaign_id, f"every number is stopped: {reason}", ReasonCode.NUMBERS_STOPPED)
+            )
 
     async def _stop_claiming(self, flows: Sequence[NumberSender]) -> None:
         """Nobody waits for a claim when this returns: what one had committed is in the sender's queue.

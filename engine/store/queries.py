@@ -1,7 +1,8 @@
 """Loads named SQL statements from the `.sql` files beside this module.
 
-A file `sql/queries/<group>.sql` holds statements, each headed by a line `-- name: <name>`; comments between
-the header and the statement explain it. `queries("claims")["advance_watermark"]` is the statement's text.
+A file `sql/queries/<group>.sql` holds statements for one purpose. Each begins with a line `-- name: <name>`;
+comments between that line and the statement explain it. `queries("claims")["advance_watermark"]` is the text
+of a statement.
 """
 
 import re
@@ -13,7 +14,7 @@ _HEADER = re.compile(r"^-- name: (?P<name>[a-z_]+)\s*$", re.MULTILINE)
 
 @cache
 def queries(group: str) -> dict[str, str]:
-    """All statements of one group, by name. Raises KeyError at use for a name that is not there."""
+    """All statements of one group, by name. Using a name that does not exist raises KeyError."""
     text = (files("engine.store") / "sql" / "queries" / f"{group}.sql").read_text("utf-8")
     parts = _HEADER.split(text)
     named = dict(zip(parts[1::2], (body.strip().rstrip(";") for body in parts[2::2]), strict=True))

@@ -52,7 +52,7 @@ async def fold_batch(connection: Connection, limit: int = BATCH_EVENTS_MAX) -> F
     """
     sql = queries("apply_statuses")
     async with connection.transaction():
-        begun = await connection.fetchrow(sql["begin_fold"])
+        begun = await connection.fetchrow(sql["begin"])
         if begun is None or not begun["alone"]:
             return NOTHING
         if not begun["has_workspace"]:
@@ -65,8 +65,8 @@ async def fold_batch(connection: Connection, limit: int = BATCH_EVENTS_MAX) -> F
         bounds = await connection.fetchrow(sql["lock_range_counters"], due["range_ids"])
         assert bounds is not None
         if others:
-            await connection.execute(sql["drop_settled_pairs"])
-        done = await connection.fetchrow(sql["fold_plain"], due["tagged"], *bounds)
+            await connection.execute(sql["unmatch_settled_pairs"])
+        done = await connection.fetchrow(sql["apply_plain"], due["tagged"], *bounds)
         assert done is not None
         slow = await _fold_others(connection) if done["others"] else 0
         returned, dropped = await _return_unmatched(connection) if slow or others else (0, 0)
@@ -85,7 +85,7 @@ async def _match(connection: Connection) -> None:
     """Find the attempts of events without our tag: by wamid, else by number and recipient."""
     sql = queries("apply_statuses")
     await connection.execute(sql["match_wamids"])
-    pairs = await connection.fetch(sql["unmatched_of_doubtful_numbers"])
+    pairs = await connection.fetch(sql["unmatched_of_numbers_in_doubt"])
     spelled = [
         (row["phone_number_id"], row["recipient"], phone)
         for row in pairs
@@ -98,9 +98,9 @@ async def _match(connection: Connection) -> None:
 async def _fold_others(connection: Connection) -> int:
     """Write what the events say of recipients that are not plain; returns how many took the slow way."""
     sql = queries("apply_statuses")
-    slow: int = await connection.fetchval(sql["fold_fresh"])
+    slow: int = await connection.fetchval(sql["apply_fresh"])
     if slow:
-        for name in ("states_before", "record_slow", "close_slow", "count_slow_changes"):
+        for name in ("states_before", "record_looked_up", "settle_looked_up", "count_looked_up"):
             await connection.execute(sql[name])
     return slow
 

@@ -13,8 +13,8 @@ def former(**told: object) -> FormerOwner:
         "dead": False,
         "lease_runs": True,
         "past_lease_s": -4.0,
-        "unstamped": False,
-        "quiet_s": -60.0,
+        "fence_missing": False,
+        "no_send_s": -60.0,
     }
     return FormerOwner(**{**usual, **told})  # type: ignore[arg-type]
 
@@ -28,12 +28,12 @@ def former(**told: object) -> FormerOwner:
         pytest.param({"released": True, "lease_runs": False, "past_lease_s": 0.25}, False, False, 0.75, id="let go, its lease over"),
         pytest.param({"dead": True}, False, False, 1.0, id="dead, and its lease runs"),
         pytest.param({"dead": True, "lease_runs": False, "past_lease_s": 99.0}, False, False, 1.0, id="dead: since when is not known"),
-        pytest.param({"epoch": 0, "released": True, "lease_runs": False, "past_lease_s": None, "quiet_s": 0.0}, False, False, 0.0, id="nobody ever was"),
-        pytest.param({"released": True, "past_lease_s": 0.0, "quiet_s": 2.5}, False, False, 2.5, id="let go inside its own wait"),
-        pytest.param({"dead": True, "quiet_s": 2.5}, False, False, 2.5, id="dead inside its own wait"),
-        pytest.param({"dead": True, "unstamped": True, "quiet_s": 0.0}, False, False, 3.0, id="dead before it stamped"),
-        pytest.param({"released": True, "past_lease_s": 99.0, "unstamped": True, "quiet_s": 0.0}, False, False, 3.0, id="let go before it stamped"),
-        pytest.param({"lease_runs": False, "quiet_s": 3_600.0}, False, True, 3_600.0, id="never less than what it had to wait"),
+        pytest.param({"epoch": 0, "released": True, "lease_runs": False, "past_lease_s": None, "no_send_s": 0.0}, False, False, 0.0, id="nobody ever was"),
+        pytest.param({"released": True, "past_lease_s": 0.0, "no_send_s": 2.5}, False, False, 2.5, id="let go inside its own wait"),
+        pytest.param({"dead": True, "no_send_s": 2.5}, False, False, 2.5, id="dead inside its own wait"),
+        pytest.param({"dead": True, "fence_missing": True, "no_send_s": 0.0}, False, False, 3.0, id="dead before it fenced"),
+        pytest.param({"released": True, "past_lease_s": 99.0, "fence_missing": True, "no_send_s": 0.0}, False, False, 3.0, id="let go before it fenced"),
+        pytest.param({"lease_runs": False, "no_send_s": 3_600.0}, False, True, 3_600.0, id="never less than what it had to wait"),
     ],
 )  # fmt: skip
 def test_how_an_owner_ended_says_who_may_follow_and_when(

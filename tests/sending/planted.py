@@ -8,9 +8,10 @@ from itertools import count
 from typing import Any
 
 from engine.process.identity import ProcessIdentity, this_process
-from engine.store.claims import HeldRange, Raise, page, take_range
+from engine.store.claims import WatermarkAdvance, page
 from engine.store.database import Connection, Pool
 from engine.store.leases import Lease, take
+from engine.store.ranges import HeldRange, take_range
 
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
 SLOW, FAST = "106540352242922", "106540352242923"
@@ -128,9 +129,11 @@ async def take_one_each(
     return taken
 
 
-async def up_to(connection: Connection, lease: Lease, held: HeldRange, claimed_through: int) -> Raise:
+async def up_to(
+    connection: Connection, lease: Lease, held: HeldRange, claimed_through: int
+) -> WatermarkAdvance:
     """The claim of a range's recipients up to `claimed_through`."""
-    return Raise(
+    return WatermarkAdvance(
         lease, held, claimed_through, (await page(connection, held))[: claimed_through - held.claimed_through]
     )
 

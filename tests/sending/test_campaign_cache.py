@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from engine.core.states import CampaignEvent
+from engine.core.states import CampaignEvent, ReasonCode
 from engine.sending import campaign_cache as campaign_board
-from engine.sending.campaign_cache import CampaignCache
+from engine.sending.campaign_cache import Block, CampaignCache
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection
+from engine.store.leases import stop, suspend
 from engine.store.queries import queries
 from tests.sending.planted import SLOW, campaign_row, plant_campaign, plant_numbers
 
@@ -98,19 +99,15 @@ async def test_an_end_that_was_cut_short_is_noticed_whoever_holds_its_ranges(
 
 
 async def test_a_campaign_waits_for_the_first_of_its_numbers_to_return(other: Connection) -> None:
-    """Only where that one rests until a person looks, the campaign is paused."""
-    await plant_numbers(other, long=80, short=80, free=80)
-    for number, rest_s in (("long", 86_400.0), ("short", 10.0)):
-        rest = (
-            "UPDATE numbers SET suspended_until = now() + make_interval(secs => $2), suspended_reason = 'x'"
-        )
-        await other.execute(f"{rest} WHERE phone_number_id = $1", number, rest_s)
-    all_resting = queries("campaign_cache")["all_resting"]
-    row = await other.fetchrow(all_resting, ["long", "short"])
-    assert row is not None
-    assert row["returns_in_s"] <= 10
-    assert row["reason"] == "short: x"
-    assert await other.fetchrow(all_resting, ["long", "short", "free"]) is None
+    """The campaign is paused only if all of its numbers are stopped until a person looks."""
+    await plant_numbers(other, free=80, rests=80, stopped=80, too=80)
+    await suspend(other, "rests", 1e9, "x")
+    for number in ("stopped", "too"):
+        await stop(other, number, "y")
+    all_stopped = queries("leases")["all_stopped"]
+    assert await other.fetchval(all_stopped, ["too", "stopped"]) == "stopped: y"
+    for returns in ("rests", "free"):
+        assert await other.fetchval(all_stopped, ["stopped", returns]) is None
 
 
 async def test_only_who_expires_a_campaign_closes_it(
@@ -153,9 +150,13 @@ async def test_a_log_says_what_a_person_did_to_a_campaign(
     ]
 
 
+def block(reason: str) -> Block | None:
+    return Block(reason, ReasonCode.DISK_FULL) if reason else None
+
+
 async def test_a_log_says_that_a_campaign_waits_and_that_it_goes_on(other: Connection) -> None:
     blocked_reason = ""
-    campaign_cache = CampaignCache("chat", None, lambda: blocked_reason)
+    campaign_cache = CampaignCache("chat", None, lambda: block(blocked_reason))
     await plant_campaign(other)
     with capture_logs() as lines:
         for blocked_reason in ("", "the disk is full", "the disk is full", ""):  # noqa: B007 - the board reads it
@@ -171,7 +172,7 @@ async def test_a_campaign_that_waits_from_the_first_is_not_told_as_one_that_runs
     blocked_reason = "the disk is full"
     await plant_campaign(other)
     for process in ("the first that sees it", "another one"):
-        campaign_cache = CampaignCache("chat", None, lambda: blocked_reason)
+        campaign_cache = CampaignCache("chat", None, lambda: block(blocked_reason))
         with capture_logs() as lines:
             await campaign_cache.refresh(other)
         assert [(line["event"], line["reason"]) for line in lines] == [

@@ -11,10 +11,11 @@ from engine.sending import campaign_cache as campaign_board
 from engine.sending import worker
 from engine.sending.messages import Granted
 from engine.sending.retries import Retries
-from engine.store.claims import advance_watermark, take_range
+from engine.store.claims import advance_watermark
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import take
+from engine.store.ranges import take_range
 from engine.store.recording import record
 from tests.sending.planted import (
     SLOW,

@@ -18,9 +18,10 @@ from engine.sending import feeder, retries
 from engine.sending import first_attempts as first_attempts
 from engine.sending import number_sender as number
 from engine.sending import results_writer as results_writer
-from engine.store.claims import Candidate, Raise, advance_watermark, take_range
+from engine.store.claims import Candidate, WatermarkAdvance, advance_watermark
 from engine.store.database import Connection, Pool
 from engine.store.leases import Lease, take
+from engine.store.ranges import take_range
 from tests.sending.planted import FAST, SLOW, Planted, another_process, counts, plant_campaign, plant_numbers
 from tests.sending.running import (
     HIGH_RATE_PER_S,
@@ -70,7 +71,7 @@ class Breaks:
     [
         (claim_batcher, "advance_watermarks", {2, 3}),
         (number, "take_over_ranges", {1}),
-        (number, "let_go_ranges", {1, 2}),
+        (number, "release_idle_ranges", {1, 2}),
         (feeder, "take_range", {1, 3}),
         (feeder, "page", {1, 2}),
         (results_writer, "record", {1, 3}),
@@ -110,7 +111,7 @@ async def test_whom_a_claim_covers_that_was_lost_and_commits_late_is_sent_to_onc
 ) -> None:
     real, lost, calls = claim_batcher.advance_watermarks, [], 0
 
-    async def late(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+    async def late(connection: Connection, raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
         nonlocal calls
         calls += 1
         if calls == 2:
@@ -338,7 +339,7 @@ async def test_a_range_that_somebody_locks_for_a_moment_is_claimed_alone(
 ) -> None:
     real, locks = claim_batcher.advance_watermarks, elsewhere.transaction()
 
-    async def locked_once(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+    async def locked_once(connection: Connection, raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
         if raises[0].held.claimed_through == 0:
             await locks.start()
             await elsewhere.execute("SELECT FROM ranges FOR UPDATE")
@@ -364,7 +365,7 @@ async def test_a_claim_that_hangs_through_a_stop_ends_in_named_doubts(
 ) -> None:
     real, hung = claim_batcher.advance_watermarks, asyncio.Event()
 
-    async def hang_once(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+    async def hang_once(connection: Connection, raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
         raised = await real(connection, raises)
         if not hung.is_set() and raises[0].claimed_through > 20:
             hung.set()

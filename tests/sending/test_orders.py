@@ -7,7 +7,7 @@ import pytest
 
 from engine.api.transport import Transport
 from engine.breaker import Breaker
-from engine.core.states import CampaignEvent
+from engine.core.states import CampaignEvent, ReasonCode
 from engine.process.settings import ServiceSettings
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
@@ -17,6 +17,8 @@ from engine.sending.worker import Worker
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection, Pool
 from tests.sending.planted import SLOW, campaign_row, plant_campaign, plant_numbers
+
+REFUSED = ReasonCode.TEMPLATE_REFUSED
 
 
 @pytest.fixture
@@ -35,10 +37,10 @@ async def worker(shared: Shared) -> Worker:
 
 async def test_one_order_whatever_each_recipients_detail_says(shared: Shared) -> None:
     for seq in range(100):
-        shared.order(CampaignPause(1, f"parameter {seq} does not fit"))
+        shared.order(CampaignPause(1, f"parameter {seq} does not fit", REFUSED))
         shared.order(NumberRest("1055", f"registered by {seq}", 60.0))
-        shared.order(AccountStop(f"trace {seq}"))
-    shared.order(CampaignPause(2, "another"))
+        shared.order(AccountStop(f"trace {seq}", REFUSED))
+    shared.order(CampaignPause(2, "another", REFUSED))
     first = [order.reason for order in shared.orders.values()]
     assert first == ["parameter 0 does not fit", "registered by 0", "trace 0", "another"]
     assert shared.has_order_for("1055") and not shared.has_order_for("1056")
@@ -46,10 +48,12 @@ async def test_one_order_whatever_each_recipients_detail_says(shared: Shared) ->
 
 async def test_of_two_rests_the_longer_one_counts(shared: Shared, worker: Worker, other: Connection) -> None:
     await plant_numbers(other, **{SLOW: 80})
-    for reason, wait_s in (("a while", 60.0), ("for good", 1e8), ("not so long", 600.0)):
+    for reason, wait_s in (("a while", 60.0), ("for good", None), ("not so long", 600.0)):
         shared.order(NumberRest(SLOW, reason, wait_s))
     await worker._carry_out_orders(other)
-    assert await other.fetchval("SELECT suspended_reason FROM numbers") == "for good"
+    row = await other.fetchrow("SELECT suspended_reason, stopped, suspended_until FROM numbers")
+    assert row is not None
+    assert tuple(row) == ("for good", True, None)
     assert not shared.orders
 
 
@@ -59,7 +63,7 @@ async def test_a_campaign_that_a_person_resumes_before_the_next_look_sends_again
     campaign_id = (await plant_campaign(other)).campaign_id
     await shared.campaign_cache.refresh(other)
     assert shared.campaign_cache.sends(campaign_id)
-    for order in (CampaignPause(campaign_id, "refused"), AccountStop("the token")):
+    for order in (CampaignPause(campaign_id, "refused", REFUSED), AccountStop("the token", REFUSED)):
         shared.campaign_cache.stop(campaign_id)
         shared.order(order)
         await worker._carry_out_orders(other)

@@ -13,13 +13,14 @@ from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.governor import Governor
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
 from engine.core.retry import Budget
+from engine.core.states import ReasonCode
 from engine.core.tag import Tag, encode
 from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
 from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX, CampaignCache
 from engine.sending.flow_context import AccountStop, CampaignPause, Number, NumberRest, Order, Shared
 from engine.sending.messages import Claimed
-from engine.sending.outcome_policy import UNTIL_A_PERSON_S, OutcomePolicy, fact_of
+from engine.sending.outcome_policy import OutcomePolicy, fact_of
 from engine.store.claims import Candidate
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
@@ -140,19 +141,30 @@ def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: A
     around.react(ODD)
     assert around.stopped == [1]
     assert around.orders == [
-        (CampaignPause(1, ""), f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: odd (132000)")
+        (
+            CampaignPause(1, "", ReasonCode.RECIPIENTS_REFUSED),
+            f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: odd (132000)",
+        )
     ]
 
 
 @pytest.mark.parametrize(
     ("outcome", "order", "wait_s"),
     [
-        (Rejected(Scope.ACCOUNT, 190, "190", "expired"), AccountStop("expired (190)"), None),
-        (Rejected(Scope.TEMPLATE, 132015, "132015", "paused"), CampaignPause(1, "paused (132015)"), None),
+        (
+            Rejected(Scope.ACCOUNT, 190, "190", "expired"),
+            AccountStop("expired (190)", ReasonCode.AUTHENTICATION_FAILED),
+            0,
+        ),
+        (
+            Rejected(Scope.TEMPLATE, 132015, "132015", "paused"),
+            CampaignPause(1, "paused (132015)", ReasonCode.TEMPLATE_REFUSED),
+            0,
+        ),
         (
             Rejected(Scope.NUMBER, 131045, "131045", "", wait_s=60.0),
             NumberRest("1055", "131045", 0),
-            UNTIL_A_PERSON_S,
+            None,
         ),
         (
             Rejected(Scope.NUMBER, 131048, "131048", "spam", wait_s=60.0, suspend=True),
@@ -166,8 +178,10 @@ def test_a_refusal_beyond_the_recipient_is_ordered_with_its_reason(
 ) -> None:
     around.react(outcome)
     assert around.orders == [(order, order.reason)]
-    assert getattr(around.orders[0][0], "wait_s", None) == wait_s
-    assert around.reactions.blocked == (wait_s is not None), "nothing more is claimed from here"
+    given = around.orders[0][0]
+    assert getattr(given, "wait_s", 0) == wait_s
+    assert getattr(given, "code", None) == getattr(order, "code", None)
+    assert around.reactions.blocked == isinstance(order, NumberRest), "nothing more is claimed from here"
     assert around.stopped == ([1] if isinstance(order, CampaignPause) else [])
 
 

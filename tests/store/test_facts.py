@@ -8,12 +8,14 @@ from itertools import permutations
 import pytest
 
 from engine.core.retry import Budget
-from engine.store.claims import HeldRange, advance_watermark, claim_retries, due_retries, take_range
+from engine.store.claims import advance_watermark
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.facts import REASON_CHARACTERS_MAX, Attempts, Fact, FactKind
 from engine.store.leases import Lease, take
+from engine.store.ranges import HeldRange, take_range
 from engine.store.recording import record
+from engine.store.retry_claims import claim_retries, due_retries
 from tests.sending.planted import (
     SLOW,
     another_process,

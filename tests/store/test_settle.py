@@ -6,13 +6,20 @@ from engine.core.states import CampaignEvent
 from engine.core.tag import Tag
 from engine.errors import UsageError
 from engine.store.campaign_states import apply_event
-from engine.store.claims import HeldRange, claim_retries, due_retries, postpone_retries
 from engine.store.closing import close_ranges
 from engine.store.database import Connection
 from engine.store.facts import Fact, FactKind
-from engine.store.in_doubt import POLICY_RESENDS_MAX, assume_sent, doubts, resend, resend_by_policy
+from engine.store.in_doubt import (
+    POLICY_RESENDS_MAX,
+    assume_sent,
+    resend,
+    resend_by_policy,
+    summarise_in_doubt,
+)
 from engine.store.leases import Lease
+from engine.store.ranges import HeldRange
 from engine.store.recording import record
+from engine.store.retry_claims import claim_retries, due_retries, postpone_retries
 from engine.webhooks.status_applier import fold_batch
 from tests.webhooks.planted import (
     FIRST_RANGE,
@@ -53,16 +60,16 @@ async def test_doubts_are_counted_by_reason_and_age(connection: Connection) -> N
     campaign = await plant_campaign(connection)
     await doubt(connection, FIRST_RANGE, 1, 2, 3)
     await connection.execute("UPDATE pending_attempts SET reason = 'reset' WHERE seq = 3")
-    found = await doubts(connection, campaign)
+    found = await summarise_in_doubt(connection, campaign)
     assert [(one.reason, one.recipients, one.probably_not_sent) for one in found.doubts] == [
         ("its sender ended", 2, 0),
         ("reset", 1, 0),
     ]
     await age(connection, 1000)
     await connection.execute("INSERT INTO event_flow VALUES ('another number', now())")
-    assert (await doubts(connection, campaign)).probably_not_sent == 3
+    assert (await summarise_in_doubt(connection, campaign)).probably_not_sent == 3
     await connection.execute("UPDATE event_flow SET last_event_at = now() - interval '500 seconds'")
-    assert (await doubts(connection, campaign)).probably_not_sent == 0, (
+    assert (await summarise_in_doubt(connection, campaign)).probably_not_sent == 0, (
         "silence of a silent number says nothing"
     )
 
@@ -182,7 +189,7 @@ async def test_nobody_reached_is_sent_again(connection: Connection) -> None:
     )
     await connection.execute("UPDATE range_counters SET unknown = 0, sent = 1")
     await finish(connection, campaign)
-    assert (await doubts(connection, campaign)).recipients == 0
+    assert (await summarise_in_doubt(connection, campaign)).recipients == 0
     assert await resend(connection, campaign, "ana") == 0
     assert await assume_sent(connection, campaign, "ana") == 0
     assert await connection.fetchval("SELECT count(*) FROM audit") == 0
@@ -203,8 +210,8 @@ async def test_policies_resend_what_they_declare(connection: Connection) -> None
     await age(connection, 1000)
     assert await resend_by_policy(connection) == 1
     assert await state_of(connection, 1, FIRST_RANGE + 10) == "deferred"
-    assert (await doubts(connection, hold)).recipients == 1
-    assert (await doubts(connection, silent)).recipients == 0
+    assert (await summarise_in_doubt(connection, hold)).recipients == 1
+    assert (await summarise_in_doubt(connection, silent)).recipients == 0
     assert await range_counters(connection) == await recount(connection)
 
 
@@ -261,7 +268,7 @@ async def test_after_a_gap_silence_counts_anew(connection: Connection) -> None:
         await connection.execute(
             "UPDATE event_flow SET flows_since = now() - make_interval(secs => $1)", flows_s
         )
-        assert (await doubts(connection, campaign)).probably_not_sent == silent
+        assert (await summarise_in_doubt(connection, campaign)).probably_not_sent == silent
         assert await resend_by_policy(connection) == silent
 
 
@@ -373,7 +380,7 @@ async def test_a_doubt_that_was_to_be_sent_again_is_a_doubt_when_the_campaign_en
     await close_ranges(connection, campaign, "cancelled")
     assert [await state_of(connection, seq) for seq in (1, 2)] == ["unknown", "skipped"]
     assert await range_counters(connection) == await recount(connection)
-    (told,) = (await doubts(connection, campaign)).doubts
+    (told,) = (await summarise_in_doubt(connection, campaign)).groups
     assert told.reason == "cancelled before it was sent again"
 
 
@@ -414,7 +421,7 @@ async def test_a_doubt_that_a_guard_does_not_send_again_is_a_doubt_and_its_late_
     ]
     assert await claim_retries(connection, Lease(NUMBER, 1, 0.0), [], guarded) == {}
     assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["unknown", "deferred", "skipped"]
-    (told,) = (await doubts(connection, campaign)).doubts
+    (told,) = (await summarise_in_doubt(connection, campaign)).groups
     assert told.reason == f"{reason} before it was sent again"
     await record(connection, [Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, "w")])
     assert await state_of(connection, 1) == "accepted"

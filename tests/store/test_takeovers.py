@@ -5,22 +5,13 @@ import asyncio
 import pytest
 
 from engine.process.identity import this_process
-from engine.store.claims import (
-    ClaimRefused,
-    advance_watermark,
-    claim_retries,
-    due_retries,
-    let_go_ranges,
-    own_ranges,
-    read_watermark,
-    release_ranges,
-    take_over_ranges,
-    take_range,
-)
+from engine.store.claims import ClaimRefused, advance_watermark, read_watermark
 from engine.store.database import Connection, Pool
 from engine.store.facts import FactKind
 from engine.store.leases import take
+from engine.store.ranges import own_ranges, release_idle_ranges, release_ranges, take_over_ranges, take_range
 from engine.store.recording import record
+from engine.store.retry_claims import claim_retries, due_retries
 from tests.sending.planted import FAST, SLOW, another_process, assert_tallies_hold, counts
 from tests.store.owned import fact, holders, owned, two_ranges, waits
 
@@ -43,7 +34,9 @@ async def test_after_a_takeover_every_claim_of_the_stale_owner_is_refused(
     assert await claim_retries(other, lease, due, [fact(held, 1, FactKind.SKIPPED)]) == {}
     assert await take_range(other, lease, planted.campaign_id) is None
     assert await own_ranges(other, lease) == []
-    assert await let_go_ranges(other, lease, [held], 10) == {held.range_id}, "it is told that it lost it"
+    assert await release_idle_ranges(other, lease, [held], 10) == {held.range_id}, (
+        "it is told that it lost it"
+    )
     await release_ranges(other, lease, [held])
     assert (await holders(connection))[held.range_id] == SLOW
     assert await claim_retries(connection, successor, due, []) == {(held.range_id, 1): 2}
