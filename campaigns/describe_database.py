@@ -8,4 +8,4 @@ from engine.store.queries import queries
 
 async def place(database: Pool | Connection) -> str:
     """Where a database is, in words for people: its name and its address or socket directory."""
-    return f"database {await database.fetchval(queries('describe_database')['place'])}"
+    return f"database {await database.fetchval(queries('session')['describe_database'])}"

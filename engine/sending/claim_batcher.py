@@ -57,7 +57,7 @@ class ClaimBatcher:
         finally:
             for _, told in (*batch, *self._waiting):
                 told.cancel()
-            await self._own.give_back()
+            await self._own.release()
 
     async def _raise(self, batch: Sequence[Waiting]) -> None:
         try:

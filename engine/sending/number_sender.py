@@ -152,7 +152,7 @@ class NumberSender:
     async def _adopt(self) -> None:
         async with self._shared.pool.acquire(timeout=5) as connection:
             await take_over_ranges(connection, self.lease)
-        # The former owner may have claimed until the stamp: its permits are counted from here.
+        # The former owner may have claimed until the ranges were fenced: its permits are counted from here.
         self.pacer.bucket.hold_until(monotonic_ns() + ceil(self.lease.wait_s * SECOND_NS))
         await self.feeder.recover()
 

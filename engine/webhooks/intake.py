@@ -102,7 +102,7 @@ class Intake:
                 else:
                     self._wake.clear()
         finally:
-            await connection.give_back()
+            await connection.release()
 
     def _may_take_next(self) -> bool:
         """Beside another commit only a full group: a smaller one grows meanwhile."""

@@ -343,7 +343,7 @@ async def test_a_death_inside_the_wait_leaves_the_rest_of_it_to_the_next_owner(
     assert PERMIT_S < third.wait_s <= PERMIT_S + PACE_WINDOW_S
 
 
-async def test_a_number_whose_ranges_nobody_stamped_keeps_the_whole_wait(connection: Connection) -> None:
+async def test_a_number_whose_ranges_nobody_fenced_keeps_the_full_wait(connection: Connection) -> None:
     await plant_campaign(connection)
     await take(connection, NUMBER, ELSEWHERE)
     await run_out(connection)

@@ -160,12 +160,15 @@ async def recount(connection: Connection, campaign_id: int) -> Counter[str]:
 
 async def assert_tallies_hold(connection: Connection) -> None:
     """Law: the range counters of every range equal a count over its recipients' states."""
-    sums = ", ".join(f"count(*) FILTER (WHERE state = '{state}')::integer AS {state}" for state in STATES)
+    every_state = (*STATES, "pending")
+    sums = ", ".join(
+        f"count(*) FILTER (WHERE state = '{state}')::integer AS {state}" for state in every_state
+    )
     recounted = await connection.fetch(
         f"SELECT range_id, {sums} FROM recipient_states GROUP BY range_id ORDER BY range_id"
     )
     told = await connection.fetch(
-        f"SELECT range_id, {', '.join(STATES)} FROM range_counters ORDER BY range_id"
+        f"SELECT range_id, {', '.join(every_state)} FROM range_counters ORDER BY range_id"
     )
     assert [dict(row) for row in told] == [dict(row) for row in recounted]
 

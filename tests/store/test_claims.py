@@ -112,7 +112,7 @@ async def test_what_the_guard_decides_is_stored_with_the_raise(connection: Conne
     assert [(one.seq, one.attempt_no) for one in await due_retries(connection, [held], 9)] == [(3, 0)]
 
 
-async def test_what_is_cut_short_claims_nobody_and_stamps_nothing(
+async def test_what_is_cut_short_claims_nobody_and_fences_nothing(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of it would be a doubt about somebody who got nothing, or a claim whose doubt nobody names."""

@@ -104,7 +104,7 @@ async def test_an_end_that_is_proven_leaves_no_wait_for_permits(connection: Conn
 
 
 async def test_no_other_owner_begins_the_wait_for_permits(connection: Connection) -> None:
-    """Neither one of another number nor a former one: until the ranges are stamped, all of it is ahead."""
+    """Neither one of another number nor a former one: until the ranges are fenced, all of it is ahead."""
     await plant_numbers(connection, **{FAST: 1_000})
     of_slow, of_fast = [await taken_without_proof(connection, number) for number in (SLOW, FAST)]
     await begin_wait(connection, Lease(SLOW, of_slow.epoch, 0.0))

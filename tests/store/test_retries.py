@@ -106,7 +106,7 @@ async def test_a_retry_is_the_number_that_claims_it(connection: Connection) -> N
 
 
 async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, other: Connection) -> None:
-    """Its claim waits for the stamp, and then looks at the range again."""
+    """Its claim waits for the fence, and then looks at the range again."""
     lease, held, due = await deferred(connection)
     successor = await take(other, SLOW, this_process())
     async with other.transaction():

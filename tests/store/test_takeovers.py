@@ -59,9 +59,7 @@ async def test_a_takeover_names_each_doubt_once_and_leaves_what_is_known(connect
             "skipped": 2, "accepted": 1, "failed": 1, "deferred": 1, "unknown": 3, "pending": 4,
         }  # fmt: skip
         await assert_tallies_hold(connection)
-    assert await take_over_ranges(connection, successor) == [], (
-        "what is stamped is no longer a former owner's"
-    )
+    assert await take_over_ranges(connection, successor) == [], "what is fenced is no longer a former owner's"
     claims = await connection.fetch("SELECT from_seq, epoch FROM claims ORDER BY epoch")
     assert [tuple(claim) for claim in claims] == [(1, 1), (9, 2), (9, 3)], "who claims from where"
     rows = await connection.fetch(
@@ -157,7 +155,7 @@ async def test_a_raise_and_a_takeover_that_interleave_leave_one_owner(
         assert isinstance(adopted, list)
         doubts = (await counts(connection, planted.campaign_id))["unknown"]
         assert doubts == adopted[0].claimed_through, (
-            "everything marked before the stamp is doubted, nothing after it"
+            "everything marked before the fence is doubted, nothing after it"
         )
         with pytest.raises(ClaimRefused):
             await advance_watermark(other, lease, adopted[0], adopted[0].claimed_through + 1, [])

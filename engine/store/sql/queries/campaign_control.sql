@@ -1,4 +1,4 @@
--- What people ask of a campaign beside its plan: find, list, release, stop.
+-- What commands ask about campaigns: find, list, start, stop.
 
 -- name: find
 SELECT campaign_id, name, external_id, state, reason, reason_code, template ->> 'name' AS template,
