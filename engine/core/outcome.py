@@ -63,7 +63,7 @@ class Rejected:
     `name` is the code as text, or `http_<status>` where the reply carried none. Scope RECIPIENT fails the
     recipient; TEMPLATE, NUMBER and ACCOUNT stop the campaign, the number or the account and only defer the
     recipient, whom nobody accepted. Flags: `systematic`, several in a row point at the campaign, not at its
-    recipients; `suppress`, the recipient asked for silence; `suspend`, the number rests for `wait_s` and
+    recipients; `suppress`, the recipient opted out; `suspend`, the number rests for `wait_s` and
     returns by itself.
     """
 

@@ -23,14 +23,15 @@ Greeting: TypeAlias = Callable[[Connection], Awaitable[object]]
 
 CONNECT_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 5.0
-# How long one of several hosts may take to answer. The kernel of a machine answers, not its busy server, so this
-# is less than any wait for a connection.
+# How long one of several hosts may take to answer. The kernel of a machine answers, not its busy server, so
+# this is less than any wait for a connection.
 UNANSWERED_HOST_S = 2.0
 POSTGRES_PORT = 5432
 # Longer than any statement of the sending path. Planning and maintenance pass their own.
 COMMAND_TIMEOUT_S = 30.0
-# If the server's machine acknowledges no packet for so long, the machine or the network is down. Twice a lease,
-# and long enough for a network switch to fail over. A slow statement does not count: its machine acknowledges.
+# If the server's machine acknowledges no packet for so long, the machine or the network is down. Twice a
+# lease, and long enough for a network switch to fail over. A slow statement does not count: its machine
+# acknowledges.
 UNACKNOWLEDGED_S = 10
 # A sender needs one connection for outcomes, one for claims, and one for everything else.
 SENDER_CONNECTIONS_MIN = 3
@@ -45,8 +46,8 @@ SERVER_SETTINGS = {
     # Claims must be durable, whatever the server's default: a claim that a crash undoes would be made again.
     "synchronous_commit": "on",
     "jit": "off",  # statements are short: compiling costs more than it saves
-    # Not the server's: each statement has a time-out of ours, and while millions of recipients are planned, one
-    # of two sessions may be idle for long.
+    # Not the server's: each statement has a time-out of ours, and while millions of recipients are planned,
+    # one of two sessions may be idle for long.
     "statement_timeout": "0",
     "idle_session_timeout": "0",
     # A transaction that waited for a lock must see what was committed meanwhile: facts are stored only once
@@ -54,7 +55,8 @@ SERVER_SETTINGS = {
     "default_transaction_isolation": "read committed",
 }
 TRANSACTION_TIMEOUT_SINCE = 17  # version of Postgres
-# A connection keeps a plan for minutes. A plan that was made while a table was empty would read all of it later.
+# A connection keeps a plan for minutes. A plan that was made while a table was empty would read all of it
+# later.
 BY_KEY_SETTINGS = {**SERVER_SETTINGS, "enable_seqscan": "off"}
 # A session of `connect` (planning, migrating) may wait for its caller: it holds no lock that a sender needs.
 OWN_SESSION_SETTINGS = {**SERVER_SETTINGS, "idle_in_transaction_session_timeout": "60000"}
@@ -108,7 +110,7 @@ def _keep_alive(connection: Connection, *, gives_up: bool) -> None:
 
 
 async def _connect(*arguments: Any, **options: Any) -> "asyncpg.Connection[asyncpg.Record]":
-    """The driver's `connect`, with an error of the database, not of a file or pipe, if there is no server."""
+    """The driver's `connect`. If there is no server, the error is one of the database, not of a file."""
     (url,) = arguments
     try:
         connection: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(
@@ -178,9 +180,9 @@ async def open_pool(
 ) -> AsyncIterator[Pool]:
     """A pool of at most `size` connections, closed on exit.
 
-    `by_key`: statements look rows up by key, as those of senders do, and never scan a table. `greet` is called
-    on each new connection before its first use, because its server may be another one. Raises Unreachable,
-    AuthenticationError or ConfigurationError, which name the database without its password.
+    `by_key`: statements look rows up by key, as those of senders do, and never scan a table. `greet` is
+    called on each new connection before its first use, because its server may be another one. Raises
+    Unreachable, AuthenticationError or ConfigurationError, which name the database without its password.
     """
     with translated(url):
         pool = await asyncpg.create_pool(
@@ -208,7 +210,7 @@ async def _close(pool: Pool) -> None:
 
 
 def report_loop_errors(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """The exception handler of an event loop: asyncio's, without the driver's second report of a lost connection.
+    """The exception handler of a loop: asyncio's, without the driver's second report of a lost connection.
 
     The task that used the connection got the error and logs it. A future inside the driver holds the same
     error, and nothing awaits it.
@@ -274,7 +276,7 @@ async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> 
 
 
 async def close(connection: Connection) -> None:
-    """Close in order, or terminate after a while. Its statements are answered, and its locks end either way."""
+    """Close in order, or terminate after CLOSE_TIMEOUT_S: its statements are answered, and its locks end."""
     assert isinstance(connection, asyncpg.Connection)
     try:
         await connection.close(timeout=CLOSE_TIMEOUT_S)

@@ -72,8 +72,8 @@ def translated(url: str) -> Iterator[None]:
 def pooled(url: str) -> ConfigurationError:
     """The error if a pooler answers."""
     return ConfigurationError(
-        f"{safe_url(url)} is a connection pooler such as PgBouncer: it may change the server unnoticed, so that "
-        "a fail-over would not be seen",
+        f"{safe_url(url)} is a connection pooler such as PgBouncer: it may change the server unnoticed, so "
+        "that a fail-over would not be seen",
         remedy="name the server itself; a process uses seven connections at most",
     )
 

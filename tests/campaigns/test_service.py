@@ -18,7 +18,7 @@ from campaigns.life.run import run_campaign
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.results.report import campaign_report
-from engine.core.states import CampaignState, IllegalTransition
+from engine.core.states import CampaignState, IllegalTransition, ReasonCode
 from engine.errors import ConfigurationError, TryLater
 from engine.process.settings import ServiceSettings
 from engine.store import closing
@@ -83,7 +83,8 @@ async def test_a_list_counts_the_doubts_of_now(pool: Pool, spring: str, unknown:
             "UPDATE range_counters SET unknown = $1 WHERE range_id = (SELECT min(range_id) FROM ranges)",
             unknown,
         )
-        assert [one.reason for one in await service.list_campaigns(connection)] == [reason]
+        (listed,) = await service.list_campaigns(connection)
+        assert (listed.reason, listed.reason_code) == (reason, ReasonCode.IN_DOUBT if unknown else None)
 
 
 async def test_what_is_not_found_names_the_database_and_near_names(pool: Pool, spring: str) -> None:
