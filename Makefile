@@ -1,9 +1,10 @@
 # Two commands do everything: `make demo` and `make test`. Both set up what they need in .venv first.
+# `make test-all` adds the long forms of tests.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test check format browser chaos clean
+.PHONY: setup demo test test-all check format browser chaos clean
 
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
@@ -38,8 +39,15 @@ browser:
 		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
 		|| echo "no Chromium here, and no right to install it: the tests of pages are skipped"
 
+# Most tests wait for a database, a process or a clock, so there are more of them at once than cores.
+PYTEST := $(BIN)/pytest -n 4 --dist worksteal
+
 test: check browser
-	$(BIN)/pytest -n 2
+	$(PYTEST)
+
+# Also the tests marked slow, and all examples of each property.
+test-all: check browser
+	$(PYTEST) -m "" --hypothesis-profile whole
 
 # Hundreds of kills, freezes and faults of the service, its events, the database and its disk, each repeatable from its
 # seed: about an hour. A small disk takes a right to mount; without it those runs say that they are skipped.

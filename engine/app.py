@@ -8,7 +8,6 @@ from aiolimiter import AsyncLimiter
 
 from engine.api.lanes import LaneTransport
 from engine.api.resources import ManagementClient, calls_of_an_hour
-from engine.api.session import SessionTransport
 from engine.api.transport import Transport
 from engine.breaker import Breaker
 from engine.core.connection_limit import connections_within
@@ -87,11 +86,8 @@ async def run_numbers(
 
 
 def transport_of(service: ServiceSettings) -> Transport:
-    """The transport that the settings ask for, with as many connections as the system allows; needs a running
-    loop.
-    """
-    build = LaneTransport if service.transport == "lanes" else SessionTransport
-    return build(
+    """A transport with as many connections as the system allows. Needs a running loop."""
+    return LaneTransport(
         service.base_url,
         service.access_token.get_secret_value(),
         api_version=service.api_version,

@@ -5,40 +5,25 @@ first of them that needs the server starts it. A process beside the run stops it
 the end, even of a run that was killed.
 """
 
-import asyncio
 import fcntl
 import os
-import secrets
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from engine.process.embedded_postgres import start_embedded
 from engine.store.database import Connection, Pool, connect, open_pool
-from engine.store.migrate import migrate
-from engine.store.queries import queries
+from tests.databases import TEMPLATE, Databases, prepare_server, run_apart
+from tests.examples import register_profiles
+from tests.warm import WarmPopen
 
-TEMPLATE_DATABASE = "drumbeat_template"
-# A test's data need not outlive a crash of the machine.
-SERVER_SETTINGS = (
-    "fsync = off",
-    "synchronous_commit = off",
-    "full_page_writes = off",
-    "max_wal_size = '1GB'",
-)
-
-# An example may be slow on a busy machine: time is no verdict.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+register_profiles()
 
 # A run in the background of a script, or under nohup, ignores these, and so would all that a test starts.
 _HEEDED = {
@@ -80,33 +65,6 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         reaper.communicate()
 
 
-def run_apart(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine to its end on a loop and thread of its own: a test's loop may be set, but not run."""
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, work).result()
-
-
-def with_database(url: str, name: str) -> str:
-    """The same server, another database."""
-    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
-
-
-async def _execute(url: str, *statements: str) -> None:
-    connection = await connect(url)
-    try:
-        for statement in statements:
-            await connection.execute(statement)
-    finally:
-        await connection.close()
-
-
-async def _prepare_server(url: str) -> None:
-    settings = [f"ALTER SYSTEM SET {setting}" for setting in SERVER_SETTINGS]
-    await _execute(url, *settings, "SELECT pg_reload_conf()", f"CREATE DATABASE {TEMPLATE_DATABASE}")
-    await migrate(with_database(url, TEMPLATE_DATABASE))
-    await _execute(url, f"ALTER DATABASE {TEMPLATE_DATABASE} ALLOW_CONNECTIONS false")
-
-
 @pytest.fixture(scope="session")
 def server_url(pytestconfig: pytest.Config) -> str:
     """The run's Postgres: its database `postgres`. Whoever asks first starts it; the others wait."""
@@ -116,31 +74,39 @@ def server_url(pytestconfig: pytest.Config) -> str:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not known.exists():
             url = start_embedded(home)
-            run_apart(_prepare_server(url))
+            run_apart(prepare_server(url))
             known.write_text(url)
     return known.read_text()
 
 
-def _fresh_database(server_url: str, template: str) -> Iterator[str]:
-    name = f"test_{secrets.token_hex(6)}"
-    run_apart(_execute(server_url, f"CREATE DATABASE {name} TEMPLATE {template}"))
-    url = with_database(server_url, name)
-    if template == TEMPLATE_DATABASE:  # a copy, as a restored one would be: here it is meant
-        run_apart(_execute(url, queries("installation")["accept_rollback"]))
-    yield url
-    run_apart(_execute(server_url, f"DROP DATABASE {name} WITH (FORCE)"))
+@pytest.fixture(scope="session")
+def migrated_databases(server_url: str) -> Iterator[Databases]:
+    """Copies of the migrated template."""
+    databases = Databases(server_url, TEMPLATE)
+    yield databases
+    databases.close()
+
+
+@pytest.fixture(scope="session")
+def empty_databases(server_url: str) -> Iterator[Databases]:
+    """Databases without any of our tables."""
+    databases = Databases(server_url, "template1")
+    yield databases
+    databases.close()
 
 
 @pytest.fixture
-def database_url(server_url: str) -> Iterator[str]:
+def database_url(migrated_databases: Databases) -> Iterator[str]:
     """A migrated database of this test's own."""
-    yield from _fresh_database(server_url, TEMPLATE_DATABASE)
+    with migrated_databases.fresh() as url:
+        yield url
 
 
 @pytest.fixture
-def empty_database_url(server_url: str) -> Iterator[str]:
-    """A database without any of our tables."""
-    yield from _fresh_database(server_url, "template1")
+def empty_database_url(empty_databases: Databases) -> Iterator[str]:
+    """A database without any of our tables, of this test's own."""
+    with empty_databases.fresh() as url:
+        yield url
 
 
 @pytest.fixture
@@ -163,3 +129,9 @@ async def other(database_url: str) -> AsyncIterator[Connection]:
     connection = await connect(database_url)
     yield connection
     await connection.close()
+
+
+@pytest.fixture
+def warm_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain starts of the command through `subprocess` and `asyncio` are warm."""
+    monkeypatch.setattr(subprocess, "Popen", WarmPopen)

@@ -22,9 +22,9 @@ from engine.core.tag import Tag
 from engine.store.database import Connection, connect
 from engine.store.queries import queries
 from engine.webhooks.events import Parsed, StatusEvent, StatusRow
-from engine.webhooks.inbox import Flow, write_together
+from engine.webhooks.inbox import EventFlow, write_together
 from engine.webhooks.packing import GROUP_EVENTS_MAX
-from engine.webhooks.status_applier import BATCH_EVENTS_MAX, fold_batch
+from engine.webhooks.status_applier import BATCH_EVENTS_MAX, apply_statuses
 
 NUMBER = "1000"
 STATUSES = (Status.SENT, Status.DELIVERED, Status.READ)
@@ -105,7 +105,7 @@ async def _receive_all(connection: Connection, places: list[Place], apart: int, 
     """Three events for each, as a receiver commits them; returns how many."""
     installation: str = await connection.fetchval(queries("bench")["installation"])
     events: list[StatusRow] = [*_stream(places, apart, installation)]
-    flow = Flow()
+    flow = EventFlow()
     for first in range(0, len(events), commit_events):
         await write_together(connection, Parsed(events[first : first + commit_events]), flow)
     return len(events)
@@ -132,7 +132,7 @@ def _stream(places: list[Place], apart: int, installation: str) -> Iterator[Stat
 async def _fold_all(connection: Connection) -> tuple[int, float]:
     """Events folded, and the seconds that it took."""
     began_s, folded = time.perf_counter(), 0
-    while taken := (await fold_batch(connection)).taken:
+    while taken := (await apply_statuses(connection)).taken:
         folded += taken
     return folded, time.perf_counter() - began_s
 

@@ -13,7 +13,8 @@ import typer
 import uvloop
 
 from campaigns.cli.database_errors import database_blamed
-from engine.process.settings import PREFIX, SECRETS, Settings, database_url, load_settings
+from engine.prepare_database import prepare_database
+from engine.process.settings import PREFIX, SECRETS, Settings, load_settings
 from engine.process.telemetry import configure_logging
 from engine.store.database import Connection, Pool, open_pool, report_loop_errors
 from engine.store.installation import identify
@@ -70,7 +71,7 @@ def ready_database(settings: Settings) -> str:
     given = settings.database_url
     place = str(settings.home / "postgres") if given is None else given.get_secret_value()
     with database_blamed(place):
-        return database_url(settings)
+        return prepare_database(settings)
 
 
 def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:

@@ -1,4 +1,4 @@
-"""How an error of a connection is reported, the same for both transports."""
+"""How an error of a connection is reported, in words for people."""
 
 import asyncio
 import errno

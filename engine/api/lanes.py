@@ -20,7 +20,6 @@ from engine.api.breaks import cancelled_by_pool, not_sent
 from engine.api.lane_connection import Lane
 from engine.api.proxy import proxy_of
 from engine.api.transport import (
-    API_VERSION,
     CONNECT_S_MAX,
     CONNECTIONS,
     DNS_CACHE_S,
@@ -29,6 +28,7 @@ from engine.api.transport import (
     TOTAL_S_MAX,
     Gate,
 )
+from engine.core.interface import API_VERSION
 from engine.core.outcome import Outcome
 
 # How exactly time-outs are met, as a share of the shortest; looked at by one timer for all lanes.
@@ -132,7 +132,7 @@ class LaneTransport:
                 lane = connection.protocol
                 if not isinstance(lane, Lane):  # a new aiohttp: its test says what lanes rely on
                     connection.close()
-                    raise TypeError("aiohttp's pool no longer builds connections as asked: use session")
+                    raise TypeError("this aiohttp does not build connections as lanes need them")
                 lane.hold(connection, self)
                 if lane.usable:
                     lane.deadline_s = self._loop.time() + self._keepalive_s

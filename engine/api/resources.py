@@ -17,9 +17,9 @@ from aiolimiter import AsyncLimiter
 
 from engine.api.proxy import proxy_of
 from engine.api.reply import parse_reply
-from engine.api.session import read_bounded
-from engine.api.transport import API_VERSION, CONNECT_S_MAX
+from engine.api.transport import CONNECT_S_MAX
 from engine.core.classify import classify
+from engine.core.interface import API_VERSION
 from engine.core.outcome import Rejected, Scope, Throttled, Transient
 from engine.core.sanitise import shown
 from engine.errors import AuthenticationError, ConfigurationError, ServiceError, TryLater, Unreachable
@@ -145,7 +145,7 @@ class ManagementClient:
                 allow_redirects=False,
                 proxy_headers=self._proxy.tunnel_headers,
             ) as response:
-                body = await read_bounded(response, PAGE_BYTES_MAX)
+                body = await _read_bounded(response, PAGE_BYTES_MAX)
                 if body is None:
                     response.close()
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
@@ -278,3 +278,15 @@ def _number(entry: Mapping[str, Any]) -> NumberRecord:
 def _text(entry: Mapping[str, Any], name: str) -> str:
     value = entry.get(name)
     return "" if value is None else shown(str(value))
+
+
+async def _read_bounded(response: aiohttp.ClientResponse, most_bytes: int) -> bytes | None:
+    """The whole body, or None where it is longer."""
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in response.content.iter_any():
+        size += len(chunk)
+        if size > most_bytes:
+            return None
+        chunks.append(chunk)
+    return b"".join(chunks)

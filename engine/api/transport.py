@@ -11,7 +11,6 @@ from typing import Protocol
 
 from engine.core.outcome import Outcome
 
-API_VERSION = "v22.0"
 # Shorter than servers keep an idle connection, so that none is written to while they close it.
 KEEPALIVE_S = 15.0
 CONNECT_S_MAX = 10.0  # waiting for a place in the pool included

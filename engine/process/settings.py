@@ -7,7 +7,6 @@ Law: a secret is a SecretStr from the moment it is read, and no error quotes the
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import tomllib
@@ -25,24 +24,18 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from engine.api.transport import API_VERSION
 from engine.core.disk_space import LEAST_FREE_MIB
 from engine.core.guard import PAIR_BURST, PAIR_EVERY_S
+from engine.core.in_doubt import SILENCE_S
+from engine.core.interface import API_VERSION, PRODUCT
 from engine.errors import ConfigurationError
 from engine.process.disk_space import Disk
-from engine.store.database import close, connect
-from engine.store.in_doubt import SILENCE_S
-from engine.store.migrate import is_current, migrate
 
 PREFIX = "DRUMBEAT_"
 SETTINGS_FILE = Path("drumbeat.toml")
 SECRETS = ("database_url", "access_token", "app_secret", "verify_token", "proxy_url")
 SECRET_BYTES_MAX = 16 * 1024  # a path that names the wrong file must not be read into memory
-PRODUCT = "chat"  # the word that the service's identifiers carry
 ROOT_HOME = Path("/var/lib/drumbeat")  # the embedded Postgres runs as another user, who cannot enter /root
-
-# lanes: the fast one. session: the fallback, should a new aiohttp not have what lanes rely on.
-TransportName = Literal["lanes", "session"]
 
 
 def default_home() -> Path:
@@ -130,7 +123,6 @@ class ServiceSettings:
     api_version: str = API_VERSION
     product: str = PRODUCT
     waba_id: str | None = None
-    transport: TransportName = "lanes"
     pair_rate_per_s: float = 1 / PAIR_EVERY_S
     pair_burst: int = PAIR_BURST
     tag: bool = True
@@ -158,7 +150,6 @@ class Settings(BaseSettings):
     verify_token: PlainSecret | None = None
     waba_id: Identifier | None = None
     product: Product = PRODUCT
-    transport: TransportName = "lanes"
     proxy_url: ProxyUrl | None = None
     pair_rate_per_s: float = Field(default=1 / PAIR_EVERY_S, gt=0)
     pair_burst: int = Field(default=PAIR_BURST, ge=1)
@@ -188,7 +179,6 @@ class Settings(BaseSettings):
             api_version=self.api_version,
             product=self.product,
             waba_id=self.waba_id,
-            transport=self.transport,
             pair_rate_per_s=self.pair_rate_per_s,
             pair_burst=self.pair_burst,
             tag=self.tag,
@@ -253,35 +243,6 @@ def load_settings(**overrides: Any) -> Settings:
         raise ConfigurationError("; ".join(problems)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise ConfigurationError(f"the settings cannot be read: {error}", where=str(SETTINGS_FILE)) from None
-
-
-def database_url(settings: Settings) -> str:
-    """The URL of a database that is up and migrated; starts the embedded Postgres where no URL is set.
-
-    Blocks: call it before the event loop starts. Raises what `engine.store` raises for either.
-    """
-    given = settings.database_url
-    url = given.get_secret_value() if given is not None else _start_embedded(settings.home)
-    asyncio.run(_migrate_when_needed(url))
-    return url
-
-
-def _start_embedded(home: Path) -> str:
-    from engine.process.embedded_postgres import (
-        start_embedded,  # psutil and more, which a database of one's own spares
-    )
-
-    return start_embedded(home)
-
-
-async def _migrate_when_needed(url: str) -> None:
-    connection = await connect(url)
-    try:
-        current = await is_current(connection)
-    finally:
-        await close(connection)
-    if not current:
-        await migrate(url)
 
 
 def _missing(name: str) -> ConfigurationError:

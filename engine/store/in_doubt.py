@@ -11,6 +11,7 @@ from datetime import datetime
 
 import asyncpg
 
+from engine.core.in_doubt import SILENCE_S
 from engine.core.phone_aliases import spellings
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode, with_article
 from engine.errors import UsageError
@@ -18,9 +19,6 @@ from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
 from engine.store.queries import queries
 
-# After this long without an event, while its number has others, an attempt in doubt was probably not sent:
-# the service reports nearly every status within a quarter of an hour.
-SILENCE_S = 900.0
 RANGES_PER_TRANSACTION = 100  # about 100,000 recipients at most: keeps locks short
 # A policy sends to a recipient again this often; then a person decides. Each resend spends one failure.
 POLICY_RESENDS_MAX = 5

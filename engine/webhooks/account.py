@@ -1,9 +1,9 @@
-"""Acts on what the service tells about templates, numbers and accounts, once for each event.
+"""Acts on events about templates, numbers and accounts, once for each event.
 
-Law: acting and the note that it was done are one transaction, of one event: more of them would lock rows in
-the order of the events, and senders and syncs lock them in the order of their keys. A template that the
-service no longer sends pauses its campaigns; one that it approves again changes only its own row, for a pause
-is lifted by a person.
+Law: one transaction acts on one event and marks it as done. With several events it would lock rows in the
+order of the events, while senders and syncs lock them in key order. A template that the service stopped
+pauses its campaigns. A template that is approved again changes only its own row: a person resumes the
+campaigns.
 """
 
 import re
@@ -19,16 +19,16 @@ from engine.webhooks.parse import TEMPLATE_FIELD, read_template_status
 
 EVENTS_AT_ONCE = 100
 NUMBER_FIELD = "phone_number_quality_update"
-# Fields after which what we know of the numbers may be wrong.
+# After an event of these fields the stored numbers may be outdated.
 ACCOUNT_FIELDS = frozenset({"account_update", "account_alerts", "business_capability_update"})
-# In words for people; for every other status the service's own word.
+# Template statuses that stop a template, in words for people.
 _STOPPED = {"PAUSED": "paused", "DISABLED": "disabled", "REJECTED": "rejected"}
 
 _log = structlog.get_logger()
 
 
 async def act(connection: Connection) -> int:
-    """Act on the oldest events that nobody acted on; returns how many. 0 also while another process acts."""
+    """Act on the oldest unprocessed events. Returns how many; 0 also while another process acts."""
     acted = 0
     while acted < EVENTS_AT_ONCE and await _act_on_oldest(connection):
         acted += 1

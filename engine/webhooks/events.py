@@ -1,4 +1,4 @@
-"""The records that a body of events is read into. Tuples, because a thousand of them come in one body."""
+"""The records that a body is parsed into. They are tuples, because one body may hold a thousand."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -7,12 +7,12 @@ from typing import Final, NamedTuple, TypeAlias
 # The columns of a tag.
 TagColumns: TypeAlias = tuple[str | None, int | None, int | None, int | None, int | None]
 NO_TAG: TagColumns = (None, None, None, None, None)
-# It came with opaque data that is no tag of any installation: some other program sent that message.
+# Opaque data that is no tag of any installation: another program sent the message.
 FOREIGN: TagColumns = ("", None, None, None, None)
 
 
-# The values of a StatusEvent without their names: what is read is made of these, for thousands come a second
-# and a plain tuple takes a quarter of the time to make.
+# The values of a StatusEvent, without names. Thousands arrive each second, and a plain tuple takes a quarter
+# of the time to build.
 StatusRow: TypeAlias = tuple[
     str,
     int,
@@ -27,7 +27,7 @@ StatusRow: TypeAlias = tuple[
     int | None,
     str | None,
 ]
-PHONE_NUMBER_ID: Final = 3  # their places in a row
+PHONE_NUMBER_ID: Final = 3  # their positions in a row
 RECIPIENT: Final = 4
 INSTALLATION: Final = 5
 RANGE_ID: Final = 6
@@ -78,8 +78,8 @@ class TemplateStatus(NamedTuple):
 class AccountEvent(NamedTuple):
     """Any other change, `value` as JSON: always an object.
 
-    `occurred_at`: the entry's own time, where it has one. `subject`: what it is about, so that a later event
-    about the same can be told from a repetition of this one.
+    `occurred_at`: the entry's own time, if given. `subject`: what the event is about. It tells a later event
+    about the same subject from a repetition of this one.
     """
 
     field: str
@@ -97,16 +97,16 @@ class Unreadable(NamedTuple):
 
 @dataclass(slots=True)
 class Parsed:
-    """All that bodies held. Nothing of it is lost: what fits nowhere is in `unreadable`.
+    """Everything that the bodies held. Nothing is lost: what cannot be read is in `unreadable`.
 
-    `silenced`: those of the statuses that say that their recipient asked for silence.
+    `opted_out`: the statuses which say that their recipient stopped marketing messages (131050).
     """
 
     statuses: list[StatusRow] = field(default_factory=list)
     messages: list[IncomingMessage] = field(default_factory=list)
     account: list[AccountEvent] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
-    silenced: list[StatusRow] = field(default_factory=list)
+    opted_out: list[StatusRow] = field(default_factory=list)
 
     @property
     def events(self) -> int:

@@ -1,7 +1,7 @@
-"""Writes what the receiver took in: one transaction for a group of bodies, before any of them is answered.
+"""Commits what the receiver accepted: one transaction for a group of bodies, before any of them is answered.
 
-Law: an event that repeats changes nothing. A text that Postgres refuses must not block the others: then each
-body is written alone, and the odd one is kept as bytes.
+Law: a repeated event changes nothing. A text that Postgres refuses must not block the other bodies: each body
+is then written in a transaction of its own, and the refused one is kept as bytes.
 """
 
 import hashlib
@@ -27,11 +27,12 @@ from engine.webhooks.events import (
 from engine.webhooks.packing import GroupRow, pack
 from engine.webhooks.parse import Reader, parse
 
-FLOW_S = 1.0  # a delay of this length only makes a doubt wait longer
+# A delay of this length only makes an attempt in doubt wait longer before it is probably not sent.
+EVENT_FLOW_S = 1.0
 
 
 class Group:
-    """Signed bodies that are committed together, and what was read from them."""
+    """Signed bodies that are committed together, and the events read from them."""
 
     def __init__(self, product: str) -> None:
         self._product = product
@@ -41,72 +42,76 @@ class Group:
         self.events = 0
 
     def add(self, body: bytes) -> int:
-        """Read one body more; returns how many events it held, at least one."""
+        """Read one more body. Returns the number of its events, at least one."""
         found = self._reader.read(body)
         self._bodies.append(body)
         self.events += found
         return found
 
     def apart(self) -> Iterator[tuple[bytes, Parsed]]:
-        """Each body with its own events, read again."""
+        """Each body with its own events, parsed again."""
         for body in self._bodies:
             yield body, parse(body, self._product)
 
 
-class Flow:
-    """The numbers whose events flow, as the store knows: it is told once in FLOW_S, not at every commit."""
+class EventFlow:
+    """Numbers that recently had events. The store is updated once per EVENT_FLOW_S, not in every commit."""
 
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._until = 0.0
 
-    def untold(self, numbers: set[str]) -> set[str]:
-        """Those of `numbers` that the store has to be told."""
+    def unreported(self, numbers: set[str]) -> set[str]:
+        """Those of `numbers` whose activity is not stored yet."""
         if time.monotonic() >= self._until:
-            self._told.clear()
-            self._until = time.monotonic() + FLOW_S
-        return numbers - self._told
+            self._reported.clear()
+            self._until = time.monotonic() + EVENT_FLOW_S
+        return numbers - self._reported
 
-    def tell(self, numbers: set[str]) -> None:
-        """The store has committed it."""
-        self._told |= numbers
+    def reported(self, numbers: set[str]) -> None:
+        """The store has committed the activity of these numbers."""
+        self._reported |= numbers
 
 
-async def write(connection: Connection, group: Group, flow: Flow | None = None) -> None:
-    """Commit all of it. Raises what a lost or failing database raises: then nothing may be answered 200."""
-    flow = flow or Flow()
+async def write(connection: Connection, group: Group, event_flow: EventFlow | None = None) -> None:
+    """Commit the group. If the database is lost or fails, its error is raised and no body may be answered
+    with 200.
+    """
+    event_flow = event_flow or EventFlow()
     try:
-        await write_together(connection, group.parsed, flow)
+        await write_together(connection, group.parsed, event_flow)
     except Exception as error:
         if _is_away(error):
             raise
         for body, parsed in group.apart():
-            await _write_alone(connection, body, parsed, flow)
+            await _write_alone(connection, body, parsed, event_flow)
 
 
-async def _write_alone(connection: Connection, body: bytes, parsed: Parsed, flow: Flow) -> None:
+async def _write_alone(connection: Connection, body: bytes, parsed: Parsed, event_flow: EventFlow) -> None:
     try:
-        await write_together(connection, parsed, flow)
+        await write_together(connection, parsed, event_flow)
     except Exception as error:
         if _is_away(error):
             raise
         problem = Unreadable(body, f"the store refused it: {error}"[:200])
-        await write_together(connection, Parsed(unreadable=[problem]), flow)
+        await write_together(connection, Parsed(unreadable=[problem]), event_flow)
 
 
 def _is_away(error: Exception) -> bool:
-    """The database is at fault, not a value; the driver tells of both as interface errors."""
+    """Whether the database is at fault and not a value. The driver reports both as interface errors."""
     return isinstance(error, LOST_CONNECTION) and not isinstance(error, ValueError)
 
 
-async def write_together(connection: Connection, parsed: Parsed, flow: Flow) -> None:
-    """Commit all of it or nothing; raises also where the store refuses a value."""
+async def write_together(connection: Connection, parsed: Parsed, event_flow: EventFlow) -> None:
+    """Commit everything or nothing. Also raises if the store refuses a value."""
     statuses = parsed.statuses
     groups = pack(statuses)
-    numbers = flow.untold({number for status in statuses if (number := status[PHONE_NUMBER_ID])})
-    others = parsed.messages or parsed.account or parsed.unreadable or parsed.silenced
+    numbers = event_flow.unreported({number for status in statuses if (number := status[PHONE_NUMBER_ID])})
+    others = parsed.messages or parsed.account or parsed.unreadable or parsed.opted_out
     if len(groups) == 1 and not (numbers or others):
-        await _write_group(connection, groups[0])  # a transaction by itself: one round trip instead of three
+        await _write_group(
+            connection, groups[0]
+        )  # one statement is a transaction: one round trip instead of three
         return
     async with connection.transaction():
         for group in groups:
@@ -119,9 +124,9 @@ async def write_together(connection: Connection, parsed: Parsed, flow: Flow) -> 
             await _write_account(connection, parsed.account)
         if parsed.unreadable:
             await _write_unreadable(connection, parsed.unreadable)
-        if parsed.silenced:
-            await _suppress(connection, parsed.silenced)
-    flow.tell(numbers)
+        if parsed.opted_out:
+            await _suppress(connection, parsed.opted_out)
+    event_flow.reported(numbers)
 
 
 async def _write_group(connection: Connection, group: GroupRow) -> None:
@@ -143,7 +148,7 @@ async def _write_unreadable(connection: Connection, parts: Sequence[Unreadable])
 
 
 async def _suppress(connection: Connection, statuses: Sequence[StatusRow]) -> None:
-    """Silence for the phone that our tag names, and for every spelling of the one that the service names."""
+    """Opt out the phone that our tag names, and every spelling of the phone that the service names."""
     rows = [
         (status[INSTALLATION], status[RANGE_ID], status[SEQ], phone)
         for status in statuses
@@ -153,6 +158,6 @@ async def _suppress(connection: Connection, statuses: Sequence[StatusRow]) -> No
 
 
 def account_key(field: str, value: str, occurred_at: datetime | None) -> str:
-    """The identity of an account event: the same field, value and time are the same event, told again."""
+    """The identity of an account event: one that repeats has the same field, value and time."""
     moment = "" if occurred_at is None else occurred_at.isoformat()
     return hashlib.sha256(f"{field}\n{moment}\n{value}".encode()).hexdigest()

@@ -12,7 +12,7 @@ import asyncpg
 from engine.process.throttled_log import ThrottledLog
 from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
 from engine.webhooks.events import Parsed
-from engine.webhooks.inbox import Flow, Group, write
+from engine.webhooks.inbox import EventFlow, Group, write
 from engine.webhooks.metrics import Metrics
 
 WAITING_EVENTS_MAX = 50_000  # about 50 MB of bodies; the last body that enters may go beyond it
@@ -66,7 +66,7 @@ class Intake:
         self._commits = 0  # under way
         self._not_stored = ThrottledLog("events_not_stored", "events_stored_again")
         self._wake = asyncio.Event()
-        self._flow = Flow()
+        self._flow = EventFlow()
 
     def offer(self, body: bytes, done: Callable[[bool], None]) -> bool:
         """Queue a signed body; `done` hears later whether it is committed. False: full, it never hears."""

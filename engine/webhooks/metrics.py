@@ -1,40 +1,57 @@
-"""Counts of the receiver and the reconciler, told as plain Prometheus text."""
+"""Counts of the receiver and the reconciler, exposed in the Prometheus text format."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
-@dataclass(slots=True)
-class Metrics:
-    """`answers`: by HTTP status. `events`: by kind. `folds`: events matched, returned, dropped."""
+
+@dataclass(slots=True, eq=False)  # a registry holds it by identity
+class Metrics(Collector):
+    """Plain counts, which cost the receiver nothing; they become metrics when somebody asks.
+
+    `answers`: by HTTP status. `events`: by kind. `applied`: status events matched, returned or dropped.
+    """
 
     answers: Counter[int] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
-    folds: Counter[str] = field(default_factory=Counter)
+    applied: Counter[str] = field(default_factory=Counter)
     commits: int = 0
     waiting: int = 0
     connections: int = 0
     refused_connections: int = 0
 
     def text(self) -> str:
-        """The exposition format: a line for its type before each name."""
-        lines: list[str] = []
-        _family(lines, "webhook_answers_total", "counter", "status", self.answers)
-        _family(lines, "webhook_events_total", "counter", "kind", self.events)
-        _family(lines, "webhook_folded_events_total", "counter", "result", self.folds)
-        _single(lines, "webhook_commits_total", "counter", self.commits)
-        _single(lines, "webhook_refused_connections_total", "counter", self.refused_connections)
-        _single(lines, "webhook_waiting_events", "gauge", self.waiting)
-        _single(lines, "webhook_connections", "gauge", self.connections)
-        return "\n".join(lines) + "\n"
+        """The exposition format."""
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(self)
+        return generate_latest(registry).decode()
+
+    def collect(self) -> Iterable[Metric]:
+        """For the registry."""
+        yield _family("answers", "Answers by HTTP status.", "status", self.answers)
+        yield _family("events", "Stored events by kind.", "kind", self.events)
+        yield _family("applied_events", "Status events by result.", "result", self.applied)
+        yield CounterMetricFamily(_name("commits"), "Commits of events.", self.commits)
+        yield CounterMetricFamily(
+            _name("refused_connections"), "Connections refused beyond the limit.", self.refused_connections
+        )
+        yield GaugeMetricFamily(
+            _name("waiting_events"), "Events received and not yet committed.", self.waiting
+        )
+        yield GaugeMetricFamily(_name("connections"), "Open connections.", self.connections)
 
 
-def _family(lines: list[str], name: str, kind: str, label: str, counts: Mapping[Any, int]) -> None:
-    lines.append(f"# TYPE drumbeat_{name} {kind}")
-    lines += [f'drumbeat_{name}{{{label}="{key}"}} {counts[key]}' for key in sorted(counts)]
+def _name(what: str) -> str:
+    return f"drumbeat_webhook_{what}"
 
 
-def _single(lines: list[str], name: str, kind: str, value: int) -> None:
-    lines += [f"# TYPE drumbeat_{name} {kind}", f"drumbeat_{name} {value}"]
+def _family(what: str, help_text: str, label: str, counts: Mapping[Any, int]) -> CounterMetricFamily:
+    family = CounterMetricFamily(_name(what), help_text, labels=[label])
+    for key in sorted(counts):
+        family.add_metric([str(key)], counts[key])
+    return family

@@ -1,7 +1,8 @@
-"""Status events as the store keeps them until they are folded: many a row, an array for each field.
+"""Status events as the store keeps them until they are applied: one row for many events, one array for each
+field.
 
-An array is written as Postgres reads it, as text: JSON's writer makes that of a thousand numbers in 60 us,
-where the driver's encoder asks each element what it is and takes some 500.
+Arrays are written as text. The JSON writer formats a thousand numbers in 60 us; the driver's encoder inspects
+each element and takes about 500 us.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ import orjson
 
 from engine.webhooks.events import INSTALLATION, StatusRow
 
-GROUP_EVENTS_MAX = 1_000  # a row of them is about 200 KB, and the least that a fold takes at once
+GROUP_EVENTS_MAX = 1_000  # about 200 KB; the status applier takes at least one whole row
 
 # installation, events, and the fields of a StatusEvent without the installation, in their order.
 GroupRow: TypeAlias = tuple[str | int | None, ...]
@@ -20,7 +21,7 @@ GroupRow: TypeAlias = tuple[str | int | None, ...]
 def pack(statuses: Sequence[StatusRow]) -> list[GroupRow]:
     """The rows that hold these events, each of one installation and at most GROUP_EVENTS_MAX events.
 
-    Raises TypeError for a text that is no Unicode, and for a number beyond 64 bits.
+    Raises TypeError for text that is not valid Unicode and for numbers beyond 64 bits.
     """
     return [
         _row(part[first : first + GROUP_EVENTS_MAX])
@@ -49,7 +50,7 @@ def _array(values: Sequence[str | int | None]) -> str | None:
     if values[0] is None and values.count(None) == len(values):
         return None
     written = orjson.dumps(values)[1:-1]
-    if b"\\" in written:  # what JSON escapes, Postgres reads otherwise
+    if b"\\" in written:  # Postgres reads JSON escapes differently
         written = b",".join(map(_element, values))
     return f"{{{written.decode()}}}"
 

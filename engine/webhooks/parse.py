@@ -137,7 +137,7 @@ class Reader:
             row = (wamid, rank, at_us, number, recipient, *tag, *why)
             rows.append(row)
             if rank == _FAILED and silences(why[0]):
-                self._parsed.silenced.append(row)
+                self._parsed.opted_out.append(row)
 
     def _now(self) -> datetime:
         return self._received_at or datetime.now(UTC)

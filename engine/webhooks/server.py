@@ -1,4 +1,4 @@
-"""The receiver and the reconciler as one service: started, announced, drained and stopped together."""
+"""The receiver and the reconciler in one process: started, announced, drained and stopped together."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from engine.webhooks.metrics import Metrics
 from engine.webhooks.receiver import Receiver, Secrets, listening
 from engine.webhooks.reconciler import Intervals, Reconciler
 
-POOL_CONNECTIONS = 7  # two commits, health, fold, act, policies, and one to spare
+POOL_CONNECTIONS = 7  # two commits, health, statuses, account events, policies, one spare
 
 
 async def serve(
@@ -27,8 +27,8 @@ async def serve(
 ) -> None:
     """Receive and reconcile until `stop` is set, then drain; `on_listening` gets the callback's URL once.
 
-    Raises ConfigurationError where host and port cannot be listened on. After a stop it returns within
-    seconds, and everything that was answered with 200 is committed. A bug in any part ends it, and is raised.
+    Raises ConfigurationError if the process cannot listen on host and port. After a stop it returns within
+    seconds, and everything that was answered with 200 is committed. A bug in any part ends it and is raised.
     """
     metrics = Metrics()
     committed = asyncio.Event()

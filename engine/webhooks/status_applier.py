@@ -1,9 +1,10 @@
-"""Moves status events from the inbox to the recipients and the range counters, one transaction a batch.
+"""Applies status events to recipients and range counters, one transaction for each batch.
 
-Law: an event is deleted from the inbox in the transaction that folds it; the range counters of its ranges are
-locked first, in range order, and change by exactly the difference of the recipients' states. A batch is
-folded as sets: the plain recipients by primary key, the others through the view that says what a state is.
-Events come in the groups that the receiver committed; those that match nothing yet go on one by one.
+Law: an event is deleted from the inbox in the transaction that applies it. The range counters of its ranges
+are locked first, in range order, and change by exactly the difference of the recipients' states. Most
+recipients are updated by primary key. The others go the slower path: their state before and after is read
+from the view that defines states. Events come in the groups that the receiver committed. An event that
+matches no attempt yet goes back to the inbox by itself.
 """
 
 from dataclasses import dataclass
@@ -14,21 +15,21 @@ from engine.core.phone_aliases import spellings
 from engine.store.database import Connection
 from engine.store.queries import queries
 
-BATCH_EVENTS_MAX = 10_000  # larger ones gain nothing and hold their locks longer
-SINGLES_SHARE = 10  # a tenth of a batch at least, however many groups wait: neither kind starves the other
+BATCH_EVENTS_MAX = 10_000  # larger batches gain nothing and hold their locks longer
+SINGLES_SHARE = 10  # at least a tenth of a batch for single events, so that neither kind starves the other
 UNMATCHED_DAYS = 8  # the service repeats an event for up to 7 days
-FIRST_WAIT_S = 2.0  # of an event that nobody matched; doubles, an hour at most
-# Of an event with data that is no tag of ours: a minute, should somebody on the way have changed the tag. All
-# the attempts of 8 days would cost the fold 5 ms an event, a neighbour's thousands of them too.
+FIRST_WAIT_S = 2.0  # before an unmatched event is tried again; doubles, up to an hour
+# An event with opaque data that is no tag of ours is matched for about a minute, in case something on the way
+# changed the tag. Matching it for 8 days would cost 5 ms for each event of another program on the same
+# number.
 FOREIGN_ATTEMPTS_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
-    """What one batch did, counted in events. `returned` wait in the inbox for their match.
+class AppliedBatch:
+    """What one batch did, counted in events. `returned`: unmatched, waiting in the inbox again.
 
-    `slow`: recipients that were looked up before and after. `dropped`: unmatched for too long, or
-    another program's.
+    `dropped`: unmatched for too long, or of another program. `slow`: recipients on the slower path.
     """
 
     taken: int = 0
@@ -41,14 +42,14 @@ class Folded:
         return self.taken - self.returned - self.dropped
 
 
-NOTHING = Folded()
+NOTHING = AppliedBatch()
 
 
-async def fold_batch(connection: Connection, limit: int = BATCH_EVENTS_MAX) -> Folded:
-    """Fold some `limit` events that are due, oldest first; taken 0 when none is, or another folder works.
+async def apply_statuses(connection: Connection, limit: int = BATCH_EVENTS_MAX) -> AppliedBatch:
+    """Apply about `limit` due events, oldest first. `taken` is 0 if none is due or another applier works.
 
-    Groups are taken whole: it may be one of them and a tenth more. Repeating after a lost COMMIT is safe: the
-    events are either folded and gone, or still there.
+    Groups are taken whole, so a batch may exceed `limit` by one group and a tenth. Repeating after a lost
+    COMMIT is safe: the events are either applied and deleted, or still in the inbox.
     """
     sql = queries("apply_statuses")
     async with connection.transaction():
@@ -68,13 +69,13 @@ async def fold_batch(connection: Connection, limit: int = BATCH_EVENTS_MAX) -> F
             await connection.execute(sql["unmatch_settled_pairs"])
         done = await connection.fetchrow(sql["apply_plain"], due["tagged"], *bounds)
         assert done is not None
-        slow = await _fold_others(connection) if done["others"] else 0
+        slow = await _apply_others(connection) if done["others"] else 0
         returned, dropped = await _return_unmatched(connection) if slow or others else (0, 0)
-    return Folded(done["taken"] + others, returned, dropped, slow)
+    return AppliedBatch(done["taken"] + others, returned, dropped, slow)
 
 
 async def _take_others(connection: Connection, due: asyncpg.Record, limit: int) -> int:
-    """Take the events without our tag, those that wait alone, and find whose they are; returns how many."""
+    """Take the events without our tag and the single ones, and match them to attempts. Returns how many."""
     singles = max(limit - due["events"], limit // SINGLES_SHARE, 1) if due["singles"] else 0
     taken: int = await connection.fetchval(queries("apply_statuses")["take_others"], due["others"], singles)
     await _match(connection)
@@ -82,7 +83,7 @@ async def _take_others(connection: Connection, due: asyncpg.Record, limit: int) 
 
 
 async def _match(connection: Connection) -> None:
-    """Find the attempts of events without our tag: by wamid, else by number and recipient."""
+    """Match events without our tag: by wamid, otherwise by number and recipient."""
     sql = queries("apply_statuses")
     await connection.execute(sql["match_wamids"])
     pairs = await connection.fetch(sql["unmatched_of_numbers_in_doubt"])
@@ -95,8 +96,8 @@ async def _match(connection: Connection) -> None:
         await connection.execute(sql["match_pairs"], *map(list, zip(*spelled, strict=True)))
 
 
-async def _fold_others(connection: Connection) -> int:
-    """Write what the events say of recipients that are not plain; returns how many took the slow way."""
+async def _apply_others(connection: Connection) -> int:
+    """Apply the events of the other recipients. Returns how many recipients took the slower path."""
     sql = queries("apply_statuses")
     slow: int = await connection.fetchval(sql["apply_fresh"])
     if slow:

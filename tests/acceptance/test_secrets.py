@@ -40,7 +40,7 @@ def installation(tmp_path: Path) -> Iterator[Drumbeat]:
     for name, secret in (("access_token", TOKEN), ("app_secret", SECRET), ("verify_token", VERIFY)):
         (tmp_path / name).write_text(secret)
         settings[f"{name}_file"] = str(tmp_path / name)
-    drumbeat = Drumbeat(tmp_path, settings)
+    drumbeat = Drumbeat(tmp_path, settings, cold=True)  # command lines are looked through
     try:
         yield drumbeat
     finally:
@@ -114,7 +114,7 @@ def use_it_up(drumbeat: Drumbeat, home: Path) -> tuple[list[str], str]:
         said.append(refused(urllib.request.Request(callback, b'{"entry":[]}')))
         said.append(refused(f"{callback}?hub.mode=subscribe&hub.verify_token={OLD_TOKEN}"))
         stop_at_once(home)
-        wait_for("events_not_folded", drumbeat.directory / "receiver.log")
+        wait_for("statuses_not_applied", drumbeat.directory / "receiver.log")
         wait_for("database_lost", drumbeat.directory / "worker.log")
         said.append(drumbeat.ok("campaign", "status", "spring").stdout)  # starts it again
         before = service.accepted()
@@ -148,7 +148,7 @@ def test_no_secret_and_no_phone_is_told_anywhere(installation: Drumbeat) -> None
     said, shown = use_it_up(installation, home)
     said.append((home / "postgres" / "log").read_text())
     logs = "\n".join(said)
-    for event in ("number_taken", "campaign_paused", "events_not_folded", "database_lost"):
+    for event in ("number_taken", "campaign_paused", "statuses_not_applied", "database_lost"):
         assert event in logs, "the scene was not as noisy as it was meant to be"
     kept = dump(home)
     assert PHONE.search(kept), "the dump holds the recipients"

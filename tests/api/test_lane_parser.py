@@ -24,7 +24,7 @@ from .transports import ACCEPTED, PAYLOAD, answering, open_gate, sending, turns_
 
 class TestReliance:
     """What lanes use of aiohttp beyond what it documents. When one of these fails under a new aiohttp, read
-    `engine/api/lane_connection.py` against it before the lock moves; `transport = "session"` works meanwhile.
+    `engine/api/lane_connection.py` against it before the lock moves.
     """
 
     def test_the_pool_connects_in_the_name_of_a_request(self) -> None:

@@ -1,7 +1,6 @@
 """The proxy on the way to the service: who asks is told to it, and to nobody else."""
 
 from base64 import b64encode
-from typing import Literal
 
 import pytest
 from pydantic import SecretStr
@@ -55,13 +54,10 @@ def test_who_asks_stands_apart_from_the_address(address: str | None, service: st
     assert proxy_of(address, service) == proxy
 
 
-@pytest.mark.parametrize("way", ["lanes", "session"])
-async def test_a_proxy_that_refuses_is_told_of_without_its_password(
-    way: Literal["lanes", "session"],
-) -> None:
+async def test_a_proxy_that_refuses_is_reported_without_its_password() -> None:
     async with serving(refusing) as proxy:
         settings = ServiceSettings(
-            "https://service.invalid", SecretStr("t"), transport=way, proxy_url=SecretStr(asked_by_me(proxy))
+            "https://service.invalid", SecretStr("t"), proxy_url=SecretStr(asked_by_me(proxy))
         )
         async with aclosing_transport(transport_of(settings)) as transport:
             outcome = await transport.send("1", PAYLOAD, open_gate)

@@ -7,13 +7,11 @@ import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from pydantic import SecretStr
 
 from engine.api.lanes import LaneTransport
-from engine.api.session import SessionTransport
 from engine.app import transport_of
 from engine.core.outcome import Accepted, NotSent
 from engine.process.settings import ServiceSettings
@@ -45,26 +43,23 @@ async def tls_server(certificate: tuple[Path, Path]) -> AsyncIterator[Server]:
         yield server
 
 
-@pytest.mark.parametrize("transport_of_it", [LaneTransport, SessionTransport])
 class TestTls:
-    async def test_sends_through_tls(
-        self, certificate: tuple[Path, Path], transport_of_it: type[LaneTransport | SessionTransport]
-    ) -> None:
+    async def test_sends_through_tls(self, certificate: tuple[Path, Path]) -> None:
         trust = ssl.create_default_context(cafile=str(certificate[0]))
         async with (
             tls_server(certificate) as server,
-            aclosing_transport(transport_of_it(server.base_url, "the-token", tls=trust)) as transport,
+            aclosing_transport(LaneTransport(server.base_url, "the-token", tls=trust)) as transport,
         ):
             for _ in range(3):
                 assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert (server.connections, len(server.requests)) == (1, 3)
 
     async def test_a_certificate_that_nobody_trusts_is_not_sent_to(
-        self, certificate: tuple[Path, Path], transport_of_it: type[LaneTransport | SessionTransport]
+        self, certificate: tuple[Path, Path]
     ) -> None:
         async with (
             tls_server(certificate) as server,
-            aclosing_transport(transport_of_it(server.base_url, "the-token")) as transport,
+            aclosing_transport(LaneTransport(server.base_url, "the-token")) as transport,
         ):
             outcome = await transport.send("1", PAYLOAD, open_gate)
         assert isinstance(outcome, NotSent)
@@ -84,13 +79,10 @@ async def proxying(server: Server, conversation: Conversation) -> None:
 
 
 class TestProxies:
-    @pytest.mark.parametrize("way", ["lanes", "session"])
-    async def test_the_setting_reaches_every_transport(self, way: Literal["lanes", "session"]) -> None:
+    async def test_the_setting_reaches_the_transport(self) -> None:
         async with serving(proxying) as proxy:
             address = SecretStr(proxy.base_url.replace("http://", "http://user:secret@"))
-            service = ServiceSettings(
-                "http://service.invalid", SecretStr("t"), transport=way, proxy_url=address
-            )
+            service = ServiceSettings("http://service.invalid", SecretStr("t"), proxy_url=address)
             async with aclosing_transport(transport_of(service)) as transport:
                 assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert b"\r\nproxy-authorization: basic " in proxy.requests[0].lower()

@@ -1,4 +1,8 @@
-"""The short form of the fault bench: a seed of each kind through one installation of real processes."""
+"""The fault bench in two forms: campaigns through one installation of real processes, with faults of each kind.
+
+The short form kills an owner, loses answers of the database and spoils events. `tests/flow`, `tests/store` and
+`tests/model` show each of the other promises in one process.
+"""
 
 import pytest
 
@@ -16,7 +20,7 @@ RECIPIENTS = 1_200
 SENDING_S = 1.0
 RATE_PER_S = 1_000
 TAKEOVER_S = LEASE_S + PERMIT_S + PACE_WINDOW_S
-PLANS = (
+SHORT_PLANS = (
     Plan(
         0,
         (
@@ -26,6 +30,10 @@ PLANS = (
         ),
         (*schedule.EVENT_WEATHER, *schedule.LATE_WEATHER, *schedule.MISSING_WEATHER),
     ),
+    Plan(0, (Planned(0.4, Strike.LOSE_ANSWERS, 0.2), Planned(0.8, Strike.END_CONNECTIONS, 0.5))),
+)
+PLANS = (
+    *SHORT_PLANS,
     Plan(
         0,
         (
@@ -36,7 +44,6 @@ PLANS = (
         ),
     ),
     Plan(0, (Planned(0.2, Strike.PAUSE_TEMPLATE), Planned(0.6, Strike.EXPIRE_TOKEN))),
-    Plan(0, (Planned(0.4, Strike.LOSE_ANSWERS, 0.2), Planned(0.8, Strike.END_CONNECTIONS, 0.5))),
     Plan(0, (Planned(0.5, Strike.STOP_DATABASE, 0.5),), schedule.SERVICE_WEATHER),
     Plan(0, (Planned(0.5, Strike.HALF_OPEN_OWNER, TAKEOVER_S),)),
     schedule.freezes(1, SENDING_S, LEASE_S),
@@ -55,6 +62,14 @@ async def run_all(bench: Bench, plans: tuple[Plan, ...], recipients: int = RECIP
     return found
 
 
+async def test_a_killed_owner_and_lost_answers_lose_nothing_and_double_nothing() -> None:
+    async with standing(RATE_PER_S) as bench:
+        assert await run_all(bench, SHORT_PLANS) == []
+        assert await bench.stop() == []
+    assert left_behind(bench.home) == []
+
+
+@pytest.mark.slow
 async def test_nothing_is_lost_and_nothing_twice() -> None:
     async with standing(RATE_PER_S) as bench:
         assert await run_all(bench, PLANS) == []
@@ -67,6 +82,7 @@ async def test_nothing_is_lost_and_nothing_twice() -> None:
     assert left_behind(bench.home) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(why_no_disk()), reason=f"no full disk: {why_no_disk()}")
 async def test_a_full_disk_stops_the_sending_and_loses_nothing() -> None:
     async with standing(RATE_PER_S, small_disk=True) as bench:

@@ -1,4 +1,4 @@
-"""The command as a user starts it: a process, its exit code, what it said on stdout and on stderr."""
+"""The command as a process: its exit code, what it wrote to stdout and to stderr."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -18,8 +17,8 @@ from typing import Any
 import orjson
 import psutil
 
-ROOT = Path(__file__).resolve().parents[2]
-COMMAND = (sys.executable, "-m", "campaigns.cli")
+from tests.warm import COMMAND, ROOT, WarmPopen
+
 COMMAND_S_MAX = 120.0
 START_S_MAX = 60.0
 TOKEN, SECRET, VERIFY, ACCOUNT = "emulator-token", "emulator-secret", "verify-me", "102290129340398"
@@ -48,10 +47,14 @@ class Done:
 
 @dataclass(slots=True)
 class Drumbeat:
-    """Starts commands with settings of their own, in a directory of their own."""
+    """Starts commands with settings of their own, in a directory of their own.
+
+    `cold`: each start is that of a new Python, for tests about the process itself.
+    """
 
     directory: Path
     settings: dict[str, str]
+    cold: bool = False
     _running: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def __call__(self, *words: str | Path, **settings: str) -> Done:
@@ -76,7 +79,8 @@ class Drumbeat:
             if value
         }
         errors = subprocess.PIPE if log is None else log.open("w")
-        process = subprocess.Popen(
+        start = subprocess.Popen if self.cold else WarmPopen
+        process = start(
             [*COMMAND, *map(str, words)],
             env={**kept, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": "", **own},
             cwd=self.directory,

@@ -38,7 +38,10 @@ def sending(place: Path) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-@pytest.mark.parametrize("number", [SIGINT, SIGTERM, SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [SIGTERM, pytest.param(SIGINT, marks=pytest.mark.slow), pytest.param(SIGHUP, marks=pytest.mark.slow)],
+)
 def test_a_benchmark_that_is_stopped_leaves_nothing(place: Path, number: Signals) -> None:
     with sending(place) as process:
         process.send_signal(number)

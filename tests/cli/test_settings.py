@@ -123,6 +123,6 @@ def test_what_talks_to_the_service_needs_an_address_and_a_token() -> None:
 def test_every_default_of_the_view_is_the_default_of_the_settings() -> None:
     settings = Settings(base_url=URL, access_token="x")  # type: ignore[arg-type]
     service = settings.service()
-    for name in ("api_version", "product", "transport", "pair_rate_per_s", "pair_burst", "tag"):
+    for name in ("api_version", "product", "pair_rate_per_s", "pair_burst", "tag"):
         assert getattr(service, name) == getattr(settings, name)
         assert service.__dataclass_fields__[name].default == getattr(settings, name)

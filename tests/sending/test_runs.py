@@ -65,8 +65,7 @@ async def test_each_message_says_what_its_recipients_row_says(pool: Pool) -> Non
     assert heads == {installation} and [row["tag"].split(".")[2] for row in rows][:3] == ["1", "2", "3"]
 
 
-@pytest.mark.parametrize("transport", ["lanes", "session"])
-async def test_product_version_and_tag_are_those_of_the_settings(pool: Pool, transport: str) -> None:
+async def test_product_version_and_tag_are_those_of_the_settings(pool: Pool) -> None:
     """In requests to send, and in those that list the numbers."""
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 300})
@@ -78,7 +77,6 @@ async def test_product_version_and_tag_are_those_of_the_settings(pool: Pool, tra
         "product": "talk",
         "api_version": "v23.1",
         "tag": False,
-        "transport": transport,
         "waba_id": "77",
     }
     async with running_emulator(config) as emulator:

@@ -13,7 +13,7 @@ from engine.store.campaign_states import apply_event
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.leases import NumberHeld, take
-from engine.webhooks.status_applier import fold_batch
+from engine.webhooks.status_applier import apply_statuses
 from tests.sending.planted import (
     SLOW,
     Planted,
@@ -188,7 +188,7 @@ async def test_a_resume_after_a_restored_backup_leaves_out_whom_events_tell_of(
         installation = await elsewhere.fetchval("SELECT installation FROM installation")
         tag = Tag(installation, campaign.range_ids[0], seq, 1, 1)
         await put_in_inbox(elsewhere, status_event(f"wamid.{seq}", Status.SENT, tag))
-        assert (await fold_batch(elsewhere)).matched == 1
+        assert (await apply_statuses(elsewhere)).matched == 1
 
     await tell(4)
     async with serving() as emulator, started(pool, emulator, campaign) as runner:

@@ -13,7 +13,8 @@ from engine.store.database import LOST_CONNECTION, Connection, Pool, connect
 from engine.store.facts import Fact, FactKind
 from engine.store.recording import record
 from engine.webhooks.events import StatusEvent
-from engine.webhooks.status_applier import fold_batch
+from engine.webhooks.status_applier import apply_statuses
+from tests.examples import examples
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
@@ -104,7 +105,10 @@ async def alone(connection: Connection, events: list[StatusEvent]) -> None:
     await connection.executemany(ALONE, events)
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=examples(50),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(drawn=st.lists(chosen, min_size=1, max_size=14), seed=st.integers(0, 99))
 async def test_a_group_folds_as_its_events_one_by_one(pool: Pool, drawn: list[Any], seed: int) -> None:
     ends = []
@@ -115,7 +119,7 @@ async def test_a_group_folds_as_its_events_one_by_one(pool: Pool, drawn: list[An
             events = [event for one in drawn for event in event_of(own, one)]
             random.Random(seed).shuffle(events)
             await store(connection, events)
-            folded = await fold_batch(connection)
+            folded = await apply_statuses(connection)
             assert folded.taken == len(events)
             ends.append((folded, await facts(connection)))
     assert ends[0] == ends[1] == ends[2]
@@ -126,7 +130,7 @@ async def test_plain_and_other_recipients_of_a_group_are_folded_together(connect
     own = await installation(connection)
     drawn = [("tagged", seq, 1, 4, 0, 1) for seq in range(1, 9)] + [("untagged", 2, 1, 5, 0, 1)]
     await put_in_inbox(connection, *(event for one in drawn for event in event_of(own, one)))
-    await fold_batch(connection)
+    await apply_statuses(connection)
     assert await range_counters(connection) == await recount(connection)
     states = [await state_of(connection, seq) for seq in range(1, 10)]
     assert states == ["delivered", "read", *["delivered"] * 6, "pending"]
@@ -143,7 +147,7 @@ async def test_a_folder_killed_before_its_commit_loses_nothing(database_url: str
             # The fold has taken the untagged event when it comes to wait for this lock.
             await connection.execute("SELECT FROM range_counters FOR UPDATE")
             doomed = await connect(database_url)
-            folding = asyncio.create_task(fold_batch(doomed))
+            folding = asyncio.create_task(apply_statuses(doomed))
             pid = doomed.get_server_pid()
             waits = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $1"
             async with asyncio.timeout(30):
@@ -157,7 +161,7 @@ async def test_a_folder_killed_before_its_commit_loses_nothing(database_url: str
                 while await pool.fetchval("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", pid):
                     await asyncio.sleep(0)
         assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 3
-        assert (await fold_batch(connection)).matched == 3
+        assert (await apply_statuses(connection)).matched == 3
         assert [await state_of(connection, seq) for seq in (1, 2, 6)] == ["delivered", "read", "delivered"]
         assert await range_counters(connection) == await recount(connection)
 
@@ -171,9 +175,9 @@ async def test_a_group_that_is_committed_late_is_not_skipped(pool: Pool) -> None
         await commit.start()
         await put_in_inbox(slow, first)
         await put_in_inbox(connection, second._replace(phone_number_id="another"))
-        assert (await fold_batch(connection)).taken == 1
+        assert (await apply_statuses(connection)).taken == 1
         await commit.commit()
-        assert (await fold_batch(connection)).taken == 1
+        assert (await apply_statuses(connection)).taken == 1
         assert [await state_of(connection, seq) for seq in (1, 2)] == ["delivered", "delivered"]
 
 
@@ -185,10 +189,10 @@ async def test_a_batch_takes_no_more_than_it_may_and_starves_nobody(connection: 
         await put_in_inbox(connection, *[grouped] * 7)
     await alone(connection, [single] * 50)
     waiting = "SELECT count(*) FROM waiting_events WHERE seq = $1"
-    assert (await fold_batch(connection, 30)).taken == 35 + 3
+    assert (await apply_statuses(connection, 30)).taken == 35 + 3
     assert await connection.fetchval(waiting, 1) == 280 - 35
     assert await connection.fetchval(waiting, 2) == 50 - 3
-    while (await fold_batch(connection, 30)).taken:
+    while (await apply_statuses(connection, 30)).taken:
         assert await range_counters(connection) == await recount(connection)
     assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 0
 

@@ -13,7 +13,7 @@ from engine.store.leases import take
 from engine.store.ranges import take_over_ranges
 from engine.store.recording import record
 from engine.webhooks import status_applier as folder
-from engine.webhooks.status_applier import fold_batch
+from engine.webhooks.status_applier import apply_statuses
 from tests.store.test_apply_statuses import READ, SENT, accepted, fold_all
 from tests.webhooks.planted import (
     FIRST_RANGE,
@@ -109,7 +109,7 @@ async def test_a_later_try_of_the_pair_under_way_settles_nothing(connection: Con
         "UPDATE pending_attempts SET state = 'claimed', attempt_no = 2 WHERE range_id = $1", OTHER_RANGE
     )
     await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
-    assert (await fold_batch(connection)).returned == 1
+    assert (await apply_statuses(connection)).returned == 1
     assert await state_of(connection, 1) == "unknown"
 
 
@@ -130,7 +130,7 @@ async def test_who_got_nothing_in_another_campaign_keeps_no_doubt_open(
             "UPDATE recipients SET skip_reason = 'suppressed' WHERE range_id = $1", OTHER_RANGE
         )
     await put_in_inbox(connection, status_event("wamid.p", SENT, recipient=str(PHONE)))
-    assert (await fold_batch(connection)).matched == 1
+    assert (await apply_statuses(connection)).matched == 1
     assert await state_of(connection, 1) == "sent"
 
 
@@ -185,7 +185,7 @@ async def test_a_reply_that_comes_between_leaves_another_message_unmatched(pool:
         await put_in_inbox(first, status_event("wamid.another", READ, recipient=str(PHONE)))
         async with first.transaction():
             await record(first, [accepted(1, campaign)])
-            folding = asyncio.create_task(fold_batch(second))
+            folding = asyncio.create_task(apply_statuses(second))
             await waits_for_a_lock(pool, second.get_server_pid())
         assert (await folding).returned == 1
         assert await state_of(first, 1) == "accepted"
@@ -218,7 +218,7 @@ async def test_a_reply_that_comes_between_two_looks_is_no_other_message(
             await matched(Between())  # type: ignore[arg-type]
 
         monkeypatch.setattr(folder, "_match", match)
-        assert (await fold_batch(first)).returned == 1
+        assert (await apply_statuses(first)).returned == 1
         assert [await state_of(first, 1, of) for of in (FIRST_RANGE, OTHER_RANGE)] == ["unknown", "accepted"]
 
 

@@ -15,7 +15,8 @@ from engine.store.facts import Fact, FactKind
 from engine.store.in_doubt import assume_sent, resend
 from engine.store.queries import queries
 from engine.store.recording import record
-from engine.webhooks.status_applier import fold_batch
+from engine.webhooks.status_applier import apply_statuses
+from tests.examples import examples
 from tests.model import tries as model
 from tests.model.tries import Tries
 from tests.webhooks.planted import (
@@ -120,7 +121,7 @@ class World:
         self.in_inbox.append((seq, attempt_no, rank))
 
     async def fold(self) -> None:
-        await fold_batch(self.connection)
+        await apply_statuses(self.connection)
         best: dict[tuple[int, int], Status] = {}
         for seq, attempt_no, rank in self.in_inbox:
             best[seq, attempt_no] = max(rank, best.get((seq, attempt_no), rank))
@@ -192,7 +193,7 @@ async def follow(pool: Pool, taken: Sequence[tuple[Any, ...]]) -> World:
 
 
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

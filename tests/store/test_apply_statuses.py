@@ -10,7 +10,7 @@ from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.recording import record
-from engine.webhooks.status_applier import FOREIGN_ATTEMPTS_MAX, Folded, fold_batch
+from engine.webhooks.status_applier import FOREIGN_ATTEMPTS_MAX, AppliedBatch, apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NOON,
@@ -41,8 +41,8 @@ def accepted(seq: int, campaign_id: int, *, wamid: str | None = None, attempt_no
     )  # fmt: skip
 
 
-async def fold_all(connection: Connection) -> Folded:
-    folded = await fold_batch(connection)
+async def fold_all(connection: Connection) -> AppliedBatch:
+    folded = await apply_statuses(connection)
     assert await range_counters(connection) == await recount(connection)
     return folded
 
@@ -259,7 +259,7 @@ async def test_an_event_without_a_tag_finds_its_wamid_even_when_the_reply_comes_
     await put_in_inbox(connection, status_event("wamid.5", DELIVERED))
     assert (await fold_all(connection)).returned == 1
     await record(connection, [accepted(5, campaign)])
-    assert (await fold_batch(connection)).taken == 0, "it waits before it is tried again"
+    assert (await apply_statuses(connection)).taken == 0, "it waits before it is tried again"
     await make_all_due(connection)
     assert (await fold_all(connection)).matched == 1
     assert await state_of(connection, 5) == "delivered"
@@ -384,7 +384,7 @@ async def test_folding_and_recording_at_the_same_time_keep_the_tallies_right(poo
     async def fold() -> None:
         async with pool.acquire() as connection:
             while await connection.fetchval("SELECT EXISTS (SELECT 1 FROM waiting_events)"):
-                await fold_batch(connection, 97)
+                await apply_statuses(connection, 97)
 
     await asyncio.gather(send(), fold(), fold())
     async with pool.acquire() as connection:

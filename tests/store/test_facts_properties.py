@@ -15,6 +15,7 @@ from engine.store.leases import Lease, take
 from engine.store.ranges import HeldRange, release_idle_ranges, release_ranges, take_over_ranges, take_range
 from engine.store.recording import record
 from engine.store.retry_claims import claim_retries, due_retries
+from tests.examples import examples
 from tests.sending.planted import (
     SLOW,
     another_process,
@@ -142,7 +143,7 @@ class World:
 
 
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

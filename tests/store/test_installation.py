@@ -26,7 +26,7 @@ from engine.store.in_doubt import resend, resend_by_policy
 from engine.store.installation import ROLLBACK_DETECTED, identify
 from engine.store.leases import renew, take
 from engine.store.migrate import migrate
-from tests.conftest import run_apart, with_database
+from tests.databases import run_apart, with_database
 from tests.sending.planted import another_process
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, doubt, plant_campaign, state_of
 

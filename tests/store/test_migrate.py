@@ -15,7 +15,7 @@ from engine.store.database import Connection, connect
 from engine.store.installation import identify
 from engine.store.leases import release, take
 from engine.store.migrate import Migration, is_current, migrate, migrations, pending_migrations
-from tests.conftest import with_database
+from tests.databases import with_database
 
 
 async def test_a_second_run_applies_nothing(empty_database_url: str) -> None:

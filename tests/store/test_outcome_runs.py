@@ -13,6 +13,7 @@ from engine.store import recording
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.recording import record
+from tests.examples import examples
 from tests.sending.planted import FAST, SLOW, assert_tallies_hold, plant_campaign, plant_numbers
 
 SINCE = datetime(1970, 1, 1, tzinfo=UTC)
@@ -84,7 +85,7 @@ async def rows(connection: Connection) -> set[tuple[object, ...]]:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )  # each example is rolled back
 @given(earlier=batches, batch=batches)
 async def test_each_row_says_what_its_fact_said(pool: Pool, earlier: list[Told], batch: list[Told]) -> None:

@@ -10,7 +10,7 @@ from engine.store.database import Connection, Pool, open_pool
 from engine.store.facts import Fact, FactKind
 from engine.store.queries import queries
 from engine.store.recording import record
-from engine.webhooks.status_applier import fold_batch
+from engine.webhooks.status_applier import apply_statuses
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, put_in_inbox, status_event
 from tests.webhooks.planted import plant_campaign as plant_marked
@@ -130,7 +130,7 @@ async def fold_one_each(connection: Connection, range_ids: list[int], seq: int) 
     own = await installation(connection)
     tags = [Tag(own, range_id, seq, 1, 1) for range_id in range_ids]
     await put_in_inbox(connection, *(status_event(f"w{tag.range_id}.{seq}", 4, tag) for tag in tags))
-    assert (await fold_batch(connection)).matched == len(tags)
+    assert (await apply_statuses(connection)).matched == len(tags)
 
 
 async def rows_read(connection: Connection) -> int:

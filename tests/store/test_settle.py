@@ -20,7 +20,7 @@ from engine.store.leases import Lease
 from engine.store.ranges import HeldRange
 from engine.store.recording import record
 from engine.store.retry_claims import claim_retries, due_retries, postpone_retries
-from engine.webhooks.status_applier import fold_batch
+from engine.webhooks.status_applier import apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
@@ -127,7 +127,7 @@ async def test_an_event_after_the_resend_still_settles(connection: Connection) -
     await resend(connection, campaign, "ana")
     tag = Tag(await installation(connection), FIRST_RANGE, 1, 1, 1)
     await put_in_inbox(connection, status_event("w", 2, tag))
-    await fold_batch(connection)
+    await apply_statuses(connection)
     assert await state_of(connection, 1) == "sent"
     assert await connection.fetchval("SELECT count(*) FROM pending_attempts") == 0
     assert await range_counters(connection) == await recount(connection)
@@ -157,7 +157,7 @@ async def test_assumed_sent_is_accepted_without_a_wamid_until_a_status_brings_it
     assert tuple(row) == (1, 1, None, "assumed sent")
     tag = Tag(await installation(connection), FIRST_RANGE, 1, 1, 1)
     await put_in_inbox(connection, status_event("w", 4, tag))
-    await fold_batch(connection)
+    await apply_statuses(connection)
     assert await state_of(connection, 1) == "delivered"
     assert await connection.fetchval("SELECT wamid FROM outcomes WHERE seq = 1") == "w"
     assert await range_counters(connection) == await recount(connection)
@@ -293,7 +293,7 @@ async def test_silence_is_none_while_its_own_event_waits(
     await put_in_inbox(connection, status_event("another", 2, recipient="5511980000009"), event)
     if returned:
         await connection.execute("UPDATE recipients SET seq = seq + 10")
-        assert (await fold_batch(connection)).returned == 2
+        assert (await apply_statuses(connection)).returned == 2
         await connection.execute("UPDATE recipients SET seq = seq - 10")
         await connection.execute("UPDATE ranges SET claimed_through = last_seq")
         await doubt(connection, FIRST_RANGE, 1, 2, 3)
@@ -301,7 +301,7 @@ async def test_silence_is_none_while_its_own_event_waits(
     assert await resend_by_policy(connection) == 2
     assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["deferred", "unknown", "deferred"]
     await make_all_due(connection)
-    await fold_batch(connection)
+    await apply_statuses(connection)
     assert await state_of(connection, 2) == "sent"
     assert await resend_by_policy(connection) == 0
     assert await range_counters(connection) == await recount(connection)

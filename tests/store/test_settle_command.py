@@ -14,12 +14,14 @@ from engine.core.guard import OPTED_OUT
 from engine.store.database import Pool
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, doubt, plant_campaign
 
+pytestmark = pytest.mark.usefixtures("warm_starts")
+
 
 async def settle(database_url: str, *arguments: str, **settings: str) -> tuple[int, str, str]:
     """Exit code, stdout, stderr."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "campaigns.cli", "campaign", "settle", *arguments),
-        env={"PATH": os.environ["PATH"], "DRUMBEAT_DATABASE_URL": database_url, **settings},
+        env={**os.environ, "DRUMBEAT_DATABASE_URL": database_url, **settings},
         stdout=PIPE,
         stderr=PIPE,
         cwd=Path(__file__).parents[2],

@@ -10,7 +10,7 @@ from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.recording import record
 from engine.webhooks.events import Parsed
-from engine.webhooks.inbox import Flow, write_together
+from engine.webhooks.inbox import EventFlow, write_together
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, status_event
 
 LOW, HIGH = 5511960000001, 5511960000002
@@ -31,7 +31,7 @@ async def by_replies(connection: Connection, campaign: int) -> None:
 
 async def by_events(connection: Connection, _: int) -> None:
     silenced = [status_event(f"w{phone}", 3, recipient=str(phone), code=131050) for phone in (HIGH, LOW)]
-    await write_together(connection, Parsed(silenced=silenced), Flow())
+    await write_together(connection, Parsed(opted_out=silenced), EventFlow())
 
 
 @pytest.mark.parametrize("silence", [by_hand, by_replies, by_events])

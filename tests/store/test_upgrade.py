@@ -14,7 +14,7 @@ from engine.store.database import Connection, connect, open_pool
 from engine.store.in_doubt import summarise_in_doubt
 from engine.store.installation import identify
 from engine.store.migrate import is_current, migrate, migrations
-from engine.webhooks.status_applier import fold_batch
+from engine.webhooks.status_applier import apply_statuses
 from tests.sending.planted import FAST, SLOW, Planted, assert_tallies_hold, counts, recount
 from tests.sending.running import run_to_end, serving
 from tests.webhooks.planted import make_all_due
@@ -65,7 +65,7 @@ async def test_an_upgrade_keeps_every_recipient_in_its_state(connection: Connect
 async def test_events_that_waited_are_applied_after_an_upgrade(connection: Connection) -> None:
     campaign = await half_sent(connection)
     await make_all_due(connection)
-    applied = await fold_batch(connection)
+    applied = await apply_statuses(connection)
     assert (applied.taken, applied.returned) == (2, 0)
     after = {**HALF_SENT, "accepted": 0, "delivered": 2, "sent": 2}
     assert await counts(connection, campaign.campaign_id) == {

@@ -7,7 +7,7 @@ from itertools import count
 from engine.core.tag import Tag
 from engine.store.database import Connection
 from engine.webhooks.events import NO_TAG, Parsed, StatusEvent
-from engine.webhooks.inbox import Flow, write_together
+from engine.webhooks.inbox import EventFlow, write_together
 
 NUMBER = "100200300"
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
@@ -97,7 +97,7 @@ def status_event(wamid: str, rank: int, tag: Tag | None = None, **others: object
 
 
 async def put_in_inbox(connection: Connection, *events: StatusEvent) -> None:
-    await write_together(connection, Parsed(list(events)), Flow())
+    await write_together(connection, Parsed(list(events)), EventFlow())
 
 
 async def make_all_due(connection: Connection) -> None:

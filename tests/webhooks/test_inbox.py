@@ -10,7 +10,7 @@ from engine.core.tag import Tag, encode
 from engine.store.database import Connection
 from engine.webhooks import inbox
 from engine.webhooks.events import IncomingMessage, Parsed, Unreadable
-from engine.webhooks.inbox import FLOW_S, Flow, Group, write, write_together
+from engine.webhooks.inbox import EVENT_FLOW_S, EventFlow, Group, write, write_together
 from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, plant_campaign, status_event
 
@@ -33,16 +33,16 @@ class PlantedGroup(Group):
 def test_a_number_is_told_again_when_its_second_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(inbox.time, "monotonic", lambda: now)
-    flow = Flow()
-    assert flow.untold({"1", "2"}) == {"1", "2"}
-    flow.tell({"1"})
-    assert flow.untold({"1", "2"}) == {"2"}
-    now += FLOW_S
-    assert flow.untold({"1", "2"}) == {"1", "2"}
+    flow = EventFlow()
+    assert flow.unreported({"1", "2"}) == {"1", "2"}
+    flow.reported({"1"})
+    assert flow.unreported({"1", "2"}) == {"2"}
+    now += EVENT_FLOW_S
+    assert flow.unreported({"1", "2"}) == {"1", "2"}
 
 
 async def test_every_event_is_kept_and_the_flow_told_once(connection: Connection) -> None:
-    flow = Flow()
+    flow = EventFlow()
     await write(connection, PlantedGroup("w1"), flow)
     first = await connection.fetchval(LAST_EVENT, NUMBER)
     await write(connection, PlantedGroup("w2", "w3"), flow)
@@ -71,10 +71,10 @@ async def test_a_flow_begins_anew_after_a_gap(connection: Connection) -> None:
 
 
 async def test_a_commit_that_fails_tells_nothing(connection: Connection) -> None:
-    flow = Flow()
+    flow = EventFlow()
     await write(connection, PlantedGroup("a NUL \x00 that the store refuses"), flow)
     assert await connection.fetchval("SELECT count(*) FROM unreadable_events") == 1
-    assert flow.untold({NUMBER}) == {NUMBER}
+    assert flow.unreported({NUMBER}) == {NUMBER}
 
 
 @pytest.mark.parametrize("odd", ["\x00", "\ud800"])
@@ -83,10 +83,10 @@ async def test_one_text_that_the_store_refuses_spoils_no_other(
     connection: Connection, told: bool, odd: str
 ) -> None:
     """Both ways to commit: with the flow in one transaction, and the group alone."""
-    flow = Flow()
+    flow = EventFlow()
     if told:
-        flow.untold({NUMBER})
-        flow.tell({NUMBER})
+        flow.unreported({NUMBER})
+        flow.reported({NUMBER})
     await write(connection, PlantedGroup("w1", odd, "w2"), flow)
     assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 2
     assert await connection.fetchval("SELECT count(*) FROM unreadable_events") == 1
@@ -122,8 +122,8 @@ async def test_what_is_refused_in_the_end_was_not_half_stored(connection: Connec
 
 async def test_different_parts_with_one_problem_are_all_kept_each_once(connection: Connection) -> None:
     parts = [Unreadable(part, "not JSON") for part in (b"a", b"b", b"a")]
-    await write_together(connection, Parsed(unreadable=parts[:2]), Flow())
-    await write_together(connection, Parsed(unreadable=parts[2:]), Flow())
+    await write_together(connection, Parsed(unreadable=parts[:2]), EventFlow())
+    await write_together(connection, Parsed(unreadable=parts[2:]), EventFlow())
     kept = await connection.fetch("SELECT body FROM unreadable_events ORDER BY body")
     assert [row["body"] for row in kept] == [b"a", b"b"]
 
@@ -180,9 +180,9 @@ async def test_what_comes_beside_statuses_whose_flow_is_told_is_kept(
     connection: Connection, others: str
 ) -> None:
     """A group alone is committed by a shorter way: nothing else may be in it."""
-    flow = Flow()
-    flow.untold({NUMBER})
-    flow.tell({NUMBER})
+    flow = EventFlow()
+    flow.unreported({NUMBER})
+    flow.reported({NUMBER})
     value = {"metadata": {"phone_number_id": NUMBER}, "statuses": [status("w1")]}
     if others == "messages":
         value["messages"] = [{"id": "wamid.in", "from": "5511912345678", "type": "text"}]

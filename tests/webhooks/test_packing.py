@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from engine.store.database import Connection, Pool
 from engine.webhooks.events import FOREIGN, INSTALLATION, NO_TAG, Parsed, StatusEvent, StatusRow
-from engine.webhooks.inbox import Flow, write_together
+from engine.webhooks.inbox import EventFlow, write_together
 from engine.webhooks.packing import GROUP_EVENTS_MAX, pack
+from tests.examples import examples
 from tests.webhooks.planted import status_event
 
 EPOCH = datetime.fromtimestamp(0, UTC)
@@ -65,12 +66,15 @@ def in_order(events: list[StatusRow]) -> list[StatusRow]:
     return sorted(events, key=repr)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=examples(60),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(events=st.lists(rows, min_size=1, max_size=8))
 async def test_events_come_out_as_they_went_in(pool: Pool, events: list[StatusRow]) -> None:
     async with pool.acquire() as connection:
         await connection.execute("TRUNCATE inbox_groups")
-        await write_together(connection, Parsed(list(events)), Flow())
+        await write_together(connection, Parsed(list(events)), EventFlow())
         assert in_order(await stored(connection)) == in_order(events)
 
 
@@ -92,7 +96,9 @@ def test_nothing_is_packed_into_nothing() -> None:
 
 async def test_a_field_that_no_event_has_takes_no_room(pool: Pool) -> None:
     async with pool.acquire() as connection:
-        await write_together(connection, Parsed([status_event("w", 2), status_event("v", 3, code=7)]), Flow())
+        await write_together(
+            connection, Parsed([status_event("w", 2), status_event("v", 3, code=7)]), EventFlow()
+        )
         row = await connection.fetchrow("SELECT * FROM inbox_groups")
     assert (row["range_ids"], row["details"], row["codes"]) == (None, None, [None, 7])
 
@@ -102,6 +108,6 @@ async def test_a_group_that_is_not_whole_is_refused(pool: Pool, broken: str) -> 
     """Events of ours without the place of their recipient would be taken and never folded."""
     tag = ("abcd1234", 1, 1, 1, 1)
     async with pool.acquire() as connection:
-        await write_together(connection, Parsed([status_event("w", 2, tag)] * 2), Flow())  # type: ignore[arg-type]
+        await write_together(connection, Parsed([status_event("w", 2, tag)] * 2), EventFlow())  # type: ignore[arg-type]
         with pytest.raises(asyncpg.CheckViolationError):
             await connection.execute(f"UPDATE inbox_groups SET {broken}")

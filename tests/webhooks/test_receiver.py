@@ -6,6 +6,7 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from engine.errors import ConfigurationError
 from engine.store.database import Pool, open_pool
@@ -282,8 +283,9 @@ async def test_what_stands_beside_the_callback(receiver: Running) -> None:
     metrics = (await ask(receiver.url, get("/metrics"))).body.decode()
     assert 'drumbeat_webhook_answers_total{status="200"} 1' in metrics
     assert 'drumbeat_webhook_events_total{kind="status"} 1' in metrics
-    for line in metrics.splitlines():
-        assert re.fullmatch(r'# TYPE \w+ (counter|gauge)|\w+(\{\w+="\w+"\})? \d+', line), line
+    families = {family.name: family.type for family in text_string_to_metric_families(metrics)}
+    assert families["drumbeat_webhook_connections"] == "gauge"
+    assert set(families.values()) == {"counter", "gauge"}
     assert (await ask(receiver.url, get("/"))).status == 404
     assert (await ask(receiver.url, post(b"", path="/livez"))).status == 405
     assert (await ask(receiver.url, b"PUT /webhook HTTP/1.1\r\nHost: x\r\n\r\n")).status == 405

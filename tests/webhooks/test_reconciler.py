@@ -14,7 +14,7 @@ from engine.store.database import LOST_CONNECTION, Connection, Pool, open_pool
 from engine.webhooks import reconciler
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.reconciler import Intervals, Reconciler
-from engine.webhooks.status_applier import BATCH_EVENTS_MAX, Folded
+from engine.webhooks.status_applier import BATCH_EVENTS_MAX, AppliedBatch
 from tests.chaos.proxy import proxied
 from tests.webhooks.planted import (
     FIRST_RANGE,
@@ -34,7 +34,7 @@ async def reconciling(
     pool: Pool, intervals: Intervals | None = None
 ) -> AsyncIterator[tuple[asyncio.Event, Metrics]]:
     committed, stop, metrics = asyncio.Event(), asyncio.Event(), Metrics()
-    often = intervals or Intervals(gather_s=0.0, fold_s=0.05, act_s=0.05, policy_s=0.05)
+    often = intervals or Intervals(gather_s=0.0, apply_s=0.05, act_s=0.05, policy_s=0.05)
     running = asyncio.create_task(Reconciler(pool, metrics, committed, often).run(stop))
     try:
         yield committed, metrics
@@ -51,7 +51,7 @@ async def until(pool: Pool, query: str, expected: object) -> None:
 
 
 async def test_a_commit_wakes_the_fold(pool: Pool) -> None:
-    async with reconciling(pool, Intervals(gather_s=0.0, fold_s=3600.0)) as (committed, _):
+    async with reconciling(pool, Intervals(gather_s=0.0, apply_s=3600.0)) as (committed, _):
         async with pool.acquire() as connection:
             await plant_campaign(connection)
             tag = Tag(await installation(connection), FIRST_RANGE, 1, 1, 1)
@@ -140,9 +140,9 @@ async def test_who_has_folded_looks_again_at_once_where_more_may_wait(
 ) -> None:
     """The batch was full, or events were committed meanwhile: the next look by itself is an hour away."""
     stop, committed = asyncio.Event(), asyncio.Event()
-    batches = iter((Folded(taken=BATCH_EVENTS_MAX if full else 1), Folded()))
+    batches = iter((AppliedBatch(taken=BATCH_EVENTS_MAX if full else 1), AppliedBatch()))
 
-    async def fold_batch(_: Connection) -> Folded:
+    async def apply_statuses(_: Connection) -> AppliedBatch:
         folded = next(batches)
         if not folded.taken:
             stop.set()
@@ -150,22 +150,22 @@ async def test_who_has_folded_looks_again_at_once_where_more_may_wait(
             committed.set()
         return folded
 
-    monkeypatch.setattr(reconciler, "fold_batch", fold_batch)
+    monkeypatch.setattr(reconciler, "apply_statuses", apply_statuses)
     async with asyncio.timeout(15):
-        await Reconciler(pool, Metrics(), committed, Intervals(gather_s=0.0, fold_s=3600.0)).run(stop)
+        await Reconciler(pool, Metrics(), committed, Intervals(gather_s=0.0, apply_s=3600.0)).run(stop)
 
 
 async def test_what_is_under_way_at_a_stop_is_done(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     stop, done = asyncio.Event(), asyncio.Event()
 
-    async def fold_batch(_: Connection) -> Folded:
+    async def apply_statuses(_: Connection) -> AppliedBatch:
         stop.set()
         for _ in range(100):
             await asyncio.sleep(0)
         done.set()
-        return Folded()
+        return AppliedBatch()
 
-    monkeypatch.setattr(reconciler, "fold_batch", fold_batch)
+    monkeypatch.setattr(reconciler, "apply_statuses", apply_statuses)
     await Reconciler(pool, Metrics(), asyncio.Event()).run(stop)
     assert done.is_set()
 
@@ -173,31 +173,31 @@ async def test_what_is_under_way_at_a_stop_is_done(pool: Pool, monkeypatch: pyte
 async def test_a_trouble_is_told_and_that_it_is_over(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     stop, errors = asyncio.Event(), iter((ConnectionResetError(), None))
 
-    async def fold_batch(_: Connection) -> Folded:
+    async def apply_statuses(_: Connection) -> AppliedBatch:
         if (error := next(errors)) is not None:
             raise error
         stop.set()
-        return Folded()
+        return AppliedBatch()
 
-    monkeypatch.setattr(reconciler, "fold_batch", fold_batch)
+    monkeypatch.setattr(reconciler, "apply_statuses", apply_statuses)
     with capture_logs() as lines:
         await Reconciler(pool, Metrics(), asyncio.Event()).run(stop)
-    told = [line["event"] for line in lines if line["event"].startswith("events_")]
-    assert told == ["events_not_folded", "events_folded_again"]
+    told = [line["event"] for line in lines if line["event"].startswith("statuses_")]
+    assert told == ["statuses_not_applied", "statuses_applied_again"]
 
 
 async def test_a_drop_is_told_with_both_its_reasons(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another program's events are dropped within a minute: to call them eight days old sends people astray."""
     stop, metrics = asyncio.Event(), Metrics()
 
-    async def fold_batch(_: Connection) -> Folded:
+    async def apply_statuses(_: Connection) -> AppliedBatch:
         stop.set()
-        return Folded(taken=6, returned=2, dropped=1)
+        return AppliedBatch(taken=6, returned=2, dropped=1)
 
-    monkeypatch.setattr(reconciler, "fold_batch", fold_batch)
+    monkeypatch.setattr(reconciler, "apply_statuses", apply_statuses)
     with capture_logs() as lines:
         await Reconciler(pool, metrics, asyncio.Event()).run(stop)
-    assert metrics.folds == {"matched": 3, "returned": 2, "dropped": 1}
+    assert metrics.applied == {"matched": 3, "returned": 2, "dropped": 1}
     [told] = [line for line in lines if line["event"] == "events_dropped"]
     assert told["events"] == 1
     assert "in time" in told["why"] and "another program" in told["why"]
