@@ -6,7 +6,7 @@ import pytest
 
 from engine.core.states import CampaignEvent
 from engine.process.identity import this_process
-from engine.store import claims
+from engine.store import claims, ranges, retry_claims
 from engine.store.campaign_states import apply_event
 from engine.store.claims import (
     Candidate,
@@ -125,12 +125,13 @@ async def test_what_is_cut_short_claims_nobody_and_fences_nothing(
     def cut(*_: object) -> None:
         raise ConnectionResetError
 
-    monkeypatch.setattr(claims, "record_looked_up", cut)
+    for module in (claims, retry_claims):
+        monkeypatch.setattr(module, "record_looked_up", cut)
     with pytest.raises(ConnectionResetError):
         await advance_watermark(connection, lease, held, 5, skip)
     with pytest.raises(ConnectionResetError):
         await claim_retries(connection, lease, due, skip)
-    monkeypatch.setattr(claims, "Counter", cut)
+    monkeypatch.setattr(ranges, "Counter", cut)
     with pytest.raises(ConnectionResetError):
         await take_over_ranges(connection, successor)
     assert await read_watermark(connection, lease, held) == held.claimed_through == 2
