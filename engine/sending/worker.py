@@ -189,13 +189,8 @@ class Worker:
             case AccountStop(reason, code):
                 for campaign_id in self._shared.campaign_cache.running:
                     await self._pause(connection, campaign_id, reason, code)
-            case NumberRest(phone_number_id, reason, None):
-                log.warning("number_stopped", number=phone_number_id, until="a person resumes", reason=reason)
-                await stop_number(connection, phone_number_id, reason)
-            case NumberRest(phone_number_id, reason, wait_s):
-                until = _moment_in(wait_s)
-                log.warning("number_suspended", number=phone_number_id, until=until, reason=reason)
-                await suspend(connection, phone_number_id, wait_s, reason)
+            case NumberRest():
+                await _let_rest(connection, order)
 
     async def _pause(self, connection: Connection, campaign_id: int, reason: str, code: ReasonCode) -> None:
         log.warning("campaign_paused", **self._shared.campaign_cache.told(campaign_id), reason=reason)
@@ -355,6 +350,16 @@ class Worker:
 async def _give_back(connection: Connection, leases: Sequence[Lease]) -> None:
     for lease in leases:
         await release(connection, lease)
+
+
+async def _let_rest(connection: Connection, order: NumberRest) -> None:
+    number, reason = order.phone_number_id, order.reason
+    if order.wait_s is None:
+        log.warning("number_stopped", number=number, until="a person resumes", reason=reason)
+        await stop_number(connection, number, reason)
+    else:
+        log.warning("number_suspended", number=number, until=_moment_in(order.wait_s), reason=reason)
+        await suspend(connection, number, order.wait_s, reason)
 
 
 def _moment_in(wait_s: float) -> str:
