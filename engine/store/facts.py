@@ -7,6 +7,8 @@ from typing import NamedTuple
 from engine.core.retry import Budget
 
 REASON_CHARACTERS_MAX = 200
+SEPARATOR = "\x1f"  # between texts that one argument of a statement carries
+_UNSTORABLE = str.maketrans({"\x00": " ", SEPARATOR: " "})  # Postgres refuses a NUL
 _UNSPENT = Budget()
 
 
@@ -80,5 +82,5 @@ class Attempts:
 
 
 def shortened(reason: str | None) -> str | None:
-    """A reason as it can be stored. Postgres refuses a NUL, and one odd reply must not block a batch."""
-    return None if reason is None else reason.replace("\x00", " ")[:REASON_CHARACTERS_MAX]
+    """A reason as it can be stored: one odd reply must not block a batch."""
+    return None if reason is None else reason.translate(_UNSTORABLE)[:REASON_CHARACTERS_MAX]

@@ -93,7 +93,7 @@ async def _migrate(connection: Connection, url: str) -> list[Migration]:
         _require_unicode(connection, url)
     elif pending and (owner := await connection.fetchval(sql["sender"])) is not None:
         raise TryLater(
-            f"{safe_url(url)} has the schema of a former version, and a process sends with it: {owner}",
+            f"{safe_url(url)} has the schema of a former version, with which a process sends: {owner}",
             remedy="stop every sender, worker and receiver first",
         )
     for migration in pending:

@@ -10,10 +10,8 @@ from operator import sub
 from typing import NamedTuple
 
 from engine.store.database import Connection
-from engine.store.facts import ACCEPTED, STORED_KIND, Attempts, Fact, FactKind, shortened
+from engine.store.facts import ACCEPTED, SEPARATOR, STORED_KIND, Attempts, Fact, FactKind, shortened
 from engine.store.queries import queries
-
-SEPARATOR = "\x1f"  # between texts in one argument; no text of ours or of the service contains it
 
 
 class _OutcomeRun(NamedTuple):

@@ -19,6 +19,7 @@ from engine.store.leases import (
     begin_wait,
     release,
     renew,
+    stop,
     suspend,
     take,
     takeable,
@@ -284,3 +285,15 @@ async def test_a_longer_rest_is_not_cut_short(connection: Connection) -> None:
     assert await connection.fetchval("SELECT suspended_reason FROM numbers") == "quality", (
         "the longer one counts"
     )
+
+
+async def test_a_stop_is_ended_by_no_rest_and_no_time(connection: Connection) -> None:
+    lease = await take(connection, SLOW, ELSEWHERE)
+    await suspend(connection, SLOW, 60, "spam")
+    await stop(connection, SLOW, "blocked")
+    await suspend(connection, SLOW, 1e9, "too fast")
+    row = await connection.fetchrow("SELECT stopped, suspended_until, suspended_reason FROM numbers")
+    assert row is not None
+    assert tuple(row) == (True, None, "blocked")
+    [renewal] = await renew(connection, [lease], [5.0])
+    assert (renewal.rests, renewal.suspended_reason) == (True, "blocked")

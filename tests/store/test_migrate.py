@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from engine import prepare_database
 from engine.errors import ConfigurationError, TryLater
-from engine.process import settings
 from engine.process.identity import this_process
 from engine.store import migrate as migrating
 from engine.store.database import Connection, connect
@@ -47,8 +47,8 @@ async def test_a_server_that_leaves_once_it_has_answered_fails_nothing(
         line.shutdown(socket.SHUT_WR)  # our farewell cannot be written
         return True
 
-    monkeypatch.setattr(settings, "is_current", answer)
-    await settings._migrate_when_needed(database_url)
+    monkeypatch.setattr(prepare_database, "is_current", answer)
+    await prepare_database._migrate_when_needed(database_url)
 
 
 async def test_an_installation_keeps_its_name(empty_database_url: str) -> None:

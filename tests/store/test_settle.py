@@ -61,7 +61,7 @@ async def test_doubts_are_counted_by_reason_and_age(connection: Connection) -> N
     await doubt(connection, FIRST_RANGE, 1, 2, 3)
     await connection.execute("UPDATE pending_attempts SET reason = 'reset' WHERE seq = 3")
     found = await summarise_in_doubt(connection, campaign)
-    assert [(one.reason, one.recipients, one.probably_not_sent) for one in found.doubts] == [
+    assert [(one.reason, one.recipients, one.probably_not_sent) for one in found.groups] == [
         ("its sender ended", 2, 0),
         ("reset", 1, 0),
     ]
@@ -110,7 +110,7 @@ async def test_a_persons_word_reaches_every_range(
     for range_id in range(FIRST_RANGE, FIRST_RANGE + 5):
         await doubt(connection, range_id, 1)
     assert await resend(connection, campaign, "ana") == 5
-    await connection.execute("UPDATE pending_attempts SET state = 'unknown'")
+    await connection.execute("UPDATE pending_attempts SET state = 'unknown', resend = false")
     await connection.execute("UPDATE range_counters SET unknown = 1, deferred = 0")
     assert await assume_sent(connection, campaign, "bob") == 5
     assert await range_counters(connection) == await recount(connection)
@@ -344,7 +344,9 @@ async def test_a_policy_does_not_go_round_for_ever(connection: Connection) -> No
     await doubt(connection, FIRST_RANGE, 1)
     for _ in range(POLICY_RESENDS_MAX):
         assert await resend_by_policy(connection) == 1
-        await connection.execute("UPDATE pending_attempts SET state = 'unknown', attempt_no = attempt_no + 1")
+        await connection.execute(
+            "UPDATE pending_attempts SET state = 'unknown', resend = false, attempt_no = attempt_no + 1"
+        )
         await connection.execute("UPDATE range_counters SET unknown = 1, deferred = 0")
     assert await resend_by_policy(connection) == 0
     assert await resend(connection, campaign, "ana") == 1
