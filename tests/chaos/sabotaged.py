@@ -30,7 +30,7 @@ from engine.store.ranges import HeldRange
 from tests.chaos.watched import tell_tasks_on_signal
 
 LOCKED_FENCE = "AND (phone_number_id, epoch) IS NOT DISTINCT FROM (wanted.phone_number_id, wanted.epoch)"
-IDEMPOTENT = "ON CONFLICT (range_id, seq, try) DO NOTHING"
+IDEMPOTENT = "ON CONFLICT (range_id, seq, attempt_no) DO NOTHING"
 
 
 def _replace(module: ModuleType, name: str, substitute: object) -> None:
