@@ -8,4 +8,4 @@ from engine.store.queries import queries
 
 async def describe_database(database: Pool | Connection) -> str:
     """The name of the database and its address or socket directory, for an error message."""
-    return f"database {await database.fetchval(queries('describe_database')['place'])}"
+    return f"database {await database.fetchval(queries('session')['describe_database'])}"

@@ -14,12 +14,13 @@ from engine.backoff import wait_s
 from engine.core.connection_limit import connections_within
 from engine.core.pace.circuit_breaker import CircuitBreaker
 from engine.core.retry import Wait
+from engine.core.states import ReasonCode
 from engine.process.disk_space import Disk, DiskSpaceGuard
 from engine.process.file_descriptors import raise_limit
 from engine.process.memory import keep_large_blocks, rare_collections
 from engine.process.settings import ServiceSettings
 from engine.sending.campaign_cache import CampaignCache
-from engine.sending.campaign_reader import CampaignReader
+from engine.sending.campaign_reader import Block, CampaignReader
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.flow_context import FlowContext
 from engine.sending.number_sync import sync_numbers
@@ -57,6 +58,14 @@ async def run_numbers(
     async with pool.acquire() as connection:
         installation = await identify(connection)
     disk_space, campaign_cache, results_writer = DiskSpaceGuard(disk), CampaignCache(), ResultsWriter(pool)
+
+    def find_block() -> Block | None:
+        if shortage := disk_space.blocked_reason():
+            return Block(shortage, ReasonCode.DISK_FULL)
+        if problem := results_writer.problem:
+            return Block(problem, ReasonCode.RESULTS_NOT_STORED)
+        return None
+
     context = FlowContext(
         pool=pool,
         service=service,
@@ -67,12 +76,7 @@ async def run_numbers(
         breaker=CircuitBreaker(partial(wait_s, Wait.UNREACHABLE)),
         orders=Orders(campaign_cache),
     )
-    reader = CampaignReader(
-        campaign_cache,
-        service.product,
-        campaign_id,
-        lambda: disk_space.blocked_reason() or results_writer.problem,
-    )
+    reader = CampaignReader(campaign_cache, service.product, campaign_id, find_block)
     keep_large_blocks()
     transport, calls = transport or transport_of(service), hourly_call_budget()
 

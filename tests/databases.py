@@ -59,7 +59,7 @@ class Databases:
         self._server_url = server_url
         self._template = template
         # A copy, as a restored database would be. Here it is meant.
-        self._accept = (queries("campaign_cache")["accept_rollback"],) if template == TEMPLATE else ()
+        self._accept = (queries("installation")["accept_rollback"],) if template == TEMPLATE else ()
         self._thread = ThreadPoolExecutor(1)
         self._next: Future[str] = self._thread.submit(self._create)
 

@@ -15,7 +15,11 @@ from engine.store.queries import queries
 
 @dataclass(frozen=True, slots=True)
 class BusinessNumber:
-    """A business number. `owner`: the process that sends with it now; `limit_is_manual`: a person set it."""
+    """A business number. `owner`: the process that sends with it now; `limit_is_manual`: a person set it.
+
+    `stopped`: the service stopped it, and only a person ends that. `suspended_until`: a rest that ends by
+    itself.
+    """
 
     phone_number_id: str
     display_phone_number: str | None
@@ -28,6 +32,7 @@ class BusinessNumber:
     rate_per_s: float | None
     throttles: int
     owner: str | None
+    stopped: bool
     suspended_until: datetime | None
     suspended_reason: str | None
     synced_at: datetime | None

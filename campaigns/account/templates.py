@@ -46,7 +46,7 @@ async def sync_templates(pool: Pool, source: TemplatesSource, waba_id: str) -> l
     )
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute(queries("templates")["store"], *keys, *rest)
-        await connection.execute(queries("templates")["forget"], *keys)
+        await connection.execute(queries("templates")["delete_unlisted"], *keys)
     return await list_templates(pool)
 
 

@@ -73,6 +73,8 @@ def _row(number: BusinessNumber) -> tuple[object, ...]:
 
 
 def _state(number: BusinessNumber) -> str:
+    if number.stopped:
+        return f"stopped until a person resumes a campaign of it: {number.suspended_reason}"
     if number.suspended_until is not None:
         return f"suspended until {number.suspended_until:%Y-%m-%d %H:%M:%S%z}: {number.suspended_reason}"
     return f"sending: {number.owner}" if number.owner else (number.status or "").lower()

@@ -27,7 +27,13 @@ from engine.process.identity import this_process
 from engine.process.settings import Settings
 from engine.process.telemetry import quieten
 from engine.store.database import Pool
-from engine.store.in_doubt import Doubt, Doubts, assume_sent, doubts, resend
+from engine.store.in_doubt import (
+    InDoubtGroup,
+    InDoubtSummary,
+    assume_sent,
+    resend,
+    summarise_in_doubt,
+)
 from engine.store.recovery import recover_abandoned
 
 app = typer.Typer(add_completion=False)
@@ -42,14 +48,14 @@ class Settled:
     campaign: Campaign
     action: str | None
     recipients: int
-    left: Doubts
+    left: InDoubtSummary
     status: CampaignStatus | None = None
 
     @property
     def may_resend(self) -> bool:
         """Whether a resend would send to anybody who is left. Recipients who opted out stay in doubt."""
         may_send = self.campaign.state not in (CampaignState.CANCELLED, CampaignState.EXPIRED)
-        return may_send and not all(doubt.reason.startswith(OPTED_OUT) for doubt in self.left.doubts)
+        return may_send and not all(group.reason.startswith(OPTED_OUT) for group in self.left.groups)
 
     def as_json(self) -> dict[str, Any]:
         """The document of `--json`."""
@@ -61,7 +67,7 @@ class Settled:
             "in_doubt": self.left.recipients,
             "probably_not_sent": self.left.probably_not_sent,
             "since": self.left.since,
-            "doubts": [asdict(doubt) for doubt in self.left.doubts],
+            "doubts": [asdict(group) for group in self.left.groups],
             "status": None if self.status is None else self.status.as_json(),
         }
 
@@ -114,7 +120,7 @@ async def settle_campaign(pool: Pool, name: str, action: str | None, silence_s: 
             recipients = await resend(connection, campaign.campaign_id, actor())
         elif action == "assume-sent":
             recipients = await assume_sent(connection, campaign.campaign_id, actor())
-        left = await doubts(connection, campaign.campaign_id, quiet_s=silence_s)
+        left = await summarise_in_doubt(connection, campaign.campaign_id, quiet_s=silence_s)
     return Settled(campaign, action, recipients, left)
 
 
@@ -132,7 +138,7 @@ async def _send(pool: Pool, settings: Settings, settled: Settled, *, json: bool,
             _print(settled, json)
             return 0
     async with pool.acquire() as connection:
-        left = await doubts(connection, campaign.campaign_id, quiet_s=settings.silence_s)
+        left = await summarise_in_doubt(connection, campaign.campaign_id, quiet_s=settings.silence_s)
     with suppress(OSError):  # `main` reports a failed stdout; the run's own end matters more
         _print(replace(settled, left=left, status=end.status), json)
     end.require_complete()
@@ -178,14 +184,14 @@ def _print(settled: Settled, json: bool) -> None:
         else:
             typer.echo(f"nobody is in doubt: nothing is {'sent again' if resent else 'taken as sent'}")
     typer.echo(f"in doubt: {settled.left.recipients:,}")
-    for doubt in settled.left.doubts:
-        typer.echo(f"  {_line(doubt)}")
+    for group in settled.left.groups:
+        typer.echo(f"  {_line(group)}")
     if settled.left.recipients:
         ways = "--resend or --assume-sent" if settled.may_resend else "--assume-sent"
         typer.echo(f"their statuses settle them; {ways} settles them now")
 
 
-def _line(doubt: Doubt) -> str:
-    unsent = f", {doubt.probably_not_sent:,} probably not sent" if doubt.probably_not_sent else ""
-    since = doubt.since.isoformat(timespec="seconds")
-    return f"{doubt.recipients:,} at {doubt.phone_number_id} since {since}{unsent}: {doubt.reason}"
+def _line(group: InDoubtGroup) -> str:
+    unsent = f", {group.probably_not_sent:,} probably not sent" if group.probably_not_sent else ""
+    since = group.since.isoformat(timespec="seconds")
+    return f"{group.recipients:,} at {group.phone_number_id} since {since}{unsent}: {group.reason}"

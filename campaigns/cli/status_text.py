@@ -73,6 +73,8 @@ def status_lines(status: CampaignStatus) -> Iterator[str]:
         if moment is not None:
             yield f"{name} {moment.isoformat(timespec='seconds')}"
     for number in status.numbers:
-        rest = f"suspended: {number.suspended_reason}" if number.suspended_reason else number.owner or "idle"
+        rest = number.owner or "idle"
+        if number.suspended_reason:
+            rest = f"{'stopped' if number.stopped else 'suspended'}: {number.suspended_reason}"
         sent = f"limit {number.limit_per_s:g}/s, {pluralise(number.attempts, 'request')}"
         yield f"number {number.phone_number_id}: {sent}, {rest}"

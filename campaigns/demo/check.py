@@ -72,7 +72,7 @@ async def judge(pool: Pool, service_url: str, campaign_id: int) -> Verdict:
 
 async def _pending(pool: Pool, session: aiohttp.ClientSession, service_url: str) -> bool:
     summary = await _get(session, f"{service_url}/_emulator/events/summary")
-    return bool(summary["pending"] or await pool.fetchval(queries("demo")["inbox_filled"]))
+    return bool(summary["pending"] or await pool.fetchval(queries("inbox")["has_events"]))
 
 
 async def _ledger(session: aiohttp.ClientSession, service_url: str) -> Counter[str]:

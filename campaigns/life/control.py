@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 
+import asyncpg
+
 from campaigns.describe_database import describe_database
-from campaigns.results.status import NOBODY_SENDS, SETTLE_HINT, present_reason
-from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, allows
+from campaigns.results.status import NOBODY_SENDS, present_reason, stored_code
+from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, ReasonCode, allows
 from engine.errors import ConfigurationError, TryLater
 from engine.process.identity import this_process
 from engine.store.campaign_states import apply_event, apply_if_allowed
@@ -33,6 +35,7 @@ class Campaign:
     external_id: str | None
     state: CampaignState
     reason: str
+    reason_code: ReasonCode | None
     template: str
     language: str
     phone_number_ids: list[str]
@@ -68,7 +71,7 @@ async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
     """The campaign with this name; ConfigurationError names the database and similar names."""
     row = await database.fetchrow(queries("campaign_control")["find"], name)
     if row is not None:
-        return Campaign(**{**dict(row), "state": CampaignState(row["state"])})
+        return _campaign(row)
     names = [row["name"] for row in await database.fetch(queries("campaign_control")["names_like"])]
     near = get_close_matches(name, names, 3)
     raise ConfigurationError(
@@ -81,15 +84,18 @@ async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
 async def list_campaigns(connection: Connection) -> list[Campaign]:
     """The newest campaigns first."""
     rows = await connection.fetch(queries("campaign_control")["list"], LISTED_MAX)
-    listed = [Campaign(**{**dict(row), "state": CampaignState(row["state"])}) for row in rows]
-    in_doubt = [campaign.campaign_id for campaign in listed if campaign.reason.endswith(SETTLE_HINT)]
+    listed = [_campaign(row) for row in rows]
+    in_doubt = [campaign.campaign_id for campaign in listed if campaign.reason_code is ReasonCode.IN_DOUBT]
     found = await connection.fetch(queries("campaign_control")["unknown_counts"], in_doubt)
     unknown = {row["campaign_id"]: row["unknown"] for row in found}
     owned = await _owned_numbers(connection)
-    return [
-        replace(campaign, reason=_present_reason(campaign, unknown.get(campaign.campaign_id, 0), owned))
-        for campaign in listed
-    ]
+    return [_present(campaign, unknown.get(campaign.campaign_id, 0), owned) for campaign in listed]
+
+
+def _campaign(row: asyncpg.Record) -> Campaign:
+    return Campaign(
+        **{**dict(row), "state": CampaignState(row["state"]), "reason_code": stored_code(row["reason_code"])}
+    )
 
 
 async def _owned_numbers(connection: Connection) -> set[str]:
@@ -102,10 +108,12 @@ def _nobody_sends(campaign: Campaign, owned: AbstractSet[str]) -> bool:
     return campaign.state is CampaignState.RUNNING and owned.isdisjoint(campaign.phone_number_ids)
 
 
-def _present_reason(campaign: Campaign, unknown: int, owned: AbstractSet[str]) -> str:
+def _present(campaign: Campaign, unknown: int, owned: AbstractSet[str]) -> Campaign:
+    """The campaign with the reason that holds now."""
     if _nobody_sends(campaign, owned):
-        return NOBODY_SENDS
-    return present_reason(campaign.state, campaign.reason, unknown)
+        return replace(campaign, reason=NOBODY_SENDS, reason_code=ReasonCode.NOBODY_SENDS)
+    reason, code = present_reason(campaign.reason, campaign.reason_code, unknown)
+    return replace(campaign, reason=reason, reason_code=code)
 
 
 async def is_future(connection: Connection, campaign: Campaign) -> bool:
@@ -129,7 +137,7 @@ async def resume(connection: Connection, name: str, *, actor: str = "") -> Campa
     """
     campaign = await find_campaign(connection, name)
     if campaign.state is CampaignState.PAUSED:
-        await connection.execute(queries("campaign_control")["lift_stops"], campaign.campaign_id)
+        await connection.execute(queries("leases")["lift_stops"], campaign.campaign_id)
     return await _release(connection, name, CampaignEvent.RESUME, actor)
 
 
@@ -139,7 +147,8 @@ async def pause(connection: Connection, name: str, *, actor: str = "") -> Campai
         campaign = await _locked(connection, name)
         if campaign.state is CampaignState.PAUSED:
             return CampaignChange(name, campaign.state, changed=False)
-        state = await apply_event(connection, campaign.campaign_id, CampaignEvent.PAUSE, PAUSED_BY_HAND)
+        event, code = CampaignEvent.PAUSE, ReasonCode.PAUSED_BY_HAND
+        state = await apply_event(connection, campaign.campaign_id, event, PAUSED_BY_HAND, code)
         await _audit(connection, campaign.campaign_id, "pause", actor)
     return CampaignChange(name, state, changed=True)
 
@@ -148,7 +157,8 @@ async def pause_all(connection: Connection, *, actor: str = "") -> list[Campaign
     """The emergency stop: every scheduled or running campaign."""
     moved = []
     for row in await connection.fetch(queries("campaign_control")["active"]):
-        state = await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, PAUSED_BY_HAND)
+        event, code = CampaignEvent.PAUSE, ReasonCode.PAUSED_BY_HAND
+        state = await apply_if_allowed(connection, row["campaign_id"], event, PAUSED_BY_HAND, code)
         if state is not None:
             await _audit(connection, row["campaign_id"], "pause", actor)
             moved.append(CampaignChange(row["name"], state, changed=True))
@@ -179,7 +189,8 @@ async def cancel(connection: Connection, name: str, *, actor: str = "") -> Campa
         require_planned(campaign)
         changed = campaign.state is not CampaignState.CANCELLED
         if changed:
-            await apply_event(connection, campaign.campaign_id, CampaignEvent.CANCEL, CANCELLED_BY_HAND)
+            event, code = CampaignEvent.CANCEL, ReasonCode.CANCELLED_BY_HAND
+            await apply_event(connection, campaign.campaign_id, event, CANCELLED_BY_HAND, code)
             await _audit(connection, campaign.campaign_id, "cancel", actor)
     skipped = await skip_remaining(connection, campaign.campaign_id, CampaignState.CANCELLED)
     return CampaignChange(name, CampaignState.CANCELLED, changed, skipped)
@@ -228,7 +239,7 @@ async def _locked(connection: Connection, name: str) -> Campaign:
 
 async def _audit(connection: Connection, campaign_id: int, action: str, actor: str) -> None:
     if actor:
-        await connection.execute(queries("in_doubt")["audit"], actor, action, campaign_id, {})
+        await connection.execute(queries("campaigns")["audit"], actor, action, campaign_id, {})
 
 
 def require_planned(campaign: Campaign) -> None:

@@ -12,9 +12,8 @@ from campaigns.command_text import command_text
 from campaigns.life.control import Campaign, find_campaign, is_future, skip_remaining, start
 from campaigns.results.status import FINAL_STATES, CampaignStatus, campaign_status
 from engine.app import run_numbers
-from engine.core.error_codes import refuses_credentials
-from engine.core.states import CampaignState, RecipientState
-from engine.errors import AuthenticationError, Incomplete, TryLater, Unreachable
+from engine.core.states import REASONS, CampaignState, RecipientState
+from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
 from engine.process.disk_space import Disk
 from engine.process.settings import ServiceSettings
 from engine.store.database import Pool
@@ -104,14 +103,13 @@ def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
     return "; ".join(parts)
 
 
-def paused(status: CampaignStatus | Campaign) -> TryLater | AuthenticationError:
+def paused(status: CampaignStatus | Campaign) -> DrumbeatError:
     """The error with which a run of a paused campaign ends."""
     message = f'the campaign "{status.name}" is paused: {status.reason}'
     resume = command_text("campaign", "resume", status.name)
-    code = status.reason.rpartition("(")[2].rstrip(")")
-    if refuses_credentials(code):
-        return AuthenticationError(message, remedy=f"check the access token, then `{resume}`")
-    return TryLater(message, remedy=f"lift the pause with `{resume}`")
+    error = REASONS[status.reason_code].error if status.reason_code else TryLater
+    first = "check the access token, then " if error is AuthenticationError else "lift the pause with "
+    return error(message, remedy=f"{first}`{resume}`")
 
 
 async def require_reachable(service: ServiceSettings) -> None:

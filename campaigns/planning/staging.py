@@ -126,7 +126,7 @@ async def find_duplicates(
 ) -> None:
     """Find rows that repeat an earlier phone, list them, and count them by chunk."""
     sql = queries("plan")
-    for statement in ("find_repeated", "list_extra", "list_silent", "index_lists"):
+    for statement in ("find_repeated", "find_duplicates", "find_suppressed", "index_lists"):
         await connection.execute(sql[statement])
         progress(PlanProgress("checking", 0, staged.rows, staged.rows))
     checked = 0

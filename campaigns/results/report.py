@@ -143,7 +143,7 @@ async def _reasons(pool: Pool, campaign_id: int) -> dict[RecipientState, list[Re
     found: dict[RecipientState, list[Reason]] = {}
     sql = queries("report")["reasons"]
     for row in await pool.fetch(sql, campaign_id, REASONS_MAX, timeout=REASONS_TIMEOUT_S):
-        if row["place"] > REASONS_MAX:
+        if row["rank"] > REASONS_MAX:
             reason = Reason(f"({row['reasons']:,} more reasons)", "", row["recipients"])
         else:
             reason = Reason(row["reason"], meaning_of(row["reason"]), row["recipients"])

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import repeat
 from typing import Any
 
-from engine.core.states import CampaignState, RecipientState
+from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Pool
 from engine.store.queries import queries
@@ -17,7 +17,7 @@ FINAL_STATES = frozenset({CampaignState.FINISHED, CampaignState.CANCELLED, Campa
 
 
 NOBODY_SENDS = "no process sends it now"  # shown for a running campaign without an owner
-SETTLE_HINT = "in doubt: see `campaign settle`"  # the worker ends the reason of a finished campaign with it
+SETTLE_HINT = "in doubt: see `campaign settle`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class NumberProgress:
     attempts: int
     throttled: int
     last_attempt_at: datetime | None
+    stopped: bool
     suspended_until: datetime | None
     suspended_reason: str | None
 
@@ -49,6 +50,7 @@ class CampaignStatus:
     name: str
     state: CampaignState
     reason: str
+    reason_code: ReasonCode | None
     recipients: int
     counts: dict[RecipientState, int]
     start_at: datetime | None
@@ -94,6 +96,7 @@ class CampaignStatus:
             "name": self.name,
             "state": self.state.value,
             "reason": self.reason,
+            "reason_code": self.reason_code,
             "recipients": self.recipients,
             "counts": {state.value: self.counts[state] for state in RecipientState},
             "rate_per_s": None if rate_per_s is None else round(rate_per_s, 1),
@@ -129,10 +132,12 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
     numbers = await pool.fetch(
         queries("progress")["numbers"], campaign_id, row["phone_number_ids"], DEFAULT_LIMIT_PER_S
     )
+    reason, code = present_reason(row["reason"], stored_code(row["reason_code"]), row["unknown"])
     return CampaignStatus(
         name=row["name"],
         state=CampaignState(row["state"]),
-        reason=present_reason(row["state"], row["reason"], row["unknown"]),
+        reason=reason,
+        reason_code=code,
         recipients=row["recipients"],
         counts=_counts(dict(row)),
         start_at=row["start_at"],
@@ -142,11 +147,15 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
     )
 
 
-def present_reason(state: str, reason: str, unknown: int) -> str:
-    """The reason with the present count of recipients in doubt, who may be settled after the run."""
-    if state != CampaignState.FINISHED or not reason.endswith(SETTLE_HINT):
-        return reason
-    return f"{unknown} {SETTLE_HINT}" if unknown else ""
+def stored_code(code: str | None) -> ReasonCode | None:
+    return None if code is None else ReasonCode(code)
+
+
+def present_reason(reason: str, code: ReasonCode | None, unknown: int) -> tuple[str, ReasonCode | None]:
+    """The reason that holds now: statuses and people settle recipients in doubt after the run."""
+    if code is not ReasonCode.IN_DOUBT:
+        return reason, code
+    return (f"{unknown} {SETTLE_HINT}", code) if unknown else ("", None)
 
 
 def _counts(row: dict[str, Any]) -> dict[RecipientState, int]:

@@ -17,11 +17,11 @@ PACE_WINDOW_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class FormerOwner:
-    """The former owner of a number. `epoch` 0: there was none. `dead`: its process is proven dead.
+    """The last owner of a number. `epoch` 0: nobody ever owned it. `dead`: its process is proven dead.
 
-    `past_lease_s`: since its lease expired, or since it `released` the number. `unstamped`: it took over from
-    an owner that may still claim, and has not fenced its ranges. `quiet_s`: the rest of the wait that began
-    when it fenced them.
+    `past_lease_s`: since its lease ended, or since it `released` the number. `fence_missing`: it took the
+    number over from an owner that may still claim, and has not fenced its ranges. `no_send_s`: what is left
+    of its own wait.
     """
 
     epoch: int
@@ -29,8 +29,8 @@ class FormerOwner:
     dead: bool
     lease_runs: bool
     past_lease_s: float | None
-    unstamped: bool
-    quiet_s: float
+    fence_missing: bool
+    no_send_s: float
 
     @property
     def holds(self) -> bool:
@@ -44,10 +44,10 @@ class FormerOwner:
 
     @property
     def wait_s(self) -> float:
-        """How long the next owner waits before its first write."""
-        if self.unstamped or self.may_claim:
-            return max(self.quiet_s, CLAIM_VALID_S + PACE_WINDOW_S)
+        """How long the next owner waits."""
+        if self.fence_missing or self.may_claim:
+            return max(self.no_send_s, CLAIM_VALID_S + PACE_WINDOW_S)
         if self.epoch == 0:
             return 0.0
         past_s = (self.past_lease_s or 0.0) if self.released else 0.0
-        return max(0.0, self.quiet_s, PACE_WINDOW_S - past_s)
+        return max(0.0, self.no_send_s, PACE_WINDOW_S - past_s)

@@ -39,8 +39,8 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """May have been accepted. Only the campaign's policy or a person can order another attempt."""
+class InDoubt:
+    """May have been accepted: no further attempt, unless the campaign's policy or a person says so."""
 
     reason: str
 
@@ -68,7 +68,7 @@ class Retry:
     spent: Budget
 
 
-Decision = Doubt | Fail | Retry
+Decision = Fail | InDoubt | Retry
 
 
 def decide(outcome: Setback, spent: Budget, *, downtime: bool = False) -> Decision:
@@ -78,7 +78,7 @@ def decide(outcome: Setback, spent: Budget, *, downtime: bool = False) -> Decisi
     """
     match outcome:
         case Unknown(reason=reason):
-            return Doubt(reason)
+            return InDoubt(reason)
         case Throttled():
             return _after_throttle(outcome, spent)
         case Transient() if downtime:

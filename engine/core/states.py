@@ -1,14 +1,17 @@
-"""The states of campaigns and recipients. One table says what each event does to a campaign.
+"""The states of campaigns and recipients, what each event does to a campaign, and why it is in its state.
 
-The state of a recipient is never set. The database derives it from the evidence about its attempts
-(`present_state` in `engine/store/sql/migrations`). Tests compare it with the model in `tests/model/tries.py`.
+The state of a recipient is never set: the database derives it from what is recorded of its attempts
+(`present_state` in `engine/store/sql/schema`). Tests compare it with the model `tests/model/tries.py`.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
+from typing import NamedTuple
 
-from engine.errors import UsageError
+from engine.core.error_codes import refuses_credentials
+from engine.core.outcome import Rejected, Scope
+from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, UsageError
 
 
 class CampaignState(StrEnum):
@@ -87,6 +90,82 @@ def apply(state: CampaignState, event: CampaignEvent) -> CampaignState:
     if following is None:
         raise IllegalTransition(state, event)
     return following
+
+
+class ReasonCode(StrEnum):
+    """Why a campaign is paused, waits or ended. Stored beside the words, and shown in JSON: never renamed."""
+
+    PLANNING = "planning"
+    AUTHENTICATION_FAILED = "authentication_failed"
+    PERMISSION_MISSING = "permission_missing"
+    ACCOUNT_REFUSED = "account_refused"
+    TEMPLATE_REFUSED = "template_refused"
+    RECIPIENTS_REFUSED = "recipients_refused"
+    NUMBERS_STOPPED = "numbers_stopped"
+    PAUSED_BY_HAND = "paused_by_hand"
+    DATABASE_ROLLED_BACK = "database_rolled_back"
+    UNREADABLE = "unreadable"
+    WINDOW_CLOSED = "window_closed"
+    DISK_FULL = "disk_full"
+    RESULTS_NOT_STORED = "results_not_stored"
+    NOBODY_SENDS = "nobody_sends"
+    RESENDING = "resending"
+    REOPENED = "reopened"
+    IN_DOUBT = "in_doubt"
+    EXPIRED = "expired"
+    CANCELLED_BY_HAND = "cancelled_by_hand"
+
+
+class Reason(NamedTuple):
+    """What a reason code means, and the error that a run of the campaign ends with; its class has the exit
+    code.
+    """
+
+    meaning: str
+    error: type[DrumbeatError] = TryLater
+
+
+REASONS: dict[ReasonCode, Reason] = {
+    ReasonCode.PLANNING: Reason("its recipients are not all stored yet"),
+    # pauses
+    ReasonCode.AUTHENTICATION_FAILED: Reason("the service refused the access token", AuthenticationError),
+    ReasonCode.PERMISSION_MISSING: Reason("the access token lacks a permission", AuthenticationError),
+    ReasonCode.ACCOUNT_REFUSED: Reason("the service blocked or locked the account, or it is unpaid"),
+    ReasonCode.TEMPLATE_REFUSED: Reason("the service does not send the template"),
+    ReasonCode.RECIPIENTS_REFUSED: Reason("many recipients in a row were refused"),
+    ReasonCode.NUMBERS_STOPPED: Reason("the service stopped all of its numbers"),
+    ReasonCode.PAUSED_BY_HAND: Reason("a person paused it"),
+    ReasonCode.DATABASE_ROLLED_BACK: Reason("the database was restored, copied or failed over"),
+    ReasonCode.UNREADABLE: Reason("the stored campaign cannot be read"),
+    # a running campaign that does not send now
+    ReasonCode.WINDOW_CLOSED: Reason("its daily sending window is closed"),
+    ReasonCode.DISK_FULL: Reason("the disk is nearly full"),
+    ReasonCode.RESULTS_NOT_STORED: Reason("outcomes cannot be stored"),
+    ReasonCode.NOBODY_SENDS: Reason("no process sends with any of its numbers"),
+    # a campaign that runs again
+    ReasonCode.RESENDING: Reason("recipients in doubt are sent to again"),
+    ReasonCode.REOPENED: Reason("recipients in doubt were not accepted after all"),
+    # ends
+    ReasonCode.IN_DOUBT: Reason("it finished, and some recipients are in doubt", Incomplete),
+    ReasonCode.EXPIRED: Reason("its time ended before everybody was sent to", Incomplete),
+    ReasonCode.CANCELLED_BY_HAND: Reason("a person cancelled it", Incomplete),
+}
+# Codes of a running campaign that waits: `campaign_cache` sets and clears them.
+WAITS = frozenset({ReasonCode.WINDOW_CLOSED, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_STORED})
+
+_TOKEN_CODES = frozenset({0, 104, 190})  # the other codes of refused credentials are about permissions
+
+
+def reason_of_refusal(refusal: Rejected) -> ReasonCode:
+    """Why a campaign is paused by a refusal that concerns more than a recipient or a number."""
+    if refusal.scope is Scope.TEMPLATE:
+        return ReasonCode.TEMPLATE_REFUSED
+    if refusal.scope is not Scope.ACCOUNT:
+        return ReasonCode.RECIPIENTS_REFUSED
+    if not refuses_credentials(refusal.name):
+        return ReasonCode.ACCOUNT_REFUSED
+    is_token = refusal.code in _TOKEN_CODES or refusal.name == "http_401"
+    return ReasonCode.AUTHENTICATION_FAILED if is_token else ReasonCode.PERMISSION_MISSING
 
 
 class RecipientState(StrEnum):

@@ -4,9 +4,9 @@ import time
 
 import structlog
 
-from engine.core.states import CampaignEvent
+from engine.core.states import CampaignEvent, ReasonCode
 from engine.sending.flow_context import FlowContext
-from engine.sending.orders import LONG_REST_S, CampaignPause
+from engine.sending.orders import CampaignPause
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.closing import close_ranges, finish_campaign
 from engine.store.database import LOST_CONNECTION, Connection
@@ -38,8 +38,8 @@ class CampaignHousekeeping:
         await self._find_unclosed(connection)
 
     async def _expire(self, connection: Connection, campaign_id: int, name: str) -> None:
-        expire = CampaignEvent.EXPIRE
-        if await apply_if_allowed(connection, campaign_id, expire, "its time is over") is not None:
+        event, code = CampaignEvent.EXPIRE, ReasonCode.EXPIRED
+        if await apply_if_allowed(connection, campaign_id, event, "its time is over", code) is not None:
             log.warning("campaign_expired", campaign=name, campaign_id=campaign_id)
             self.to_close[campaign_id] = "expired"
 
@@ -66,17 +66,17 @@ class CampaignHousekeeping:
         """Finish running campaigns with nothing left. Resends by policy come first: they keep one running."""
         await resend_by_policy(connection, quiet_s=self._context.service.silence_s)
         for campaign_id in self._campaign_cache.running:
-            if await connection.fetchval(queries("claims")["ranges_left"], campaign_id):
-                await self._pause_if_all_rest(connection, campaign_id)
+            if await connection.fetchval(queries("closing")["has_open_ranges"], campaign_id):
+                await self._pause_if_all_stopped(connection, campaign_id)
                 continue
             if (unknown := await finish_campaign(connection, campaign_id)) is not None:
                 fields = self._campaign_cache.log_fields(campaign_id)
                 log.info("campaign_finished", **fields, unknown=unknown)
 
-    async def _pause_if_all_rest(self, connection: Connection, campaign_id: int) -> None:
+    async def _pause_if_all_stopped(self, connection: Connection, campaign_id: int) -> None:
         """Pause a campaign whose numbers are all stopped until a person resumes them."""
         numbers = list(self._campaign_cache[campaign_id].phone_number_ids)
-        resting = await connection.fetchrow(queries("campaign_cache")["all_resting"], numbers)
-        if resting is not None and resting["returns_in_s"] > LONG_REST_S:
-            reason = f"every number is stopped: {resting['reason']}"
-            self._context.orders.give(CampaignPause(campaign_id, reason))
+        why = await connection.fetchval(queries("leases")["all_stopped"], numbers)
+        if why is not None:
+            reason = f"every number is stopped: {why}"
+            self._context.orders.give(CampaignPause(campaign_id, reason, ReasonCode.NUMBERS_STOPPED))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import asyncpg
@@ -11,11 +11,11 @@ import structlog
 from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.guard import DailyWindow, Defer, check_window
 from engine.core.message import CompiledTemplate, Media, compile_template
-from engine.core.states import CampaignEvent, CampaignState
+from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
 from engine.errors import ConfigurationError
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.messages import RunningCampaign
-from engine.store.campaign_states import apply_if_allowed
+from engine.store.campaign_states import apply_if_allowed, set_reason
 from engine.store.database import Connection
 from engine.store.queries import queries
 
@@ -30,6 +30,13 @@ STOPPED_EVENTS = {
 log = structlog.get_logger(__name__)
 
 
+class Block(NamedTuple):
+    """Why nothing may be claimed at this moment: in words, and as the code that is stored with them."""
+
+    reason: str
+    code: ReasonCode
+
+
 class CampaignReader:
     """Reads every running campaign, or only the one with `campaign_id`."""
 
@@ -38,24 +45,24 @@ class CampaignReader:
         cache: CampaignCache,
         product: str,
         campaign_id: int | None,
-        blocked_reason: Callable[[], str] = lambda: "",
+        find_block: Callable[[], Block | None] = lambda: None,
     ) -> None:
-        """`blocked_reason` says in words why nothing at all may be claimed at this moment, or is empty."""
+        """`find_block` says why nothing at all may be claimed at this moment; None: it may."""
         self._cache = cache
         self._product = product
         self._only = campaign_id
-        self._blocked_reason = blocked_reason
+        self._find_block = find_block
 
     async def refresh(self, connection: Connection) -> None:
         rows = await connection.fetch(queries("campaign_cache")["running"], self._only)
-        blocked_reason = self._blocked_reason()
+        block = self._find_block()
         for row in rows:
-            await self._refresh_one(connection, row, blocked_reason)
+            await self._refresh_one(connection, row, block)
         for campaign_id in set(self._cache.running) - {row["campaign_id"] for row in rows}:
             await self._end(connection, campaign_id)
         self._cache.remove_ended()
 
-    async def _refresh_one(self, connection: Connection, row: asyncpg.Record, blocked_reason: str) -> None:
+    async def _refresh_one(self, connection: Connection, row: asyncpg.Record, block: Block | None) -> None:
         campaign = self._cache.get(row["campaign_id"]) or await self._compile(connection, row)
         if campaign is None:
             return
@@ -63,7 +70,7 @@ class CampaignReader:
             campaign.expires_ns = monotonic_ns() + int(row["expires_in_s"] * SECOND_NS)
         if started := self._cache.start(campaign):
             campaign.blocked_reason = _stored_blocked_reason(row)
-        await self._block(connection, campaign, blocked_reason or _closed_window(campaign), started=started)
+        await self._block(connection, campaign, block or _closed_window(campaign), started=started)
 
     async def _end(self, connection: Connection, campaign_id: int) -> None:
         """Whoever finishes or expires a campaign logs it; a stop that came from outside is logged here."""
@@ -79,23 +86,24 @@ class CampaignReader:
             return _running_campaign(row, self._product)
         except (ConfigurationError, ValueError, KeyError, TypeError) as error:
             reason = str(error) if isinstance(error, ConfigurationError) else f"it cannot be read: {error!r}"
-            await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason)
+            code = ReasonCode.UNREADABLE
+            await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason, code)
             campaign = {"campaign": row["name"], "campaign_id": row["campaign_id"]}
             log.warning("campaign_paused", **campaign, reason=reason)
             return None
 
     async def _block(
-        self, connection: Connection, campaign: RunningCampaign, why: str, *, started: bool
+        self, connection: Connection, campaign: RunningCampaign, block: Block | None, *, started: bool
     ) -> None:
-        """Let the campaign send unless `why` says why not; store and log a change of that.
+        """Let the campaign send unless it is blocked; store and log a change of that.
 
         A blocked campaign stops at once; its reason is stored as soon as the database takes it.
         """
-        campaign.sending = not why and not campaign.stopped
-        reason = f"{BLOCKED_PREFIX}{why}" if why else ""
+        campaign.sending = block is None and not campaign.stopped
+        reason, code = (f"{BLOCKED_PREFIX}{block.reason}", block.code) if block else ("", None)
         changed = reason != campaign.blocked_reason
         if changed:
-            await connection.execute(queries("campaigns")["set_reason"], campaign.campaign_id, reason)
+            await set_reason(connection, campaign.campaign_id, CampaignState.RUNNING, reason, code)
             campaign.blocked_reason = reason
         if changed or started:
             sends = "campaign_started" if started else "campaign_unblocked"
@@ -103,11 +111,11 @@ class CampaignReader:
             log.info(event, **self._cache.log_fields(campaign.campaign_id), reason=reason)
 
 
-def _closed_window(campaign: RunningCampaign) -> str:
+def _closed_window(campaign: RunningCampaign) -> Block | None:
     if campaign.window is None:
-        return ""
+        return None
     verdict = check_window(datetime.now(UTC), campaign.window, campaign.time_zone)
-    return verdict.reason if isinstance(verdict, Defer) else ""
+    return Block(verdict.reason, ReasonCode.WINDOW_CLOSED) if isinstance(verdict, Defer) else None
 
 
 def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
@@ -123,8 +131,7 @@ def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
 
 def _stored_blocked_reason(row: asyncpg.Record) -> str:
     """The stored reason if it says that the campaign is blocked: any other reason is not ours to replace."""
-    reason: str = row["reason"]
-    return reason if reason.startswith(BLOCKED_PREFIX) else ""
+    return row["reason"] if row["reason_code"] in WAITS else ""
 
 
 def _compiled_template(template: dict[str, Any], product: str) -> CompiledTemplate:

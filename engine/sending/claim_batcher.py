@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
-from engine.store.claims import Raise, advance_watermarks
+from engine.store.claims import WatermarkAdvance, advance_watermarks
 from engine.store.database import OwnConnection, Pool
 
 # Between two statements: a commit waits for the disk, however much it holds. A number asks while its queue
@@ -20,7 +20,7 @@ PERIOD_NS = SECOND_NS // 40
 class Waiting(NamedTuple):
     """A number that asked. `claimed_ns` becomes what `advance_watermark` returns."""
 
-    wanted: Raise
+    wanted: WatermarkAdvance
     claimed_ns: asyncio.Future[int | None]
 
 
@@ -32,11 +32,12 @@ class ClaimBatcher:
         self._waiting: list[Waiting] = []
         self._asked = asyncio.Event()
 
-    async def advance_watermark(self, wanted: Raise) -> int | None:
+    async def advance_watermark(self, wanted: WatermarkAdvance) -> int | None:
         """Claim; returns when the claiming statement was issued, in ns on the suspend-aware clock.
 
-        None: nothing is claimed; `opted_out_phones`, `known_above` and `advance_watermark` of the store find
-        out why. Raises what a lost database raises: then `read_watermark` finds out whether it is claimed.
+        None: nothing is claimed; `opted_out_phones`, `recorded_above` and `advance_watermark` of the store
+        find out why. Raises what a lost database raises: then `read_watermark` finds out whether it is
+        claimed.
         """
         claimed_ns: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         self._waiting.append(Waiting(wanted, claimed_ns))
@@ -60,7 +61,7 @@ class ClaimBatcher:
         finally:
             for ask in (*batch, *self._waiting):
                 ask.claimed_ns.cancel()
-            await self._own.give_back()
+            await self._own.release()
 
     async def _claim(self, batch: Sequence[Waiting]) -> None:
         try:

@@ -5,9 +5,10 @@ from collections import deque
 from dataclasses import dataclass
 
 from engine.sending.campaign_cache import CampaignCache
-from engine.store.claims import Candidate, HeldRange, own_ranges, page, release_ranges, take_range
+from engine.store.claims import Candidate, page
 from engine.store.database import LOST_CONNECTION, Pool
 from engine.store.leases import Lease
+from engine.store.ranges import HeldRange, own_ranges, release_ranges, take_range
 
 CLOSE_S = 0.5  # for a fetch that is in progress when the process ends
 

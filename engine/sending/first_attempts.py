@@ -15,11 +15,11 @@ from engine.sending.guarding import Guarded, guard_first_attempts, refuse_opted_
 from engine.sending.messages import GrantedClaims
 from engine.store.claims import (
     ClaimRefused,
-    Raise,
+    WatermarkAdvance,
     advance_watermark,
-    known_above,
     opted_out_phones,
     read_watermark,
+    recorded_above,
     unsent_first_attempt,
 )
 from engine.store.database import LOST_CONNECTION
@@ -72,7 +72,7 @@ class FirstAttempts:
         if guarded.decided:
             return None
         return await self._context.claim_batcher.advance_watermark(
-            Raise(self._lease, feed.held, claimed_through, guarded.passed)
+            WatermarkAdvance(self._lease, feed.held, claimed_through, guarded.passed)
         )
 
     async def _alone(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int:
@@ -81,7 +81,7 @@ class FirstAttempts:
             refuse_opted_out(
                 guarded, opted_out, self._context.campaign_cache[feed.held.campaign_id], self._lease
             )
-            known = await known_above(connection, feed.held, claimed_through)
+            known = await recorded_above(connection, feed.held, claimed_through)
             guarded.passed = [candidate for candidate in guarded.passed if candidate.seq not in known]
             claimed_ns = suspend_aware_ns()
             await advance_watermark(connection, self._lease, feed.held, claimed_through, guarded.decided)

@@ -47,11 +47,10 @@ class NumberPace:
             self._note_limit(renewal.limit_per_s)
             self.bucket.set_limit(renewal.limit_per_s, now_ns)
             self.governor.set_limit(renewal.limit_per_s, now_ns)
-        rests = renewal.suspended_s is not None and renewal.suspended_s > 0
-        if self.suspended_reason and not rests:
+        if self.suspended_reason and not renewal.rests:
             log.info("number_returned", number=self._phone_number_id)
             self.governor.resume(now_ns)
-        self.suspended_reason = (renewal.suspended_reason or "suspended") if rests else None
+        self.suspended_reason = (renewal.suspended_reason or "suspended") if renewal.rests else None
         if not self._context.orders.has_rest_for(self._phone_number_id):
             self.outcome_policy.rest_ordered = False  # from here on the database decides
 

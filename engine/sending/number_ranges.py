@@ -8,7 +8,7 @@ import structlog
 from engine.clock import SECOND_NS, monotonic_ns
 from engine.sending.dispatcher import Dispatcher
 from engine.sending.flow_context import FlowContext, PeerNumber
-from engine.store.claims import HeldRange, let_go_ranges, take_over_ranges
+from engine.store.ranges import HeldRange, release_idle_ranges, take_over_ranges
 
 RELEASE_PERIOD_NS = SECOND_NS // 2
 KEEP_FOR_DEFERRED_S = 10.0  # a range whose deferred recipients are all due later needs no owner meanwhile
@@ -60,7 +60,9 @@ class NumberRanges:
         ]
         if ended:
             async with self._context.pool.acquire(timeout=5) as connection:
-                released = await let_go_ranges(connection, self._number.lease, ended, KEEP_FOR_DEFERRED_S)
+                released = await release_idle_ranges(
+                    connection, self._number.lease, ended, KEEP_FOR_DEFERRED_S
+                )
             self._number.feeder.remove(released)
 
     async def _release_to_others(self, ranges: list[HeldRange]) -> None:

@@ -11,13 +11,11 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 
-from engine.core.states import CampaignEvent
+from engine.core.states import CampaignEvent, ReasonCode
 from engine.sending.campaign_cache import CampaignCache
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
-from engine.store.leases import suspend
-
-LONG_REST_S = 30 * 86_400.0  # beyond every rest that ends by itself
+from engine.store.leases import stop, suspend
 
 log = structlog.get_logger(__name__)
 
@@ -28,6 +26,7 @@ class CampaignPause:
 
     campaign_id: int
     reason: str = field(compare=False)
+    code: ReasonCode = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +34,21 @@ class AccountStop:
     """The service refuses the token or the account: every campaign stops."""
 
     reason: str = field(compare=False)
+    code: ReasonCode = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class NumberRest:
-    """The service or the governor suspends a number."""
+    """The service or the governor suspends a number. `wait_s` None: until a person resumes it."""
 
     phone_number_id: str
     reason: str = field(compare=False)
-    wait_s: float = field(compare=False)
+    wait_s: float | None = field(compare=False)
+
+    def is_longer_than(self, other: "Order") -> bool:
+        if not isinstance(other, NumberRest) or other.wait_s is None:
+            return False
+        return self.wait_s is None or self.wait_s > other.wait_s
 
 
 Order = CampaignPause | AccountStop | NumberRest
@@ -63,7 +68,7 @@ class Orders:
         if (
             isinstance(waiting, NumberRest)
             and isinstance(order, NumberRest)
-            and order.wait_s > waiting.wait_s
+            and order.is_longer_than(waiting)
         ):
             self.waiting[order] = order
         self._arrived.set()
@@ -89,20 +94,28 @@ class Orders:
 
     async def _carry_out_one(self, connection: Connection, order: Order) -> None:
         match order:
-            case CampaignPause(campaign_id, reason):
-                await self._pause(connection, campaign_id, reason)
-            case AccountStop(reason):
+            case CampaignPause(campaign_id, reason, code):
+                await self._pause(connection, campaign_id, reason, code)
+            case AccountStop(reason, code):
                 for campaign_id in self._campaign_cache.running:
-                    await self._pause(connection, campaign_id, reason)
-            case NumberRest(phone_number_id, reason, wait_s):
-                until = "a person resumes" if wait_s > LONG_REST_S else _moment_in(wait_s)
-                log.warning("number_suspended", number=phone_number_id, until=until, reason=reason)
-                await suspend(connection, phone_number_id, wait_s, reason)
+                    await self._pause(connection, campaign_id, reason, code)
+            case NumberRest():
+                await _let_rest(connection, order)
 
-    async def _pause(self, connection: Connection, campaign_id: int, reason: str) -> None:
+    async def _pause(self, connection: Connection, campaign_id: int, reason: str, code: ReasonCode) -> None:
         log.warning("campaign_paused", **self._campaign_cache.log_fields(campaign_id), reason=reason)
-        await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason)
+        await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason, code)
         self._campaign_cache.end(campaign_id)
+
+
+async def _let_rest(connection: Connection, order: NumberRest) -> None:
+    number, reason = order.phone_number_id, order.reason
+    if order.wait_s is None:
+        log.warning("number_stopped", number=number, until="a person resumes", reason=reason)
+        await stop(connection, number, reason)
+    else:
+        log.warning("number_suspended", number=number, until=_moment_in(order.wait_s), reason=reason)
+        await suspend(connection, number, order.wait_s, reason)
 
 
 def _moment_in(wait_s: float) -> str:

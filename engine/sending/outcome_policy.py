@@ -8,16 +8,14 @@ from engine.backoff import deferral_s
 from engine.clock import monotonic_ns
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
 from engine.core.pace.rate_governor import RateGovernor
-from engine.core.retry import Doubt, Fail, Retry, decide
+from engine.core.retry import Fail, InDoubt, Retry, decide
+from engine.core.states import ReasonCode, reason_of_refusal
 from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX
 from engine.sending.flow_context import FlowContext
 from engine.sending.messages import ClaimedMessage
 from engine.sending.orders import AccountStop, CampaignPause, NumberRest
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
-
-# A number that the service stopped for good rests until a person has looked; ten years is "until then".
-UNTIL_A_PERSON_S = 10 * 365 * 86_400.0
 
 log = structlog.get_logger(__name__)
 
@@ -37,7 +35,7 @@ def fact_of(
     decision = decide(outcome, spent, downtime=downtime)
     wait_s, suppress = 0.0, False
     match decision:
-        case Doubt():
+        case InDoubt():
             kind, reason = FactKind.UNKNOWN, decision.reason
         case Fail():
             kind, reason, suppress = FactKind.FAILED, decision.name, decision.suppress
@@ -90,8 +88,11 @@ class OutcomePolicy:
         elif isinstance(outcome, NotSent) and outcome.exhausted:
             self._context.descriptors_short.report(reason=outcome.reason, effect="fewer connections")
 
-    def suspend(self, wait_s: float, reason: str) -> None:
-        """Let the number rest: here at once, and by an order in the database, for its next owner too."""
+    def suspend(self, wait_s: float | None, reason: str) -> None:
+        """Let the number rest: here at once, and by an order in the database, for its next owner too.
+
+        `wait_s` None: until a person resumes it.
+        """
         self.rest_ordered = True
         self._context.orders.give(NumberRest(self._phone_number_id, reason, wait_s))
 
@@ -104,12 +105,11 @@ class OutcomePolicy:
     def _rejected(self, campaign_id: int, outcome: Rejected) -> None:
         reason = f"{outcome.detail} ({outcome.name})" if outcome.detail else outcome.name
         if outcome.scope is Scope.ACCOUNT:
-            self._context.orders.give(AccountStop(reason))
+            self._context.orders.give(AccountStop(reason, reason_of_refusal(outcome)))
         elif outcome.scope is Scope.TEMPLATE:
-            self._pause(campaign_id, reason)
+            self._pause(campaign_id, reason, reason_of_refusal(outcome))
         elif outcome.scope is Scope.NUMBER:
-            wait_s = outcome.wait_s if outcome.suspend and outcome.wait_s else UNTIL_A_PERSON_S
-            self.suspend(wait_s, reason)
+            self.suspend((outcome.suspend and outcome.wait_s) or None, reason)
         elif outcome.systematic:
             self._count_systematic(campaign_id, reason)
 
@@ -117,10 +117,9 @@ class OutcomePolicy:
         rejections = self._context.campaign_cache.systematic_rejections
         rejections[campaign_id] = rejections.get(campaign_id, 0) + 1
         if rejections[campaign_id] >= SYSTEMATIC_REJECTIONS_MAX:
-            self._pause(
-                campaign_id, f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: {reason}"
-            )
+            words = f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: {reason}"
+            self._pause(campaign_id, words, ReasonCode.RECIPIENTS_REFUSED)
 
-    def _pause(self, campaign_id: int, reason: str) -> None:
+    def _pause(self, campaign_id: int, reason: str, code: ReasonCode) -> None:
         self._context.campaign_cache.stop(campaign_id)
-        self._context.orders.give(CampaignPause(campaign_id, reason))
+        self._context.orders.give(CampaignPause(campaign_id, reason, code))

@@ -83,7 +83,7 @@ class ResultsWriter:
                         await asyncio.wait_for(self._many.wait(), PERIOD_S)
                 await self._store_next()
         finally:
-            await self._own.give_back()
+            await self._own.release()
 
     async def relief(self, wait_s: float) -> None:
         """Return when claims may go on, or after `wait_s`."""

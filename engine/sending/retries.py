@@ -6,9 +6,9 @@ from engine.sending.feeder import Feeder
 from engine.sending.flow_context import FlowContext
 from engine.sending.guarding import Guarded, guard_retries
 from engine.sending.messages import GrantedClaims
-from engine.store.claims import claim_retries, due_retries, postpone_retries, unsent_claims
 from engine.store.database import LOST_CONNECTION
 from engine.store.leases import Lease
+from engine.store.retry_claims import claim_retries, due_retries, postpone_retries, unsent_claims
 
 RETRY_PERIOD_NS = SECOND_NS // 4
 # While no recipient waits: with many slow numbers these queries cost as much as all claims together.

@@ -1,36 +1,51 @@
-"""The one place that changes a campaign's state; the table it obeys is `engine.core.states`."""
+"""The only module that changes a campaign's state; the table that it obeys is `engine.core.states`."""
 
-from engine.core.states import CampaignEvent, CampaignState, allows, apply
+from engine.core.states import CampaignEvent, CampaignState, ReasonCode, allows, apply
 from engine.store.database import Connection
 from engine.store.queries import queries
 
 
 async def apply_event(
-    connection: Connection, campaign_id: int, event: CampaignEvent, reason: str
+    connection: Connection,
+    campaign_id: int,
+    event: CampaignEvent,
+    reason: str,
+    code: ReasonCode | None = None,
 ) -> CampaignState:
-    """Move a campaign and record why, in words a person reads ("token expired (190)").
+    """Move a campaign and record why: in words for people ("token expired (190)") and as a code for programs.
 
-    Locks the campaign's row; joins the caller's transaction where there is one. Returns the new state.
-    Raises IllegalTransition where the present state does not know the event.
+    Locks the campaign's row, and joins the caller's transaction if there is one. Returns the new state.
+    Raises IllegalTransition if the present state does not know the event.
     """
     async with connection.transaction():
         state = await _lock(connection, campaign_id)
-        return await _move(connection, campaign_id, state, event, reason)
+        return await _move(connection, campaign_id, apply(state, event), reason, code)
 
 
 async def apply_if_allowed(
-    connection: Connection, campaign_id: int, event: CampaignEvent, reason: str
+    connection: Connection,
+    campaign_id: int,
+    event: CampaignEvent,
+    reason: str,
+    code: ReasonCode | None = None,
 ) -> CampaignState | None:
-    """As `apply_event`, but None where somebody else already moved the campaign elsewhere.
+    """As `apply_event`, but None if the present state does not know the event: somebody else moved it.
 
-    Then too its row stays locked until the caller's transaction ends. An error would undo the savepoint, and
-    the lock with it: a campaign could finish in between, and what the caller has opened again be forgotten.
+    Then too its row stays locked until the caller's transaction ends. An exception would roll the savepoint
+    back and release the lock: the campaign could finish before the caller commits what it reopened.
     """
     async with connection.transaction():
         state = await _lock(connection, campaign_id)
         if not allows(state, event):
             return None
-        return await _move(connection, campaign_id, state, event, reason)
+        return await _move(connection, campaign_id, apply(state, event), reason, code)
+
+
+async def set_reason(
+    connection: Connection, campaign_id: int, state: CampaignState, reason: str, code: ReasonCode | None
+) -> None:
+    """Record another reason for the present state; nothing if the campaign is in another state."""
+    await connection.execute(queries("campaigns")["set_reason"], campaign_id, state.value, reason, code)
 
 
 async def _lock(connection: Connection, campaign_id: int) -> CampaignState:
@@ -41,20 +56,22 @@ async def _lock(connection: Connection, campaign_id: int) -> CampaignState:
 
 
 async def _move(
-    connection: Connection, campaign_id: int, state: CampaignState, event: CampaignEvent, reason: str
+    connection: Connection, campaign_id: int, state: CampaignState, reason: str, code: ReasonCode | None
 ) -> CampaignState:
-    following = apply(state, event)
-    await connection.execute(queries("campaigns")["set_state"], campaign_id, following.value, reason)
-    return following
+    await connection.execute(queries("campaigns")["set_state"], campaign_id, state.value, reason, code)
+    return state
 
 
 async def pause_campaigns_of_template(
     connection: Connection, name: str, language: str, reason: str
 ) -> list[int]:
     """Pause every scheduled or running campaign of a template that the service no longer sends."""
-    rows = await connection.fetch(queries("campaigns")["of_template"], name, language)
-    return [
-        row["campaign_id"]
-        for row in rows
-        if await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason) is not None
-    ]
+    paused = []
+    for row in await connection.fetch(queries("campaigns")["of_template"], name, language):
+        campaign_id = row["campaign_id"]
+        state = await apply_if_allowed(
+            connection, campaign_id, CampaignEvent.PAUSE, reason, ReasonCode.TEMPLATE_REFUSED
+        )
+        if state is not None:
+            paused.append(campaign_id)
+    return paused

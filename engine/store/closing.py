@@ -1,43 +1,45 @@
-"""The end of a campaign: finished when nothing is left to send; closed when it is cancelled or expires.
+"""The end of a campaign: it finishes when nothing is left to send; its ranges close if it is cancelled or
+expires.
 
-Source: rule on cancel and expiry; recipients not sent to are skipped. One transaction a batch closes ranges,
-which fixes their watermarks, and skips what lies above and what is deferred; the range counters change by
-exactly that. What is under way keeps its course: its outcome counts, and a later deferral of it is skipped
-where it is recorded.
+Closing skips recipients that were not sent to. Each transaction closes some ranges, which fixes their
+watermarks, and skips what lies above and what is deferred; the range counters change by exactly that. What is
+under way goes on: its outcome counts, and a deferral of it is skipped when it is recorded.
 """
 
 from collections import Counter
 
-from engine.core.states import CampaignEvent
+from engine.core.states import CampaignEvent, ReasonCode
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
 from engine.store.queries import queries
 from engine.store.recording import change_range_counters, states
 
-# At most twenty thousand recipients: a fraction of a second, and senders wait for its locks that long.
+# Twenty thousand recipients at most. Senders wait for the locks of a transaction: a fraction of a second.
 RANGES_A_BATCH = 20
 
 
 async def finish_campaign(connection: Connection, campaign_id: int) -> int | None:
-    """End a running campaign that has no open range; how many are in doubt, or None where it goes on.
+    """Finish a running campaign that has no open range. Returns how many are in doubt; None if it goes on.
 
-    Decided under the campaign's lock, which is also taken by all that open a range again.
+    Decided under the campaign's lock, which everybody who opens a range again takes too.
     """
     async with connection.transaction():
         await connection.execute(queries("campaigns")["lock_state"], campaign_id)
-        if await connection.fetchval(queries("claims")["ranges_left"], campaign_id):
+        if await connection.fetchval(queries("closing")["has_open_ranges"], campaign_id):
             return None
-        unknown: int = await connection.fetchval(queries("campaign_cache")["unknown_count"], campaign_id)
-        reason = f"{unknown} in doubt: see `campaign settle`" if unknown else ""
-        ended = await apply_if_allowed(connection, campaign_id, CampaignEvent.FINISH, reason)
-        return None if ended is None else unknown
+        in_doubt: int = await connection.fetchval(queries("closing")["count_in_doubt"], campaign_id)
+        reason, code = "", None
+        if in_doubt:
+            reason, code = f"{in_doubt} in doubt: see `campaign settle`", ReasonCode.IN_DOUBT
+        ended = await apply_if_allowed(connection, campaign_id, CampaignEvent.FINISH, reason, code)
+        return None if ended is None else in_doubt
 
 
 async def close_ranges(connection: Connection, campaign_id: int, reason: str) -> int:
     """Close every open range of a campaign; returns how many recipients were skipped.
 
-    `reason` is the word that stands with each of them ("cancelled", "expired"). Safe to repeat: a call
-    finishes what a killed one left. The campaign must have left `running` before, or claims go on meanwhile.
+    `reason` is stored with each of them ("cancelled", "expired"). Safe to repeat: a call finishes what a
+    killed one left. The campaign must have left `running` before, or claims go on meanwhile.
     """
     skipped = 0
     while True:
@@ -53,9 +55,9 @@ async def _close_batch(
 ) -> tuple[int, Counter[tuple[int, str]]]:
     sql = queries("closing")
     closed = await connection.fetch(sql["close_ranges"], campaign_id, reason, RANGES_A_BATCH)
-    ids, marks = [row["range_id"] for row in closed], [row["claimed_through"] for row in closed]
+    ids, watermarks = [row["range_id"] for row in closed], [row["claimed_through"] for row in closed]
     await connection.execute(queries("facts")["lock_range_counters"], ids)
-    unclaimed = await connection.fetch(sql["unclaimed"], ids, marks)
+    unclaimed = await connection.fetch(sql["unclaimed"], ids, watermarks)
     changes = Counter({(row["range_id"], "skipped"): row["recipients"] for row in unclaimed})
     await _skip_deferred(connection, ids, changes)
     await change_range_counters(connection, changes)

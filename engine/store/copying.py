@@ -1,7 +1,7 @@
-"""Text into a table by COPY, which ends where its connection does.
+"""Copies text into a table by COPY, and ends when the connection ends.
 
-The driver has no time-out for its wait until the server takes more, and nothing ends that wait when the
-connection is lost meanwhile, as after a crash of a server whose disk is full.
+The driver has no time-out while it waits for the server to take more. If the connection is lost meanwhile, as
+after the crash of a server whose disk is full, nothing else would end that wait.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from engine.store.database import Connection
 async def copy_text(
     connection: Connection, table: str, rows: AsyncIterable[bytes], columns: Sequence[str] | None = None
 ) -> None:
-    """Copy rows in Postgres' own text format. Raises as a statement does where the connection is lost."""
+    """Copy rows in Postgres' text format. If the connection is lost, raises what a statement would raise."""
     copying = asyncio.ensure_future(
         connection.copy_to_table(table, source=rows, columns=columns, format="text")
     )

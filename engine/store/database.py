@@ -1,4 +1,4 @@
-"""Connections to Postgres: one way to open them, with time-outs and keepalives on every one."""
+"""Connections to Postgres: all are opened here, with time-outs and keepalives."""
 
 import asyncio
 import socket
@@ -23,48 +23,52 @@ Greeting: TypeAlias = Callable[[Connection], Awaitable[object]]
 
 CONNECT_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 5.0
-# Of several hosts: less than any wait for a connection. The kernel of a machine answers, not its busy server.
-SILENT_HOST_S = 2.0
+# How long one of several hosts may take to answer. The kernel of a machine answers, not its busy server, so
+# this is less than any wait for a connection.
+UNANSWERED_HOST_S = 2.0
 POSTGRES_PORT = 5432
-# Longer than any statement of the sending path; planning and maintenance pass their own.
+# Longer than any statement of the sending path. Planning and maintenance pass their own.
 COMMAND_TIMEOUT_S = 30.0
-# A server's machine that acknowledges nothing for so long is gone, or the way to it: twice a lease, and long
-# enough for a switch to fail over. A slow statement is no such silence: its machine acknowledges meanwhile.
+# If the server's machine acknowledges no packet for so long, the machine or the network is down. Twice a
+# lease, and long enough for a network switch to fail over. A slow statement does not count: its machine
+# acknowledges.
 UNACKNOWLEDGED_S = 10
-# Of a pool of a sender: for outcomes, for claims, and for all else. With fewer it would store nothing.
-LEAST_OF_A_SENDER = 3
+# A sender needs one connection for outcomes, one for claims, and one for everything else.
+SENDER_CONNECTIONS_MIN = 3
 SERVER_SETTINGS = {
     "application_name": "drumbeat",
-    # ms: below the lease, so that a process that stands still holds no locks when its number is taken over
+    # ms; below the lease, so that a suspended process holds no locks when its number is taken over
     "idle_in_transaction_session_timeout": "4000",
     "lock_timeout": "20000",  # ms
-    "tcp_keepalives_idle": "15",  # s: the server notices a vanished client within half a minute
+    "tcp_keepalives_idle": "15",  # s; the server notices a lost client within half a minute
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
-    # A claim that a crash of the server undoes is made again: durable, whatever the server's default.
+    # Claims must be durable, whatever the server's default: a claim that a crash undoes would be made again.
     "synchronous_commit": "on",
-    "jit": "off",  # short statements: compiling costs more than it saves
-    # Whatever the server's owner sets: every statement has a time-out of ours, and a plan of millions takes
-    # long, while its other session rests.
+    "jit": "off",  # statements are short: compiling costs more than it saves
+    # Not the server's: each statement has a time-out of ours, and while millions of recipients are planned,
+    # one of two sessions may be idle for long.
     "statement_timeout": "0",
     "idle_session_timeout": "0",
-    # Who waited for a lock must see what was committed meanwhile: facts are stored once by such a look.
+    # A transaction that waited for a lock must see what was committed meanwhile: facts are stored only once
+    # because of that.
     "default_transaction_isolation": "read committed",
 }
-TRANSACTION_TIMEOUT_SINCE = 17  # the version of Postgres
-# A plan is kept for minutes: one made while a table was empty would read all of it, however large by then.
+TRANSACTION_TIMEOUT_SINCE = 17  # version of Postgres
+# A connection keeps a plan for minutes. A plan that was made while a table was empty would read all of it
+# later.
 BY_KEY_SETTINGS = {**SERVER_SETTINGS, "enable_seqscan": "off"}
-# A session of its own (planning, migrating) may wait for its caller; it holds no lock that a sender needs.
+# A session of `connect` (planning, migrating) may wait for its caller: it holds no lock that a sender needs.
 OWN_SESSION_SETTINGS = {**SERVER_SETTINGS, "idle_in_transaction_session_timeout": "60000"}
 LOST_CONNECTION = (
     OSError,
     asyncio.TimeoutError,
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # the driver's word for a statement that crosses the server's good-bye
+    asyncpg.InternalClientError,  # a statement was sent while the server closed the connection
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
-    # SQLSTATE 55000: a lock time-out is a kind of it, and a database that is closed to newcomers says it
+    # SQLSTATE 55000: lock time-outs, and databases that allow no new connections
     asyncpg.ObjectNotInPrerequisiteStateError,
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
@@ -73,7 +77,7 @@ LOST_CONNECTION = (
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.ReadOnlySQLTransactionError,
 )
-"""What a statement raises when the database, not the statement, is at fault: worth repeating."""
+"""What a statement raises if the database is at fault and not the statement: it is worth repeating."""
 
 
 async def _prepare(connection: Connection) -> None:
@@ -87,10 +91,10 @@ def _encode_json(value: object) -> str:
 
 
 def _keep_alive(connection: Connection, *, gives_up: bool) -> None:
-    """Client side: a half-open connection is noticed even when nothing is asked.
+    """Notice a half-open connection even while nothing is asked, by keepalives of the client.
 
-    `gives_up`: as soon when something is, since keepalives rest while the kernel repeats what it sent. Not
-    for sessions that stream: a server that takes nothing for a while is as silent to the kernel.
+    `gives_up`: notice it as soon while something is asked, because the kernel sends no keepalives while it
+    repeats data. Not for sessions that stream: a server that takes no data for a while looks the same.
     """
     transport = getattr(connection, "_transport", None)
     sock = transport.get_extra_info("socket") if transport is not None else None
@@ -106,41 +110,42 @@ def _keep_alive(connection: Connection, *, gives_up: bool) -> None:
 
 
 async def _connect(*arguments: Any, **options: Any) -> "asyncpg.Connection[asyncpg.Record]":
-    """As the driver's. A server that is not there is the database's fault, not that of a file or a pipe."""
+    """The driver's `connect`. If there is no server, the error is one of the database, not of a file."""
     (url,) = arguments
     try:
         connection: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(
-            await _without_silent_hosts(url), **options
+            await _without_unanswered_hosts(url), **options
         )
     except (ConnectionError, FileNotFoundError) as error:
         raise asyncpg.CannotConnectNowError(str(error)) from error
     return connection
 
 
-async def _without_silent_hosts(url: str) -> str:
-    """Of several hosts, those whose machine answers: the driver spends all of its time on the first that does
-    not, as after the crash that a standby is for.
+async def _without_unanswered_hosts(url: str) -> str:
+    """The URL with only those of several hosts whose machine answers.
+
+    The driver would spend all of its time on the first host that does not answer, as after a crash.
     """
     parts = urlsplit(url)
     user, at, hosts = parts.netloc.rpartition("@")
     named = hosts.split(",")
     if len(named) == 1:
         return url
-    silent = await asyncio.gather(*map(_is_silent, named))
-    left = [host for host, is_silent in zip(named, silent, strict=True) if not is_silent] or named
+    unanswered = await asyncio.gather(*map(_is_unanswered, named))
+    left = [host for host, is_unanswered in zip(named, unanswered, strict=True) if not is_unanswered] or named
     return urlunsplit(parts._replace(netloc=user + at + ",".join(left)))
 
 
-async def _is_silent(host: str) -> bool:
-    """Whether its machine, however busy, lets us wait; one that refuses answers."""
+async def _is_unanswered(host: str) -> bool:
+    """Whether the machine gives no answer at all. A refusal is an answer."""
     address = urlsplit(f"//{host}")
     try:
-        async with asyncio.timeout(SILENT_HOST_S):
+        async with asyncio.timeout(UNANSWERED_HOST_S):
             _, writer = await asyncio.open_connection(address.hostname, address.port or POSTGRES_PORT)
     except TimeoutError:
         return True
     except (OSError, ValueError):
-        return False  # the driver knows what to say of it
+        return False  # the driver reports it
     writer.close()
     return False
 
@@ -157,10 +162,10 @@ async def _initialise(
 
 
 async def _keep_session(connection: Connection) -> None:
-    """Between two uses of a connection: nothing more than the rollback that asyncpg does by itself.
+    """Do nothing between two uses of a connection; asyncpg itself rolls back.
 
-    Its default asks the server to forget session state. Nobody here sets any, and the question would be a
-    third of the round trips of a claim.
+    Its default would reset the session's state. Nothing here sets any, and the round trip would be a third of
+    those of a claim.
     """
 
 
@@ -173,17 +178,17 @@ async def open_pool(
     by_key: bool = False,
     greet: Greeting | None = None,
 ) -> AsyncIterator[Pool]:
-    """A pool of at most `size` connections; closed, and its connections with it, on exit.
+    """A pool of at most `size` connections, closed on exit.
 
-    `by_key`: its statements look rows up by their keys, as those of senders do: no sequential scans.
-    `greet`: done on each connection before its first use; the server at its end may be another one.
-    Raises Unreachable, AuthenticationError or ConfigurationError naming the database (without its password).
+    `by_key`: statements look rows up by key, as those of senders do, and never scan a table. `greet` is
+    called on each new connection before its first use, because its server may be another one. Raises
+    Unreachable, AuthenticationError or ConfigurationError, which name the database without its password.
     """
     with translated(url):
         pool = await asyncpg.create_pool(
             url,
             connect=_connect,
-            min_size=min(size, LEAST_OF_A_SENDER) if by_key else 1,
+            min_size=min(size, SENDER_CONNECTIONS_MIN) if by_key else 1,
             max_size=size,
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=command_timeout_s,
@@ -205,10 +210,10 @@ async def _close(pool: Pool) -> None:
 
 
 def report_loop_errors(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """The exception handler of a loop: as asyncio's, but for the driver's echo of a connection that was cut.
+    """The exception handler of a loop: asyncio's, without the driver's second report of a lost connection.
 
-    Whoever waited for it was told, and says so in a line; a future inside the driver holds the same error and
-    nobody asks it.
+    The task that used the connection got the error and logs it. A future inside the driver holds the same
+    error, and nothing awaits it.
     """
     if isinstance(context.get("exception"), asyncpg.PostgresConnectionError) and "future" in context:
         return
@@ -220,11 +225,11 @@ def is_lost(connection: Connection) -> bool:
     try:
         return connection.is_closed()
     except asyncpg.InterfaceError:
-        return True  # the pool took it back when it broke
+        return True  # the pool took it back when it was lost
 
 
 class OwnConnection:
-    """One connection of a pool for one user, who never waits behind the others for it."""
+    """One connection of a pool that one user keeps, so that it never waits for the others."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -232,31 +237,31 @@ class OwnConnection:
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Connection]:
-        """For one task at a time. After an error the next use has another connection."""
+        """For one task at a time. After an error, the next use gets another connection."""
         if self._connection is not None and is_lost(self._connection):
-            await self.give_back()
+            await self.release()
         if self._connection is None:
             self._connection = await self._pool.acquire(timeout=5)
         try:
             yield self._connection
         except BaseException:
-            await self.give_back()
+            await self.release()
             raise
 
-    async def give_back(self) -> None:
+    async def release(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             await self._pool.release(connection)
 
 
 async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> Connection:
-    """One connection with the same settings as the pool's, for sessions that need their own (plan, lock).
+    """One connection with the pool's settings, for work that needs its own session (planning, locks).
 
-    Raises what `open_pool` raises, and ConfigurationError where a pooler answers.
+    Raises what `open_pool` raises, and ConfigurationError if a connection pooler answers.
     """
     with translated(url):
         connection = await asyncpg.connect(
-            await _without_silent_hosts(url),
+            await _without_unanswered_hosts(url),
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=command_timeout_s,
             server_settings=OWN_SESSION_SETTINGS,
@@ -271,21 +276,19 @@ async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> 
 
 
 async def close(connection: Connection) -> None:
-    """Politely, but not for ever: what it was asked has been answered, and its locks and temporary tables go
-    either way. A server that leaves meanwhile fails nothing any more.
-    """
+    """Close in order, or terminate after CLOSE_TIMEOUT_S: its statements are answered, and its locks end."""
     assert isinstance(connection, asyncpg.Connection)
     try:
         await connection.close(timeout=CLOSE_TIMEOUT_S)
-    except (*LOST_CONNECTION, asyncpg.PostgresError):  # a bare BrokenPipeError of the driver is among them
+    except (*LOST_CONNECTION, asyncpg.PostgresError):  # LOST_CONNECTION covers the driver's BrokenPipeError
         connection.terminate()
 
 
 async def _require_server(connection: Connection, url: str) -> None:
-    """Another process behind the connection than the one that was promised is a pooler's.
+    """Raise ConfigurationError if another server process answers than the one that accepted us: a pooler.
 
-    It keeps our settings from the server, durable commits among them, and may change the server without a
-    word. In transaction mode locks and statements of a session are lost too.
+    A pooler keeps our settings from the server, such as durable commits, and may change the server unnoticed.
+    In transaction mode, a session also loses its locks and statements.
     """
     if await connection.fetchval(queries("session")["backend"]) != connection.get_server_pid():
         raise pooled(url)

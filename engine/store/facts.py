@@ -1,4 +1,4 @@
-"""What became of attempts, as it is handed to the store: values, without a word about how they are stored."""
+"""What became of attempts, as values. `engine.store.recording` stores them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,6 +7,8 @@ from typing import NamedTuple
 from engine.core.retry import Budget
 
 REASON_CHARACTERS_MAX = 200
+SEPARATOR = "\x1f"  # between texts that one argument of a statement carries
+_UNSTORABLE = str.maketrans({"\x00": " ", SEPARATOR: " "})  # Postgres refuses a NUL
 _UNSPENT = Budget()
 
 
@@ -20,16 +22,16 @@ class FactKind(StrEnum):
     UNKNOWN = "unknown"
 
 
-ACCEPTED = FactKind.ACCEPTED  # asked for by identity: to hash a member of an enum is a call
+ACCEPTED = FactKind.ACCEPTED  # compared by identity, because hashing a member of an enum costs a call
 STORED_KIND = {FactKind.ACCEPTED: 1, FactKind.FAILED: 2, FactKind.SKIPPED: 3}
 
 
 class Fact(NamedTuple):
-    """One try of one recipient and what became of it.
+    """One attempt for one recipient, and what became of it.
 
-    `attempt_no` counts requests from 1; 0 for a recipient that the guard deferred or refused before any.
+    `attempt_no` counts requests from 1; it is 0 if the guard deferred or refused the recipient before any.
     `attempted_us`: microseconds since 1970. `wait_s` and `spent` belong to DEFERRED. `suppress`: the
-    recipient asked for silence. `throttled`: the service refused the attempt for pace.
+    recipient opted out. `throttled`: the service refused the attempt for pace.
     """
 
     campaign_id: int
@@ -59,10 +61,10 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """What one number did for one campaign since the last batch; adds up in `campaign_numbers`.
+    """What one number did for one campaign since the last batch; the table campaign_numbers holds the sums.
 
-    The times are microseconds since 1970. `batch` counts the batches of one `results writer`, from 1: one
-    that is replayed after a lost COMMIT counts once.
+    Times are microseconds since 1970. `batch` counts the batches of one `results_writer` from 1, so that a
+    batch that is repeated after a lost COMMIT counts once.
     """
 
     campaign_id: int
@@ -80,5 +82,5 @@ class Attempts:
 
 
 def shortened(reason: str | None) -> str | None:
-    """A service's text may hold a NUL, which Postgres refuses: one odd reply must not block a batch."""
-    return None if reason is None else reason.replace("\x00", " ")[:REASON_CHARACTERS_MAX]
+    """A reason as it can be stored: one odd reply must not block a batch."""
+    return None if reason is None else reason.translate(_UNSTORABLE)[:REASON_CHARACTERS_MAX]

@@ -1,7 +1,7 @@
-"""Recipients in doubt: what they are, and the two ways to end a doubt that no event ends.
+"""Recipients in doubt: who they are, and the two ways to settle those that no event settles.
 
-Law: a doubt is sent again only by its campaign's policy or a person's word, and both leave a trace in the
-audit. Each transaction takes some ranges, locks them, then their range counters, and may be repeated.
+Law: a recipient in doubt is sent to again only if the campaign's policy or a person says so, and the audit
+keeps both. Each transaction takes some ranges, locks them, then their range counters, and may be repeated.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,16 +13,16 @@ import asyncpg
 
 from engine.core.in_doubt import SILENCE_S
 from engine.core.phone_aliases import phone_aliases
-from engine.core.states import CampaignEvent, CampaignState, with_indefinite_article
+from engine.core.states import CampaignEvent, CampaignState, ReasonCode, with_indefinite_article
 from engine.errors import UsageError
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
 from engine.store.queries import queries
 
-RANGES_PER_TRANSACTION = 100  # about 100,000 recipients at most; keeps locks short
-# A policy resends a recipient this often; then a person decides. Each one spends the budget of failures.
+RANGES_PER_TRANSACTION = 100  # about 100,000 recipients at most: keeps locks short
+# A policy sends to a recipient again this often; then a person decides. Each resend spends one failure.
 POLICY_RESENDS_MAX = 5
-_UNBOUNDED = 32_767  # a person's word has no budget; the column's greatest value
+_UNBOUNDED = 32_767  # the column's greatest value: a person's decision has no budget
 POLICY_ACTOR = "policy"
 
 
@@ -31,7 +31,7 @@ class _SendsNothing(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class InDoubtGroup:
     """Recipients in doubt for one reason at one number. `since`: the oldest of them."""
 
     reason: str
@@ -42,65 +42,73 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubts:
-    """All doubts of a campaign, the most frequent first."""
+class InDoubtSummary:
+    """All recipients in doubt of a campaign, the largest group first."""
 
     campaign_id: int
-    doubts: tuple[Doubt, ...]
+    groups: tuple[InDoubtGroup, ...]
 
     @property
     def recipients(self) -> int:
-        return sum(doubt.recipients for doubt in self.doubts)
+        return sum(group.recipients for group in self.groups)
 
     @property
     def probably_not_sent(self) -> int:
-        return sum(doubt.probably_not_sent for doubt in self.doubts)
+        return sum(group.probably_not_sent for group in self.groups)
 
     @property
     def since(self) -> datetime | None:
-        return min((doubt.since for doubt in self.doubts), default=None)
+        return min((group.since for group in self.groups), default=None)
 
 
-async def doubts(connection: Connection, campaign_id: int, *, quiet_s: float = SILENCE_S) -> Doubts:
-    """What is in doubt and why. `probably_not_sent`: no event for `quiet_s`, while its number's came."""
-    rows = await connection.fetch(queries("in_doubt")["doubts"], campaign_id, quiet_s)
-    return Doubts(campaign_id, tuple(Doubt(**dict(row)) for row in rows))
+async def summarise_in_doubt(
+    connection: Connection, campaign_id: int, *, quiet_s: float = SILENCE_S
+) -> InDoubtSummary:
+    """Who is in doubt, and why. `probably_not_sent`: no event for `quiet_s`, while its number had others."""
+    rows = await connection.fetch(queries("in_doubt")["summary"], campaign_id, quiet_s)
+    return InDoubtSummary(campaign_id, tuple(InDoubtGroup(**dict(row)) for row in rows))
 
 
 async def resend(connection: Connection, campaign_id: int, actor: str) -> int:
-    """A person's word that all doubts of a campaign are to be sent again; returns how many recipients.
+    """A person decided to send to all recipients in doubt again. Returns how many there are.
 
-    They become deferred and due now; a finished campaign runs again. Who was accepted after all may get the
-    message twice. Raises UsageError for a campaign that is cancelled or whose time is over, LookupError for
-    none. Repeating it changes nothing.
+    They become deferred and due now; a finished campaign runs again. A recipient who was accepted after all
+    may get the message twice. Raises UsageError if the campaign is cancelled or its time is over, LookupError
+    if there is none. Repeating it changes nothing.
     """
     await _require_sending(connection, campaign_id)
     return await _defer(connection, campaign_id, actor, None, spends=0, budget=_UNBOUNDED)
 
 
 async def resend_by_policy(connection: Connection, *, quiet_s: float = SILENCE_S) -> int:
-    """What the policies send again: `resend` at once, `resend-silent` when probably not sent.
+    """Apply the policies: `resend` sends again at once, `resend-silent` if an attempt was probably not sent.
 
-    Returns how many recipients. Each may come back POLICY_RESENDS_MAX times; then it waits for a person.
+    Returns how many recipients. Each is sent to again POLICY_RESENDS_MAX times at most; then it waits for a
+    person.
     """
     rows = await connection.fetch(queries("in_doubt")["campaigns_to_resend"], quiet_s, POLICY_RESENDS_MAX)
     total = 0
     for row in rows:
-        wait_s = quiet_s if row["silent"] else None
+        only_after_s = quiet_s if row["only_probably_not_sent"] else None
         with suppress(_SendsNothing):  # it was cancelled meanwhile
             total += await _defer(
-                connection, row["campaign_id"], POLICY_ACTOR, wait_s, spends=1, budget=POLICY_RESENDS_MAX
+                connection,
+                row["campaign_id"],
+                POLICY_ACTOR,
+                only_after_s,
+                spends=1,
+                budget=POLICY_RESENDS_MAX,
             )
     return total
 
 
 async def assume_sent(connection: Connection, campaign_id: int, actor: str) -> int:
-    """A person's word that all doubts of a campaign were sent; returns how many recipients.
+    """A person decided that all recipients in doubt were sent to. Returns how many there are.
 
-    Each ends as `accepted`: an outcome of kind accepted without a wamid, reason "assumed sent". It is what
-    the person claims, it keeps the recipient from every further attempt, and a status that comes after all
-    finds the attempt by its tag, brings the wamid and raises the state. Works in every state of a campaign;
-    repeating it changes nothing. LookupError for no such campaign.
+    Each attempt ends as accepted, without a wamid, for the reason "assumed sent". That prevents every further
+    attempt. A status that still comes finds the attempt by its tag, adds the wamid and raises the state.
+    Works in every state of a campaign; repeating it changes nothing. Raises LookupError if there is no such
+    campaign.
     """
     await _campaign(connection, campaign_id)
     sql = queries("in_doubt")
@@ -126,13 +134,19 @@ async def _defer(
         async with connection.transaction():
             held = [row["range_id"] for row in await connection.fetch(sql["lock_ranges"], ranges)]
             await connection.execute(queries("facts")["lock_range_counters"], held)
-            waiting = await _waiting_untagged(connection, held) if quiet_s is not None else ([], [])
-            rows = await connection.fetch(sql["defer_doubts"], held, quiet_s, spends, budget, *waiting)
+            untagged = await _waiting_untagged(connection, held) if quiet_s is not None else ([], [])
+            rows = await connection.fetch(sql["defer_in_doubt"], held, quiet_s, spends, budget, *untagged)
             deferred: int = sum(row["recipients"] for row in rows)
             if deferred:
                 await connection.execute(sql["reopen_ranges"], [row["range_id"] for row in rows])
-                await apply_if_allowed(connection, campaign_id, CampaignEvent.REOPEN, "doubts are sent again")
-                await _require_sending(connection, campaign_id)  # its state is locked now: it stays so
+                await apply_if_allowed(
+                    connection,
+                    campaign_id,
+                    CampaignEvent.REOPEN,
+                    "recipients in doubt are sent to again",
+                    ReasonCode.RESENDING,
+                )
+                await _require_sending(connection, campaign_id)  # its state is locked now, and stays
                 await _audit(connection, actor, "resend", campaign_id, deferred)
         return deferred
 
@@ -140,8 +154,8 @@ async def _defer(
 
 
 async def _waiting_untagged(connection: Connection, ranges: Sequence[int]) -> tuple[list[str], list[int]]:
-    """Whom waiting events without a tag may be about: number and phone, in every spelling."""
-    rows = await connection.fetch(queries("in_doubt")["waiting_untagged"], ranges)
+    """Whom untagged events that wait may be about: numbers and phones, with both aliases of each phone."""
+    rows = await connection.fetch(queries("in_doubt")["waiting_untagged_events"], ranges)
     pairs = [(row["phone_number_id"], phone) for row in rows for phone in phone_aliases(row["recipient"])]
     return [number for number, _ in pairs], [phone for _, phone in pairs]
 
@@ -149,11 +163,11 @@ async def _waiting_untagged(connection: Connection, ranges: Sequence[int]) -> tu
 async def _in_ranges(
     connection: Connection, campaign_id: int, work: Callable[[Sequence[int]], Awaitable[int]]
 ) -> int:
-    """Walk the ranges that hold doubts, some at a time."""
+    """Do the work for all ranges with recipients in doubt, some at a time."""
     total, last = 0, -1
     while True:
         rows = await connection.fetch(
-            queries("in_doubt")["doubtful_ranges"], campaign_id, last, RANGES_PER_TRANSACTION
+            queries("in_doubt")["ranges_in_doubt"], campaign_id, last, RANGES_PER_TRANSACTION
         )
         if not rows:
             return total
@@ -181,5 +195,5 @@ async def _require_sending(connection: Connection, campaign_id: int) -> None:
 
 async def _audit(connection: Connection, actor: str, action: str, campaign_id: int, recipients: int) -> None:
     await connection.execute(
-        queries("in_doubt")["audit"], actor, action, campaign_id, {"recipients": recipients}
+        queries("campaigns")["audit"], actor, action, campaign_id, {"recipients": recipients}
     )

@@ -1,6 +1,7 @@
-"""Owning numbers: one owner at a time, fenced by an epoch that no other start ever had.
+"""Owning numbers: one owner at a time, fenced by an epoch that no other owner ever had.
 
-Law: time is the database's. Who may take over, and how long the new owner waits, is `engine.core.lease`.
+All times are the database's. `engine.core.lease` says who may take a number over, and how long the new owner
+waits.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ LEASE_S = 5.0  # with the next owner's wait of 3 s, a killed owner's number send
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A number that this process owns. `wait_s`: no write before, counted from the taking-over."""
+    """A number that this process owns. `wait_s`: nothing is sent for so long after the number was taken."""
 
     phone_number_id: str
     epoch: int
@@ -29,14 +30,14 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """What the database says of an owned number. `suspended_s` is None or <= 0 when it may send.
+    """What the database says of an owned number. `rests`: it is stopped or suspended, and must not send.
 
-    `outdated`: an event said that the number changed at the service, so it is to be read again.
+    `outdated`: the number changed at the service, as an event said, and must be read again.
     """
 
     phone_number_id: str
     limit_per_s: float
-    suspended_s: float | None
+    rests: bool
     suspended_reason: str | None
     outdated: bool = False
 
@@ -46,7 +47,7 @@ class NumberHeld(TryLater):
 
 
 async def take(connection: Connection, phone_number_id: str, owner: ProcessIdentity) -> Lease:
-    """Take a number; NumberHeld names its owner, ConfigurationError an unknown number."""
+    """Take a number. Raises NumberHeld, which names the owner, or ConfigurationError if it is unknown."""
     sql = queries("leases")
     async with connection.transaction():
         row = await connection.fetchrow(sql["lock_number"], phone_number_id)
@@ -67,20 +68,20 @@ async def take(connection: Connection, phone_number_id: str, owner: ProcessIdent
 
 
 def _former_owner(row: asyncpg.Record) -> FormerOwner:
-    told = dict(row)
-    process, _ = told.pop("owner_process"), told.pop("owner")
-    return FormerOwner(dead=not told["released"] and is_proven_dead(process), **told)
+    fields = dict(row)
+    process, _ = fields.pop("owner_process"), fields.pop("owner")
+    return FormerOwner(dead=not fields["released"] and is_proven_dead(process), **fields)
 
 
 async def begin_wait(connection: Connection, lease: Lease) -> None:
-    """The ranges are stamped and no former owner claims: the wait for its claims, if any, begins now."""
+    """The ranges are fenced: the wait for the claims of former owners, if there is one, begins now."""
     await connection.execute(
         queries("leases")["begin_wait"], lease.phone_number_id, lease.epoch, lease.wait_s
     )
 
 
 async def takeable(connection: Connection, phone_number_ids: Sequence[str]) -> list[str]:
-    """Which of these numbers `take` would probably give now; one statement, so it may be asked often."""
+    """Which of these numbers `take` would probably get now. Takes no locks, so it may be asked often."""
     rows = await connection.fetch(queries("leases")["owners"], list(phone_number_ids))
     return [row["phone_number_id"] for row in rows if row["free"] or is_proven_dead(row["owner_process"])]
 
@@ -88,7 +89,7 @@ async def takeable(connection: Connection, phone_number_ids: Sequence[str]) -> l
 async def renew(
     connection: Connection, leases: Sequence[Lease], rates_per_s: Sequence[float]
 ) -> list[Renewal]:
-    """Renew all leases of a process; a number missing from the answer is lost and must stop at once."""
+    """Renew all leases of a process. A number missing from the answer is lost and must stop at once."""
     rows = await connection.fetch(
         queries("leases")["renew"],
         [lease.phone_number_id for lease in leases],
@@ -100,10 +101,15 @@ async def renew(
 
 
 async def release(connection: Connection, lease: Lease) -> None:
-    """Give a number back: only after its outcomes are stored and its ranges released."""
+    """Release a number. Only after its outcomes are stored and its ranges released."""
     await connection.execute(queries("leases")["release"], lease.phone_number_id, lease.epoch)
 
 
 async def suspend(connection: Connection, phone_number_id: str, wait_s: float, reason: str) -> None:
-    """Rest a number for `wait_s` seconds, whoever owns it."""
+    """Let a number rest for `wait_s` seconds, whoever owns it."""
     await connection.execute(queries("leases")["suspend"], phone_number_id, wait_s, reason)
+
+
+async def stop(connection: Connection, phone_number_id: str, reason: str) -> None:
+    """Let a number rest until a person resumes a campaign of it, whoever owns the number."""
+    await connection.execute(queries("leases")["stop"], phone_number_id, reason)

@@ -1,4 +1,9 @@
-"""Numbered SQL migrations, applied once each, in order, under an advisory lock, with checksums."""
+"""The versions of the schema: each is applied once, in order, under an advisory lock.
+
+A version is a directory `sql/schema/<number>_<name>` of SQL files that are run in the order of their names.
+0001 is the first schema. A version that was released never changes, and its checksum is compared: whoever
+alters the schema adds the next version.
+"""
 
 import hashlib
 import re
@@ -6,6 +11,7 @@ import secrets
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import asyncpg
 
@@ -16,12 +22,16 @@ from engine.store.refusals import safe_url
 
 OLDEST_POSTGRES, NEWEST_POSTGRES = 15, 18
 MIGRATION_TIMEOUT_S = 600.0
+NEW_DATABASE = (
+    "create an empty database with `createdb`, name it in DRUMBEAT_DATABASE_URL (for the embedded Postgres: "
+    "name a new directory in DRUMBEAT_HOME), and run `drumbeat db migrate`"
+)
 _INSTALLATION_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One numbered file: `0001_initial.sql` → number 1, name "initial"."""
+    """One version: `0001_first` has number 1 and name "first". `sql`: the text of all of its files."""
 
     number: int
     name: str
@@ -36,19 +46,24 @@ class Migration:
 def migrations() -> tuple[Migration, ...]:
     """The migrations this version ships, in order."""
     found = [
-        Migration(int(match[1]), match[2], file.read_text("utf-8"))
-        for file in (files("engine.store") / "sql" / "migrations").iterdir()
-        if (match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name))
+        Migration(int(match[1]), match[2], _sql(version))
+        for version in (files("engine.store") / "sql" / "schema").iterdir()
+        if (match := re.fullmatch(r"(\d{4})_(\w+)", version.name))
     ]
     return tuple(sorted(found, key=lambda migration: migration.number))
+
+
+def _sql(version: Traversable) -> str:
+    parts = sorted((file.name, file) for file in version.iterdir() if file.name.endswith(".sql"))
+    return "\n".join(file.read_text("utf-8") for _, file in parts)
 
 
 async def migrate(url: str) -> list[Migration]:
     """Bring the database at `url` to this version; returns what was applied (empty when there was nothing).
 
-    Safe to run at the same time from several processes. Raises ConfigurationError when the server's version
-    is not 15 to 18, when an applied migration differs from ours, when the database is newer than we are, or
-    is no place for us; TryLater while a process of the former version sends.
+    Safe to run at the same time from several processes. Raises ConfigurationError if the server's version is
+    not 15 to 18, or if the database was made by an unreleased version, is newer than this version, or belongs
+    to another program; TryLater while a process of the former version sends.
     """
     connection = await connect(url, command_timeout_s=MIGRATION_TIMEOUT_S)
     try:
@@ -57,7 +72,7 @@ async def migrate(url: str) -> list[Migration]:
             await connection.execute(queries("migrate")["lock"])
             return await _migrate(connection, url)
     except asyncpg.InvalidSchemaNameError as error:
-        problem = f"no schema in the search_path of {safe_url(url)} is there for its user: {error}"
+        problem = f"the user of {safe_url(url)} can use no schema of its search_path: {error}"
         raise ConfigurationError(problem, remedy="create one that the user owns") from error
     except (
         asyncpg.DuplicateTableError,
@@ -71,24 +86,24 @@ async def migrate(url: str) -> list[Migration]:
 
 async def _migrate(connection: Connection, url: str) -> list[Migration]:
     sql = queries("migrate")
-    await connection.execute(sql["create_ledger"])
+    await connection.execute(sql["create_versions"])
     applied = await _applied(connection)
     pending = pending_migrations(applied)
     if not applied:
         _require_unicode(connection, url)
     elif pending and (owner := await connection.fetchval(sql["sender"])) is not None:
         raise TryLater(
-            f"{safe_url(url)} has tables of a former version, by which a process sends: {owner}",
+            f"{safe_url(url)} has the schema of a former version, with which a process sends: {owner}",
             remedy="stop every sender, worker and receiver first",
         )
     for migration in pending:
         await _apply(connection, migration)
-    await connection.execute(sql["identify_installation"], _new_installation())
+    await connection.execute(queries("installation")["identify"], _new_installation())
     return pending
 
 
 async def is_current(connection: Connection) -> bool:
-    """Whether this version's migrations, and no newer ones, are applied: one cheap query for every start."""
+    """Whether the schema is that of this version. One cheap query, which every start of a command makes."""
     try:
         return not pending_migrations(await _applied(connection))
     except asyncpg.UndefinedTableError:
@@ -107,15 +122,17 @@ async def _applied(connection: Connection) -> dict[int, str]:
 def pending_migrations(applied: dict[int, str]) -> list[Migration]:
     """Which of ours are not in `applied` (number → checksum). Raises ConfigurationError on disagreement."""
     ours = {migration.number: migration for migration in migrations()}
+    for number in sorted(applied.keys() & ours.keys()):
+        if applied[number] != ours[number].checksum:
+            raise ConfigurationError(
+                f"an unreleased version of Drumbeat made this database: its schema {number:04} is not "
+                "the one that this version ships, and cannot be upgraded",
+                remedy=NEW_DATABASE,
+            )
     if newer := sorted(applied.keys() - ours.keys()):
         raise ConfigurationError(
-            f"the database has migration {newer[-1]:04}, which this version does not know; upgrade Drumbeat"
+            f"the database has schema {newer[-1]:04}, which this version does not know; upgrade Drumbeat"
         )
-    for number, checksum in applied.items():
-        if ours[number].checksum != checksum:
-            raise ConfigurationError(
-                f"migration {number:04} of the database is not the one this version ships"
-            )
     return [migration for number, migration in sorted(ours.items()) if number not in applied]
 
 

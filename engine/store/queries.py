@@ -1,7 +1,8 @@
 """Loads named SQL statements from the `.sql` files beside this module.
 
-A file `sql/queries/<group>.sql` holds statements, each headed by a line `-- name: <name>`; comments between
-the header and the statement explain it. `queries("claims")["advance_watermark"]` is the statement's text.
+A file `sql/queries/<group>.sql` holds statements for one purpose. Each begins with a line `-- name: <name>`;
+comments between that line and the statement explain it. `queries("claims")["advance_watermark"]` is the text
+of a statement.
 """
 
 import re

@@ -1,10 +1,12 @@
-"""Recording what became of attempts: one transaction for a batch of facts and the range counters that they
-change.
+"""Recording what became of attempts: a batch of facts, and the range counters that they change.
 
-Law: facts of any epoch are stored, twice the same changes nothing, and the range counters change by exactly
-the difference of the recipients' states before and after. A recipient without a record was pending, so the
-common batch is one round trip (`engine.store.outcome_runs`); the others are looked up before and after the
-writing.
+Law: facts of any epoch are stored, the same fact twice changes nothing, and range counters change by exactly
+the difference of the recipients' states before and after. `record` is the way in, and two paths lie behind
+it:
+
+* the plain path, `record_outcome_runs`: outcomes of recipients without a record, nearly all of them. Such a
+  recipient was pending, so nothing is looked up, and a batch is one round trip.
+* the looked-up path, `record_looked_up`: everything else. States are read before and after.
 """
 
 from collections import Counter
@@ -13,68 +15,72 @@ from itertools import groupby
 from typing import Any
 
 from engine.core.phone_aliases import phone_aliases
-from engine.core.states import CampaignEvent
+from engine.core.states import CampaignEvent, ReasonCode
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
 from engine.store.facts import ACCEPTED, STORED_KIND, Attempts, Fact, FactKind, shortened
-from engine.store.outcome_runs import record_outcomes
+from engine.store.outcome_runs import record_outcome_runs
 from engine.store.queries import queries
 
 
 async def record(connection: Connection, facts: Sequence[Fact], attempts: Sequence[Attempts] = ()) -> None:
     """Store a batch. Safe to repeat, in whole or in part, after a lost COMMIT.
 
-    Facts do not depend on each other: outcomes of recipients without a record go first, in a transaction of
-    their own, the others in a second one.
+    Facts do not depend on each other: the plain path has a transaction of its own, the looked-up path a
+    second one.
     """
-    outcomes = {
+    plain = {
         fact[1:3]: fact for fact in facts if fact.kind is ACCEPTED or (fact.settles and not fact.suppress)
     }
     others: list[Fact] = []
-    if len(outcomes) < len(facts):
-        others = [fact for fact in facts if outcomes.get(fact.key) is not fact]
-        others += [outcomes.pop(key) for key in {fact.key for fact in others} if key in outcomes]
-    if outcomes:
-        others += await record_outcomes(connection, outcomes, attempts)
+    if len(plain) < len(facts):
+        others = [fact for fact in facts if plain.get(fact.key) is not fact]
+        others += [plain.pop(key) for key in {fact.key for fact in others} if key in plain]
+    if plain:
+        others += await record_outcome_runs(connection, plain, attempts)
         attempts = ()
     if others or attempts:
         async with connection.transaction():
-            await record_in_transaction(connection, others)
+            await record_looked_up(connection, others)
             await connection.execute(queries("facts")["count_attempts"], list(attempts))
 
 
-async def record_in_transaction(connection: Connection, facts: Sequence[Fact]) -> None:
-    """As `record`, as a part of the caller's transaction (a raise that also defers or skips)."""
+async def record_looked_up(connection: Connection, facts: Sequence[Fact]) -> None:
+    """Store facts of any kind as a part of the caller's transaction.
+
+    Callers other than `record` claim and store what the guard decided in one transaction.
+    """
     if not facts:
         return
     sql = queries("facts")
     await connection.execute(sql["lock_range_counters"], sorted({fact.range_id for fact in facts}))
-    touched = await _touched(connection, facts)
-    plain = [fact for fact in facts if fact.settles and fact.key not in touched]
-    looked_up = [fact for fact in facts if not fact.settles or fact.key in touched]
-    changes: Counter[tuple[int, str]] = Counter((fact.range_id, fact.kind.value) for fact in plain)
-    if plain:
-        await connection.execute(sql["insert_outcomes"], *_outcome_columns(plain))
-    if looked_up:
-        await _record_looked_up(connection, looked_up, changes)
+    recorded = await _recorded(connection, facts)
+    new = [fact for fact in facts if fact.settles and fact.key not in recorded]
+    others = [fact for fact in facts if not fact.settles or fact.key in recorded]
+    changes: Counter[tuple[int, str]] = Counter((fact.range_id, fact.kind.value) for fact in new)
+    if new:
+        await connection.execute(sql["insert_outcomes"], *_outcome_columns(new))
+    if others:
+        await _record_by_difference(connection, others, changes)
     await change_range_counters(connection, changes)
-    if silenced := [fact for fact in facts if fact.suppress]:
-        await _suppress(connection, silenced)
+    if opted_out := [fact for fact in facts if fact.suppress]:
+        await _suppress(connection, opted_out)
 
 
-async def _suppress(connection: Connection, silenced: Sequence[Fact]) -> None:
-    """Silence for these recipients, in every spelling: another campaign may have the other one."""
-    reasons = [f"asked for silence ({fact.reason})" for fact in silenced]
-    rows = await connection.fetch(queries("facts")["phones"], *_keys(silenced), reasons)
-    silent = [(phone, row["reason"]) for row in rows for phone in phone_aliases(str(row["phone"]))]
+async def _suppress(connection: Connection, opted_out: Sequence[Fact]) -> None:
+    """Add these recipients to the suppression list, with both aliases: campaigns may differ in them."""
+    reasons = [f"opted out ({fact.reason})" for fact in opted_out]
+    rows = await connection.fetch(queries("facts")["phones"], *_keys(opted_out), reasons)
+    listed = [(phone, row["reason"]) for row in rows for phone in phone_aliases(str(row["phone"]))]
     await connection.execute(
-        queries("facts")["suppress"], [phone for phone, _ in silent], [reason for _, reason in silent]
+        queries("suppression")["add_each"], [phone for phone, _ in listed], [reason for _, reason in listed]
     )
 
 
 async def change_range_counters(connection: Connection, changes: Counter[tuple[int, str]]) -> None:
-    """Apply differences, (range, state) → change; the range counters must be locked. `pending` is the
-    rest.
+    """Apply differences, (range, state) → change. The caller has locked the range counters.
+
+    Changes of `pending` are left out: the database derives it.
     """
     counted = [(*key, change) for key, change in changes.items() if change and key[1] != "pending"]
     if counted:
@@ -84,21 +90,22 @@ async def change_range_counters(connection: Connection, changes: Counter[tuple[i
 
 
 async def states(connection: Connection, keys: Sequence[tuple[int, int]]) -> Counter[tuple[int, str]]:
-    """How many of the recipients `(range_id, seq)` are in which state, by range."""
+    """How many of the recipients (range_id, seq) are in which state, by range."""
     rows = await connection.fetch(
         queries("facts")["states"], [key[0] for key in keys], [key[1] for key in keys]
     )
     return Counter((row["range_id"], row["state"]) for row in rows)
 
 
-async def _touched(connection: Connection, facts: Sequence[Fact]) -> set[tuple[int, int]]:
-    rows = await connection.fetch(queries("facts")["touched"], *_keys(facts))
-    touched = {(row["range_id"], row["seq"]) for row in rows}
+async def _recorded(connection: Connection, facts: Sequence[Fact]) -> set[tuple[int, int]]:
+    """Recipients with a record, and those with more than one fact in the batch."""
+    rows = await connection.fetch(queries("facts")["recorded"], *_keys(facts))
+    recorded = {(row["range_id"], row["seq"]) for row in rows}
     counts = Counter(fact.key for fact in facts)
-    return touched | {key for key, count in counts.items() if count > 1}
+    return recorded | {key for key, count in counts.items() if count > 1}
 
 
-async def _record_looked_up(
+async def _record_by_difference(
     connection: Connection, facts: Sequence[Fact], changes: Counter[tuple[int, str]]
 ) -> None:
     sql = queries("facts")
@@ -107,11 +114,13 @@ async def _record_looked_up(
     if settling := await _settling(connection, facts):
         await connection.execute(sql["insert_outcomes"], *_outcome_columns(settling))
         await connection.execute(sql["complete_outcomes"], *_reply_columns(settling))
-        await connection.execute(sql["settle_pending_attempts"], *_tries(settling), _stored_kinds(settling))
-    for waiting in _waiting_by_try(facts):
-        await connection.execute(sql["write_pending_attempts"], *_open_columns(waiting))
-        await connection.execute(sql["drop_reached"], *_tries(waiting))
-        await connection.execute(sql["skip_deferred_of_closed"], *_keys(waiting))
+        await connection.execute(
+            sql["settle_pending_attempts"], *_attempt_keys(settling), _stored_kinds(settling)
+        )
+    for unsettled in _unsettled_by_attempt(facts):
+        await connection.execute(sql["write_pending_attempts"], *_pending_columns(unsettled))
+        await connection.execute(sql["remove_retries_of_reached"], *_attempt_keys(unsettled))
+        await connection.execute(sql["skip_deferred_of_closed"], *_keys(unsettled))
     changes.update(await states(connection, keys))
     await _reopen_done(
         connection, sorted({fact.range_id for fact in facts if fact.kind is FactKind.DEFERRED})
@@ -119,35 +128,36 @@ async def _record_looked_up(
 
 
 async def _settling(connection: Connection, facts: Sequence[Fact]) -> list[Fact]:
-    """Those that settle their attempts, but for skips of doubts that were to be sent again: doubts once
-    more.
-    """
+    """The facts that settle their attempts. A skipped resend does not: its recipient is in doubt again."""
     settling = [fact for fact in facts if fact.settles]
     if skips := [fact for fact in settling if fact.kind is FactKind.SKIPPED]:
         reasons = [shortened(fact.reason) or "" for fact in skips]
-        rows = await connection.fetch(queries("facts")["doubt_again"], *_tries(skips), reasons)
-        doubted = {(row["range_id"], row["seq"]) for row in rows}
-        settling = [fact for fact in settling if fact.kind is not FactKind.SKIPPED or fact.key not in doubted]
+        rows = await connection.fetch(
+            queries("facts")["put_skipped_resends_in_doubt"], *_attempt_keys(skips), reasons
+        )
+        in_doubt = {(row["range_id"], row["seq"]) for row in rows}
+        settling = [
+            fact for fact in settling if fact.kind is not FactKind.SKIPPED or fact.key not in in_doubt
+        ]
     return settling
 
 
-def _waiting_by_try(facts: Sequence[Fact]) -> list[list[Fact]]:
-    """What settles nothing, the earlier attempts first; one fact an attempt, since one statement writes a row
-    once.
+def _unsettled_by_attempt(facts: Sequence[Fact]) -> list[list[Fact]]:
+    """What settles nothing, earlier attempts first, one fact for each attempt: a statement writes a row once.
 
-    "Certainly not accepted" says more than "in doubt".
+    "Certainly not accepted" says more than "in doubt", and wins.
     """
     unsettled = [fact for fact in facts if not fact.settles]
     unsettled.sort(key=lambda fact: (fact.attempt_no, fact.key, fact.kind is FactKind.DEFERRED))
     one_each = {(fact.attempt_no, fact.key): fact for fact in unsettled}.values()
-    return [list(waiting) for _, waiting in groupby(one_each, key=lambda fact: fact.attempt_no)]
+    return [list(group) for _, group in groupby(one_each, key=lambda fact: fact.attempt_no)]
 
 
 async def _reopen_done(connection: Connection, range_ids: Sequence[int]) -> None:
-    """A deferral in a range that was done opens it again, and its campaign.
+    """A deferral in a range that was done opens the range and its campaign again.
 
-    A range that is done is nobody's: its row is locked after the range counters. Only a resend of its doubts,
-    which locks it before them, may meet that; one of the two is then repeated.
+    Nobody holds a range that is done: its row is locked after the range counters. Only a resend, which locks
+    it before them, can deadlock with that; one of the two is then repeated.
     """
     if range_ids:
         rows = await connection.fetch(queries("facts")["reopen_done"], range_ids)
@@ -157,6 +167,7 @@ async def _reopen_done(connection: Connection, range_ids: Sequence[int]) -> None
                 campaign_id,
                 CampaignEvent.REOPEN,
                 "recipients in doubt were not sent to after all",
+                ReasonCode.REOPENED,
             )
 
 
@@ -164,7 +175,7 @@ def _keys(facts: Sequence[Fact]) -> tuple[list[int], list[int]]:
     return [fact.range_id for fact in facts], [fact.seq for fact in facts]
 
 
-def _tries(facts: Sequence[Fact]) -> tuple[list[int], list[int], list[int]]:
+def _attempt_keys(facts: Sequence[Fact]) -> tuple[list[int], list[int], list[int]]:
     return (*_keys(facts), [fact.attempt_no for fact in facts])
 
 
@@ -173,7 +184,7 @@ def _stored_kinds(facts: Sequence[Fact]) -> list[int]:
 
 
 def _row(fact: Fact) -> tuple[Any, ...]:
-    """As `insert_outcomes` wants it."""
+    """As `insert_outcomes` takes it."""
     return (
         fact.range_id,
         fact.seq,
@@ -194,16 +205,16 @@ def _outcome_columns(facts: Sequence[Fact]) -> list[list[Any]]:
 
 def _reply_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
     return (
-        *_tries(facts),
+        *_attempt_keys(facts),
         _stored_kinds(facts),
         [fact.wamid for fact in facts],
         [fact.attempted_us for fact in facts],
     )
 
 
-def _open_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
+def _pending_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
     return (
-        *_tries(facts),
+        *_attempt_keys(facts),
         [fact.kind.value for fact in facts],
         [fact.epoch for fact in facts],
         [fact.phone_number_id for fact in facts],

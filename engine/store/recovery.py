@@ -1,28 +1,28 @@
-"""Ranges of owners that are gone: whoever looks first names their doubts and gives the ranges back."""
+"""Ranges of owners that are gone: the first process that looks puts their claims in doubt and frees them."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 
 from engine.process.identity import ProcessIdentity, is_proven_dead
-from engine.store.claims import release_ranges, take_over_ranges
 from engine.store.database import Connection
 from engine.store.leases import NumberHeld, release, take
 from engine.store.queries import queries
+from engine.store.ranges import release_ranges, take_over_ranges
 
-# An owner that cannot be proven dead may only be slow: its number is left to those who want to send with it.
-SILENT_S = 60.0
+# An owner that is not proven dead may only be slow. Until then, only senders of its number take it over.
+UNRENEWED_S = 60.0
 
 
 async def recover_abandoned(
     connection: Connection, owner: ProcessIdentity, ours: Sequence[str] = ()
 ) -> list[str]:
-    """Take each number whose owner is dead or long silent, name its doubts, and give everything back.
+    """Take each number whose owner is dead or long gone, put its claims in doubt, and release all of it.
 
-    For the states of every campaign, ended ones included: a cancelled campaign whose sender was killed has
-    doubts too. `ours`: numbers of the caller, left alone. Returns the numbers that were looked after.
+    For campaigns in every state: a cancelled campaign whose sender was killed has recipients in doubt too.
+    `ours`: numbers of the caller, left alone. Returns the recovered numbers.
     """
     recovered = []
-    for row in await connection.fetch(queries("claims")["holders"], list(ours), SILENT_S):
+    for row in await connection.fetch(queries("ranges")["owners_of_ranges"], list(ours), UNRENEWED_S):
         if row["long_gone"] or is_proven_dead(row["owner_process"]):
             with suppress(NumberHeld):
                 lease = await take(connection, row["phone_number_id"], owner)

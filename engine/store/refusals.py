@@ -1,4 +1,4 @@
-"""What is said when a database cannot be used as its URL asks: one clear error, without the password."""
+"""The errors for a database that cannot be used as its URL asks: one clear message, without the password."""
 
 import re
 import ssl
@@ -12,17 +12,17 @@ from engine.system_error import system_error_text
 
 _SECRET_OPTION = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*", re.IGNORECASE)
 _HOST = r"(?:\[[^\]]*\]|[^:/@\[]*)(?::\d*)?"
-# Of a URL up to its options, behind the scheme: hosts with their ports, and the database.
+# A URL after its scheme and up to its options, without a user: hosts with ports, and the database.
 _NO_PASSWORD = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
 _UNREADABLE = "the database URL cannot be read"
 _SCHEMES = ("postgresql://", "postgres://")
 _SHAPE = (
-    "it is like postgresql://user:password@host:5432/name; in a user or password @ : / ? # % are written "
+    "write it as postgresql://user:password@host:5432/name; in a user or password write @ : / ? # % as "
     "%40 %3A %2F %3F %23 %25"
 )
-# A statement of one name of two clients, or of none: the session behind the connection is another one.
+# A prepared statement exists already, or does not exist: another session is behind the connection.
 _OTHER_SESSION = (asyncpg.DuplicatePreparedStatementError, asyncpg.InvalidSQLStatementNameError)
-_POOLERS_REFUSAL = "unsupported startup parameter"  # PgBouncer's words, in English everywhere
+_POOLERS_REFUSAL = "unsupported startup parameter"  # PgBouncer's message, never translated
 # A parameter that the server does not have, or a value that it does not take.
 _OPTIONS = (
     asyncpg.UndefinedObjectError,
@@ -32,11 +32,13 @@ _OPTIONS = (
 
 
 def safe_url(url: str) -> str:
-    """The URL with its passwords masked, for messages. Of a password that has a ? in it, which must be
-    written %3F, nobody knows where it ends: nothing behind it is shown.
+    """The URL with its passwords masked, for messages.
+
+    A ? in a password must be written %3F. If it is not, the end of the password is unknown, and nothing after
+    its beginning is shown.
     """
     if "://" not in url and not url.startswith("/"):
-        return "DRUMBEAT_DATABASE_URL"  # in the other notation of the tools of Postgres, perhaps
+        return "DRUMBEAT_DATABASE_URL"  # perhaps the key=value notation, which holds the password anywhere
     place, question, options = url.partition("?")
     head, at, tail = place.rpartition("@")
     scheme, slashes, user = (head if at else place).partition("://")
@@ -52,32 +54,32 @@ def safe_url(url: str) -> str:
 
 @contextmanager
 def translated(url: str) -> Iterator[None]:
-    """Turns what connecting raises into one clear error."""
+    """Turn what connecting raises into one clear error."""
     try:
         yield
     except (TimeoutError, OSError, asyncpg.PostgresError) as error:
-        raise refusal_of(error, url) from error  # before ValueError, which an error of certificates is too
+        raise refusal_of(error, url) from error  # before ValueError: a certificate error is both
     except asyncpg.ClientConfigurationError as error:
         remedy = str(error) if url.startswith(_SCHEMES) else _SHAPE
         raise ConfigurationError(_UNREADABLE, where=safe_url(url), remedy=remedy) from error
-    except ValueError:  # without its words, which quote what was taken for a port, perhaps of a password
+    except ValueError:  # without its message, which quotes what it took for a port: perhaps the password
         raise ConfigurationError(_UNREADABLE, where=safe_url(url), remedy=_SHAPE) from None
     except asyncpg.TargetServerAttributeNotMatched as error:
-        problem = f"no server of {safe_url(url)} is what its target_session_attrs asks for"
+        problem = f"no server of {safe_url(url)} has the role that target_session_attrs asks for"
         raise Unreachable(problem, remedy="is the primary among them?") from error
 
 
 def pooled(url: str) -> ConfigurationError:
-    """The error for a pooler that answers."""
+    """The error if a pooler answers."""
     return ConfigurationError(
-        f"behind {safe_url(url)} is a connection pooler such as PgBouncer, which may change the server "
-        "without a word, so that a fail-over would not be noticed",
-        remedy="name the server itself; a process takes seven connections at most",
+        f"{safe_url(url)} is a connection pooler such as PgBouncer: it may change the server unnoticed, so "
+        "that a fail-over would not be seen",
+        remedy="name the server itself; a process uses seven connections at most",
     )
 
 
 def refusal_of(error: Exception, url: str) -> DrumbeatError:
-    """The error for what connecting raised."""
+    """The error for an exception of connecting."""
     where, said = safe_url(url), system_error_text(error)
     match error:
         case asyncpg.InvalidAuthorizationSpecificationError():
@@ -85,15 +87,15 @@ def refusal_of(error: Exception, url: str) -> DrumbeatError:
         case asyncpg.InvalidCatalogNameError():
             return ConfigurationError(f"there is no such database: {where}; create it first")
         case ssl.SSLError():
-            return ConfigurationError(f"the database {where} and its TLS settings do not agree: {said}")
+            return ConfigurationError(f"the TLS settings of the database {where} do not work: {said}")
         case _ if isinstance(error, _OTHER_SESSION) or _POOLERS_REFUSAL in said:
             return pooled(url)
         case _ if isinstance(error, _OPTIONS):
             return ConfigurationError(f"the database refuses an option of {where}: {said}")
         case asyncpg.TooManyConnectionsError():
             return Unreachable(
-                f"the database {where} gives no more connections: {said}",
-                remedy="a process takes seven at most, and a command up to four more",
+                f"the database {where} accepts no more connections: {said}",
+                remedy="a process uses seven at most, and a command up to four more",
             )
         case asyncpg.ReadOnlySQLTransactionError():
             return Unreachable(f"the database {where} can only be read: {said}", remedy="name the primary")

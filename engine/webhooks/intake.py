@@ -104,7 +104,7 @@ class Intake:
                 else:
                     self._wake.clear()
         finally:
-            await connection.give_back()
+            await connection.release()
 
     def _may_take_next(self) -> bool:
         """While another commit runs, only a full group is taken: a smaller one can still grow."""

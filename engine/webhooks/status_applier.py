@@ -53,7 +53,7 @@ async def apply_statuses(connection: Connection, limit: int = BATCH_EVENTS_MAX) 
     """
     sql = queries("apply_statuses")
     async with connection.transaction():
-        begun = await connection.fetchrow(sql["begin_fold"])
+        begun = await connection.fetchrow(sql["begin"])
         if begun is None or not begun["alone"]:
             return NOTHING
         if not begun["has_workspace"]:
@@ -66,8 +66,8 @@ async def apply_statuses(connection: Connection, limit: int = BATCH_EVENTS_MAX) 
         bounds = await connection.fetchrow(sql["lock_range_counters"], due["range_ids"])
         assert bounds is not None
         if others:
-            await connection.execute(sql["drop_settled_pairs"])
-        done = await connection.fetchrow(sql["fold_plain"], due["tagged"], *bounds)
+            await connection.execute(sql["unmatch_settled_pairs"])
+        done = await connection.fetchrow(sql["apply_plain"], due["tagged"], *bounds)
         assert done is not None
         slow = await _apply_others(connection) if done["others"] else 0
         returned, dropped = await _return_unmatched(connection) if slow or others else (0, 0)
@@ -86,7 +86,7 @@ async def _match(connection: Connection) -> None:
     """Match events without our tag: by wamid, otherwise by number and recipient."""
     sql = queries("apply_statuses")
     await connection.execute(sql["match_wamids"])
-    pairs = await connection.fetch(sql["unmatched_of_doubtful_numbers"])
+    pairs = await connection.fetch(sql["unmatched_of_numbers_in_doubt"])
     spelled = [
         (row["phone_number_id"], row["recipient"], phone)
         for row in pairs
@@ -99,9 +99,9 @@ async def _match(connection: Connection) -> None:
 async def _apply_others(connection: Connection) -> int:
     """Apply the events of the other recipients. Returns how many recipients took the slower path."""
     sql = queries("apply_statuses")
-    slow: int = await connection.fetchval(sql["fold_fresh"])
+    slow: int = await connection.fetchval(sql["apply_fresh"])
     if slow:
-        for name in ("states_before", "record_slow", "close_slow", "count_slow_changes"):
+        for name in ("states_before", "record_looked_up", "settle_looked_up", "count_looked_up"):
             await connection.execute(sql[name])
     return slow
 

@@ -18,14 +18,15 @@ from campaigns.life.run import run_campaign
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.results.report import campaign_report
-from engine.core.states import CampaignState, IllegalTransition
+from engine.core.states import CampaignState, IllegalTransition, ReasonCode
 from engine.errors import ConfigurationError, TryLater
 from engine.process.settings import ServiceSettings
 from engine.store import closing
-from engine.store.claims import advance_watermark, take_range
+from engine.store.claims import advance_watermark
 from engine.store.closing import close_ranges
 from engine.store.database import Pool
 from engine.store.leases import take
+from engine.store.ranges import take_range
 from engine.store.recording import change_range_counters
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.sending.planted import another_process
@@ -82,7 +83,8 @@ async def test_a_list_counts_the_doubts_of_now(pool: Pool, spring: str, unknown:
             "UPDATE range_counters SET unknown = $1 WHERE range_id = (SELECT min(range_id) FROM ranges)",
             unknown,
         )
-        assert [one.reason for one in await service.list_campaigns(connection)] == [reason]
+        (listed,) = await service.list_campaigns(connection)
+        assert (listed.reason, listed.reason_code) == (reason, ReasonCode.IN_DOUBT if unknown else None)
 
 
 async def test_what_is_not_found_names_the_database_and_near_names(pool: Pool, spring: str) -> None:
@@ -327,13 +329,14 @@ async def test_an_end_that_was_killed_half_way_is_finished_by_the_next_run(
 async def test_a_resume_tries_the_numbers_of_the_campaign_again_that_a_person_had_to_look_at(
     pool: Pool, spring: str
 ) -> None:
-    rests = {"1001": "10 years", "1002": "1 day"}
-    for number, rest in (*rests.items(), ("1003", "10 years")):
+    for number, stopped, rest in (("1001", True, None), ("1002", False, "1 day"), ("1003", True, None)):
         await pool.execute(
-            "INSERT INTO numbers (phone_number_id, suspended_until, suspended_reason)"
-            " VALUES ($1, now() + $2::text::interval, 'blocked') ON CONFLICT (phone_number_id) DO UPDATE"
-            " SET suspended_until = EXCLUDED.suspended_until, suspended_reason = EXCLUDED.suspended_reason",
+            "INSERT INTO numbers (phone_number_id, stopped, suspended_until, suspended_reason)"
+            " VALUES ($1, $2, now() + $3::text::interval, 'blocked') ON CONFLICT (phone_number_id) DO UPDATE"
+            " SET stopped = EXCLUDED.stopped, suspended_until = EXCLUDED.suspended_until,"
+            " suspended_reason = EXCLUDED.suspended_reason",
             number,
+            stopped,
             rest,
         )
     await pool.execute("UPDATE campaigns SET phone_number_ids = ARRAY['1001', '1002']")
@@ -341,7 +344,9 @@ async def test_a_resume_tries_the_numbers_of_the_campaign_again_that_a_person_ha
         await service.start(connection, spring)
         await service.pause(connection, spring)
         await service.resume(connection, spring)
-    rows = await pool.fetch("SELECT phone_number_id FROM numbers WHERE suspended_reason IS NULL")
+    rows = await pool.fetch(
+        "SELECT phone_number_id FROM numbers WHERE suspended_reason IS NULL AND NOT stopped"
+    )
     assert [row["phone_number_id"] for row in rows] == ["1001"], "no rest that ends by itself, and no other's"
 
 

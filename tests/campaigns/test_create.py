@@ -247,8 +247,8 @@ async def test_the_plan_knows_people_as_the_core_does(pool: Pool) -> None:
         await connection.execute(queries("plan")["create_staging"])
         rows = list(enumerate(map(canonical_phone, phones)))
         await connection.copy_records_to_table("staging", records=[*rows, (-1, 4915112345678)])
-        await connection.execute(queries("plan")["list_silent"])
-        found = await connection.fetch("SELECT line FROM silent ORDER BY line")
+        await connection.execute(queries("plan")["find_suppressed"])
+        found = await connection.fetch("SELECT line FROM suppressed ORDER BY line")
     assert [row["line"] for row in found] == list(range(len(phones)))
 
 

@@ -5,17 +5,22 @@ from pydantic import SecretStr
 
 from campaigns.life.run import RunResult, require_reachable, shortfall
 from campaigns.results.status import CampaignStatus
-from engine.core.states import CampaignState, RecipientState
+from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
 from engine.process.settings import ServiceSettings
 from tests.api.loopback import Conversation, Server, free_port, serving
 
 
-def ended(state: CampaignState = CampaignState.FINISHED, reason: str = "", **counts: int) -> CampaignStatus:
+def ended(
+    state: CampaignState = CampaignState.FINISHED,
+    reason: str = "",
+    code: ReasonCode | None = None,
+    **counts: int,
+) -> CampaignStatus:
     """A campaign of 1,500 named `x y`."""
     found = {one: counts.get(one.value, 0) for one in RecipientState}
     found[RecipientState.DELIVERED] = 1500 - sum(counts.values())
-    return CampaignStatus("x y", state, reason, 1500, found, None, None, None, ())
+    return CampaignStatus("x y", state, reason, code, 1500, found, None, None, None, ())
 
 
 @pytest.mark.parametrize(
@@ -43,11 +48,20 @@ def test_what_an_end_lacks(status: CampaignStatus, max_failed: str | None, words
     ("end", "error", "words"),
     [
         (RunResult(ended(unknown=1), False, "1 in doubt"), Incomplete, "1 in doubt"),
-        (RunResult(ended(CampaignState.PAUSED, "by hand"), False, "1 in doubt"), TryLater, "paused: by hand"),
         (
-            RunResult(ended(CampaignState.PAUSED, "token expired (190)"), False, ""),
+            RunResult(ended(CampaignState.PAUSED, "by hand", ReasonCode.PAUSED_BY_HAND), False, "1 in doubt"),
+            TryLater,
+            "paused: by hand",
+        ),
+        (
+            RunResult(ended(CampaignState.PAUSED, "expired", ReasonCode.AUTHENTICATION_FAILED), False, ""),
             AuthenticationError,
             "token",
+        ),
+        (
+            RunResult(ended(CampaignState.PAUSED, "no words (190)", ReasonCode.ACCOUNT_REFUSED), False, ""),
+            TryLater,
+            "lift the pause",
         ),
     ],
 )

@@ -11,7 +11,7 @@ from campaigns.life import control as service
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.results.status import CampaignStatus, NumberProgress, campaign_status, measured_per_s
-from engine.core.states import CampaignState, RecipientState
+from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.store.database import Pool
 
 
@@ -35,6 +35,7 @@ async def test_a_running_campaign_that_nobody_sends_says_so(pool: Pool, spring: 
             assert (service.NOBODY_SENDS in "".join(status_lines(status))) is nobody_sends
             listed = await service.list_campaigns(connection)
             assert (listed[0].reason == service.NOBODY_SENDS) is nobody_sends
+            assert (listed[0].reason_code is ReasonCode.NOBODY_SENDS) is nobody_sends
             assert status.eta_s is None, "the pace that is allowed is no rate"
 
 
@@ -67,9 +68,9 @@ async def test_a_rate_is_what_was_sent_between_two_looks(
 
 def look(attempts: int, last_attempt_s: float | None) -> CampaignStatus:
     moment = None if last_attempt_s is None else datetime.fromtimestamp(last_attempt_s, UTC)
-    number = NumberProgress("1001", 80, 80, "me", attempts, 0, moment, None, None)
+    number = NumberProgress("1001", 80, 80, "me", attempts, 0, moment, False, None, None)
     counts = dict.fromkeys(RecipientState, 0)
-    return CampaignStatus("x", CampaignState.RUNNING, "", 9, counts, None, None, None, (number,))
+    return CampaignStatus("x", CampaignState.RUNNING, "", None, 9, counts, None, None, None, (number,))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from campaigns.life.control import start as start_campaign
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
 from engine.store.database import Connection, connect
-from engine.store.in_doubt import doubts, resend
+from engine.store.in_doubt import resend, summarise_in_doubt
 from tests.chaos import store
 from tests.chaos.checks import Evidence, Message, findings
 from tests.chaos.installation import (
@@ -275,7 +275,7 @@ class Bench:
         done = asyncio.create_task(asyncio.sleep(0))
         while report.unknown_left and not report.broken:
             connection = await self._installation.connect()
-            shown = await doubts(connection, progress.campaign_id, quiet_s=SILENCE_S)
+            shown = await summarise_in_doubt(connection, progress.campaign_id, quiet_s=SILENCE_S)
             report.probably_not_sent += shown.probably_not_sent
             report.resent += await resend(connection, progress.campaign_id, "the bench")
             await connection.close()

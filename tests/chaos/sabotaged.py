@@ -21,16 +21,17 @@ import engine.sending.number_ranges
 import engine.sending.results_writer
 import engine.sending.retries
 import engine.store.recording
-from engine.store.claims import Candidate, HeldRange, Raise
+from engine.store.claims import Candidate, WatermarkAdvance
 from engine.store.database import Connection
 from engine.store.facts import Fact
 from engine.store.leases import Lease
 from engine.store.migrate import migrations
 from engine.store.queries import queries
+from engine.store.ranges import HeldRange
 from tests.chaos.watched import tell_tasks_on_signal
 
 LOCKED_FENCE = "AND (phone_number_id, epoch) IS NOT DISTINCT FROM (wanted.phone_number_id, wanted.epoch)"
-IDEMPOTENT = "ON CONFLICT (range_id, seq, try) DO NOTHING"
+IDEMPOTENT = "ON CONFLICT (range_id, seq, attempt_no) DO NOTHING"
 
 
 def _replace(module: ModuleType, name: str, substitute: object) -> None:
@@ -47,7 +48,9 @@ def claimed_through() -> None:
     ) -> None:
         held.claimed_through = claimed_through
 
-    async def advance_watermarks(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+    async def advance_watermarks(
+        connection: Connection, raises: Sequence[WatermarkAdvance]
+    ) -> set[tuple[int, int]]:
         return {(one.held.range_id, one.lease.epoch) for one in raises}
 
     _replace(engine.sending.first_attempts, "advance_watermark", advance_watermark)
@@ -56,7 +59,7 @@ def claimed_through() -> None:
 
 def epoch() -> None:
     """No claim and no renewal compares the epoch."""
-    for group in ("claims", "leases"):
+    for group in ("claims", "leases", "ranges", "retry_claims"):
         for name, text in queries(group).items():
             queries(group)[name] = re.sub(r"AND epoch = (\$\d)", r"AND \1::bigint > 0", text)
     raised = queries("claims")["advance_watermarks"]
@@ -90,29 +93,29 @@ def permit() -> None:
 
 def stop() -> None:
     """Sending goes on while outcomes cannot be stored; the look for finished ranges waits for none."""
-    let_go_ranges = engine.sending.number_ranges.let_go_ranges
+    release_idle_ranges = engine.sending.number_ranges.release_idle_ranges
 
     async def let_go_or_not(connection: Connection, *arguments: Any) -> set[int]:
         await connection.execute("SET lock_timeout = '50ms'")
         try:
-            return await let_go_ranges(connection, *arguments)
+            return await release_idle_ranges(connection, *arguments)
         except asyncpg.LockNotAvailableError:
             return set()
         finally:
             await connection.execute("RESET lock_timeout")
 
-    _replace(engine.sending.number_ranges, "let_go_ranges", let_go_or_not)
+    _replace(engine.sending.number_ranges, "release_idle_ranges", let_go_or_not)
     engine.sending.results_writer.ResultsWriter.full = property(lambda _: False)  # type: ignore[assignment, method-assign]
 
 
 def difference() -> None:
     """A batch is counted by what it says, not by what it changes."""
 
-    async def touched(connection: Connection, facts: Sequence[Fact]) -> set[Any]:
+    async def recorded(connection: Connection, facts: Sequence[Fact]) -> set[Any]:
         return set()
 
-    _record_all_in_transaction()
-    _replace(engine.store.recording, "_touched", touched)
+    _record_all_looked_up()
+    _replace(engine.store.recording, "_recorded", recorded)
 
 
 def idempotence() -> None:
@@ -121,8 +124,12 @@ def idempotence() -> None:
     assert IDEMPOTENT in insert
     queries("facts")["insert_outcomes"] = insert.replace(IDEMPOTENT, "")
     begin = "CREATE FUNCTION record_outcome_runs"
-    function = begin + [one.sql for one in migrations() if begin in one.sql][-1].partition(begin)[2]
-    blind, looks = re.subn(r"known := ARRAY\(.*?\);", "known := '{}';", function, flags=re.DOTALL)
+    end = "\n$$;"
+    schema = next(migration.sql for migration in migrations() if begin in migration.sql)
+    function = begin + schema.partition(begin)[2].partition(end)[0] + end
+    blind, looks = re.subn(
+        r"recorded_runs := ARRAY\(.*?\);", "recorded_runs := '{}';", function, flags=re.DOTALL
+    )
     assert looks == 1
     blind = blind.replace("CREATE", "CREATE OR REPLACE", 1)
     real = engine.app.identify
@@ -136,15 +143,15 @@ def idempotence() -> None:
     _replace(engine.app, "identify", identify)
 
 
-def _record_all_in_transaction() -> None:
+def _record_all_looked_up() -> None:
     """Past the function of the database that looks at what is stored before it inserts."""
 
-    async def record_outcomes(
+    async def record_outcome_runs(
         connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[object]
     ) -> list[Fact]:
         return list(outcomes.values())
 
-    _replace(engine.store.recording, "record_outcomes", record_outcomes)
+    _replace(engine.store.recording, "record_outcome_runs", record_outcome_runs)
 
 
 SABOTAGES: dict[str, Callable[[], None]] = {

@@ -6,13 +6,14 @@ import pytest
 
 from engine.core.lease import CLAIM_VALID_S, PACE_WINDOW_S
 from engine.process.identity import ProcessIdentity, this_process
-from engine.store import claims
-from engine.store.claims import Candidate, ClaimRefused, HeldRange
+from engine.store import claims, ranges, retry_claims
+from engine.store.claims import Candidate, ClaimRefused
 from engine.store.closing import close_ranges
 from engine.store.database import LOST_CONNECTION, Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease, release, take
 from engine.store.queries import queries
+from engine.store.ranges import HeldRange
 from engine.store.recording import record
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, range_counters, recount, state_of
 
@@ -58,7 +59,7 @@ async def test_a_new_owner_waits_for_a_raise_under_way_and_doubts_what_it_claime
     transaction = other.transaction()
     await transaction.start()
     await claims.advance_watermark(other, FORMER, held(3), 6, [])
-    adopting = asyncio.create_task(claims.take_over_ranges(connection, owner))
+    adopting = asyncio.create_task(ranges.take_over_ranges(connection, owner))
     async with pool.acquire() as watcher:
         await blocked(watcher, connection)
     await transaction.commit()
@@ -72,14 +73,14 @@ async def test_a_new_owner_waits_for_a_raise_under_way_and_doubts_what_it_claime
 async def test_doubts_are_counted_once_however_often_a_takeover_is_repeated(connection: Connection) -> None:
     await plant_campaign(connection, claimed_through=4)
     for _ in range(3):
-        await claims.take_over_ranges(connection, await next_owner(connection))
+        await ranges.take_over_ranges(connection, await next_owner(connection))
         await consistent(connection)
     assert (await range_counters(connection))[FIRST_RANGE]["unknown"] == 4
 
 
 async def test_a_late_outcome_of_a_former_epoch_settles_the_doubt(connection: Connection) -> None:
     campaign = await plant_campaign(connection, claimed_through=3)
-    await claims.take_over_ranges(connection, await next_owner(connection))
+    await ranges.take_over_ranges(connection, await next_owner(connection))
     await record(connection, [fact(campaign, 1, FactKind.ACCEPTED), fact(campaign, 2, FactKind.FAILED)])
     await record(connection, [fact(campaign, 3, FactKind.DEFERRED)])
     assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["accepted", "failed", "deferred"]
@@ -94,7 +95,7 @@ async def test_a_stamp_and_the_sink_of_the_old_epoch_agree_in_either_order(
     transaction = other.transaction()
     await transaction.start()
     await record(other, [fact(campaign, 1, FactKind.ACCEPTED)])
-    adopting = asyncio.create_task(claims.take_over_ranges(connection, owner))
+    adopting = asyncio.create_task(ranges.take_over_ranges(connection, owner))
     async with pool.acquire() as watcher:
         await blocked(watcher, connection)
     await transaction.commit()
@@ -108,22 +109,22 @@ async def test_a_claimed_retry_of_a_former_epoch_is_a_doubt_and_its_claim_is_fen
 ) -> None:
     campaign = await plant_campaign(connection, claimed_through=10)
     await record(connection, [fact(campaign, seq, FactKind.DEFERRED) for seq in (1, 2)])
-    due = await claims.due_retries(connection, [held(10, campaign)], 10)
-    granted = await claims.claim_retries(connection, FORMER, due[:1], [])
+    due = await retry_claims.due_retries(connection, [held(10, campaign)], 10)
+    granted = await retry_claims.claim_retries(connection, FORMER, due[:1], [])
     assert list(granted.values()) == [2]
-    await claims.take_over_ranges(connection, await next_owner(connection))
+    await ranges.take_over_ranges(connection, await next_owner(connection))
     await consistent(connection)
     assert await state_of(connection, due[0].seq) == "unknown"
-    assert await claims.claim_retries(connection, FORMER, due[1:], []) == {}
+    assert await retry_claims.claim_retries(connection, FORMER, due[1:], []) == {}
     assert await state_of(connection, due[1].seq) == "deferred"
 
 
 async def test_a_retry_is_granted_once(connection: Connection) -> None:
     campaign = await plant_campaign(connection, claimed_through=10)
     await record(connection, [fact(campaign, 1, FactKind.DEFERRED)])
-    due = await claims.due_retries(connection, [held(10, campaign)], 10)
-    assert len(await claims.claim_retries(connection, FORMER, due, [])) == 1
-    assert await claims.claim_retries(connection, FORMER, due, []) == {}
+    due = await retry_claims.due_retries(connection, [held(10, campaign)], 10)
+    assert len(await retry_claims.claim_retries(connection, FORMER, due, [])) == 1
+    assert await retry_claims.claim_retries(connection, FORMER, due, []) == {}
     await consistent(connection)
 
 
@@ -156,8 +157,8 @@ async def test_a_replayed_deferral_does_not_undo_the_retry_that_followed(connect
     campaign = await plant_campaign(connection, claimed_through=10)
     first = fact(campaign, 1, FactKind.DEFERRED)
     await record(connection, [first])
-    due = await claims.due_retries(connection, [held(10, campaign)], 10)
-    await claims.claim_retries(connection, FORMER, due, [])
+    due = await retry_claims.due_retries(connection, [held(10, campaign)], 10)
+    await retry_claims.claim_retries(connection, FORMER, due, [])
     await record(connection, [first])
     assert await state_of(connection, 1) == "pending"
     await record(connection, [fact(campaign, 1, FactKind.ACCEPTED, attempt_no=2)])
@@ -198,11 +199,11 @@ async def test_the_mark_is_read_only_after_a_lost_transaction_has_ended(
 async def test_a_range_is_not_given_back_with_a_mark_that_nobody_accounts_for(connection: Connection) -> None:
     campaign = await plant_campaign(connection, claimed_through=2)
     await record(connection, [fact(campaign, 1, FactKind.ACCEPTED)])
-    await claims.release_ranges(connection, FORMER, [held(2, campaign)])
+    await ranges.release_ranges(connection, FORMER, [held(2, campaign)])
     owner = await next_owner(connection)
-    assert len(await claims.take_over_ranges(connection, owner)) == 1
+    assert len(await ranges.take_over_ranges(connection, owner)) == 1
     assert await state_of(connection, 2) == "unknown"
-    await claims.release_ranges(connection, owner, [held(2, campaign)])
+    await ranges.release_ranges(connection, owner, [held(2, campaign)])
     assert await connection.fetchval("SELECT phone_number_id FROM ranges") is None
 
 
@@ -211,10 +212,10 @@ async def test_a_range_is_not_given_back_with_a_retry_that_nobody_accounts_for(
 ) -> None:
     campaign = await plant_campaign(connection, claimed_through=1)
     await record(connection, [fact(campaign, 1, FactKind.DEFERRED)])
-    due = await claims.due_retries(connection, [held(1, campaign)], 10)
-    await claims.claim_retries(connection, FORMER, due, [])
-    await claims.release_ranges(connection, FORMER, [held(1, campaign)])
-    assert len(await claims.take_over_ranges(connection, await next_owner(connection))) == 1
+    due = await retry_claims.due_retries(connection, [held(1, campaign)], 10)
+    await retry_claims.claim_retries(connection, FORMER, due, [])
+    await ranges.release_ranges(connection, FORMER, [held(1, campaign)])
+    assert len(await ranges.take_over_ranges(connection, await next_owner(connection))) == 1
     assert await state_of(connection, 1) == "unknown"
 
 
@@ -223,8 +224,8 @@ async def finished(connection: Connection) -> tuple[int, Lease]:
     campaign = await plant_campaign(connection, recipients=2, claimed_through=2)
     await record(connection, [fact(campaign, 1, FactKind.ACCEPTED)])
     owner = await next_owner(connection)
-    adopted = await claims.take_over_ranges(connection, owner)
-    assert await claims.let_go_ranges(connection, owner, adopted, 10.0) == {FIRST_RANGE}
+    adopted = await ranges.take_over_ranges(connection, owner)
+    assert await ranges.release_idle_ranges(connection, owner, adopted, 10.0) == {FIRST_RANGE}
     await connection.execute("UPDATE campaigns SET state = 'finished' WHERE campaign_id = $1", campaign)
     return campaign, owner
 
@@ -234,9 +235,9 @@ async def test_a_late_deferral_opens_a_finished_range_and_campaign_again(connect
     await record(connection, [fact(campaign, 2, FactKind.DEFERRED)])
     assert await state_of(connection, 2) == "deferred"
     assert await connection.fetchval("SELECT state FROM campaigns") == "running"
-    taken = await claims.take_range(connection, owner, campaign)
+    taken = await ranges.take_range(connection, owner, campaign)
     assert taken is not None
-    assert [one.seq for one in await claims.due_retries(connection, [taken], 10)] == [2]
+    assert [one.seq for one in await retry_claims.due_retries(connection, [taken], 10)] == [2]
     await consistent(connection)
 
 
@@ -254,10 +255,10 @@ async def test_a_claim_of_retries_waits_for_outcomes_that_are_being_recorded(
     """Whoever took recipients before range counters would meet whoever records, and one of the two would fail."""
     campaign = await plant_campaign(connection)
     await record(connection, [fact(campaign, seq, FactKind.DEFERRED) for seq in (1, 2)])
-    due = await claims.due_retries(connection, [held(10, campaign)], 10)
+    due = await retry_claims.due_retries(connection, [held(10, campaign)], 10)
     async with connection.transaction():
         await connection.execute(queries("facts")["lock_range_counters"], [FIRST_RANGE])
-        claiming = asyncio.create_task(claims.claim_retries(other, FORMER, due, []))
+        claiming = asyncio.create_task(retry_claims.claim_retries(other, FORMER, due, []))
         async with pool.acquire() as watcher:
             await blocked(watcher, by=other)
         await record(connection, [fact(campaign, 1, FactKind.ACCEPTED)])
@@ -270,11 +271,11 @@ async def test_a_range_is_not_finished_beside_a_deferral_that_is_being_recorded(
 ) -> None:
     campaign = await plant_campaign(connection, recipients=1, claimed_through=1)
     owner = await next_owner(connection)
-    adopted = await claims.take_over_ranges(connection, owner)
+    adopted = await ranges.take_over_ranges(connection, owner)
     transaction = other.transaction()
     await transaction.start()
     await record(other, [fact(campaign, 1, FactKind.DEFERRED)])
-    letting_go = asyncio.create_task(claims.let_go_ranges(connection, owner, adopted, 10.0))
+    letting_go = asyncio.create_task(ranges.release_idle_ranges(connection, owner, adopted, 10.0))
     async with pool.acquire() as watcher:
         await blocked(watcher, connection)
     await transaction.commit()
@@ -305,10 +306,10 @@ async def test_a_cancel_ends_every_claim(connection: Connection) -> None:
     await record(connection, [fact(campaign, 1, FactKind.DEFERRED)])
     waiting = [Candidate(campaign, FIRST_RANGE, 1, 5511900000001, [], False, 1)]
     await close_ranges(connection, campaign, "cancelled")
-    assert await claims.claim_retries(connection, FORMER, waiting, []) == {}
+    assert await retry_claims.claim_retries(connection, FORMER, waiting, []) == {}
     with pytest.raises(ClaimRefused):
         await claims.advance_watermark(connection, FORMER, held(4), 5, [])
-    assert await claims.take_range(connection, FORMER, campaign) is None
+    assert await ranges.take_range(connection, FORMER, campaign) is None
     await consistent(connection)
 
 
@@ -342,7 +343,7 @@ async def test_a_death_inside_the_wait_leaves_the_rest_of_it_to_the_next_owner(
     assert CLAIM_VALID_S < third.wait_s <= CLAIM_VALID_S + PACE_WINDOW_S
 
 
-async def test_a_number_whose_ranges_nobody_stamped_keeps_the_whole_wait(connection: Connection) -> None:
+async def test_a_number_whose_ranges_nobody_fenced_keeps_the_full_wait(connection: Connection) -> None:
     await plant_campaign(connection)
     await take(connection, NUMBER, ELSEWHERE)
     await run_out(connection)
@@ -350,7 +351,7 @@ async def test_a_number_whose_ranges_nobody_stamped_keeps_the_whole_wait(connect
     dead = ProcessIdentity(me.host, me.boot, me.pid_namespace, me.pid, me.started_ticks + 1)
     await take(connection, NUMBER, dead)
     assert (await take(connection, NUMBER, dead)).wait_s == CLAIM_VALID_S + PACE_WINDOW_S
-    await claims.take_over_ranges(connection, await take(connection, NUMBER, dead))
+    await ranges.take_over_ranges(connection, await take(connection, NUMBER, dead))
     await connection.execute("UPDATE numbers SET no_send_before = no_send_before - interval '1 minute'")
     assert (await take(connection, NUMBER, me)).wait_s == PACE_WINDOW_S
 
@@ -368,8 +369,8 @@ async def test_two_numbers_never_take_the_same_range(connection: Connection, oth
     await connection.execute("UPDATE ranges SET phone_number_id = NULL")
     await connection.execute("INSERT INTO numbers (phone_number_id, epoch) VALUES ('2', 1)")
     taken = await asyncio.gather(
-        claims.take_range(connection, FORMER, campaign),
-        claims.take_range(other, Lease("2", 1, 0.0), campaign),
+        ranges.take_range(connection, FORMER, campaign),
+        ranges.take_range(other, Lease("2", 1, 0.0), campaign),
     )
     assert len({one.range_id for one in taken if one is not None}) == 2
 
@@ -378,7 +379,7 @@ async def test_an_owner_that_lost_its_number_takes_no_range(connection: Connecti
     campaign = await plant_campaign(connection, claimed_through=0)
     await connection.execute("UPDATE ranges SET phone_number_id = NULL")
     await next_owner(connection)
-    assert await claims.take_range(connection, FORMER, campaign) is None
+    assert await ranges.take_range(connection, FORMER, campaign) is None
 
 
 async def test_a_terminated_connection_is_one_that_is_worth_repeating(

@@ -13,8 +13,8 @@ from tests.cli.processes import Drumbeat, Service
 
 COUNTS = ["pending", "deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped"]
 STATUS = [
-    "schema", "name", "state", "reason", "recipients", "counts", "rate_per_s", "eta_s", "started_at",
-    "finished_at", "numbers", "nobody_sends",
+    "schema", "name", "state", "reason", "reason_code", "recipients", "counts", "rate_per_s", "eta_s",
+    "started_at", "finished_at", "numbers", "nobody_sends",
 ]  # fmt: skip
 
 

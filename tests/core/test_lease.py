@@ -13,8 +13,8 @@ def former(**changes: object) -> FormerOwner:
         "dead": False,
         "lease_runs": True,
         "past_lease_s": -4.0,
-        "unstamped": False,
-        "quiet_s": -60.0,
+        "fence_missing": False,
+        "no_send_s": -60.0,
     }
     return FormerOwner(**{**usual, **changes})  # type: ignore[arg-type]
 
@@ -28,12 +28,12 @@ def former(**changes: object) -> FormerOwner:
         pytest.param({"released": True, "lease_runs": False, "past_lease_s": 0.25}, False, False, 0.75, id="released, lease expired"),
         pytest.param({"dead": True}, False, False, 1.0, id="dead, lease valid"),
         pytest.param({"dead": True, "lease_runs": False, "past_lease_s": 99.0}, False, False, 1.0, id="dead, time of death unknown"),
-        pytest.param({"epoch": 0, "released": True, "lease_runs": False, "past_lease_s": None, "quiet_s": 0.0}, False, False, 0.0, id="no former owner"),
-        pytest.param({"released": True, "past_lease_s": 0.0, "quiet_s": 2.5}, False, False, 2.5, id="released during its own wait"),
-        pytest.param({"dead": True, "quiet_s": 2.5}, False, False, 2.5, id="dead during its own wait"),
-        pytest.param({"dead": True, "unstamped": True, "quiet_s": 0.0}, False, False, 3.0, id="dead before it fenced its ranges"),
-        pytest.param({"released": True, "past_lease_s": 99.0, "unstamped": True, "quiet_s": 0.0}, False, False, 3.0, id="released before it fenced its ranges"),
-        pytest.param({"lease_runs": False, "quiet_s": 3_600.0}, False, True, 3_600.0, id="at least the rest of its own wait"),
+        pytest.param({"epoch": 0, "released": True, "lease_runs": False, "past_lease_s": None, "no_send_s": 0.0}, False, False, 0.0, id="no former owner"),
+        pytest.param({"released": True, "past_lease_s": 0.0, "no_send_s": 2.5}, False, False, 2.5, id="released during its own wait"),
+        pytest.param({"dead": True, "no_send_s": 2.5}, False, False, 2.5, id="dead during its own wait"),
+        pytest.param({"dead": True, "fence_missing": True, "no_send_s": 0.0}, False, False, 3.0, id="dead before it fenced its ranges"),
+        pytest.param({"released": True, "past_lease_s": 99.0, "fence_missing": True, "no_send_s": 0.0}, False, False, 3.0, id="released before it fenced its ranges"),
+        pytest.param({"lease_runs": False, "no_send_s": 3_600.0}, False, True, 3_600.0, id="at least the rest of its own wait"),
     ],
 )  # fmt: skip
 def test_how_an_owner_ended_decides_who_may_follow_and_when(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.core.outcome import NotSent, Rejected, Scope, Setback, Throttled, Transient, Unknown
-from engine.core.retry import Budget, Doubt, Fail, Retry, Wait, decide
+from engine.core.retry import Budget, Fail, InDoubt, Retry, Wait, decide
 
 NONE = Budget()
 
@@ -24,7 +24,7 @@ def follow(outcome: Setback, most: int) -> list[Retry | Fail]:
 
 
 def test_what_may_have_been_accepted_is_in_doubt() -> None:
-    assert decide(Unknown("reset"), NONE) == Doubt("reset")
+    assert decide(Unknown("reset"), NONE) == InDoubt("reset")
 
 
 def test_a_pair_waits_five_times_and_fails_at_the_sixth() -> None:

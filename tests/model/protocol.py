@@ -15,7 +15,7 @@ from tests.model.world import (
     LEASE_TICKS,
     PERMIT_TICKS,
     REACHED,
-    UNSTAMPED,
+    UNFENCED,
     Fact,
     Limits,
     Owner,
@@ -43,8 +43,8 @@ def steps(world: World, rules: Rules, limits: Limits) -> Iterator[Step]:
 def _owner_steps(world: World, owner: Owner, rules: Rules, limits: Limits) -> Iterator[Step]:
     yield "crash", _crash(world, owner)
     yield from _lease(world, owner, rules)
-    yield from _stamp(world, owner, rules)
-    if owner.stamped:
+    yield from _fence(world, owner, rules)
+    if owner.fenced:
         yield from _raise(world, owner, rules, limits)
         yield from _claim_retry(world, owner, rules, limits)
         yield from _write(world, owner, rules)
@@ -63,7 +63,7 @@ def _time(world: World) -> Iterator[Step]:
         world,
         owners=owners,
         lease_ticks=max(0, world.lease_ticks - 1),
-        quiet_ticks=world.quiet_ticks if world.quiet_ticks == UNSTAMPED else max(0, world.quiet_ticks - 1),
+        quiet_ticks=world.quiet_ticks if world.quiet_ticks == UNFENCED else max(0, world.quiet_ticks - 1),
     )
     if aged != world:
         yield "tick", aged
@@ -84,7 +84,7 @@ def _takeover(world: World, rules: Rules, limits: Limits) -> Iterator[Step]:
     kept = min(world.quiet_ticks, PERMIT_TICKS) if rules.wait_outlives_owner else 0
     wait = kept if sure else PERMIT_TICKS
     owner = Owner(world.epoch + 1, wait, wait)
-    unstamped = UNSTAMPED if rules.wait_kept_until_stamped else wait
+    unfenced = UNFENCED if rules.wait_kept_until_fenced else wait
     yield (
         "take",
         replace(
@@ -92,7 +92,7 @@ def _takeover(world: World, rules: Rules, limits: Limits) -> Iterator[Step]:
             owners=world.owners | {owner},
             epoch=owner.epoch,
             lease_ticks=LEASE_TICKS,
-            quiet_ticks=world.quiet_ticks if sure else unstamped,
+            quiet_ticks=world.quiet_ticks if sure else unfenced,
             released=False,
             holder_dead=False,
         ),
@@ -106,7 +106,7 @@ def _lease(world: World, owner: Owner, rules: Rules) -> Iterator[Step]:
         yield "renew", replace(world, lease_ticks=LEASE_TICKS)
     if not owner.under_way:
         keeps = rules.release_proven and _unaccounted(world)
-        held = world.range_held and (keeps or not owner.stamped)
+        held = world.range_held and (keeps or not owner.fenced)
         yield "release", replace(
             world, owners=world.owners - {owner}, released=True, range_held=held
         )  # fmt: skip
@@ -124,7 +124,7 @@ def _crash(world: World, owner: Owner) -> World:
     return replace(world, owners=world.owners - {owner}, holder_dead=dead)
 
 
-def _stamp(world: World, owner: Owner, rules: Rules) -> Iterator[Step]:
+def _fence(world: World, owner: Owner, rules: Rules) -> Iterator[Step]:
     """Adopt a held range, and doubt what its former owner left; or take a free one, which doubts nobody."""
     if world.range_held:
         if world.range_epoch >= owner.epoch:
@@ -135,14 +135,14 @@ def _stamp(world: World, owner: Owner, rules: Rules) -> Iterator[Step]:
             return
         recipients = world.recipients
     fresh = sum(one.doubted for one in recipients) - sum(one.doubted for one in world.recipients)
-    wait = owner.whole_wait if rules.wait_from_stamp and not owner.stamped else owner.wait_ticks
-    stamped = replace(owner, stamped=True, known_mark=world.mark, wait_ticks=wait)
-    ends = owner.epoch == world.epoch and world.quiet_ticks == UNSTAMPED
+    wait = owner.whole_wait if rules.wait_from_fence and not owner.fenced else owner.wait_ticks
+    fenced = replace(owner, fenced=True, known_mark=world.mark, wait_ticks=wait)
+    ends = owner.epoch == world.epoch and world.quiet_ticks == UNFENCED
     quiet = wait if ends else world.quiet_ticks
     yield (
-        "stamp",
+        "fence",
         replace(
-            _with(world, owner, stamped),
+            _with(world, owner, fenced),
             recipients=recipients,
             range_epoch=owner.epoch,
             range_held=True,

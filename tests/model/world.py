@@ -16,8 +16,8 @@ PERMIT_TICKS = 1
 LEASE_TICKS = 1
 # Claimed and not recorded, per owner: above it nothing is claimed.
 DOUBT_MAX = 1
-# Of a number taken without proof, until its ranges are stamped: the wait begins only then.
-UNSTAMPED = 99
+# Of a number taken without proof, until its ranges are fenced: the wait begins only then.
+UNFENCED = 99
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Rules:
     epoch_compared: bool = True
     retries_claimed: bool = True
     permit_checked: bool = True
-    wait_from_stamp: bool = True
+    wait_from_fence: bool = True
     wait_outlives_owner: bool = True
-    wait_kept_until_stamped: bool = True
+    wait_kept_until_fenced: bool = True
     lease_respected: bool = True
     counted_by_difference: bool = True
     stops_when_not_stored: bool = True
@@ -85,7 +85,7 @@ class Owner:
     epoch: int
     whole_wait: int
     wait_ticks: int
-    stamped: bool = False
+    fenced: bool = False
     stopping: bool = False
     known_mark: int = 0
     permits: frozenset[Permit] = frozenset()

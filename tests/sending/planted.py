@@ -15,9 +15,10 @@ from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.flow_context import FlowContext
 from engine.sending.orders import Orders
 from engine.sending.results_writer import ResultsWriter
-from engine.store.claims import HeldRange, Raise, page, take_range
+from engine.store.claims import WatermarkAdvance, page
 from engine.store.database import Connection, Pool
 from engine.store.leases import Lease, take
+from engine.store.ranges import HeldRange, take_range
 
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
 SLOW, FAST = "106540352242922", "106540352242923"
@@ -141,9 +142,11 @@ async def take_one_each(
     return taken
 
 
-async def up_to(connection: Connection, lease: Lease, held: HeldRange, claimed_through: int) -> Raise:
+async def up_to(
+    connection: Connection, lease: Lease, held: HeldRange, claimed_through: int
+) -> WatermarkAdvance:
     """The claim of a range's recipients up to `claimed_through`."""
-    return Raise(
+    return WatermarkAdvance(
         lease, held, claimed_through, (await page(connection, held))[: claimed_through - held.claimed_through]
     )
 
@@ -170,12 +173,15 @@ async def recount(connection: Connection, campaign_id: int) -> Counter[str]:
 
 async def assert_tallies_hold(connection: Connection) -> None:
     """Law: the range counters of every range equal a count over its recipients' states."""
-    sums = ", ".join(f"count(*) FILTER (WHERE state = '{state}')::integer AS {state}" for state in STATES)
+    every_state = (*STATES, "pending")
+    sums = ", ".join(
+        f"count(*) FILTER (WHERE state = '{state}')::integer AS {state}" for state in every_state
+    )
     recounted = await connection.fetch(
         f"SELECT range_id, {sums} FROM recipient_states GROUP BY range_id ORDER BY range_id"
     )
     told = await connection.fetch(
-        f"SELECT range_id, {', '.join(STATES)} FROM range_counters ORDER BY range_id"
+        f"SELECT range_id, {', '.join(every_state)} FROM range_counters ORDER BY range_id"
     )
     assert [dict(row) for row in told] == [dict(row) for row in recounted]
 

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from engine.core.states import CampaignEvent
+from engine.core.states import CampaignEvent, ReasonCode
 from engine.sending import campaign_cache, campaign_housekeeping
 from engine.sending.campaign_housekeeping import CampaignHousekeeping
-from engine.sending.campaign_reader import CampaignReader
+from engine.sending.campaign_reader import Block, CampaignReader
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection, Pool
+from engine.store.leases import stop, suspend
 from engine.store.queries import queries
 from tests.sending.planted import SLOW, campaign_row, context_of, plant_campaign, plant_numbers
 
@@ -114,19 +115,15 @@ async def test_an_end_that_was_cut_short_is_noticed_whoever_holds_its_ranges(
 
 
 async def test_a_campaign_waits_for_the_first_of_its_numbers_to_return(other: Connection) -> None:
-    """The campaign is paused only if even that number rests until a person resumes it."""
-    await plant_numbers(other, long=80, short=80, free=80)
-    for number, rest_s in (("long", 86_400.0), ("short", 10.0)):
-        rest = (
-            "UPDATE numbers SET suspended_until = now() + make_interval(secs => $2), suspended_reason = 'x'"
-        )
-        await other.execute(f"{rest} WHERE phone_number_id = $1", number, rest_s)
-    all_resting = queries("campaign_cache")["all_resting"]
-    row = await other.fetchrow(all_resting, ["long", "short"])
-    assert row is not None
-    assert row["returns_in_s"] <= 10
-    assert row["reason"] == "short: x"
-    assert await other.fetchrow(all_resting, ["long", "short", "free"]) is None
+    """The campaign is paused only if all of its numbers are stopped until a person looks."""
+    await plant_numbers(other, free=80, rests=80, stopped=80, too=80)
+    await suspend(other, "rests", 1e9, "x")
+    for number in ("stopped", "too"):
+        await stop(other, number, "y")
+    all_stopped = queries("leases")["all_stopped"]
+    assert await other.fetchval(all_stopped, ["too", "stopped"]) == "stopped: y"
+    for returns in ("rests", "free"):
+        assert await other.fetchval(all_stopped, ["stopped", returns]) is None
 
 
 async def test_only_who_expires_a_campaign_closes_it(
@@ -167,9 +164,13 @@ async def test_a_log_says_what_a_person_did_to_a_campaign(other: Connection, pro
     ]
 
 
+def block(reason: str) -> Block | None:
+    return Block(reason, ReasonCode.DISK_FULL) if reason else None
+
+
 async def test_a_log_says_that_a_campaign_waits_and_that_it_goes_on(other: Connection, pool: Pool) -> None:
     blocked_reason = ""
-    process = Process(pool, None, lambda: blocked_reason)
+    process = Process(pool, None, lambda: block(blocked_reason))
     await plant_campaign(other)
     with capture_logs() as lines:
         for blocked_reason in ("", "the disk is full", "the disk is full", ""):  # noqa: B007 - the reader asks for it
@@ -187,7 +188,7 @@ async def test_a_campaign_that_waits_from_the_first_is_not_told_as_one_that_runs
     blocked_reason = "the disk is full"
     await plant_campaign(other)
     for which in ("the first that sees it", "another one"):
-        process = Process(pool, None, lambda: blocked_reason)
+        process = Process(pool, None, lambda: block(blocked_reason))
         with capture_logs() as lines:
             await process.refresh(other)
         assert [(line["event"], line["reason"]) for line in lines] == [

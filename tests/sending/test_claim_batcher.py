@@ -9,15 +9,16 @@ import pytest
 from engine.clock import suspend_aware_ns
 from engine.sending import claim_batcher as claim_batcher
 from engine.sending.claim_batcher import ClaimBatcher
-from engine.store.claims import HeldRange, Raise, advance_watermarks
+from engine.store.claims import WatermarkAdvance, advance_watermarks
 from engine.store.database import LOST_CONNECTION, Connection, Pool
+from engine.store.ranges import HeldRange
 from tests.sending.planted import take_one_each, up_to
 from tests.sending.running import until
 
 NUMBERS = [f"70{place}" for place in range(5)]
 
 
-async def planted(pool: Pool) -> list[Raise]:
+async def planted(pool: Pool) -> list[WatermarkAdvance]:
     """For each number, a claim of the first four recipients of its range."""
     async with pool.acquire() as connection:
         owners = await take_one_each(connection, NUMBERS)
@@ -34,7 +35,9 @@ class Statements:
         self.open.set()
         monkeypatch.setattr(claim_batcher, "advance_watermarks", self)
 
-    async def __call__(self, connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+    async def __call__(
+        self, connection: Connection, raises: Sequence[WatermarkAdvance]
+    ) -> set[tuple[int, int]]:
         self.asked_ns.append(suspend_aware_ns())
         self.sizes.append(len(raises))
         raised = await advance_watermarks(connection, raises)
@@ -60,7 +63,7 @@ async def raising(pool: Pool) -> AsyncIterator[ClaimBatcher]:
         assert pool.get_idle_size() == pool.get_size(), "its connection is given back"
 
 
-async def asked(one: ClaimBatcher, wanted: Sequence[Raise]) -> list[asyncio.Task[int | None]]:
+async def asked(one: ClaimBatcher, wanted: Sequence[WatermarkAdvance]) -> list[asyncio.Task[int | None]]:
     tasks = [asyncio.create_task(one.advance_watermark(each)) for each in wanted]
     await asyncio.sleep(0)
     return tasks
@@ -98,7 +101,7 @@ async def test_a_connection_that_breaks_is_told_to_all_and_the_next_has_another(
 ) -> None:
     wanted = await planted(pool)
 
-    async def cut(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+    async def cut(connection: Connection, raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
         await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
         raise AssertionError("the connection is gone")
 

@@ -10,10 +10,11 @@ from emulator.testing import Emulator
 from engine.sending import campaign_housekeeping, worker
 from engine.sending.messages import GrantedClaims
 from engine.sending.retries import Retries
-from engine.store.claims import advance_watermark, take_range
+from engine.store.claims import advance_watermark
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import take
+from engine.store.ranges import take_range
 from engine.store.recording import record
 from tests.sending.planted import (
     SLOW,

@@ -21,9 +21,10 @@ from engine.sending import (
     results_writer,
     retries,
 )
-from engine.store.claims import Candidate, Raise, take_range
+from engine.store.claims import Candidate, WatermarkAdvance
 from engine.store.database import Connection, Pool
 from engine.store.leases import Lease, take
+from engine.store.ranges import take_range
 from tests.sending.planted import SLOW, Planted, another_process, counts, plant_campaign, plant_numbers
 from tests.sending.running import (
     HIGH_RATE_PER_S,
@@ -73,7 +74,7 @@ class Breaks:
     [
         (claim_batcher, "advance_watermarks", {2, 3}),
         (number_ranges, "take_over_ranges", {1}),
-        (number_ranges, "let_go_ranges", {1, 2}),
+        (number_ranges, "release_idle_ranges", {1, 2}),
         (feeder, "take_range", {1, 3}),
         (feeder, "page", {1, 2}),
         (results_writer, "record", {1, 3}),
@@ -113,7 +114,7 @@ async def test_whom_a_claim_covers_that_was_lost_and_commits_late_is_sent_to_onc
 ) -> None:
     real, lost, calls = claim_batcher.advance_watermarks, [], 0
 
-    async def late(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+    async def late(connection: Connection, raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
         nonlocal calls
         calls += 1
         if calls == 2:
@@ -290,7 +291,7 @@ async def test_a_range_that_somebody_locks_for_a_moment_is_claimed_alone(
 ) -> None:
     real, locks = claim_batcher.advance_watermarks, elsewhere.transaction()
 
-    async def locked_once(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+    async def locked_once(connection: Connection, raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
         if raises[0].held.claimed_through == 0:
             await locks.start()
             await elsewhere.execute("SELECT FROM ranges FOR UPDATE")
@@ -316,7 +317,7 @@ async def test_a_claim_that_hangs_through_a_stop_ends_in_named_doubts(
 ) -> None:
     real, hung = claim_batcher.advance_watermarks, asyncio.Event()
 
-    async def hang_once(connection: Connection, raises: Sequence[Raise]) -> set[tuple[int, int]]:
+    async def hang_once(connection: Connection, raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
         raised = await real(connection, raises)
         if not hung.is_set() and raises[0].claimed_through > 20:
             hung.set()

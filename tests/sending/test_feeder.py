@@ -8,9 +8,10 @@ import pytest
 
 from engine.sending import feeder as module
 from engine.sending.feeder import Feeder
-from engine.store.claims import ClaimRefused, advance_watermark, take_range
+from engine.store.claims import ClaimRefused, advance_watermark
 from engine.store.database import Pool
 from engine.store.leases import Lease, take
+from engine.store.ranges import take_range
 from tests.sending.planted import SLOW, Planted, another_process, plant_campaign, plant_numbers
 
 

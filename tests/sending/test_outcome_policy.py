@@ -13,6 +13,7 @@ from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Thr
 from engine.core.pace.circuit_breaker import CircuitBreaker
 from engine.core.pace.rate_governor import RateGovernor
 from engine.core.retry import Budget
+from engine.core.states import ReasonCode
 from engine.core.tag import Tag, encode
 from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
@@ -20,7 +21,7 @@ from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX, CampaignCac
 from engine.sending.flow_context import FlowContext, PeerNumber
 from engine.sending.messages import ClaimedMessage, GrantedClaims
 from engine.sending.orders import AccountStop, CampaignPause, NumberRest, Order
-from engine.sending.outcome_policy import UNTIL_A_PERSON_S, OutcomePolicy, fact_of
+from engine.sending.outcome_policy import OutcomePolicy, fact_of
 from engine.store.claims import Candidate
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
@@ -141,19 +142,30 @@ def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: A
     around.react(ODD)
     assert around.stopped == [1]
     assert around.ordered == [
-        (CampaignPause(1, ""), f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: odd (132000)")
+        (
+            CampaignPause(1, "", ReasonCode.RECIPIENTS_REFUSED),
+            f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: odd (132000)",
+        )
     ]
 
 
 @pytest.mark.parametrize(
     ("outcome", "order", "wait_s"),
     [
-        (Rejected(Scope.ACCOUNT, 190, "190", "expired"), AccountStop("expired (190)"), None),
-        (Rejected(Scope.TEMPLATE, 132015, "132015", "paused"), CampaignPause(1, "paused (132015)"), None),
+        (
+            Rejected(Scope.ACCOUNT, 190, "190", "expired"),
+            AccountStop("expired (190)", ReasonCode.AUTHENTICATION_FAILED),
+            0,
+        ),
+        (
+            Rejected(Scope.TEMPLATE, 132015, "132015", "paused"),
+            CampaignPause(1, "paused (132015)", ReasonCode.TEMPLATE_REFUSED),
+            0,
+        ),
         (
             Rejected(Scope.NUMBER, 131045, "131045", "", wait_s=60.0),
             NumberRest("1055", "131045", 0),
-            UNTIL_A_PERSON_S,
+            None,
         ),
         (
             Rejected(Scope.NUMBER, 131048, "131048", "spam", wait_s=60.0, suspend=True),
@@ -167,8 +179,10 @@ def test_a_refusal_beyond_the_recipient_is_ordered_with_its_reason(
 ) -> None:
     around.react(outcome)
     assert around.ordered == [(order, order.reason)]
-    assert getattr(around.ordered[0][0], "wait_s", None) == wait_s
-    assert around.policy.rest_ordered == (wait_s is not None), "nothing more is claimed from here"
+    given = around.ordered[0][0]
+    assert getattr(given, "wait_s", 0) == wait_s
+    assert getattr(given, "code", None) == getattr(order, "code", None)
+    assert around.policy.rest_ordered == isinstance(order, NumberRest), "nothing more is claimed from here"
     assert around.stopped == ([1] if isinstance(order, CampaignPause) else [])
 
 

@@ -3,9 +3,10 @@
 import pytest
 
 from engine.errors import TryLater
-from engine.store.claims import advance_watermark, take_range
+from engine.store.claims import advance_watermark
 from engine.store.database import Connection, Pool
 from engine.store.leases import take
+from engine.store.ranges import take_range
 from tests.sending.planted import FAST, SLOW, another_process, counts, plant_numbers, planted
 from tests.sending.running import (
     HIGH_RATE_PER_S,

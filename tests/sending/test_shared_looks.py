@@ -10,9 +10,9 @@ from engine.sending import feeder
 from engine.sending.campaign_cache import NONE_FREE_NS, CampaignCache
 from engine.sending.campaign_reader import CampaignReader
 from engine.sending.feeder import Feed, Feeder
-from engine.store.claims import HeldRange, take_range
 from engine.store.database import Pool
 from engine.store.leases import take
+from engine.store.ranges import HeldRange, take_range
 from tests.sending.clock import Clock
 from tests.sending.planted import FAST, SLOW, Planted, another_process, plant_campaign, plant_numbers
 

@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from engine.store.claims import advance_watermark, take_range
+from engine.store.claims import advance_watermark
 from engine.store.database import Connection, Pool
 from engine.store.leases import take
+from engine.store.ranges import take_range
 from tests.sending.planted import (
     FAST,
     SLOW,

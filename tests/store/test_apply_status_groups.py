@@ -4,19 +4,14 @@ import asyncio
 import random
 from typing import Any
 
-import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.core.tag import Tag
-from engine.store import migrate as migrating
-from engine.store.database import LOST_CONNECTION, Connection, Pool, connect, open_pool
+from engine.store.database import LOST_CONNECTION, Connection, Pool, connect
 from engine.store.facts import Fact, FactKind
-from engine.store.installation import identify
-from engine.store.migrate import migrate, migrations
-from engine.store.queries import queries
-from engine.store.recording import record, record_in_transaction
+from engine.store.recording import record
 from engine.webhooks.events import StatusEvent
 from engine.webhooks.status_applier import apply_statuses
 from tests.examples import examples
@@ -214,54 +209,3 @@ async def test_the_oldest_groups_are_found_without_reading_the_others(connection
         before = await connection.fetchval(read)
         assert len(await connection.fetchval("SELECT oldest_groups(10)")) == 10
         assert 10 <= await connection.fetchval(read) - before < 100
-
-
-# As it was before the table had columns for that by which copies are noticed.
-IDENTIFY_BEFORE_COPIES = """
-INSERT INTO installation (installation, system_identifier, timeline)
-SELECT $1, system_identifier, timeline_id FROM pg_control_system(), pg_control_checkpoint()
-"""
-
-
-@pytest.fixture
-async def before_groups(empty_database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A database of the version before groups."""
-    former = tuple(migration for migration in migrations() if migration.number < 7)
-    with monkeypatch.context() as patched:
-        patched.setattr(migrating, "migrations", lambda: former)
-        patched.setitem(queries("migrate"), "identify_installation", IDENTIFY_BEFORE_COPIES)
-        await migrate(empty_database_url)
-    return empty_database_url
-
-
-async def test_events_of_the_version_before_are_folded(before_groups: str) -> None:
-    connection = await connect(before_groups)
-    try:
-        await plant_campaign(connection, recipients=RECIPIENTS)
-        own = await installation(connection)
-        campaign = await connection.fetchval("SELECT campaign_id FROM campaigns")
-        accepts = [
-            Fact(campaign, FIRST_RANGE, seq, 1, 1, NUMBER, FactKind.ACCEPTED, f"w{seq}.1") for seq in (1, 2)
-        ]
-        async with connection.transaction():
-            await record_in_transaction(connection, accepts)
-        drawn = [
-            ("tagged", 1, 1, 4, 0, 2),
-            ("untagged", 2, 1, 5, 0, 1),
-            ("tagged", 5, 1, 2, 0, 1),
-            ("gone range", 1, 1, 2, 0, 1),
-        ]
-        await alone(connection, [event for one in drawn for event in event_of(own, one)])
-        with pytest.raises(asyncpg.UndefinedTableError):
-            await connection.fetch("SELECT FROM inbox_groups")
-        assert (await migrate(before_groups))[0].number == 7
-    finally:
-        await connection.close()
-    async with open_pool(before_groups, size=1, by_key=True) as pool, pool.acquire() as connection:
-        folded = await apply_statuses(connection)
-        assert (folded.taken, folded.matched, folded.returned) == (5, 4, 1)
-        assert [await state_of(connection, seq) for seq in (1, 2, 5)] == ["delivered", "read", "sent"]
-        await connection.execute("UPDATE campaigns SET planned_at = now()")
-        await identify(connection)
-        assert await connection.fetchval("SELECT state FROM campaigns") == "running", "an upgrade is no copy"
-        assert await range_counters(connection) == await recount(connection)

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from engine.process.identity import this_process
-from engine.store.claims import take_over_ranges
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.in_doubt import resend
 from engine.store.leases import take
+from engine.store.ranges import take_over_ranges
 from engine.store.recording import record
 from engine.webhooks import status_applier as folder
 from engine.webhooks.status_applier import apply_statuses

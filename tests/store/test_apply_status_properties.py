@@ -130,7 +130,7 @@ class World:
         self.in_inbox.clear()
 
     async def claim(self, seq: int) -> None:
-        sql = queries("claims")
+        sql = queries("retry_claims")
         current = self.believed[seq].tries.current
         async with self.connection.transaction():
             await self.connection.execute(queries("facts")["lock_range_counters"], [self.range_id])
@@ -143,13 +143,15 @@ class World:
             self.believed[seq].doubtful = False
 
     async def owner_gone(self) -> None:
-        sql = queries("claims")
+        sql = queries("ranges")
         async with self.connection.transaction():
             await self.connection.execute(queries("facts")["lock_range_counters"], [self.range_id])
-            marked = await self.connection.fetch(sql["doubt_marked"], [self.range_id], [1], NUMBER)
-            await self.connection.execute(sql["drop_reached_claims"], [self.range_id])
-            claimed = await self.connection.fetch(sql["doubt_claimed"], [self.range_id])
-            await self.connection.execute(sql["count_doubts"], [self.range_id], [len(marked) + len(claimed)])
+            first = await self.connection.fetch(
+                sql["put_first_attempts_in_doubt"], [self.range_id], [1], NUMBER
+            )
+            await self.connection.execute(sql["remove_retries_of_reached"], [self.range_id])
+            retries = await self.connection.fetch(sql["put_retries_in_doubt"], [self.range_id])
+            await self.connection.execute(sql["count_in_doubt"], [self.range_id], [len(first) + len(retries)])
         for believed in self.believed.values():
             believed.lose()
 

@@ -6,28 +6,24 @@ import pytest
 
 from engine.core.states import CampaignEvent
 from engine.process.identity import this_process
-from engine.store import claims
+from engine.store import claims, ranges, retry_claims
 from engine.store.campaign_states import apply_event
 from engine.store.claims import (
     Candidate,
     ClaimRefused,
-    HeldRange,
-    Raise,
+    WatermarkAdvance,
     advance_watermark,
     advance_watermarks,
-    claim_retries,
-    due_retries,
-    known_above,
-    own_ranges,
     page,
     read_watermark,
-    take_over_ranges,
-    take_range,
+    recorded_above,
 )
 from engine.store.database import Connection, Pool
 from engine.store.facts import FactKind
 from engine.store.leases import Lease, take
+from engine.store.ranges import HeldRange, own_ranges, take_over_ranges, take_range
 from engine.store.recording import record
+from engine.store.retry_claims import claim_retries, due_retries
 from tests.sending.planted import (
     FAST,
     SLOW,
@@ -116,7 +112,7 @@ async def test_what_the_guard_decides_is_stored_with_the_raise(connection: Conne
     assert [(one.seq, one.attempt_no) for one in await due_retries(connection, [held], 9)] == [(3, 0)]
 
 
-async def test_what_is_cut_short_claims_nobody_and_stamps_nothing(
+async def test_what_is_cut_short_claims_nobody_and_fences_nothing(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of it would be a doubt about somebody who got nothing, or a claim whose doubt nobody names."""
@@ -129,12 +125,13 @@ async def test_what_is_cut_short_claims_nobody_and_stamps_nothing(
     def cut(*_: object) -> None:
         raise ConnectionResetError
 
-    monkeypatch.setattr(claims, "record_in_transaction", cut)
+    for module in (claims, retry_claims):
+        monkeypatch.setattr(module, "record_looked_up", cut)
     with pytest.raises(ConnectionResetError):
         await advance_watermark(connection, lease, held, 5, skip)
     with pytest.raises(ConnectionResetError):
         await claim_retries(connection, lease, due, skip)
-    monkeypatch.setattr(claims, "Counter", cut)
+    monkeypatch.setattr(ranges, "Counter", cut)
     with pytest.raises(ConnectionResetError):
         await take_over_ranges(connection, successor)
     assert await read_watermark(connection, lease, held) == held.claimed_through == 2
@@ -167,11 +164,11 @@ async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(
     before = await page(connection, held)
     await record(connection, [fact(held, 2, FactKind.ACCEPTED), fact(held, 5, FactKind.ACCEPTED)])
     assert [one.seq for one in await page(connection, held)] == [1, 3, 4]
-    assert await advance_watermarks(connection, [Raise(lease, held, 3, before[:3])]) == set()
-    assert await known_above(connection, held, 3) == {2}
+    assert await advance_watermarks(connection, [WatermarkAdvance(lease, held, 3, before[:3])]) == set()
+    assert await recorded_above(connection, held, 3) == {2}
     await advance_watermark(connection, lease, held, 3, [])
-    assert await known_above(connection, held, 4) == set()
-    assert await advance_watermarks(connection, [Raise(lease, held, 4, before[3:4])]) == {
+    assert await recorded_above(connection, held, 4) == set()
+    assert await advance_watermarks(connection, [WatermarkAdvance(lease, held, 4, before[3:4])]) == {
         (held.range_id, lease.epoch)
     }
     await assert_tallies_hold(connection)
@@ -193,11 +190,11 @@ async def test_of_whom_anything_is_recorded_is_no_first_try(connection: Connecti
     for claimed_through in (1, 2, 3):
         assert (
             await advance_watermarks(
-                connection, [Raise(lease, held, claimed_through, before[:claimed_through])]
+                connection, [WatermarkAdvance(lease, held, claimed_through, before[:claimed_through])]
             )
             == set()
         )
-    assert [await known_above(connection, held, claimed_through) for claimed_through in (1, 2, 3)] == [
+    assert [await recorded_above(connection, held, claimed_through) for claimed_through in (1, 2, 3)] == [
         {1},
         {1, 2},
         {1, 2, 3},
@@ -213,9 +210,9 @@ async def test_what_became_of_the_last_claimed_holds_up_nobody_behind(
     _, lease, held = await owned(connection, recipients=5)
     await advance_watermark(connection, lease, held, 3, [])
     await record(connection, [fact(held, 3, last)])
-    assert await known_above(connection, held, 5) == set()
+    assert await recorded_above(connection, held, 5) == set()
     behind = await page(connection, held)
-    assert await advance_watermarks(connection, [Raise(lease, held, 5, behind)]) == {
+    assert await advance_watermarks(connection, [WatermarkAdvance(lease, held, 5, behind)]) == {
         (held.range_id, lease.epoch)
     }
 
@@ -241,6 +238,6 @@ async def test_who_is_known_in_one_range_is_a_first_try_in_another(connection: C
     await record(connection, [fact(first, 3, FactKind.ACCEPTED), fact(first, 4, FactKind.DEFERRED)])
     candidates = await page(connection, second)
     assert [(one.seq, one.phone) for one in candidates] == [(3, planted.phones[6]), (4, planted.phones[7])]
-    assert await known_above(connection, second, 4) == set()
-    claimed = await advance_watermarks(connection, [Raise(lease, second, 4, candidates)])
+    assert await recorded_above(connection, second, 4) == set()
+    claimed = await advance_watermarks(connection, [WatermarkAdvance(lease, second, 4, candidates)])
     assert claimed == {(second.range_id, lease.epoch)}

@@ -229,7 +229,7 @@ async def test_a_role_without_connections_left_is_told_how_many_it_needs(
     server = await connect(server_url)
     try:
         await server.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 0")
-        with pytest.raises(Unreachable, match=r"gives no more connections.*takes seven"):
+        with pytest.raises(Unreachable, match=r"accepts no more connections.*uses seven"):
             await connect(database_url.replace("postgres:@", f"{role}:@"))
     finally:
         await server.execute(f"DROP ROLE {role}")
@@ -245,7 +245,7 @@ async def test_a_sender_begins_only_with_connections_for_claims_and_for_outcomes
     url = database_url.replace("postgres:@", f"{role}:@")
     try:
         await server.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 2")
-        with pytest.raises(Unreachable, match="gives no more connections"):
+        with pytest.raises(Unreachable, match="accepts no more connections"):
             async with open_pool(url, size=6, by_key=True):
                 pass
         await server.execute(f"ALTER ROLE {role} CONNECTION LIMIT 3")

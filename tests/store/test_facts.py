@@ -8,9 +8,10 @@ from itertools import permutations
 import pytest
 
 from engine.core.retry import Budget
-from engine.store.claims import advance_watermark, take_range
+from engine.store.claims import advance_watermark
 from engine.store.closing import close_ranges
 from engine.store.facts import REASON_CHARACTERS_MAX, Attempts, Fact, FactKind
+from engine.store.ranges import take_range
 from engine.store.recording import record
 from tests.sending.planted import (
     SLOW,
@@ -186,7 +187,7 @@ async def test_who_asks_for_silence_is_suppressed(sending: Sending) -> None:
     await sending.record(sending.fact(2, FactKind.FAILED, code=131050, reason="131050", suppress=True))
     rows = await sending.connection.fetch("SELECT phone, reason FROM suppressions")
     phone = await sending.connection.fetchval("SELECT phone FROM recipients WHERE seq = 2")
-    assert [tuple(row) for row in rows] == [(phone, "asked for silence (131050)")]
+    assert [tuple(row) for row in rows] == [(phone, "opted out (131050)")]
 
 
 async def test_silence_covers_every_spelling_of_the_phone(sending: Sending) -> None:

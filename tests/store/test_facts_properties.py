@@ -7,23 +7,14 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.store.claims import (
-    ClaimRefused,
-    HeldRange,
-    advance_watermark,
-    claim_retries,
-    due_retries,
-    let_go_ranges,
-    page,
-    release_ranges,
-    take_over_ranges,
-    take_range,
-)
+from engine.store.claims import ClaimRefused, advance_watermark, page
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease, take
+from engine.store.ranges import HeldRange, release_idle_ranges, release_ranges, take_over_ranges, take_range
 from engine.store.recording import record
+from engine.store.retry_claims import claim_retries, due_retries
 from tests.examples import examples
 from tests.sending.planted import (
     SLOW,
@@ -129,7 +120,7 @@ class World:
         self.held = await take_over_ranges(self.connection, self.lease)
 
     async def let_go(self) -> None:
-        gone = await let_go_ranges(self.connection, self.lease, self.held, -1.0)
+        gone = await release_idle_ranges(self.connection, self.lease, self.held, -1.0)
         self.held = [held for held in self.held if held.range_id not in gone]
 
     async def give_back(self) -> None:

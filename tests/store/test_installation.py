@@ -130,7 +130,7 @@ async def test_a_standby_is_refused_since_connections_outlive_its_taking_over(po
     async with pool.acquire() as connection:
         campaign = await planted(connection, "running", 0)
         await connection.execute(
-            "CREATE OR REPLACE VIEW present_place AS"
+            "CREATE OR REPLACE VIEW database_identity AS"
             " SELECT 0::bigint AS system_identifier, 0::bigint AS database_oid, NULL::bigint AS timeline"
         )
         with pytest.raises(asyncpg.ReadOnlySQLTransactionError, match="standby"):

@@ -19,6 +19,7 @@ from engine.store.leases import (
     begin_wait,
     release,
     renew,
+    stop,
     suspend,
     take,
     takeable,
@@ -104,7 +105,7 @@ async def test_an_end_that_is_proven_leaves_no_wait_for_permits(connection: Conn
 
 
 async def test_no_other_owner_begins_the_wait_for_permits(connection: Connection) -> None:
-    """Neither one of another number nor a former one: until the ranges are stamped, all of it is ahead."""
+    """Neither one of another number nor a former one: until the ranges are fenced, all of it is ahead."""
     await plant_numbers(connection, **{FAST: 1_000})
     of_slow, of_fast = [await taken_without_proof(connection, number) for number in (SLOW, FAST)]
     await begin_wait(connection, Lease(SLOW, of_slow.epoch, 0.0))
@@ -199,7 +200,11 @@ async def test_a_renewal_tells_the_limit_and_the_rest_and_moves_the_lease(connec
         7.5,
         "spam rate (131048)",
     )
-    assert renewal.suspended_s is not None and 50 < renewal.suspended_s <= 60
+    assert renewal.rests
+    rest_s = await connection.fetchval(
+        "SELECT extract(epoch FROM suspended_until - now())::float8 FROM numbers"
+    )
+    assert 50 < rest_s <= 60
     runs_s = await connection.fetchval("SELECT extract(epoch FROM leased_until - now())::float8 FROM numbers")
     assert LEASE_S - 1 < runs_s <= LEASE_S + 1
 
@@ -280,3 +285,15 @@ async def test_a_longer_rest_is_not_cut_short(connection: Connection) -> None:
     assert await connection.fetchval("SELECT suspended_reason FROM numbers") == "quality", (
         "the longer one counts"
     )
+
+
+async def test_a_stop_is_ended_by_no_rest_and_no_time(connection: Connection) -> None:
+    lease = await take(connection, SLOW, ELSEWHERE)
+    await suspend(connection, SLOW, 60, "spam")
+    await stop(connection, SLOW, "blocked")
+    await suspend(connection, SLOW, 1e9, "too fast")
+    row = await connection.fetchrow("SELECT stopped, suspended_until, suspended_reason FROM numbers")
+    assert row is not None
+    assert tuple(row) == (True, None, "blocked")
+    [renewal] = await renew(connection, [lease], [5.0])
+    assert (renewal.rests, renewal.suspended_reason) == (True, "blocked")

@@ -15,7 +15,7 @@ from engine.core.states import CampaignEvent
 from engine.store.campaign_states import apply_event
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
-from engine.store.leases import suspend
+from engine.store.leases import stop
 from engine.webhooks.account import act
 from tests.sending.planted import FAST, SLOW, plant_campaign, plant_numbers
 from tests.webhooks.planted import FIRST_RANGE
@@ -53,13 +53,13 @@ async def test_numbers_that_a_person_lets_go_on(
 ) -> None:
     for number in (FAST, SLOW):  # so they lie in the table
         await plant_numbers(connection, **{number: 80})
-        await suspend(connection, number, 1e9, "stopped until a person looks")
+        await stop(connection, number, "blocked")
     campaign = await plant_campaign(connection, numbers=(FAST, SLOW))
     await apply_event(connection, campaign.campaign_id, CampaignEvent.PAUSE, "")
     name = await connection.fetchval("SELECT name FROM campaigns")
     resumed = resume(connection, name)
     await assert_in_order(pool, other, "numbers WHERE phone_number_id", (SLOW, FAST), resumed)
-    assert not await pool.fetchval("SELECT count(suspended_until) FROM numbers")
+    assert not await pool.fetchval("SELECT bool_or(stopped) FROM numbers")
 
 
 async def test_templates_that_are_read_again(pool: Pool, other: Connection) -> None:

@@ -75,7 +75,7 @@ async def test_an_own_connection_is_kept_and_comes_back_after_it_was_cut(pool: P
                 async with own.use() as connection:
                     seen.append(await connection.fetchval("SELECT pg_backend_pid()"))
     assert seen[2] != seen[0]
-    await own.give_back()
+    await own.release()
     assert pool.get_idle_size() == pool.get_size()
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -83,9 +84,24 @@ def test_a_database_of_a_newer_version_is_refused() -> None:
         pending_migrations({9999: "any"})
 
 
-def test_a_migration_changed_after_its_release_is_refused() -> None:
+def test_a_version_that_changed_after_its_release_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="0001"):
         pending_migrations({1: "another checksum"})
+
+
+def test_a_database_of_an_unreleased_version_is_refused_with_the_way_to_a_new_one() -> None:
+    """It has more versions than the first release, so that it also looks newer."""
+    with pytest.raises(ConfigurationError, match=r"unreleased.*createdb.*drumbeat db migrate") as refused:
+        pending_migrations(dict.fromkeys(range(1, 15), "another checksum"))
+    assert refused.value.exit_code == 78
+
+
+def test_the_checksum_of_a_version_covers_all_of_its_files() -> None:
+    first, *_ = migrations()
+    files = sorted(Path(migrating.__file__).parent.glob(f"sql/schema/{first.number:04}_*/*.sql"))
+    assert len(files) > 1
+    parts = [file.read_text("utf-8") for file in files]
+    assert [first.sql.index(part) for part in parts] == sorted(first.sql.index(part) for part in parts)
 
 
 async def test_a_database_in_which_a_process_of_the_former_version_sends_is_left_alone(

@@ -1,14 +1,15 @@
 """Outcomes are told to the database stretch by stretch: however ranges, epochs and numbers are mixed, each row says what
 its fact said, and what was recorded before stays."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engine.store import recording
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.recording import record
@@ -107,8 +108,10 @@ async def test_each_row_says_what_its_fact_said(pool: Pool, earlier: list[Told],
             await transaction.rollback()
 
 
-async def test_only_a_batch_with_somebody_known_goes_the_long_way(pool: Pool) -> None:
-    """The short way is worth its lines only if batches take it."""
+async def test_only_runs_with_a_recorded_recipient_are_looked_up(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plain path is worth its lines only if batches take it."""
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 80})
         campaign = await plant_campaign(connection, recipients=12, range_size=6)
@@ -117,11 +120,18 @@ async def test_only_a_batch_with_somebody_known_goes_the_long_way(pool: Pool) ->
             for range_id in campaign.range_ids
             for seq in range(1, 7)
         ]
-        await connection.execute("ALTER FUNCTION record_outcomes RENAME TO long_way")
+        looked_up: list[Sequence[Fact]] = []
+        real = recording.record_looked_up
+
+        async def watched(connection: Connection, facts: Sequence[Fact]) -> None:
+            looked_up.append(facts)
+            await real(connection, facts)
+
+        monkeypatch.setattr(recording, "record_looked_up", watched)
         await record(connection, facts[:2] + facts[3:8])
-        with pytest.raises(asyncpg.UndefinedFunctionError):
-            await record(connection, facts[2:4])
-        await connection.execute("ALTER FUNCTION long_way RENAME TO record_outcomes")
+        assert looked_up == []
+        await record(connection, facts[2:4])
+        assert looked_up == [facts[2:4]]
         await record(connection, facts)
         assert len(await rows(connection)) == len(facts)
         await assert_tallies_hold(connection)

@@ -18,19 +18,19 @@ from tests.webhooks.planted import plant_campaign as plant_marked
 BY_KEY = [
     ("claims", "page"),
     ("claims", "advance_watermarks"),
-    ("claims", "known_above"),
-    ("claims", "due_retries"),
-    ("claims", "perhaps_done"),
-    ("claims", "finish_ranges"),
-    ("claims", "park_ranges"),
-    ("claims", "claim_retries"),
-    ("claims", "postpone_retries"),
-    ("facts", "touched"),
+    ("claims", "recorded_above"),
+    ("retry_claims", "due_retries"),
+    ("ranges", "perhaps_idle"),
+    ("ranges", "finish_ranges"),
+    ("ranges", "release_until_due"),
+    ("retry_claims", "claim_retries"),
+    ("retry_claims", "postpone_retries"),
+    ("facts", "recorded"),
     ("facts", "states"),
     ("facts", "complete_outcomes"),
     ("facts", "settle_pending_attempts"),
     ("facts", "write_pending_attempts"),
-    ("facts", "drop_reached"),
+    ("facts", "remove_retries_of_reached"),
 ]
 
 
@@ -72,7 +72,7 @@ async def test_statements_of_senders_look_rows_up_by_key(sender: Connection, fil
     assert [look for look in looks(kept) if "Index Cond:" not in look] == []
 
 
-@pytest.mark.parametrize("name", ["due", "take_others", "fold_plain"])
+@pytest.mark.parametrize("name", ["due", "take_others", "apply_plain"])
 async def test_the_fold_finds_its_events_by_key(sender: Connection, name: str) -> None:
     """What is read whole is its workspace, and the row that says who we are."""
     await sender.execute(queries("apply_statuses")["create_workspace"])
@@ -137,13 +137,13 @@ async def rows_read(connection: Connection) -> int:
     await connection.execute("SELECT pg_stat_force_next_flush()")
     read: int = await connection.fetchval(
         "SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_user_tables"
-        " WHERE relname LIKE 'outcomes_%' OR relname LIKE 'tallies_%'"
+        " WHERE relname LIKE 'outcomes_%' OR relname LIKE 'range_counters_%'"
     )
     return read
 
 
 async def test_a_free_range_is_looked_for_among_the_free_ones(sender: Connection) -> None:
-    kept = await plan(sender, queries("claims")["take_range"])
+    kept = await plan(sender, queries("ranges")["take_range"])
     assert kept.count("_campaign_id_due_at_ordinal_idx on ranges") == 2
 
 
@@ -151,7 +151,7 @@ async def test_an_empty_table_would_be_read_whole_without_the_setting(database_u
     async with open_pool(database_url, size=1) as pool, pool.acquire() as connection:
         await connection.execute("SELECT create_partitions(current_date)")
         await connection.execute("VACUUM ANALYZE outcomes")
-        assert "Seq Scan on outcomes" in await plan(connection, queries("claims")["known_above"])
+        assert "Seq Scan on outcomes" in await plan(connection, queries("claims")["recorded_above"])
 
 
 async def test_a_wamid_is_found_by_its_hash(sender: Connection) -> None:

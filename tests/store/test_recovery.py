@@ -3,10 +3,11 @@
 import pytest
 
 from engine.process.identity import ProcessIdentity, this_process
-from engine.store import claims, recovery
-from engine.store.claims import advance_watermark, take_range
+from engine.store import ranges, recovery
+from engine.store.claims import advance_watermark
 from engine.store.database import Connection
 from engine.store.leases import NumberHeld, take
+from engine.store.ranges import take_range
 from engine.store.recovery import recover_abandoned
 from tests.sending.planted import (
     FAST,
@@ -61,17 +62,17 @@ async def test_an_owner_that_may_only_be_slow_is_left_to_those_who_want_its_numb
     assert (await take(connection, SLOW, this_process())).wait_s > 2.0, "its permits are waited for"
 
 
-async def test_who_ends_before_the_ranges_are_stamped_leaves_all_of_its_wait(
+async def test_an_owner_that_ends_before_it_fenced_its_ranges_leaves_the_full_wait(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until then the former owner may claim: its permits are counted from the stamp."""
+    """Until then the former owner may claim: its permits are counted from the fence."""
     await left_by(connection, ELSEWHERE)
     await silent_for(connection, 90)
 
     async def end(*_: object) -> None:
         raise ConnectionResetError
 
-    monkeypatch.setattr(claims, "_stamp", end)
+    monkeypatch.setattr(ranges, "_fence", end)
     with pytest.raises(ConnectionResetError):
         await recover_abandoned(connection, this_process())
     assert await connection.fetchval("SELECT no_send_before = 'infinity' FROM numbers")

@@ -7,21 +7,15 @@ import pytest
 from engine.core.states import CampaignEvent
 from engine.process.identity import this_process
 from engine.store.campaign_states import apply_event
-from engine.store.claims import (
-    advance_watermark,
-    claim_retries,
-    due_retries,
-    let_go_ranges,
-    release_ranges,
-    take_over_ranges,
-    take_range,
-)
+from engine.store.claims import advance_watermark
 from engine.store.closing import close_ranges
 from engine.store.database import Connection
 from engine.store.facts import FactKind
 from engine.store.leases import take
 from engine.store.queries import queries
+from engine.store.ranges import release_idle_ranges, release_ranges, take_over_ranges, take_range
 from engine.store.recording import record
+from engine.store.retry_claims import claim_retries, due_retries
 from tests.sending.planted import FAST, SLOW, another_process, assert_tallies_hold, counts
 from tests.store.owned import deferred, fact, holders, owned, two_ranges, waits
 
@@ -32,9 +26,9 @@ async def test_only_a_range_with_nothing_left_is_finished(connection: Connection
     _, lease, held = await owned(connection, recipients=2)
     await advance_watermark(connection, lease, held, 2, [])
     await record(connection, [fact(held, 1, FactKind.ACCEPTED)])
-    assert await let_go_ranges(connection, lease, [held], 10) == set(), "one is under way"
+    assert await release_idle_ranges(connection, lease, [held], 10) == set(), "one is under way"
     await record(connection, [fact(held, 2, FactKind.UNKNOWN)])
-    assert await let_go_ranges(connection, lease, [held], 10) == {held.range_id}
+    assert await release_idle_ranges(connection, lease, [held], 10) == {held.range_id}
     row = await connection.fetchrow("SELECT state, phone_number_id FROM ranges")
     assert row is not None and tuple(row) == ("done", None)
 
@@ -45,7 +39,7 @@ async def test_a_closed_range_is_let_go_and_stays_closed(connection: Connection)
     await advance_watermark(connection, lease, held, 1, [])
     await record(connection, [fact(held, 1, FactKind.ACCEPTED)])
     await close_ranges(connection, planted.campaign_id, "cancelled")
-    assert await let_go_ranges(connection, lease, [held], 10) == {held.range_id}
+    assert await release_idle_ranges(connection, lease, [held], 10) == {held.range_id}
     assert await connection.fetchval("SELECT state FROM ranges WHERE phone_number_id IS NULL") == "closed"
     await assert_tallies_hold(connection)
 
@@ -67,7 +61,7 @@ async def test_a_range_ends_whatever_became_of_its_recipients(connection: Connec
     await connection.execute("UPDATE range_counters SET accepted = 1, sent = 1, delivered = 1, read = 1")
     await assert_tallies_hold(connection)
     assert len(await counts(connection, planted.campaign_id)) == 7
-    assert await let_go_ranges(connection, lease, [held], 10) == {held.range_id}
+    assert await release_idle_ranges(connection, lease, [held], 10) == {held.range_id}
 
 
 async def test_a_range_that_is_not_done_is_looked_at_without_a_lock(
@@ -79,23 +73,23 @@ async def test_a_range_that_is_not_done_is_looked_at_without_a_lock(
     async with other.transaction():
         await other.execute("SELECT FROM range_counters WHERE range_id = $1 FOR UPDATE", held.range_id)
         async with asyncio.timeout(10):
-            assert await let_go_ranges(connection, lease, [held], 10) == set()
+            assert await release_idle_ranges(connection, lease, [held], 10) == set()
 
 
 async def test_a_range_that_was_lost_is_let_go(connection: Connection) -> None:
     _, lease, held = await owned(connection, recipients=2)
     await take_over_ranges(connection, await take(connection, SLOW, another_process()))
-    assert await let_go_ranges(connection, lease, [held], 10) == {held.range_id}
+    assert await release_idle_ranges(connection, lease, [held], 10) == {held.range_id}
 
 
 async def test_a_range_is_parked_until_its_first_deferred_is_due(connection: Connection) -> None:
     planted, lease, held = await owned(connection, recipients=3)
     await advance_watermark(connection, lease, held, 3, [])
     await record(connection, [fact(held, 1, FactKind.ACCEPTED), fact(held, 2, FactKind.DEFERRED, wait_s=60)])
-    assert await let_go_ranges(connection, lease, [held], 10) == set(), "one is under way"
+    assert await release_idle_ranges(connection, lease, [held], 10) == set(), "one is under way"
     await record(connection, [fact(held, 3, FactKind.DEFERRED, wait_s=5)])
-    assert await let_go_ranges(connection, lease, [held], 10) == set(), "one is due soon"
-    assert await let_go_ranges(connection, lease, [held], 1) == {held.range_id}
+    assert await release_idle_ranges(connection, lease, [held], 10) == set(), "one is due soon"
+    assert await release_idle_ranges(connection, lease, [held], 1) == {held.range_id}
     assert await take_range(connection, lease, planted.campaign_id) is None, "nothing to do in it yet"
     waits_s = await connection.fetchval("SELECT extract(epoch FROM due_at - now())::float8 FROM ranges")
     assert 0 < waits_s <= 5
@@ -145,9 +139,9 @@ async def test_a_later_try_under_way_keeps_its_range_though_an_earlier_one_was_r
     [due] = await due_retries(connection, [held], 10)
     await claim_retries(connection, lease, [due], [])
     await record(connection, [fact(held, 1, FactKind.ACCEPTED)])
-    assert await let_go_ranges(connection, lease, [held], -1.0) == set()
+    assert await release_idle_ranges(connection, lease, [held], -1.0) == set()
     await record(connection, [fact(held, 1, FactKind.ACCEPTED, 2)])
-    assert await let_go_ranges(connection, lease, [held], -1.0) == {held.range_id}
+    assert await release_idle_ranges(connection, lease, [held], -1.0) == {held.range_id}
     await assert_tallies_hold(connection)
 
 
@@ -158,9 +152,9 @@ async def test_a_parked_range_has_no_later_try_under_way(connection: Connection)
     [due] = await due_retries(connection, [held], 10)
     await claim_retries(connection, lease, [due], [])
     await record(connection, [fact(held, 1, FactKind.ACCEPTED)])
-    assert await let_go_ranges(connection, lease, [held], 10.0) == set()
+    assert await release_idle_ranges(connection, lease, [held], 10.0) == set()
     await record(connection, [fact(held, 1, FactKind.ACCEPTED, 2)])
-    assert await let_go_ranges(connection, lease, [held], 10.0) == {held.range_id}
+    assert await release_idle_ranges(connection, lease, [held], 10.0) == {held.range_id}
 
 
 async def test_a_range_stays_with_its_number_while_a_claim_without_an_answer_is_under_way(
@@ -199,7 +193,7 @@ async def test_a_range_is_given_back_finished_or_parked_by_its_own_recipients(co
     _, lease, first, second = await two_ranges(connection)
     await record(connection, [fact(first, seq, FactKind.DEFERRED, wait_s=60) for seq in (1, 2)])
     await record(connection, [fact(second, 1, FactKind.DEFERRED, wait_s=90)])
-    assert await let_go_ranges(connection, lease, [first, second], 10) == {first.range_id}, "parked"
+    assert await release_idle_ranges(connection, lease, [first, second], 10) == {first.range_id}, "parked"
     await connection.execute("UPDATE ranges SET due_at = now()")
     assert await take_range(connection, lease, first.campaign_id) is not None
     await release_ranges(connection, lease, [first, second])
@@ -209,5 +203,5 @@ async def test_a_range_is_given_back_finished_or_parked_by_its_own_recipients(co
     assert await take_range(connection, lease, first.campaign_id) is not None
     await record(connection, [fact(first, seq, FactKind.ACCEPTED) for seq in (1, 2)])
     await release_ranges(connection, lease, [second])
-    assert await let_go_ranges(connection, lease, [first, second], 10) == {first.range_id}, "finished"
+    assert await release_idle_ranges(connection, lease, [first, second], 10) == {first.range_id}, "finished"
     assert await holders(connection) == {first.range_id: None, second.range_id: SLOW}

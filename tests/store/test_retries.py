@@ -6,21 +6,13 @@ import pytest
 
 from engine.core.retry import Budget
 from engine.process.identity import this_process
-from engine.store.claims import (
-    Candidate,
-    advance_watermark,
-    claim_retries,
-    due_retries,
-    postpone_retries,
-    release_ranges,
-    take_over_ranges,
-    take_range,
-    unsent_claims,
-)
+from engine.store.claims import Candidate, advance_watermark
 from engine.store.database import Connection
 from engine.store.facts import FactKind
 from engine.store.leases import take
+from engine.store.ranges import release_ranges, take_over_ranges, take_range
 from engine.store.recording import record
+from engine.store.retry_claims import claim_retries, due_retries, postpone_retries, unsent_claims
 from tests.sending.planted import FAST, SLOW, assert_tallies_hold, counts
 from tests.store.owned import deferred, fact, owned, two_ranges, waits
 
@@ -114,7 +106,7 @@ async def test_a_retry_is_the_number_that_claims_it(connection: Connection) -> N
 
 
 async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, other: Connection) -> None:
-    """Its claim waits for the stamp, and then looks at the range again."""
+    """Its claim waits for the fence, and then looks at the range again."""
     lease, held, due = await deferred(connection)
     successor = await take(other, SLOW, this_process())
     async with other.transaction():

@@ -6,13 +6,20 @@ from engine.core.states import CampaignEvent
 from engine.core.tag import Tag
 from engine.errors import UsageError
 from engine.store.campaign_states import apply_event
-from engine.store.claims import HeldRange, claim_retries, due_retries, postpone_retries
 from engine.store.closing import close_ranges
 from engine.store.database import Connection
 from engine.store.facts import Fact, FactKind
-from engine.store.in_doubt import POLICY_RESENDS_MAX, assume_sent, doubts, resend, resend_by_policy
+from engine.store.in_doubt import (
+    POLICY_RESENDS_MAX,
+    assume_sent,
+    resend,
+    resend_by_policy,
+    summarise_in_doubt,
+)
 from engine.store.leases import Lease
+from engine.store.ranges import HeldRange
 from engine.store.recording import record
+from engine.store.retry_claims import claim_retries, due_retries, postpone_retries
 from engine.webhooks.status_applier import apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
@@ -43,16 +50,16 @@ async def test_doubts_are_counted_by_reason_and_age(connection: Connection) -> N
     campaign = await plant_campaign(connection)
     await doubt(connection, FIRST_RANGE, 1, 2, 3)
     await connection.execute("UPDATE pending_attempts SET reason = 'reset' WHERE seq = 3")
-    found = await doubts(connection, campaign)
-    assert [(one.reason, one.recipients, one.probably_not_sent) for one in found.doubts] == [
+    found = await summarise_in_doubt(connection, campaign)
+    assert [(one.reason, one.recipients, one.probably_not_sent) for one in found.groups] == [
         ("its sender ended", 2, 0),
         ("reset", 1, 0),
     ]
     await age(connection, 1000)
     await connection.execute("INSERT INTO event_flow VALUES ('another number', now())")
-    assert (await doubts(connection, campaign)).probably_not_sent == 3
+    assert (await summarise_in_doubt(connection, campaign)).probably_not_sent == 3
     await connection.execute("UPDATE event_flow SET last_event_at = now() - interval '500 seconds'")
-    assert (await doubts(connection, campaign)).probably_not_sent == 0, (
+    assert (await summarise_in_doubt(connection, campaign)).probably_not_sent == 0, (
         "silence of a silent number says nothing"
     )
 
@@ -93,7 +100,7 @@ async def test_a_persons_word_reaches_every_range(
     for range_id in range(FIRST_RANGE, FIRST_RANGE + 5):
         await doubt(connection, range_id, 1)
     assert await resend(connection, campaign, "ana") == 5
-    await connection.execute("UPDATE pending_attempts SET state = 'unknown'")
+    await connection.execute("UPDATE pending_attempts SET state = 'unknown', resend = false")
     await connection.execute("UPDATE range_counters SET unknown = 1, deferred = 0")
     assert await assume_sent(connection, campaign, "bob") == 5
     assert await range_counters(connection) == await recount(connection)
@@ -172,7 +179,7 @@ async def test_nobody_reached_is_sent_again(connection: Connection) -> None:
     )
     await connection.execute("UPDATE range_counters SET unknown = 0, sent = 1")
     await finish(connection, campaign)
-    assert (await doubts(connection, campaign)).recipients == 0
+    assert (await summarise_in_doubt(connection, campaign)).recipients == 0
     assert await resend(connection, campaign, "ana") == 0
     assert await assume_sent(connection, campaign, "ana") == 0
     assert await connection.fetchval("SELECT count(*) FROM audit") == 0
@@ -193,8 +200,8 @@ async def test_policies_resend_what_they_declare(connection: Connection) -> None
     await age(connection, 1000)
     assert await resend_by_policy(connection) == 1
     assert await state_of(connection, 1, FIRST_RANGE + 10) == "deferred"
-    assert (await doubts(connection, hold)).recipients == 1
-    assert (await doubts(connection, silent)).recipients == 0
+    assert (await summarise_in_doubt(connection, hold)).recipients == 1
+    assert (await summarise_in_doubt(connection, silent)).recipients == 0
     assert await range_counters(connection) == await recount(connection)
 
 
@@ -225,7 +232,9 @@ async def test_a_policy_does_not_go_round_for_ever(connection: Connection) -> No
     await doubt(connection, FIRST_RANGE, 1)
     for _ in range(POLICY_RESENDS_MAX):
         assert await resend_by_policy(connection) == 1
-        await connection.execute("UPDATE pending_attempts SET state = 'unknown', attempt_no = attempt_no + 1")
+        await connection.execute(
+            "UPDATE pending_attempts SET state = 'unknown', resend = false, attempt_no = attempt_no + 1"
+        )
         await connection.execute("UPDATE range_counters SET unknown = 1, deferred = 0")
     assert await resend_by_policy(connection) == 0
     assert await resend(connection, campaign, "ana") == 1
@@ -261,7 +270,7 @@ async def test_a_doubt_that_was_to_be_sent_again_is_a_doubt_when_the_campaign_en
     await close_ranges(connection, campaign, "cancelled")
     assert [await state_of(connection, seq) for seq in (1, 2)] == ["unknown", "skipped"]
     assert await range_counters(connection) == await recount(connection)
-    (told,) = (await doubts(connection, campaign)).doubts
+    (told,) = (await summarise_in_doubt(connection, campaign)).groups
     assert told.reason == "cancelled before it was sent again"
 
 
@@ -302,7 +311,7 @@ async def test_a_doubt_that_a_guard_does_not_send_again_is_a_doubt_and_its_late_
     ]
     assert await claim_retries(connection, Lease(NUMBER, 1, 0.0), [], guarded) == {}
     assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["unknown", "deferred", "skipped"]
-    (told,) = (await doubts(connection, campaign)).doubts
+    (told,) = (await summarise_in_doubt(connection, campaign)).groups
     assert told.reason == f"{reason} before it was sent again"
     await record(connection, [Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, "w")])
     assert await state_of(connection, 1) == "accepted"

@@ -5,22 +5,13 @@ import asyncio
 import pytest
 
 from engine.process.identity import this_process
-from engine.store.claims import (
-    ClaimRefused,
-    advance_watermark,
-    claim_retries,
-    due_retries,
-    let_go_ranges,
-    own_ranges,
-    read_watermark,
-    release_ranges,
-    take_over_ranges,
-    take_range,
-)
+from engine.store.claims import ClaimRefused, advance_watermark, read_watermark
 from engine.store.database import Connection, Pool
 from engine.store.facts import FactKind
 from engine.store.leases import take
+from engine.store.ranges import own_ranges, release_idle_ranges, release_ranges, take_over_ranges, take_range
 from engine.store.recording import record
+from engine.store.retry_claims import claim_retries, due_retries
 from tests.sending.planted import FAST, SLOW, another_process, assert_tallies_hold, counts
 from tests.store.owned import fact, holders, owned, two_ranges, waits
 
@@ -43,7 +34,9 @@ async def test_after_a_takeover_every_claim_of_the_stale_owner_is_refused(
     assert await claim_retries(other, lease, due, [fact(held, 1, FactKind.SKIPPED)]) == {}
     assert await take_range(other, lease, planted.campaign_id) is None
     assert await own_ranges(other, lease) == []
-    assert await let_go_ranges(other, lease, [held], 10) == {held.range_id}, "it is told that it lost it"
+    assert await release_idle_ranges(other, lease, [held], 10) == {held.range_id}, (
+        "it is told that it lost it"
+    )
     await release_ranges(other, lease, [held])
     assert (await holders(connection))[held.range_id] == SLOW
     assert await claim_retries(connection, successor, due, []) == {(held.range_id, 1): 2}
@@ -66,9 +59,7 @@ async def test_a_takeover_names_each_doubt_once_and_leaves_what_is_known(connect
             "skipped": 2, "accepted": 1, "failed": 1, "deferred": 1, "unknown": 3, "pending": 4,
         }  # fmt: skip
         await assert_tallies_hold(connection)
-    assert await take_over_ranges(connection, successor) == [], (
-        "what is stamped is no longer a former owner's"
-    )
+    assert await take_over_ranges(connection, successor) == [], "what is fenced is no longer a former owner's"
     claims = await connection.fetch("SELECT from_seq, epoch FROM claims ORDER BY epoch")
     assert [tuple(claim) for claim in claims] == [(1, 1), (9, 2), (9, 3)], "who claims from where"
     rows = await connection.fetch(
@@ -164,7 +155,7 @@ async def test_a_raise_and_a_takeover_that_interleave_leave_one_owner(
         assert isinstance(adopted, list)
         doubts = (await counts(connection, planted.campaign_id))["unknown"]
         assert doubts == adopted[0].claimed_through, (
-            "everything marked before the stamp is doubted, nothing after it"
+            "everything marked before the fence is doubted, nothing after it"
         )
         with pytest.raises(ClaimRefused):
             await advance_watermark(other, lease, adopted[0], adopted[0].claimed_through + 1, [])

@@ -6,21 +6,16 @@ from collections.abc import Sequence
 import pytest
 
 from engine.process.identity import this_process
-from engine.store.claims import (
-    Raise,
-    advance_watermarks,
-    read_watermark,
-    release_ranges,
-    take_over_ranges,
-)
+from engine.store.claims import WatermarkAdvance, advance_watermarks, read_watermark
 from engine.store.database import Connection, Pool
 from engine.store.leases import take
+from engine.store.ranges import release_ranges, take_over_ranges
 from tests.sending.planted import take_one_each, up_to
 
 NUMBERS = [f"60{place}" for place in range(4)]
 
 
-def claims(raises: Sequence[Raise]) -> set[tuple[int, int]]:
+def claims(raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
     return {(one.held.range_id, one.lease.epoch) for one in raises}
 
 
@@ -115,7 +110,7 @@ async def test_of_two_owners_of_a_range_only_the_present_one_is_told_that_it_cla
     stale = await up_to(connection, *owners[0], 5)
     successor = await take(connection, stale.lease.phone_number_id, this_process())
     [adopted] = await take_over_ranges(connection, successor)
-    present = Raise(successor, adopted, 5, stale.candidates)
+    present = WatermarkAdvance(successor, adopted, 5, stale.candidates)
     for together in ([stale, present], [present, stale]):
         assert await advance_watermarks(connection, together) <= claims([present])
     assert (await marks(connection))[0] == 5

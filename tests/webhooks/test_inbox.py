@@ -160,7 +160,7 @@ async def test_who_asks_for_silence_after_acceptance_is_suppressed(connection: C
     )
     silent = await connection.fetch("SELECT phone, reason FROM suppressions")
     assert {row["phone"] for row in silent} == {planted, 551188887777, 5511988887777, 4915112345678}
-    assert {row["reason"] for row in silent} == {"asked for silence (131050)"}
+    assert {row["reason"] for row in silent} == {"opted out (131050)"}
 
 
 async def test_a_tag_of_another_installation_silences_nobody_of_ours(connection: Connection) -> None:

@@ -1,29 +1,34 @@
+-- Applying status events to recipients and range counters, a batch in one transaction. Most recipients are plain: their only
+-- recorded attempt is the accepted one that the event is about. A fresh recipient has no record yet. All others are looked up:
+-- their states are compared before and after.
+
 -- name: create_workspace
--- What a batch cannot fold at once: events without our tag, and those of recipients that are not plain. Emptied by
--- every commit.
-CREATE TEMP TABLE IF NOT EXISTS fold_events (
+-- The events that a batch cannot apply at once: those without our tag, and those of recipients that are not plain. Every
+-- commit empties these tables.
+CREATE TEMP TABLE IF NOT EXISTS applying_events (
     received_at timestamptz NOT NULL, wamid text NOT NULL, status smallint NOT NULL, status_at timestamptz NOT NULL,
     phone_number_id text, recipient text, installation text, range_id bigint, seq integer, attempt_no integer, epoch bigint,
     code integer, detail text, matches_tried integer NOT NULL, by_pair boolean NOT NULL DEFAULT false
 ) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS fold_slow (
+CREATE TEMP TABLE IF NOT EXISTS applying_looked_up (
     range_id bigint NOT NULL, seq integer NOT NULL
 ) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS fold_before (
+CREATE TEMP TABLE IF NOT EXISTS applying_before (
     range_id bigint NOT NULL, seq integer NOT NULL, state text NOT NULL
 ) ON COMMIT DELETE ROWS;
 
--- name: begin_fold
--- Two folders would only wait for each other. Losing this lock loses nothing: the delete decides who has an event.
--- Pages cost next to nothing in its plans, so that what can goes by place or by key: else a plan that is kept from days of
--- small tables, or made by statistics of those days, reads all between the first and the last range.
-SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.fold', 0)) AS alone,
+-- name: begin
+-- One process at a time: two would only wait for each other. Losing this lock loses nothing, because the deletion of an event
+-- decides who applies it.
+-- random_page_cost makes the planner look rows up by position or by key. A plan that was made while the tables were small, or
+-- from statistics of that time, would read everything between the first and the last range.
+SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.apply_statuses', 0)) AS alone,
        set_config('random_page_cost', '0.001', true),
-       to_regclass('pg_temp.fold_before') IS NOT NULL AS has_workspace;
+       to_regclass('pg_temp.applying_before') IS NOT NULL AS has_workspace;
 
 -- name: due
--- The oldest groups of events: which carry our tags, of which ranges, and which do not; and whether events of their own
--- are due.
+-- The oldest groups of events: those with our tags, their ranges, and those without; and whether events that wait by
+-- themselves are due.
 WITH head AS MATERIALIZED (
     SELECT group_id, events, range_ids, installation IS NOT DISTINCT FROM (SELECT installation FROM installation) AS ours
     FROM inbox_groups WHERE group_id = ANY ((SELECT oldest_groups($1))::bigint[]))
@@ -35,8 +40,9 @@ SELECT coalesce(sum(events), 0)::bigint AS events,
 FROM head;
 
 -- name: take_others
--- Groups without our tags ($1), and up to $2 events that wait by themselves, the longest due first.
--- Delete-and-return, here and below: no cursor over ids, so an event that is committed late is never skipped.
+-- Takes the groups without our tags, $1, and up to $2 events that wait by themselves, the longest due first.
+-- Here and below, an event is taken by DELETE ... RETURNING. There is no cursor over ids that could skip an event that is
+-- committed late.
 WITH groups AS (
     DELETE FROM inbox_groups WHERE group_id = ANY ($1)
     RETURNING received_at, installation, wamids, statuses, status_us, phone_number_ids, recipients, codes, details),
@@ -46,7 +52,7 @@ singles AS (
     RETURNING received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, attempt_no, epoch,
               code, detail, matches_tried, installation IS NOT DISTINCT FROM (SELECT installation FROM installation) AS ours),
 kept AS (
-    INSERT INTO fold_events (received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq,
+    INSERT INTO applying_events (received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq,
                              attempt_no, epoch, code, detail, matches_tried)
     SELECT received_at, wamid, status, status_at, phone_number_id, recipient, installation,
            CASE WHEN ours THEN range_id END, CASE WHEN ours THEN seq END, CASE WHEN ours THEN attempt_no END,
@@ -63,76 +69,79 @@ kept AS (
 SELECT count(*) FROM kept;
 
 -- name: match_wamids
--- One look by key for each event: statistics may be older than the rows, and a join would then read all outcomes.
-UPDATE fold_events
+-- One look by key for each event. Statistics may be older than the rows, and a join would then read all outcomes.
+UPDATE applying_events
 SET (range_id, seq, attempt_no, epoch) = (
     SELECT range_id, seq, attempt_no, epoch FROM outcomes
-    WHERE hashtextextended(outcomes.wamid, 0) = hashtextextended(fold_events.wamid, 0)
-      AND outcomes.wamid = fold_events.wamid
+    WHERE hashtextextended(outcomes.wamid, 0) = hashtextextended(applying_events.wamid, 0)
+      AND outcomes.wamid = applying_events.wamid
     LIMIT 1)
 WHERE range_id IS NULL;
 
--- name: unmatched_of_doubtful_numbers
--- Events that carried no opaque data, of numbers that have doubts.
-SELECT DISTINCT phone_number_id, recipient FROM fold_events
+-- name: unmatched_of_numbers_in_doubt
+-- Events without opaque data, of numbers with attempts in doubt.
+SELECT DISTINCT phone_number_id, recipient FROM applying_events
 WHERE range_id IS NULL AND installation IS NULL AND recipient IS NOT NULL
   AND EXISTS (SELECT 1 FROM pending_attempts
-              WHERE pending_attempts.phone_number_id = fold_events.phone_number_id AND pending_attempts.state = 'unknown');
+              WHERE pending_attempts.phone_number_id = applying_events.phone_number_id AND pending_attempts.state = 'unknown');
 
 -- name: match_pairs
--- An event without a tag settles a doubt only if it can be about nothing else: one doubt of that number and
--- recipient over all campaigns, none that is to be sent again, every other attempt of the pair has a recorded outcome with
--- its wamid, one such message among the events, and the doubt was claimed before the event (a minute for clocks that differ).
--- All in one snapshot with the look for the wamid: an outcome stored in between must not make a doubt the only one.
-WITH spelled AS (
+-- An event without a tag settles an attempt in doubt only if it can be about nothing else. That means: it is the only attempt
+-- in doubt of that number and recipient over all campaigns; none of the pair is under way or to be sent again; every other
+-- attempt of the pair has an outcome with a wamid; there is one such message among the events; and the attempt was claimed
+-- before the event, give or take a minute for clocks that differ.
+-- All of it is one statement, with one snapshot: an outcome that is stored in between must not make an attempt look like the
+-- only one.
+WITH aliased AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[]) AS pair (phone_number_id, recipient, phone)),
-doubts AS (
-    SELECT spelled.phone_number_id, spelled.recipient, pending_attempts.range_id, pending_attempts.seq, pending_attempts.attempt_no,
-           pending_attempts.epoch, count(*) OVER (PARTITION BY spelled.phone_number_id, spelled.recipient) AS candidates
-    FROM spelled
-    JOIN pending_attempts ON pending_attempts.phone_number_id = spelled.phone_number_id AND pending_attempts.state = 'unknown'
+in_doubt AS (
+    SELECT aliased.phone_number_id, aliased.recipient, pending_attempts.range_id, pending_attempts.seq,
+           pending_attempts.attempt_no, pending_attempts.epoch, count(*) OVER (PARTITION BY aliased.phone_number_id, aliased.recipient) AS candidates
+    FROM aliased
+    JOIN pending_attempts ON pending_attempts.phone_number_id = aliased.phone_number_id AND pending_attempts.state = 'unknown'
     JOIN recipients ON recipients.range_id = pending_attempts.range_id AND recipients.seq = pending_attempts.seq
-                   AND recipients.phone = spelled.phone),
+                   AND recipients.phone = aliased.phone),
 sole AS (
-    SELECT doubts.*, claimed.claimed_at FROM doubts
+    SELECT in_doubt.*, claimed.claimed_at FROM in_doubt
     LEFT JOIN LATERAL (
         SELECT claims.claimed_at FROM claims
-        WHERE claims.range_id = doubts.range_id AND claims.from_seq <= doubts.seq
-          AND claims.epoch = doubts.epoch
+        WHERE claims.range_id = in_doubt.range_id AND claims.from_seq <= in_doubt.seq
+          AND claims.epoch = in_doubt.epoch
         ORDER BY claims.from_seq DESC LIMIT 1) AS claimed ON true
-    WHERE doubts.candidates = 1
+    WHERE in_doubt.candidates = 1
       AND NOT EXISTS (
-          SELECT 1 FROM spelled
-          JOIN pending_attempts ON pending_attempts.phone_number_id = spelled.phone_number_id
-                         AND (pending_attempts.state = 'claimed' OR pending_attempts.state = 'deferred' AND pending_attempts.reason = 'resend')
+          SELECT 1 FROM aliased
+          JOIN pending_attempts ON pending_attempts.phone_number_id = aliased.phone_number_id
+                         AND (pending_attempts.state = 'claimed'
+                              OR pending_attempts.state = 'deferred' AND pending_attempts.resend)
           JOIN recipients ON recipients.range_id = pending_attempts.range_id AND recipients.seq = pending_attempts.seq
-                         AND recipients.phone = spelled.phone
-          WHERE spelled.phone_number_id = doubts.phone_number_id AND spelled.recipient = doubts.recipient)
+                         AND recipients.phone = aliased.phone
+          WHERE aliased.phone_number_id = in_doubt.phone_number_id AND aliased.recipient = in_doubt.recipient)
       AND NOT EXISTS (
-          SELECT 1 FROM spelled
-          JOIN outcomes ON outcomes.phone_number_id = spelled.phone_number_id AND outcomes.kind = 1
+          SELECT 1 FROM aliased
+          JOIN outcomes ON outcomes.phone_number_id = aliased.phone_number_id AND outcomes.kind = 1
                        AND outcomes.wamid IS NULL
           JOIN recipients ON recipients.range_id = outcomes.range_id AND recipients.seq = outcomes.seq
-                         AND recipients.phone = spelled.phone
-          WHERE spelled.phone_number_id = doubts.phone_number_id AND spelled.recipient = doubts.recipient)
+                         AND recipients.phone = aliased.phone
+          WHERE aliased.phone_number_id = in_doubt.phone_number_id AND aliased.recipient = in_doubt.recipient)
       AND NOT EXISTS (
-          SELECT 1 FROM spelled
-          JOIN ranges ON ranges.phone_number_id = spelled.phone_number_id
+          SELECT 1 FROM aliased
+          JOIN ranges ON ranges.phone_number_id = aliased.phone_number_id
           JOIN recipients ON recipients.range_id = ranges.range_id AND recipients.seq <= ranges.claimed_through
-                         AND recipients.phone = spelled.phone AND recipients.skip_reason IS NULL
-          WHERE spelled.phone_number_id = doubts.phone_number_id AND spelled.recipient = doubts.recipient
+                         AND recipients.phone = aliased.phone AND recipients.skip_reason IS NULL
+          WHERE aliased.phone_number_id = in_doubt.phone_number_id AND aliased.recipient = in_doubt.recipient
             AND NOT EXISTS (SELECT 1 FROM outcomes
                             WHERE outcomes.range_id = recipients.range_id AND outcomes.seq = recipients.seq)
             AND NOT EXISTS (SELECT 1 FROM pending_attempts
                             WHERE pending_attempts.range_id = recipients.range_id AND pending_attempts.seq = recipients.seq))),
 messages AS (
-    SELECT phone_number_id, recipient, min(wamid) AS wamid, min(status_at) AS first_at FROM fold_events
+    SELECT phone_number_id, recipient, min(wamid) AS wamid, min(status_at) AS first_at FROM applying_events
     WHERE range_id IS NULL AND installation IS NULL
     GROUP BY phone_number_id, recipient HAVING min(wamid) = max(wamid))
-UPDATE fold_events
+UPDATE applying_events
 SET range_id = sole.range_id, seq = sole.seq, attempt_no = sole.attempt_no, epoch = sole.epoch, by_pair = true
 FROM sole JOIN messages USING (phone_number_id, recipient)
-WHERE fold_events.range_id IS NULL AND fold_events.wamid = messages.wamid
+WHERE applying_events.range_id IS NULL AND applying_events.wamid = messages.wamid
   AND (sole.claimed_at IS NULL OR messages.first_at > sole.claimed_at - interval '1 minute')
   AND NOT EXISTS (SELECT 1 FROM outcomes
                   WHERE hashtextextended(outcomes.wamid, 0) = hashtextextended(messages.wamid, 0)
@@ -140,31 +149,31 @@ WHERE fold_events.range_id IS NULL AND fold_events.wamid = messages.wamid
                   OFFSET 0);
 
 -- name: lock_range_counters
--- The fact side's lock, in range order: from here no other writer of facts changes these ranges. Returns them and their
--- bounds.
+-- The lock of everybody who writes facts, in the order of ranges: from here nobody else changes these ranges. Returns the
+-- ranges and their bounds.
 SELECT min(range_id) AS first_range_id, max(range_id) AS last_range_id, array_agg(range_id) AS range_ids FROM (
     SELECT range_id FROM range_counters
-    WHERE range_id IN (SELECT unnest($1::bigint[]) UNION SELECT range_id FROM fold_events)
+    WHERE range_id IN (SELECT unnest($1::bigint[]) UNION SELECT range_id FROM applying_events)
     ORDER BY range_id FOR UPDATE) AS locked;
 
--- name: drop_settled_pairs
--- A doubt that was settled or reopened before we had the lock is no longer a candidate.
-UPDATE fold_events SET range_id = NULL, by_pair = false
+-- name: unmatch_settled_pairs
+-- An attempt that was settled or deferred before we had the lock is no longer in doubt.
+UPDATE applying_events SET range_id = NULL, by_pair = false
 WHERE by_pair AND NOT EXISTS (
     SELECT 1 FROM pending_attempts
-    WHERE pending_attempts.range_id = fold_events.range_id AND pending_attempts.seq = fold_events.seq
-      AND pending_attempts.attempt_no = fold_events.attempt_no AND pending_attempts.state = 'unknown');
+    WHERE pending_attempts.range_id = applying_events.range_id AND pending_attempts.seq = applying_events.seq
+      AND pending_attempts.attempt_no = applying_events.attempt_no AND pending_attempts.state = 'unknown');
 
--- name: fold_plain
--- Takes groups of events, $1, whose ranges are locked, and writes what they say of plain recipients, those whose only
--- recorded try is this accepted one. All tries of a recipient lie side by side in the key: one look finds this one
--- and the others. In the key's order, so that looks and updates walk index and pages forward. OFFSET 0 keeps it a look
--- by key: the planner does not know how few are asked for. The row that was looked at is written by its place, which
--- cannot change under the lock: a second look by key would cost as much as the first; the list of all places lets the
--- planner go by place without a look for each. Events of all other recipients are laid aside whole; of the
--- plain ones only what is needed is carried along. The bounds of the locked ranges, $2 and $3, choose the partitions once:
--- with seven of them, choosing anew for each recipient costs a tenth. $4, these ranges, bound what is read of pending_attempts,
--- once, into a hash, and of range counters.
+-- name: apply_plain
+-- Takes the groups of events $1, whose range counters are locked, and applies what they say of plain recipients. Events of
+-- all other recipients are put into applying_events.
+-- All attempts of a recipient lie side by side in the key, so that one look finds the accepted one and any other. The looks go
+-- in the order of the key, to walk index and pages forward. OFFSET 0 keeps them looks by key, because the planner does not
+-- know how few rows are asked for.
+-- A row that was found is then updated by its position (ctid), which cannot change under the lock: another look by key would
+-- cost as much as the first. The array of all positions lets the planner go by position without a look for each row.
+-- $2, $3: the bounds of the locked ranges. They choose the partitions once; with seven partitions, choosing them for each
+-- recipient costs a tenth. $4: the ranges. They bound what is read of pending_attempts (once, into a hash) and range_counters.
 WITH taken AS (
     DELETE FROM inbox_groups WHERE group_id = ANY ($1)
     RETURNING received_at, installation, events, range_ids, seqs, attempt_nos, epochs, statuses, status_us, wamids,
@@ -175,26 +184,26 @@ looked AS MATERIALIZED (
            to_timestamp(min(us) FILTER (WHERE events.status = 4) / 1e6::float8) AS delivered_at,
            to_timestamp(min(us) FILTER (WHERE events.status = 5) / 1e6::float8) AS read_at,
            to_timestamp(min(us) FILTER (WHERE events.status = 3) / 1e6::float8) AS failed_at,
-           max(code) AS code, max(detail COLLATE "C") AS detail, min(recorded.status) AS was, min(recorded.place) AS place,
+           max(code) AS code, max(detail COLLATE "C") AS detail, min(recorded.status) AS was, min(recorded.position) AS position,
            coalesce(bool_and(recorded.attempt_no = events.attempt_no AND recorded.kind = 1 AND recorded.named), false)
                AND (events.range_id, events.seq) NOT IN (
                    SELECT range_id, seq FROM pending_attempts
                    WHERE range_id = ANY ($4) AND range_id BETWEEN $2 AND $3) AS plain
-    FROM (SELECT unnest(range_ids) AS range_id, unnest(seqs) AS seq, unnest(attempt_nos) AS attempt_no, unnest(statuses) AS status,
-                 unnest(status_us) AS us, unnest(codes) AS code, unnest(details) AS detail
+    FROM (SELECT unnest(range_ids) AS range_id, unnest(seqs) AS seq, unnest(attempt_nos) AS attempt_no,
+                 unnest(statuses) AS status, unnest(status_us) AS us, unnest(codes) AS code, unnest(details) AS detail
           FROM taken
           UNION ALL
           SELECT range_id, seq, attempt_no, status, (extract(epoch FROM status_at) * 1000000)::bigint, code, detail
-          FROM fold_events WHERE range_id IS NOT NULL
+          FROM applying_events WHERE range_id IS NOT NULL
           ORDER BY range_id, seq) AS events
     LEFT JOIN LATERAL (
-        SELECT attempt_no, kind, status, wamid IS NOT NULL AS named, outcomes.ctid AS place FROM outcomes
+        SELECT attempt_no, kind, status, wamid IS NOT NULL AS named, outcomes.ctid AS position FROM outcomes
         WHERE outcomes.range_id = events.range_id AND outcomes.seq = events.seq
           AND outcomes.range_id BETWEEN $2 AND $3 OFFSET 0) AS recorded ON true
     GROUP BY events.range_id, events.seq),
 others AS MATERIALIZED (SELECT range_id, seq FROM looked WHERE NOT plain),
 written AS (
-    -- By primary key and within the page (HOT); what a duplicate would write again is not written.
+    -- Within the page (HOT). What a repeated event would write again is not written.
     UPDATE outcomes
     SET status = greatest(outcomes.status, looked.rank),
         sent_at = least(outcomes.sent_at, looked.sent_at),
@@ -206,8 +215,8 @@ written AS (
                       ELSE coalesce(looked.detail, looked.code::text, outcomes.reason, 'failed') END
     FROM looked
     WHERE looked.plain
-      AND outcomes.ctid = ANY (ARRAY(SELECT place FROM looked WHERE plain))
-      AND outcomes.ctid = looked.place AND outcomes.range_id = looked.range_id AND outcomes.seq = looked.seq
+      AND outcomes.ctid = ANY (ARRAY(SELECT position FROM looked WHERE plain))
+      AND outcomes.ctid = looked.position AND outcomes.range_id = looked.range_id AND outcomes.seq = looked.seq
       AND outcomes.range_id BETWEEN $2 AND $3
       AND (looked.rank > outcomes.status
            OR looked.sent_at < coalesce(outcomes.sent_at, 'infinity')
@@ -228,8 +237,8 @@ counted AS (
           FROM looked WHERE plain AND rank > was
           GROUP BY range_id) AS change
     WHERE range_counters.range_id = change.range_id AND range_counters.range_id = ANY ($4)),
-laid_aside AS (
-    INSERT INTO fold_events (received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq,
+kept AS (
+    INSERT INTO applying_events (received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq,
                              attempt_no, epoch, code, detail, matches_tried)
     SELECT received_at, wamid, status, to_timestamp(us / 1e6::float8), phone_number_id, recipient, installation, range_id, seq,
            attempt_no, epoch, code, detail, 0
@@ -238,37 +247,37 @@ laid_aside AS (
                  unnest(range_ids) AS range_id, unnest(seqs) AS seq, unnest(attempt_nos) AS attempt_no, unnest(epochs) AS epoch,
                  unnest(codes) AS code, unnest(details) AS detail
           FROM taken WHERE EXISTS (SELECT 1 FROM others)) AS whole
-    -- IS TRUE makes this a look into a hash: as a join of what seems to be ten rows it would be a nested loop.
+    -- IS TRUE makes this a look into a hash. The planner expects ten rows and would join them by a nested loop.
     WHERE ((range_id, seq) IN (SELECT range_id, seq FROM others)) IS TRUE)
 SELECT (SELECT coalesce(sum(events), 0)::bigint FROM taken) AS taken,
        (SELECT count(*) FROM others) AS others;
 
--- name: fold_fresh
--- Fresh: claimed by the watermark, nothing recorded yet. The event came before the reply was stored, or instead of it: it is
--- the evidence of acceptance. Returns how many are slow: everything else is looked up before and after.
+-- name: apply_fresh
+-- Fresh recipients are claimed by the watermark and have no record: the event came before the reply was stored, or instead of
+-- it, and is the evidence of acceptance. Returns how many recipients must be looked up.
 WITH reduced AS (
-    SELECT range_id, seq, min(attempt_no) AS attempt_no, max(attempt_no) AS last_try, min(epoch) AS epoch, max(status) AS rank,
-           min(phone_number_id COLLATE "C") AS phone_number_id, min(wamid COLLATE "C") AS wamid,
+    SELECT range_id, seq, min(attempt_no) AS attempt_no, max(attempt_no) AS last_attempt_no,
+           min(epoch) AS epoch, max(status) AS rank, min(phone_number_id COLLATE "C") AS phone_number_id, min(wamid COLLATE "C") AS wamid,
            max(code) AS code, max(detail COLLATE "C") AS detail,
            min(status_at) FILTER (WHERE status = 2) AS sent_at,
            min(status_at) FILTER (WHERE status = 4) AS delivered_at,
            min(status_at) FILTER (WHERE status = 5) AS read_at,
            min(status_at) FILTER (WHERE status = 3) AS failed_at
-    FROM fold_events WHERE range_id IS NOT NULL
+    FROM applying_events WHERE range_id IS NOT NULL
     GROUP BY range_id, seq),
 looked AS MATERIALIZED (
     SELECT reduced.*,
            CASE
-               WHEN attempt_no <> last_try OR EXISTS (
+               WHEN attempt_no <> last_attempt_no OR EXISTS (
                    SELECT 1 FROM pending_attempts
-                   WHERE pending_attempts.range_id = reduced.range_id AND pending_attempts.seq = reduced.seq) THEN 'slow'
-               WHEN recorded.attempt_nos = 1 AND recorded.plain THEN 'plain'
-               WHEN recorded.attempt_nos = 0 AND claimed.phone IS NOT NULL AND phone_number_id IS NOT NULL THEN 'fresh'
-               ELSE 'slow'
+                   WHERE pending_attempts.range_id = reduced.range_id AND pending_attempts.seq = reduced.seq) THEN 'looked up'
+               WHEN recorded.attempts = 1 AND recorded.plain THEN 'plain'
+               WHEN recorded.attempts = 0 AND claimed.phone IS NOT NULL AND phone_number_id IS NOT NULL THEN 'fresh'
+               ELSE 'looked up'
            END AS route
     FROM reduced
     CROSS JOIN LATERAL (
-        SELECT count(*) AS attempt_nos, bool_and(attempt_no = reduced.attempt_no AND kind = 1 AND wamid IS NOT NULL) AS plain
+        SELECT count(*) AS attempts, bool_and(attempt_no = reduced.attempt_no AND kind = 1 AND wamid IS NOT NULL) AS plain
         FROM outcomes WHERE outcomes.range_id = reduced.range_id AND outcomes.seq = reduced.seq) AS recorded
     LEFT JOIN LATERAL (
         SELECT phone FROM ranges JOIN recipients ON recipients.range_id = ranges.range_id
@@ -292,20 +301,21 @@ counted AS (
                  count(*) FILTER (WHERE rank = 5) AS read
           FROM looked WHERE route = 'fresh' GROUP BY range_id) AS change
     WHERE range_counters.range_id = change.range_id),
-slow AS (
-    INSERT INTO fold_slow SELECT range_id, seq FROM looked WHERE route = 'slow'
+looked_up AS (
+    INSERT INTO applying_looked_up SELECT range_id, seq FROM looked WHERE route = 'looked up'
     RETURNING 1)
-SELECT count(*) FROM slow;
+SELECT count(*) FROM looked_up;
 
 -- name: states_before
-INSERT INTO fold_before
+INSERT INTO applying_before
 SELECT recipient_states.range_id, recipient_states.seq, recipient_states.state
-FROM fold_slow
-JOIN recipient_states ON recipient_states.range_id = fold_slow.range_id AND recipient_states.seq = fold_slow.seq;
+FROM applying_looked_up
+JOIN recipient_states ON recipient_states.range_id = applying_looked_up.range_id
+                     AND recipient_states.seq = applying_looked_up.seq;
 
--- name: record_slow
--- Evidence of acceptance outlives what we thought of the attempt: a refusal only gives way to what was seen on a phone,
--- a skip to any status.
+-- name: record_looked_up
+-- Evidence of acceptance replaces what was recorded of the attempt: a refusal only if the message was seen on a phone, a skip
+-- by any status.
 INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason,
                       sent_at, delivered_at, read_at, failed_at)
 SELECT events.range_id, events.seq, events.attempt_no, min(events.epoch), 1, max(events.status),
@@ -314,8 +324,8 @@ SELECT events.range_id, events.seq, events.attempt_no, min(events.epoch), 1, max
        CASE WHEN bool_or(events.status = 3) THEN coalesce(max(events.detail), max(events.code)::text, 'failed') END,
        min(events.status_at) FILTER (WHERE events.status = 2), min(events.status_at) FILTER (WHERE events.status = 4),
        min(events.status_at) FILTER (WHERE events.status = 5), min(events.status_at) FILTER (WHERE events.status = 3)
-FROM fold_before
-JOIN fold_events AS events USING (range_id, seq)
+FROM applying_before
+JOIN applying_events AS events USING (range_id, seq)
 LEFT JOIN pending_attempts ON pending_attempts.range_id = events.range_id AND pending_attempts.seq = events.seq
 LEFT JOIN LATERAL (
     SELECT claims.phone_number_id FROM claims
@@ -335,18 +345,18 @@ SET kind = CASE WHEN outcomes.kind = 2 AND EXCLUDED.status <= 3 THEN 2 ELSE 1 EN
     read_at = least(outcomes.read_at, EXCLUDED.read_at),
     failed_at = least(outcomes.failed_at, EXCLUDED.failed_at);
 
--- name: close_slow
--- An accepted try settles itself whatever it was thought to be, and every earlier one; unless it failed it also
--- settles the recipient, so nothing waits for a later attempt. A later attempt under way keeps its row until its outcome.
+-- name: settle_looked_up
+-- An accepted attempt settles itself and every earlier one. Unless it failed, it also settles the recipient, so that nothing
+-- waits for a later attempt. A later attempt under way keeps its row until its outcome.
 DELETE FROM pending_attempts
-USING fold_before
-WHERE pending_attempts.range_id = fold_before.range_id AND pending_attempts.seq = fold_before.seq
+USING applying_before
+WHERE pending_attempts.range_id = applying_before.range_id AND pending_attempts.seq = applying_before.seq
   AND EXISTS (SELECT 1 FROM outcomes
               WHERE outcomes.range_id = pending_attempts.range_id AND outcomes.seq = pending_attempts.seq AND outcomes.kind = 1
                 AND (outcomes.attempt_no >= pending_attempts.attempt_no
                      OR (outcomes.status <> 3 AND pending_attempts.state <> 'claimed')));
 
--- name: count_slow_changes
+-- name: count_looked_up
 UPDATE range_counters
 SET deferred = range_counters.deferred + change.deferred, accepted = range_counters.accepted + change.accepted,
     sent = range_counters.sent + change.sent, delivered = range_counters.delivered + change.delivered,
@@ -357,12 +367,12 @@ FROM (SELECT range_id,
              sum(sign) FILTER (WHERE state = 'sent') AS sent, sum(sign) FILTER (WHERE state = 'delivered') AS delivered,
              sum(sign) FILTER (WHERE state = 'read') AS read, sum(sign) FILTER (WHERE state = 'failed') AS failed,
              sum(sign) FILTER (WHERE state = 'unknown') AS unknown, sum(sign) FILTER (WHERE state = 'skipped') AS skipped
-      FROM (SELECT range_id, state, -1 AS sign FROM fold_before
+      FROM (SELECT range_id, state, -1 AS sign FROM applying_before
             UNION ALL
             SELECT recipient_states.range_id, recipient_states.state, 1
-            FROM fold_before
-            JOIN recipient_states ON recipient_states.range_id = fold_before.range_id
-                                 AND recipient_states.seq = fold_before.seq) AS changes
+            FROM applying_before
+            JOIN recipient_states ON recipient_states.range_id = applying_before.range_id
+                                 AND recipient_states.seq = applying_before.seq) AS changes
       GROUP BY range_id) AS sums,
      LATERAL (SELECT coalesce(sums.deferred, 0), coalesce(sums.accepted, 0), coalesce(sums.sent, 0),
                      coalesce(sums.delivered, 0), coalesce(sums.read, 0), coalesce(sums.failed, 0),
@@ -371,13 +381,14 @@ FROM (SELECT range_id,
 WHERE range_counters.range_id = sums.range_id;
 
 -- name: return_unmatched
--- Events that match nothing yet: the reply may be on its way, or the message is not ours. Tried again with growing waits,
--- then dropped; events with data that is not ours only $3 times, because a program that shares our number may send as much.
+-- Events that match nothing yet: the reply may be on its way, or the message is not ours. They are matched again after growing
+-- waits, for $1 days. Events with another program's data are matched only $3 times: a program that shares our number may
+-- cause as many as we do.
 WITH nobody AS (
-    SELECT range_id, seq FROM fold_slow
-    EXCEPT SELECT range_id, seq FROM fold_before),
+    SELECT range_id, seq FROM applying_looked_up
+    EXCEPT SELECT range_id, seq FROM applying_before),
 unmatched AS (
-    DELETE FROM fold_events
+    DELETE FROM applying_events
     WHERE range_id IS NULL OR (range_id, seq) IN (SELECT range_id, seq FROM nobody)
     RETURNING *),
 returned AS (

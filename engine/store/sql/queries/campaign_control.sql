@@ -1,7 +1,7 @@
--- What people ask of a campaign beside its plan: find, list, release, stop.
+-- What commands ask about campaigns: find, list, start, stop.
 
 -- name: find
-SELECT campaign_id, name, external_id, state, reason, template ->> 'name' AS template,
+SELECT campaign_id, name, external_id, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
        audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at
 FROM campaigns
@@ -9,7 +9,7 @@ WHERE name = $1;
 
 -- name: list
 -- Newest first.
-SELECT campaign_id, name, external_id, state, reason, template ->> 'name' AS template,
+SELECT campaign_id, name, external_id, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
        audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at
 FROM campaigns
@@ -38,13 +38,3 @@ SELECT campaign_id, name FROM campaigns WHERE state IN ('scheduled', 'running') 
 -- name: paused
 SELECT name, started_at IS NOT NULL AS started FROM campaigns
 WHERE state = 'paused' AND planned_at IS NOT NULL ORDER BY campaign_id;
-
--- name: lift_stops
--- Numbers that the service stopped until a person looks (for years); rests that end by themselves stay. Locked in the order of
--- their ids, as everywhere: their owners renew them meanwhile.
-UPDATE numbers SET suspended_until = NULL, suspended_reason = NULL
-WHERE phone_number_id IN (
-    SELECT phone_number_id FROM numbers
-    WHERE phone_number_id = ANY((SELECT phone_number_ids FROM campaigns WHERE campaign_id = $1)::text[])
-      AND suspended_until > now() + interval '30 days'
-    ORDER BY phone_number_id FOR UPDATE);

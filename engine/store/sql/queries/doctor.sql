@@ -1,3 +1,5 @@
+-- What `drumbeat doctor` asks.
+
 -- name: database
 SELECT current_setting('server_version') AS version, (SELECT max(number) FROM schema_migrations) AS migration,
        current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' AS durable,

@@ -1,9 +1,11 @@
+-- Recipients in doubt: who they are, and the two ways to end a doubt that no event ends.
+-- "Probably not sent" means: for $n seconds no event came about the attempt, events of its number still arrived after that,
+-- and they have come without a gap for as long.
+
 -- name: campaign
 SELECT state, expires_at <= now() AS overdue FROM campaigns WHERE campaign_id = $1;
 
--- name: doubts
--- What is in doubt and why. Probably not sent: no event for it while it was in doubt for $2 seconds, events of its number
--- still arrived after that, and have come for as long since their last gap.
+-- name: summary
 SELECT pending_attempts.reason, pending_attempts.phone_number_id, count(*) AS recipients, min(pending_attempts.since) AS since,
        count(*) FILTER (WHERE pending_attempts.since <= now() - make_interval(secs => $2)
                           AND event_flow.last_event_at >= pending_attempts.since + make_interval(secs => $2)
@@ -11,22 +13,23 @@ SELECT pending_attempts.reason, pending_attempts.phone_number_id, count(*) AS re
            AS probably_not_sent
 FROM ranges
 JOIN pending_attempts ON pending_attempts.range_id = ranges.range_id AND pending_attempts.state = 'unknown'
-JOIN recipient_states ON recipient_states.range_id = pending_attempts.range_id AND recipient_states.seq = pending_attempts.seq
-                     AND recipient_states.state = 'unknown'
+JOIN recipient_states ON recipient_states.range_id = pending_attempts.range_id
+                     AND recipient_states.seq = pending_attempts.seq AND recipient_states.state = 'unknown'
 LEFT JOIN event_flow ON event_flow.phone_number_id = pending_attempts.phone_number_id
 WHERE ranges.campaign_id = $1
 GROUP BY pending_attempts.reason, pending_attempts.phone_number_id
 ORDER BY recipients DESC, pending_attempts.reason, pending_attempts.phone_number_id;
 
--- name: doubtful_ranges
+-- name: ranges_in_doubt
 SELECT ranges.range_id FROM ranges
 WHERE ranges.campaign_id = $1 AND ranges.range_id > $2
-  AND EXISTS (SELECT 1 FROM pending_attempts WHERE pending_attempts.range_id = ranges.range_id AND pending_attempts.state = 'unknown')
+  AND EXISTS (SELECT 1 FROM pending_attempts
+              WHERE pending_attempts.range_id = ranges.range_id AND pending_attempts.state = 'unknown')
 ORDER BY ranges.range_id LIMIT $3;
 
 -- name: campaigns_to_resend
--- Campaigns whose policy sends doubts again without a person's word. silent: only those that are probably not sent.
-SELECT DISTINCT campaigns.campaign_id, campaigns.on_unknown = 'resend-silent' AS silent
+-- Campaigns whose policy sends to recipients in doubt again. only_probably_not_sent: not to the others.
+SELECT DISTINCT campaigns.campaign_id, campaigns.on_unknown = 'resend-silent' AS only_probably_not_sent
 FROM pending_attempts
 JOIN ranges ON ranges.range_id = pending_attempts.range_id
 JOIN campaigns ON campaigns.campaign_id = ranges.campaign_id
@@ -44,31 +47,33 @@ ORDER BY campaigns.campaign_id;
 -- name: lock_ranges
 SELECT range_id FROM ranges WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
 
--- name: waiting_untagged
--- Of events without a tag that are not folded yet, of numbers that have doubts in these ranges.
+-- name: waiting_untagged_events
+-- Whom events without a tag that wait to be applied are about, of numbers with attempts in doubt in these ranges.
 SELECT DISTINCT phone_number_id, recipient
 FROM (
     SELECT phone_number_id, recipient FROM inbox WHERE installation IS NULL
     UNION ALL
     SELECT unnest(phone_number_ids), unnest(recipients) FROM inbox_groups WHERE installation IS NULL) AS waiting
 WHERE recipient IS NOT NULL
-  AND phone_number_id IN (SELECT phone_number_id FROM pending_attempts WHERE range_id = ANY($1::bigint[]) AND state = 'unknown');
+  AND phone_number_id IN (SELECT phone_number_id FROM pending_attempts
+                          WHERE range_id = ANY($1::bigint[]) AND state = 'unknown');
 
--- name: defer_doubts
--- Sent again as a later attempt, which is a claim of its own. $2 NULL: all; else as "probably not sent" above.
--- $3: what a resend takes from the budget of failures, $4 its end: a policy must not go round for ever.
--- $5, $6: number and phone of the waiting events without a tag, from `waiting_untagged`, in every spelling.
--- unfolded: what waits and is about these ranges, read only where a doubt's silence counts, and then once. What costs
--- little is asked before it: an OR keeps the order in which it is written.
-WITH unfolded AS MATERIALIZED (
+-- name: defer_in_doubt
+-- Makes recipients in doubt wait for a resend, which is a later attempt with a claim of its own.
+-- $2  NULL: all of them; else only those that are probably not sent, by this many seconds
+-- $3  what a resend takes from the budget of failures; $4 the end of that budget: a policy must not go on for ever
+-- $5, $6  number and phone of the untagged events that wait, in both spellings
+-- `waiting` holds the tagged events that wait for these ranges. It is read only for $2, and then once. An OR is evaluated in
+-- the order in which it is written: the cheap conditions stand before it.
+WITH waiting AS MATERIALIZED (
     SELECT * FROM (
         SELECT range_id, seq FROM inbox
         UNION ALL
-        SELECT unnest(range_ids), unnest(seqs) FROM inbox_groups) AS waiting
+        SELECT unnest(range_ids), unnest(seqs) FROM inbox_groups) AS events
     WHERE range_id = ANY($1::bigint[])),
 deferred AS (
     UPDATE pending_attempts
-    SET state = 'deferred', reason = 'resend', due_at = now(), since = now(),
+    SET state = 'deferred', resend = true, reason = 'resend', due_at = now(), since = now(),
         transient_failures = pending_attempts.transient_failures + $3
     FROM recipient_states
     WHERE pending_attempts.range_id = ANY($1::bigint[]) AND pending_attempts.state = 'unknown'
@@ -81,12 +86,11 @@ deferred AS (
                           WHERE event_flow.phone_number_id = pending_attempts.phone_number_id
                             AND event_flow.last_event_at >= pending_attempts.since + make_interval(secs => $2)
                             AND event_flow.flows_since <= now() - make_interval(secs => $2))
-              -- its own event may have come and not be folded yet
-              AND NOT EXISTS (SELECT 1 FROM unfolded
-                              WHERE unfolded.range_id = pending_attempts.range_id AND unfolded.seq = pending_attempts.seq)
-              AND NOT EXISTS (SELECT 1 FROM unnest($5::text[], $6::bigint[]) AS waiting (phone_number_id, phone)
-                              WHERE waiting.phone_number_id = pending_attempts.phone_number_id
-                                AND waiting.phone = recipient_states.phone))
+              AND NOT EXISTS (SELECT 1 FROM waiting
+                              WHERE waiting.range_id = pending_attempts.range_id AND waiting.seq = pending_attempts.seq)
+              AND NOT EXISTS (SELECT 1 FROM unnest($5::text[], $6::bigint[]) AS untagged (phone_number_id, phone)
+                              WHERE untagged.phone_number_id = pending_attempts.phone_number_id
+                                AND untagged.phone = recipient_states.phone))
     RETURNING pending_attempts.range_id),
 counted AS (SELECT range_id, count(*) AS recipients FROM deferred GROUP BY range_id)
 UPDATE range_counters
@@ -100,13 +104,14 @@ UPDATE ranges SET state = 'open', due_at = least(due_at, now())
 WHERE range_id = ANY($1::bigint[]);
 
 -- name: assume_sent
--- The doubt ends as an accepted try without a wamid; a status that still comes finds it by its tag.
+-- The attempt ends as accepted, without a wamid. A status that still comes finds it by its tag.
 WITH settled AS (
     DELETE FROM pending_attempts USING recipient_states
     WHERE pending_attempts.range_id = ANY($1::bigint[]) AND pending_attempts.state = 'unknown'
       AND recipient_states.range_id = pending_attempts.range_id AND recipient_states.seq = pending_attempts.seq
       AND recipient_states.state = 'unknown'
-    RETURNING pending_attempts.range_id, pending_attempts.seq, pending_attempts.attempt_no, pending_attempts.epoch, pending_attempts.phone_number_id),
+    RETURNING pending_attempts.range_id, pending_attempts.seq, pending_attempts.attempt_no, pending_attempts.epoch,
+              pending_attempts.phone_number_id),
 recorded AS (
     INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, reason)
     SELECT range_id, seq, attempt_no, epoch, 1, 1, phone_number_id, 'assumed sent' FROM settled
@@ -118,6 +123,3 @@ SET unknown = range_counters.unknown - counted.recipients, accepted = range_coun
 FROM counted
 WHERE range_counters.range_id = counted.range_id
 RETURNING range_counters.range_id, counted.recipients;
-
--- name: audit
-INSERT INTO audit (actor, action, campaign_id, detail) VALUES ($1, $2, $3, $4);

@@ -1,5 +1,7 @@
+-- What the receiver stores, and how account events are acted on.
+
 -- name: keep_group
--- Arrays as text: what Postgres refuses of them, it refuses here, before anybody is answered.
+-- Arrays come as text. What Postgres refuses of them is refused here, before the service gets its 200.
 INSERT INTO inbox_groups (installation, events, wamids, statuses, status_us, phone_number_ids, recipients, range_ids, seqs,
                           attempt_nos, epochs, codes, details)
 VALUES ($1, $2::integer, $3::text::text[], $4::text::smallint[], $5::text::bigint[], $6::text::text[], $7::text::text[],
@@ -7,8 +9,8 @@ VALUES ($1, $2::integer, $3::text::text[], $4::text::smallint[], $5::text::bigin
         $13::text::text[]);
 
 -- name: note_flow
--- In one order, so that two receivers never wait for each other in a circle. What could not be delivered for less than the
--- five minutes of a gap, the service has repeated before a doubt counts as silent.
+-- In the order of the key, so that two receivers cannot deadlock. A gap is five minutes without an event of the number: what
+-- the service could not deliver for less than that, it repeats before an attempt in doubt counts as probably not sent.
 INSERT INTO event_flow (phone_number_id, last_event_at, flows_since)
 SELECT phone_number_id, now(), now() FROM unnest($1::text[]) AS seen (phone_number_id) ORDER BY phone_number_id
 ON CONFLICT (phone_number_id) DO UPDATE
@@ -25,24 +27,24 @@ ORDER BY wamid
 ON CONFLICT (wamid) DO NOTHING;
 
 -- name: keep_account_events
--- A repetition is one row. Without a time of its own, the same event after a later one about the same subject is
--- news again (paused, approved, paused): it is acted on again. What is committed together keeps its order by a microsecond;
--- the table does not show it yet, so that the later event is looked for there, too.
-WITH told AS (
-    SELECT *, now() + place * interval '1 microsecond' AS received_at
+-- A repeated event is one row. If an event has no time of its own and comes again after another event about its subject
+-- (paused, approved, paused), it is new: it is acted on again. Events that are committed together keep their order by a
+-- microsecond each. The table does not show them yet, so the other event is looked for among them too.
+WITH arrived AS (
+    SELECT *, now() + position * interval '1 microsecond' AS received_at
     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
-        WITH ORDINALITY AS event (event_key, field, value, subject, occurred_at, place))
+        WITH ORDINALITY AS event (event_key, field, value, subject, occurred_at, position))
 INSERT INTO account_events AS kept (event_key, field, value, subject, occurred_at, received_at)
 SELECT DISTINCT ON (event_key) event_key, field, value::jsonb, subject, occurred_at, received_at
-FROM told
+FROM arrived
 ORDER BY event_key, received_at DESC
 ON CONFLICT (event_key) DO UPDATE SET received_at = EXCLUDED.received_at, acted_at = NULL
 WHERE kept.occurred_at IS NULL
   AND (EXISTS (SELECT 1 FROM account_events AS later
                WHERE later.subject = kept.subject AND later.received_at > kept.received_at)
-       OR EXISTS (SELECT 1 FROM told
-                  WHERE told.subject = kept.subject AND told.event_key <> kept.event_key
-                    AND told.received_at < EXCLUDED.received_at));
+       OR EXISTS (SELECT 1 FROM arrived
+                  WHERE arrived.subject = kept.subject AND arrived.event_key <> kept.event_key
+                    AND arrived.received_at < EXCLUDED.received_at));
 
 -- name: keep_unreadable
 INSERT INTO unreadable_events (event_key, body, problem)
@@ -50,26 +52,33 @@ SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[]) AS part (event_key, bo
 ON CONFLICT (event_key) DO NOTHING;
 
 -- name: suppress
--- Who asked for silence, told after the message was accepted. In one order, as imports of the list do it.
-WITH told AS (
-    SELECT * FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[]) AS told (installation, range_id, seq, phone))
+-- Recipients who opted out, as the service said after it had accepted a message. In the order of the key, as everybody who
+-- adds to the list.
+WITH opted_out AS (
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[])
+                  AS opted_out (installation, range_id, seq, phone))
 INSERT INTO suppressions (phone, reason)
-SELECT phone, 'asked for silence (131050)'
-FROM (SELECT phone FROM told WHERE phone IS NOT NULL
+SELECT phone, 'opted out (131050)'
+FROM (SELECT phone FROM opted_out WHERE phone IS NOT NULL
       UNION
-      SELECT written.phone
-      FROM told, LATERAL (SELECT phone FROM recipients
-                          WHERE recipients.range_id = told.range_id AND recipients.seq = told.seq OFFSET 0) AS written
-      WHERE told.installation = (SELECT installation FROM installation)) AS silent
+      SELECT recipient.phone
+      FROM opted_out, LATERAL (SELECT phone FROM recipients
+                               WHERE recipients.range_id = opted_out.range_id AND recipients.seq = opted_out.seq
+                               OFFSET 0) AS recipient
+      WHERE opted_out.installation = (SELECT installation FROM installation)) AS phones
 ORDER BY phone
 ON CONFLICT (phone) DO NOTHING;
 
+-- name: has_events
+-- Whether a status event still waits to be applied.
+SELECT EXISTS (SELECT 1 FROM inbox) OR EXISTS (SELECT 1 FROM inbox_groups);
+
 -- name: act_lock
--- One actor at a time, so that events about one subject are acted on in their order.
+-- One process at a time, so that events about one subject are acted on in their order.
 SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.act', 0));
 
 -- name: to_act
--- stale: the service itself dates a later event about the same.
+-- stale: the service dated another event about the same subject later.
 SELECT event_key, field, value,
        EXISTS (SELECT 1 FROM account_events AS later
                WHERE later.subject = account_events.subject AND later.occurred_at > account_events.occurred_at) AS stale
@@ -82,7 +91,7 @@ UPDATE account_events SET acted_at = now() WHERE event_key = $1;
 UPDATE templates SET status = $3 WHERE name = $1 AND language = $2;
 
 -- name: refresh_number
--- What the event says is taken at once; synced_at NULL asks for the rest to be read again.
+-- The tier is taken from the event. synced_at NULL asks for the rest to be read from the service.
 UPDATE numbers SET messaging_limit_tier = coalesce($2, messaging_limit_tier), synced_at = NULL
 WHERE regexp_replace(display_phone_number, '\D', '', 'g') = $1;
 

@@ -1,13 +1,16 @@
+-- The lease of a number: one owner at a time, fenced by an epoch. All times are the database's.
+
 -- name: lock_number
+-- fence_missing: the number was taken over without proof that its owner ended, and its ranges are not fenced yet.
 SELECT epoch, owner, owner_process, released,
        coalesce(leased_until > now(), false) AS lease_runs,
        extract(epoch FROM clock_timestamp() - leased_until)::float8 AS past_lease_s,
-       coalesce(no_send_before = 'infinity', false) AS unstamped,
-       coalesce(extract(epoch FROM nullif(no_send_before, 'infinity') - clock_timestamp()), 0)::float8 AS quiet_s
+       coalesce(no_send_before = 'infinity', false) AS fence_missing,
+       coalesce(extract(epoch FROM nullif(no_send_before, 'infinity') - clock_timestamp()), 0)::float8 AS no_send_s
 FROM numbers WHERE phone_number_id = $1 FOR UPDATE;
 
 -- name: owners
--- A look without locks: whose lease has run out or was given back, and who owns the others.
+-- Takes no locks. free: the lease has ended or was given back.
 SELECT phone_number_id, owner_process, released OR coalesce(leased_until <= now(), true) AS free
 FROM numbers WHERE phone_number_id = ANY($1::text[]) ORDER BY phone_number_id;
 
@@ -20,32 +23,52 @@ WHERE phone_number_id = $1
 RETURNING epoch;
 
 -- name: begin_wait
--- no_send_before is infinity from a taking-over without proof until the ranges are stamped: until then the former owner
--- may still claim, and whoever comes next must wait all of it.
+-- If the number was taken over without proof that its owner ended, no_send_before is infinity until its ranges are fenced:
+-- the former owner may still claim, and whoever takes the number over next must wait the full time.
 UPDATE numbers SET no_send_before = clock_timestamp() + make_interval(secs => $3)
 WHERE phone_number_id = $1 AND epoch = $2 AND no_send_before = 'infinity';
 
 -- name: renew
--- One statement for all numbers of a process; a number that is missing from the answer has a new owner. Rows are locked in
--- the order of their ids, as everywhere: a process that stores what the service says of all of them does so meanwhile.
+-- One statement for all numbers of a process; a number that is missing from the answer has a new owner. The rows are locked
+-- in the order of their ids, as everywhere: a process may store what the service says of all of them at the same time.
 WITH locked AS MATERIALIZED (
     SELECT phone_number_id FROM numbers WHERE phone_number_id = ANY($1::text[]) ORDER BY phone_number_id FOR NO KEY UPDATE)
 UPDATE numbers
 SET leased_until = clock_timestamp() + make_interval(secs => $3), rate_per_s = held.rate_per_s
 FROM unnest($1::text[], $2::bigint[], $4::float8[]) AS held (phone_number_id, epoch, rate_per_s)
 WHERE numbers.phone_number_id = held.phone_number_id AND numbers.epoch = held.epoch
-  AND (SELECT count(*) FROM locked) > 0  -- all of them, before the first is written
+  AND (SELECT count(*) FROM locked) > 0  -- locks all of them before the first is written
 RETURNING numbers.phone_number_id,
           coalesce(manual_limit_per_s, service_limit_per_s, 80) AS limit_per_s,
-          extract(epoch FROM suspended_until - now())::float8 AS suspended_s, suspended_reason,
+          stopped OR coalesce(suspended_until > now(), false) AS rests, suspended_reason,
           synced_at IS NULL AS outdated;
 
 -- name: release
--- A clean end: every outcome is stored and every range given back. leased_until tells when, for the pace's second.
+-- The owner ended in order: its outcomes are stored and its ranges released. leased_until keeps the moment of the release,
+-- from which the next owner counts the second of the pace.
 UPDATE numbers SET released = true, leased_until = clock_timestamp(), rate_per_s = NULL
 WHERE phone_number_id = $1 AND epoch = $2;
 
 -- name: suspend
--- A longer rest that stands already is not cut short.
+-- A rest that ends by itself. It does not shorten one that stands already, and does not end a stop.
 UPDATE numbers SET suspended_until = now() + make_interval(secs => $2), suspended_reason = $3
-WHERE phone_number_id = $1 AND coalesce(suspended_until < now() + make_interval(secs => $2), true);
+WHERE phone_number_id = $1 AND NOT stopped AND coalesce(suspended_until < now() + make_interval(secs => $2), true);
+
+-- name: stop
+-- Only a person ends this: `lift_stops`.
+UPDATE numbers SET stopped = true, suspended_until = NULL, suspended_reason = $2 WHERE phone_number_id = $1;
+
+-- name: lift_stops
+-- For the numbers of a campaign. Rests that end by themselves stay. Locked in the order of ids, as everywhere: owners renew
+-- their leases meanwhile.
+UPDATE numbers SET stopped = false, suspended_reason = NULL
+WHERE phone_number_id IN (
+    SELECT phone_number_id FROM numbers
+    WHERE phone_number_id = ANY((SELECT phone_number_ids FROM campaigns WHERE campaign_id = $1)::text[]) AND stopped
+    ORDER BY phone_number_id FOR UPDATE);
+
+-- name: all_stopped
+-- Why the first of these numbers is stopped, if all of them are; else NULL.
+SELECT CASE WHEN bool_and(stopped)
+            THEN (array_agg(phone_number_id || ': ' || coalesce(suspended_reason, 'stopped') ORDER BY phone_number_id))[1] END
+FROM numbers WHERE phone_number_id = ANY($1::text[]);

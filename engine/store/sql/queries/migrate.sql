@@ -1,12 +1,14 @@
+-- The versions of the schema.
+
 -- name: lock
--- Two processes that start together must not both create the tables.
+-- Two processes that start at once must not both create the tables.
 SELECT pg_advisory_xact_lock(hashtextextended('drumbeat.migrate', 0));
 
--- name: create_ledger
+-- name: create_versions
 CREATE TABLE IF NOT EXISTS schema_migrations (
     number     integer PRIMARY KEY,
     name       text        NOT NULL,
-    checksum   text        NOT NULL,
+    checksum   text        NOT NULL,  -- of the version's files
     applied_at timestamptz NOT NULL DEFAULT now()
 );
 
@@ -14,13 +16,8 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
 SELECT number, checksum FROM schema_migrations;
 
 -- name: sender
--- Who holds a number at this moment: it would go on by the rules of its own version.
+-- Who holds a number now: that process would go on by the rules of its own version.
 SELECT owner FROM numbers WHERE NOT released AND leased_until > now() ORDER BY phone_number_id LIMIT 1;
 
 -- name: record
 INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2, $3);
-
--- name: identify_installation
-INSERT INTO installation (installation, system_identifier, timeline, database_oid, table_oid)
-SELECT $1, system_identifier, timeline, database_oid, 'installation'::regclass::oid FROM present_place
-ON CONFLICT DO NOTHING;

@@ -1,12 +1,13 @@
+-- The business numbers: what the service says of them, and the limits that people set.
+
 -- name: store
--- What the service says of its numbers; a limit set by a person and everything about the owner stay, and so does the
--- throughput where it says nothing of it.
+-- Limits set by a person and everything about the owner stay. So does the throughput if the service does not mention it.
 INSERT INTO numbers (phone_number_id, display_phone_number, verified_name, quality_rating, messaging_limit_tier,
                      status, throughput_level, service_limit_per_s, synced_at)
 SELECT phone_number_id, nullif(display_phone_number, ''), nullif(verified_name, ''), nullif(quality_rating, ''),
        nullif(messaging_limit_tier, ''), nullif(status, ''), nullif(throughput_level, ''), limit_per_s, now()
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::float8[])
-    AS told (phone_number_id, display_phone_number, verified_name, quality_rating, messaging_limit_tier, status,
+    AS listed (phone_number_id, display_phone_number, verified_name, quality_rating, messaging_limit_tier, status,
              throughput_level, limit_per_s)
 ORDER BY phone_number_id
 ON CONFLICT (phone_number_id) DO UPDATE
@@ -28,8 +29,9 @@ SELECT phone_number_id, display_phone_number, verified_name, quality_rating, mes
        (SELECT coalesce(sum(throttled), 0)::bigint FROM campaign_numbers
         WHERE campaign_numbers.phone_number_id = numbers.phone_number_id) AS throttles,
        CASE WHEN NOT released AND leased_until > now() THEN owner END AS owner,
+       stopped,
        CASE WHEN suspended_until > now() THEN suspended_until END AS suspended_until,
-       CASE WHEN suspended_until > now() THEN suspended_reason END AS suspended_reason,
+       CASE WHEN stopped OR suspended_until > now() THEN suspended_reason END AS suspended_reason,
        synced_at
 FROM numbers
 ORDER BY phone_number_id;

@@ -1,5 +1,5 @@
--- Planning a campaign: an audience becomes frozen recipients. Staging lives in the session's temporary tables,
--- which write no log; what stays is written in transactions of some ranges, so that none is long.
+-- Planning a campaign: an audience becomes frozen recipients. The audience is staged in temporary tables of the session, which
+-- write no log. Recipients are written in transactions of some ranges, so that none is long.
 
 -- name: templates_of_name
 SELECT language, status, definition FROM templates WHERE name = $1 ORDER BY language;
@@ -15,11 +15,11 @@ FROM numbers WHERE phone_number_id = ANY($1::text[]);
 SELECT phone_number_id FROM numbers ORDER BY phone_number_id;
 
 -- name: try_lock
--- One create of a name, or of an external id, at a time. Held by the session: a killed create lets go of it.
+-- One create of a name, or of an external id, at a time. The session holds the lock: it ends with a killed create.
 SELECT pg_try_advisory_lock(hashtextextended('drumbeat.create:' || $1, 0));
 
 -- name: same_identity
--- What already goes by this name or external id.
+-- The campaign that already has this name or external id.
 SELECT campaign_id, name, external_id, content_hash, options, planned_at, state,
        audience_rows, rejected, duplicates, recipients
 FROM campaigns
@@ -27,7 +27,7 @@ WHERE name = $1 OR external_id = $2
 ORDER BY external_id IS NOT DISTINCT FROM $2 DESC;
 
 -- name: same_audience
--- Other campaigns whose stored option $1, the hash of the audience, is $2. Whoever reads it is a person.
+-- Other campaigns whose stored option $1, the hash of the audience, is $2. A person reads the list.
 SELECT name FROM campaigns
 WHERE options ->> $1::text = $2::text AND campaign_id <> $3 AND planned_at IS NOT NULL
   AND NOT (state = 'cancelled' AND started_at IS NULL)
@@ -35,11 +35,11 @@ ORDER BY campaign_id
 LIMIT 10;
 
 -- name: hold_unplanned
--- Held by a chunk that is being written, so that nobody removes the campaign under it.
+-- Locked while a chunk is written, so that nobody removes the campaign meanwhile.
 SELECT campaign_id FROM campaigns WHERE campaign_id = $1 AND planned_at IS NULL FOR KEY SHARE;
 
 -- name: seize_unplanned
--- Fails while a chunk is being written by a session that outlives its killed process a little.
+-- Fails while a chunk is being written: a session may outlive its killed process a little.
 SELECT campaign_id FROM campaigns WHERE campaign_id = $1 FOR UPDATE NOWAIT;
 
 -- name: leftover_ranges
@@ -58,15 +58,16 @@ DELETE FROM ranges WHERE range_id = ANY($1::bigint[]);
 DELETE FROM campaigns WHERE campaign_id = $1 AND planned_at IS NULL;
 
 -- name: prepare_session
--- For this one session. Nearly every phone of an audience is another one: counting them by sorting takes half the
--- time of counting them by hashing (3 million: 1.1 s, 2.1 s), and the memory stays within work_mem.
+-- For this session. Nearly all phones of an audience differ: counting them by sorting takes half the time of hashing
+-- (3 million: 1.1 s, 2.1 s), and the memory stays within work_mem.
 SELECT set_config('temp_buffers', '64MB', false), set_config('work_mem', '64MB', false),
        set_config('enable_hashagg', 'off', false);
 
 -- name: create_staging
--- Lines and people's phones, by which repeated and suppressed rows are found; and the rows of a batch in one value, as COPY takes
--- them: Postgres has nothing to do with one of them before it is written as a recipient. Not compressed: that would cost
--- more than all else that is done to it. A value ends at a gigabyte, 13 kB a row of the shortest.
+-- staging: lines and canonical phones, to find duplicates and suppressed recipients.
+-- staged_recipients: the rows of a batch in one value, as COPY takes them: Postgres does not look into a row before it is
+-- written as a recipient. EXTERNAL, because compressing it would cost more than everything else. A value holds up to a
+-- gigabyte, or 13 kB for each of the shortest rows.
 CREATE TEMPORARY TABLE staging (line bigint NOT NULL, phone bigint NOT NULL);
 CREATE TEMPORARY TABLE staged_recipients (batch integer PRIMARY KEY, rows bytea NOT NULL);
 ALTER TABLE staged_recipients ALTER COLUMN rows SET STORAGE EXTERNAL;
@@ -78,24 +79,23 @@ INSERT INTO staged_recipients (batch, rows) VALUES ($1, $2);
 SELECT rows FROM staged_recipients WHERE batch = $1;
 
 -- name: find_repeated
--- Phones that stand in more than one row. Of nothing but these: a sort of one column takes two thirds of the time, and
--- half of the memory, that it takes with the line beside it. They are few, most often: unless the planner knows, it sorts
--- all rows once more to join them.
+-- Phones that stand in more than one row. Sorting one column takes two thirds of the time and half of the memory of sorting
+-- it with the line. ANALYZE, because there are few of them: otherwise the planner would sort all rows again to join them.
 CREATE TEMPORARY TABLE repeated AS SELECT phone FROM staging GROUP BY phone HAVING count(*) > 1;
 ANALYZE repeated;
 
--- name: list_extra
--- The lines left out: all of a repeated phone but the first.
-CREATE TEMPORARY TABLE extra AS
+-- name: find_duplicates
+-- The lines that are left out: all of a repeated phone but the first.
+CREATE TEMPORARY TABLE duplicates AS
 SELECT line, phone
 FROM (SELECT line, phone, min(line) OVER (PARTITION BY phone) AS first_line FROM staging JOIN repeated USING (phone)) AS rows
 WHERE line <> first_line;
 
--- name: list_silent
--- The lines whose phone is suppressed; in one join for the whole audience, for a chunk's own would cost each row more.
--- Staged phones are people (`person` in core/spelling.py), and the list holds whatever spelling was sent to: the same
--- arithmetic, for Argentina and for Brazil.
-CREATE TEMPORARY TABLE silent AS
+-- name: find_suppressed
+-- The lines whose phone is suppressed. One join for the whole audience costs less than one for each chunk.
+-- Staged phones are canonical (engine/core/phone_aliases.py), while the list holds the aliases that were sent to: this is the
+-- same arithmetic, for Argentina and Brazil.
+CREATE TEMPORARY TABLE suppressed AS
 SELECT line FROM staging WHERE phone IN (
     SELECT CASE
         WHEN phone >= 540000000000 AND phone < 550000000000 THEN phone + 4950000000000
@@ -105,21 +105,21 @@ SELECT line FROM staging WHERE phone IN (
     FROM suppressions);
 
 -- name: index_lists
-CREATE INDEX extra_lines ON extra (line);
-CREATE INDEX silent_lines ON silent (line);
-ANALYZE extra, silent;
+CREATE INDEX duplicate_lines ON duplicates (line);
+CREATE INDEX suppressed_lines ON suppressed (line);
+ANALYZE duplicates, suppressed;
 
 -- name: duplicates_in_chunk
-SELECT line, phone FROM extra WHERE line > $1 AND line <= $2 ORDER BY line;
+SELECT line, phone FROM duplicates WHERE line > $1 AND line <= $2 ORDER BY line;
 
 -- name: suppressed_in_chunk
-SELECT line FROM silent WHERE line > $1 AND line <= $2 ORDER BY line;
+SELECT line FROM suppressed WHERE line > $1 AND line <= $2 ORDER BY line;
 
 -- name: insert_campaign
 INSERT INTO campaigns (
-    name, external_id, content_hash, options, reason, template, phone_number_ids, on_unknown,
+    name, external_id, content_hash, options, reason, reason_code, template, phone_number_ids, on_unknown,
     window_opens, window_closes, time_zone, start_at, expires_at, max_failed
-) VALUES ($1, $2, $3, $4, 'planning', $5, $6, $7, $8, $9, $10, $11, $12, $13)
+) VALUES ($1, $2, $3, $4, 'planning', 'planning', $5, $6, $7, $8, $9, $10, $11, $12, $13)
 RETURNING campaign_id, (now() AT TIME ZONE 'UTC')::date AS day;
 
 -- name: create_partitions
@@ -129,8 +129,8 @@ SELECT create_partitions($1);
 SELECT first_range_id($1);
 
 -- name: freeze_ranges
--- Ranges and range counters of recipients just written, counted from what stands there; the ordinals go on from $3.
--- Returns how many recipients there are, and how many of them are suppressed.
+-- Ranges and range counters for recipients that were just written, counted from the table; ordinals start at $3. Returns how
+-- many recipients there are, and how many of them are suppressed.
 WITH written AS MATERIALIZED (
     SELECT range_id, count(*)::integer AS last_seq, count(skip_reason)::integer AS skipped
     FROM recipients WHERE range_id = ANY($2::bigint[]) GROUP BY range_id
@@ -145,5 +145,5 @@ SELECT coalesce(sum(last_seq), 0)::bigint AS recipients, coalesce(sum(skipped), 
 
 -- name: finish_plan
 UPDATE campaigns
-SET audience_rows = $2, rejected = $3, duplicates = $4, recipients = $5, reason = '', planned_at = now()
+SET audience_rows = $2, rejected = $3, duplicates = $4, recipients = $5, reason = '', reason_code = NULL, planned_at = now()
 WHERE campaign_id = $1;

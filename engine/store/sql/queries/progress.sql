@@ -1,6 +1,8 @@
+-- How far a campaign has come.
+
 -- name: status
--- One campaign with its recipients by state: sums over range counters, and over what the audit keeps of pruned months.
-SELECT campaigns.name, campaigns.state, campaigns.reason, campaigns.start_at, campaigns.started_at,
+-- One campaign with its recipients by state: the sums of its range counters and of what the audit keeps of pruned months.
+SELECT campaigns.name, campaigns.state, campaigns.reason, campaigns.reason_code, campaigns.start_at, campaigns.started_at,
        campaigns.finished_at, campaigns.phone_number_ids, counts.*
 FROM campaigns,
      LATERAL (
@@ -23,18 +25,19 @@ FROM campaigns,
 WHERE campaigns.campaign_id = $1;
 
 -- name: numbers
--- The campaign's numbers: what they did for it so far, and how they send now; a pace is told only by a living owner.
+-- The campaign's numbers: what they did for it so far, and how they send now. A rate is shown only while the owner's lease runs.
 SELECT phone_number_id,
        coalesce(numbers.manual_limit_per_s, numbers.service_limit_per_s, $3) AS limit_per_s,
-       CASE WHEN living THEN numbers.rate_per_s END AS rate_per_s,
-       CASE WHEN living THEN numbers.owner END AS owner,
+       CASE WHEN leased THEN numbers.rate_per_s END AS rate_per_s,
+       CASE WHEN leased THEN numbers.owner END AS owner,
        coalesce(campaign_numbers.attempts, 0) AS attempts,
        coalesce(campaign_numbers.throttled, 0) AS throttled,
        campaign_numbers.last_attempt_at,
+       coalesce(numbers.stopped, false) AS stopped,
        CASE WHEN numbers.suspended_until > now() THEN numbers.suspended_until END AS suspended_until,
-       CASE WHEN numbers.suspended_until > now() THEN numbers.suspended_reason END AS suspended_reason
-FROM unnest($2::text[]) WITH ORDINALITY AS asked (phone_number_id, place)
+       CASE WHEN numbers.stopped OR numbers.suspended_until > now() THEN numbers.suspended_reason END AS suspended_reason
+FROM unnest($2::text[]) WITH ORDINALITY AS asked (phone_number_id, position)
 LEFT JOIN numbers USING (phone_number_id)
 LEFT JOIN (SELECT * FROM campaign_numbers WHERE campaign_id = $1) AS campaign_numbers USING (phone_number_id),
-     LATERAL (SELECT NOT numbers.released AND numbers.leased_until > now() AS living) AS lease
-ORDER BY place;
+     LATERAL (SELECT NOT numbers.released AND numbers.leased_until > now() AS leased) AS lease
+ORDER BY position;

@@ -1,31 +1,35 @@
+-- The report of a campaign, and the export of its recipients.
+
 -- name: campaign
 SELECT template ->> 'name' AS template, template ->> 'language' AS language, options, audience_rows, rejected, duplicates
 FROM campaigns WHERE campaign_id = $1;
 
 -- name: reasons
--- Why recipients failed, were skipped, are in doubt or wait: present states only, so that they add up with the counts.
--- Whoever has a reason has it in an outcome, in an open try, from the plan or from the closing of its range; the
--- view is asked only about the first two, since it looks up the attempts of every recipient it shows.
+-- Why recipients failed, were skipped, are in doubt or wait. Only present states count, so that the sums equal the counters.
+-- A reason stands in an outcome, in a pending attempt, in the plan or in a closed range. The view is asked only about the
+-- first two, because it looks up the attempts of every recipient that it shows.
 WITH of_campaign AS (SELECT range_id, claimed_through, state, closed_reason FROM ranges WHERE campaign_id = $1),
-told AS (
+with_record AS (
     SELECT range_id, seq, (array_agg(code ORDER BY attempt_no DESC))[1] AS code
     FROM (
-        SELECT range_id, seq, attempt_no, code FROM outcomes JOIN of_campaign USING (range_id) WHERE outcomes.reason IS NOT NULL
+        SELECT range_id, seq, attempt_no, code FROM outcomes JOIN of_campaign USING (range_id)
+        WHERE outcomes.reason IS NOT NULL
         UNION ALL
-        SELECT range_id, seq, 0, NULL FROM pending_attempts JOIN of_campaign USING (range_id)) AS attempt_nos
+        SELECT range_id, seq, 0, NULL FROM pending_attempts JOIN of_campaign USING (range_id)) AS attempts
     GROUP BY range_id, seq),
 reasons AS (
     SELECT recipient_states.state, count(*) AS recipients,
-           CASE WHEN recipient_states.state = 'failed' THEN coalesce(told.code::text, recipient_states.reason)
+           CASE WHEN recipient_states.state = 'failed' THEN coalesce(with_record.code::text, recipient_states.reason)
                 ELSE recipient_states.reason END AS reason
-    FROM told JOIN recipient_states USING (range_id, seq)
+    FROM with_record JOIN recipient_states USING (range_id, seq)
     WHERE recipient_states.state IN ('failed', 'skipped', 'unknown', 'deferred')
     GROUP BY 1, 3
     UNION ALL
     SELECT 'skipped', count(*), recipients.skip_reason
     FROM recipients JOIN of_campaign USING (range_id)
     WHERE recipients.skip_reason IS NOT NULL AND NOT EXISTS (
-        SELECT 1 FROM told WHERE told.range_id = recipients.range_id AND told.seq = recipients.seq)
+        SELECT 1 FROM with_record
+        WHERE with_record.range_id = recipients.range_id AND with_record.seq = recipients.seq)
     GROUP BY 3
     UNION ALL
     SELECT 'skipped', count(*), of_campaign.closed_reason
@@ -36,20 +40,21 @@ reasons AS (
       AND NOT EXISTS (SELECT 1 FROM pending_attempts
                       WHERE pending_attempts.range_id = recipients.range_id AND pending_attempts.seq = recipients.seq)
     GROUP BY 3),
-placed AS (
+ranked AS (
     SELECT state, coalesce(nullif(reason, ''), '(no reason given)') AS reason, sum(recipients)::bigint AS recipients,
-           row_number() OVER (PARTITION BY state ORDER BY sum(recipients) DESC, coalesce(nullif(reason, ''), '(no reason given)')) AS place
+           row_number() OVER (PARTITION BY state
+                              ORDER BY sum(recipients) DESC, coalesce(nullif(reason, ''), '(no reason given)')) AS rank
     FROM reasons
     GROUP BY 1, 2)
-SELECT state, least(place, $2 + 1) AS place, sum(recipients)::bigint AS recipients, count(*) AS reasons,
+SELECT state, least(rank, $2 + 1) AS rank, sum(recipients)::bigint AS recipients, count(*) AS reasons,
        min(reason) AS reason
-FROM placed
+FROM ranked
 GROUP BY 1, 2
 ORDER BY 1, 2;
 
 -- name: numbers
--- What each number did for the campaign. achieved_per_s: from the first to the last request, pauses taken out. None below
--- 2 s: no second is above the limit, but the part of a second that follows a full one may be, by what a stall left over.
+-- What each number did for the campaign. achieved_per_s: from the first to the last request, without the pauses. NULL below
+-- 2 s: no second exceeds the limit, but a part of a second may, after a stall.
 SELECT phone_number_id, limit_per_s, attempts, accepted, throttled, active_s, cpu_s,
        CASE WHEN active_s >= 2 THEN (attempts - 1) / active_s END AS achieved_per_s,
        first_attempt_at, last_attempt_at
@@ -60,16 +65,16 @@ ORDER BY phone_number_id;
 SELECT at, actor, action, detail FROM audit WHERE campaign_id = $1 ORDER BY audit_id;
 
 -- name: has_ranges
--- A planned campaign has some until they are pruned.
+-- A planned campaign has ranges until they are pruned.
 SELECT EXISTS (SELECT FROM ranges WHERE campaign_id = $1);
 
 -- name: export_ranges
 SELECT range_id, ordinal FROM ranges WHERE campaign_id = $1 AND ordinal > $2 ORDER BY ordinal LIMIT 100;
 
 -- name: export_page
--- One range is a page: up to 1,000 recipients, a statement of a few milliseconds, no cursor held open. The number of a
--- request in doubt, or of one that was not accepted, stands beside the open try; the view knows those of outcomes. The code of
--- who failed is the one that the report counts.
+-- A page is a range: up to 1,000 recipients in a few milliseconds, without a cursor that stays open.
+-- The number of an attempt in doubt or deferred stands in pending_attempts; the view has the numbers of outcomes. The code of a
+-- failed recipient is the one that the report counts.
 SELECT phone, recipient_states.state,
        CASE WHEN recipient_states.state = 'failed' THEN (
            SELECT code FROM outcomes

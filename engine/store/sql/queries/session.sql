@@ -1,7 +1,14 @@
+-- The session, and the server behind it.
+
 -- name: backend
--- Which process of the server answers.
+-- The process of the server that answers.
 SELECT pg_backend_pid();
 
 -- name: no_transaction_timeout
--- Since Postgres 17; older ones do not begin a session that names it.
+-- Since Postgres 17. An older server refuses a session that asks for it at its start.
 SET transaction_timeout = 0;
+
+-- name: describe_database
+-- For error messages: which database something was looked for in, and where its server is.
+SELECT current_database() || ' at ' || coalesce(
+    host(inet_server_addr()) || ':' || inet_server_port(), current_setting('unix_socket_directories'));

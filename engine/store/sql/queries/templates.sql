@@ -1,9 +1,11 @@
+-- Message templates as the service lists them.
+
 -- name: store
--- In one order, whatever the service lists first: two who do so at once wait for each other in a line.
+-- In the order of the key, so that two sessions that store the list at once cannot deadlock.
 INSERT INTO templates (name, language, template_id, status, category, definition, synced_at)
 SELECT name, language, nullif(template_id, ''), status, nullif(category, ''), definition, now()
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[])
-    AS told (name, language, template_id, status, category, definition)
+    AS listed (name, language, template_id, status, category, definition)
 ORDER BY name, language
 ON CONFLICT (name, language) DO UPDATE
 SET template_id = excluded.template_id,
@@ -12,10 +14,10 @@ SET template_id = excluded.template_id,
     definition = excluded.definition,
     synced_at = excluded.synced_at;
 
--- name: forget
--- Templates that the service lists no more; campaigns carry a copy of theirs.
+-- name: delete_unlisted
+-- Templates that the service no longer lists. Campaigns keep a copy of theirs.
 DELETE FROM templates
-WHERE (name, language) NOT IN (SELECT name, language FROM unnest($1::text[], $2::text[]) AS told (name, language));
+WHERE (name, language) NOT IN (SELECT name, language FROM unnest($1::text[], $2::text[]) AS listed (name, language));
 
 -- name: list
 SELECT name, language, status, category, synced_at, definition FROM templates ORDER BY name, language;
