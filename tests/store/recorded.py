@@ -1,10 +1,11 @@
 """A range that is being sent, for tests of what is recorded about its attempts."""
 
-from engine.store.claims import HeldRange, claim_retries, due_retries
 from engine.store.database import Connection
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
+from engine.store.ranges import HeldRange
 from engine.store.recording import record
+from engine.store.retry_claims import claim_retries, due_retries
 from tests.sending.planted import (
     SLOW,
     assert_tallies_hold,

@@ -4,7 +4,7 @@ import pytest
 
 from engine.core.tag import Tag
 from engine.store.database import Connection
-from engine.store.in_doubt import doubts, resend_by_policy
+from engine.store.in_doubt import resend_by_policy, summarise_in_doubt
 from engine.webhooks.status_applier import apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
@@ -62,7 +62,7 @@ async def test_after_a_gap_silence_counts_anew(connection: Connection) -> None:
         await connection.execute(
             "UPDATE event_flow SET flows_since = now() - make_interval(secs => $1)", flows_s
         )
-        assert (await doubts(connection, campaign)).probably_not_sent == silent
+        assert (await summarise_in_doubt(connection, campaign)).probably_not_sent == silent
         assert await resend_by_policy(connection) == silent
 
 
