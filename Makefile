@@ -9,7 +9,7 @@ STAMP := .venv/.installed
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
 setup: $(STAMP)
-	@$(BIN)/python -m compileall -q engine campaigns emulator
+	@$(BIN)/python -m compileall -q engine campaigns emulator http_server benchmarks
 
 # Cleared: over one that another Python left, also by a set-up that failed, that other Python would stay.
 $(STAMP): requirements/run.txt requirements/develop.txt pyproject.toml
@@ -39,15 +39,17 @@ browser:
 		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
 		|| echo "no Chromium here, and no right to install it: the tests of pages are skipped"
 
-# Most tests wait for a database, a process or a clock, so there are more of them at once than cores.
-PYTEST := $(BIN)/pytest -n 4 --dist worksteal
+# Most tests wait for a database, a process or a clock, so there are more workers than cores. Bytecode is written even
+# where the environment forbids it, else each worker takes 5 s to compile the tests anew.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 --dist worksteal
 
 test: check browser
 	$(PYTEST)
 
-# Also the tests marked slow, and all examples of each property.
+# Also all examples of each property, and then the tests marked slow, one at a time.
 test-all: check browser
-	$(PYTEST) -m "" --hypothesis-profile whole
+	$(PYTEST) --hypothesis-profile whole
+	$(BIN)/pytest -m slow
 
 # Hundreds of kills, freezes and faults of the service, its events, the database and its disk, each repeatable from its
 # seed: about an hour. A small disk takes a right to mount; without it those runs say that they are skipped.

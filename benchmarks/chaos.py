@@ -1,9 +1,9 @@
-"""The long form of the fault bench: hundreds of seeded runs, and the table of what they showed.
+"""Does Drumbeat keep its promises under faults? Hundreds of seeded runs, and a table of what they showed.
 
     python -m benchmarks.chaos --write
 
-Every run is made by its seed: `--only service --first-seed N --runs 1` repeats one. Exit code 1 for a broken
-promise. What this machine does not allow (a disk that may be full) is skipped, and the table says so.
+A run depends only on its seed: `--only service --first-seed N --runs 1` repeats one. The exit code is 1 if a
+promise was broken. Runs that this machine does not allow (a disk that may fill up) are skipped and listed.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.ending import count, parser_of, perform
+from benchmarks.harness.script import count, parser_of, run_script
 from engine.store.leases import LEASE_S
 from tests.chaos import schedule
 from tests.chaos.bench import Bench, Report, standing
@@ -25,7 +25,7 @@ from tests.chaos.disk import why_no_disk
 from tests.chaos.leftovers import left_behind
 
 RATE_PER_S = 1_000
-RUNS_PER_INSTALLATION = 40  # bounds the ledger; and every promise is also kept by a fresh installation
+RUNS_PER_INSTALLATION = 40  # bounds the ledger, and tests fresh installations too
 TABLE = Path(__file__).with_name("chaos.md")
 COUNTED = {
     "sent twice": "sent twice",
@@ -36,16 +36,16 @@ COUNTED = {
     "above the limit": "number",
 }
 POLICIES = ("hold", "resend-silent", "resend")
-# Events must flow for longer than silence lasts, after the doubts that a policy is to end.
+# Enough that events keep arriving long enough for a policy to settle attempts in doubt.
 POLICY_RECIPIENTS = 5_000
 
 
 @dataclass(slots=True)
 class Group:
-    """Runs of one kind: how a seed becomes a plan, and what else belongs to it.
+    """Runs of one kind: how a seed becomes a plan, and what else they need.
 
-    `events` False: the service tells nothing of what it accepted. `policy`: of the campaigns, and judged.
-    `skipped`: why this machine cannot have such runs.
+    `events` False: the service sends no status events. `policy`: of the campaigns, and checked.
+    `skipped`: why this machine cannot do such runs.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Group:
 
 
 def groups(recipients: int) -> list[Group]:
-    """In the order in which they run, with the runs that each has by default: about 55 minutes in all."""
+    """All groups in their order, with their default counts of runs: about 55 minutes in all."""
     sending_s = recipients / RATE_PER_S
 
     def plain(name: str, runs: int, make: Callable[[int, float], schedule.Plan], **others: Any) -> Group:
@@ -85,7 +85,7 @@ def groups(recipients: int) -> list[Group]:
 
 
 def chosen(arguments: argparse.Namespace) -> list[Group]:
-    """The groups that were asked for, with the runs that were asked for."""
+    """The groups and counts of runs that the options name."""
     known = groups(arguments.recipients)
     found = [group for group in known if not arguments.only or group.name in arguments.only]
     for group in found:
@@ -135,7 +135,7 @@ def _note(broken: list[str], report: Report) -> None:
 
 
 def table(done: list[Group]) -> str:
-    """The figures as a Markdown table, one row a group, and a line for each that was skipped or cut short."""
+    """The figures as a Markdown table, a row for each group, and a line for each one skipped or cut short."""
     headings = [
         "runs", "faults", "recipients", *COUNTED, "other broken promises", "doubted, then settled",
         "twice by declared resend", "most in doubt", "bound", "takeover, s: median", "worst",
@@ -144,7 +144,7 @@ def table(done: list[Group]) -> str:
     lines += [f"| {group.name} | " + " | ".join(_row(group)) + " |" for group in done if group.reports]
     skipped = [f"{group.name}: skipped, {group.skipped}." for group in done if group.skipped]
     short = [
-        f"{group.name}: {len(group.reports)} of {group.runs} runs, for want of time."
+        f"{group.name}: {len(group.reports)} of {group.runs} runs, because time ran out."
         for group in done
         if not group.skipped and len(group.reports) < group.runs
     ]
@@ -175,7 +175,7 @@ def _kind(line: str) -> str:
 
 
 def write(text: str, command: str) -> None:
-    """Put the table between the marks of the page."""
+    """Put the table between the markers of chaos.md."""
     head, _, rest = TABLE.read_text("utf-8").partition("<!-- figures -->")
     _, _, tail = rest.partition("<!-- end of figures -->")
     figures = f"<!-- figures -->\n`{command}`\n\n{text}\n<!-- end of figures -->"
@@ -205,11 +205,11 @@ def _arguments() -> argparse.Namespace:
         "--recipients", type=count, default=2_000, help="of a run, where the group does not say"
     )
     parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=60.0, help="begin no run after so many")
+    parser.add_argument("--minutes", type=float, default=60.0, help="start no run after this time")
     parser.add_argument("--write", action="store_true", help="put the table into chaos.md")
     return parser.parse_args()
 
 
 if __name__ == "__main__":
     arguments = _arguments()
-    perform(lambda: asyncio.run(main(arguments)))
+    run_script(lambda: asyncio.run(main(arguments)))

@@ -1,37 +1,36 @@
-"""How many sends a second does the emulator answer on one core, all checks and the ledger on?
-
-The yardstick, measured in the same run: a bare httptools server that reads the same requests and returns a
-constant of the same size. Both run on one core, wrk on the other.
+"""How many sends a second does the emulator answer on one core, with all checks and the ledger?
 
     python -m benchmarks.emulator [--seconds 8] [--connections 64]
+
+The baseline, in the same run, is a bare httptools server that parses the same requests and returns a constant
+of the same size. Each runs on one core, the load generator wrk on the other.
 """
+
+from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-from urllib.request import urlopen
+from functools import partial
 
-import httptools
+import psutil
 import uvloop
 
-from benchmarks.ending import count, parser_of, perform
-from campaigns.bench.guardian import began, ended
-from campaigns.bench.processes import BenchFailed, end
+from benchmarks.harness.bare_protocol import BareProtocol
+from benchmarks.harness.machine import cpu_s, move_to_service_core, sender_cores
+from benchmarks.harness.processes import BenchmarkFailed, listening
+from benchmarks.harness.script import count, parser_of, print_conditions, run_script
 
 TARGET_PER_S = 40_000
 TARGET_SHARE_OF_BARE = 0.5
 NUMBER = "106540352242922"
 
-# Each request is another recipient with another parameter, as a campaign sends them.
+# Each request has another recipient and parameter, as in a campaign.
 SCRIPT = """
 local n = 0
 wrk.method = "POST"
@@ -54,113 +53,56 @@ CONSTANT = (
 )
 
 
-class Bare(asyncio.Protocol):
-    """Parse, answer, nothing else."""
-
-    def __init__(self) -> None:
-        self._parser = httptools.HttpRequestParser(self)
-        self._transport: asyncio.Transport
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]  # a stream server makes asyncio.Transport
-
-    def data_received(self, data: bytes) -> None:
-        self._parser.feed_data(data)
-
-    def on_message_complete(self) -> None:
-        self._transport.write(CONSTANT)
-
-
 async def serve_bare() -> None:
     """Serve constants on a free port until stopped."""
-    server = await asyncio.get_running_loop().create_server(Bare, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    print(json.dumps({"event": "listening", "url": url}), flush=True)
+    server = await asyncio.get_running_loop().create_server(partial(BareProtocol, CONSTANT), "127.0.0.1", 0)
+    print(json.dumps({"url": f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"}), flush=True)
     await server.serve_forever()
 
 
-@contextlib.contextmanager
-def running(core: int, *command: str) -> Iterator[tuple[str, int]]:
-    """A server on one core: its address and its process id."""
-    with pinned(core, sys.executable, *command) as process:
-        assert process.stdout is not None
-        yield json.loads(process.stdout.readline())["url"], process.pid
-
-
-@contextlib.contextmanager
-def pinned(core: int, *command: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process on one core, while the block runs."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, process_group=0)
-    began("process", process.pid)
-    try:
-        os.sched_setaffinity(process.pid, {core})
-        yield process
-    finally:
-        end([process])
-        ended("process", process.pid)
-
-
-def load(core: int, url: str, script: Path, arguments: argparse.Namespace) -> float:
-    """Requests a second that wrk gets answered; raises if any reply is not 200."""
-    command = ["wrk", "-t1", f"-c{arguments.connections}", f"-d{arguments.seconds}", "-s", str(script)]
-    with pinned(core, *command, f"{url}/v22.0/{NUMBER}/messages") as wrk:
-        output = wrk.communicate()[0].decode()
-    found = re.search(r"Requests/sec:\s+([\d.]+)", output)
-    if wrk.returncode or found is None or "Non-2xx" in output or "Socket errors" in output:
-        raise BenchFailed(f"wrk failed: {output}")
+def load_per_s(url: str, options: argparse.Namespace) -> float:
+    """Requests a second that wrk sends; BenchmarkFailed if a reply is not 200."""
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+        script.write(SCRIPT)
+        script.flush()
+        command = ["wrk", "-t1", f"-c{options.connections}", f"-d{options.seconds}", "-s", script.name]
+        wrk = subprocess.run(
+            [*command, f"{url}/v22.0/{NUMBER}/messages"], capture_output=True, text=True, check=False
+        )
+    found = re.search(r"Requests/sec:\s+([\d.]+)", wrk.stdout)
+    if wrk.returncode or found is None or "Non-2xx" in wrk.stdout or "Socket errors" in wrk.stdout:
+        raise BenchmarkFailed(f"wrk failed: {wrk.stdout}")
     return float(found.group(1))
 
 
-def cpu_seconds(pid: int) -> float:
-    """User and system time of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def measure(arguments: argparse.Namespace) -> dict[str, float]:
-    """Both servers, one after the other."""
-    cores = sorted(os.sched_getaffinity(0))
-    server_core, client_core = cores[0], cores[-1]
-    serve = ("-c", "from campaigns.cli.emulator import app; app()", "serve", "--port", "0")
-    with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
-        file.write(SCRIPT)
-        file.flush()
-        script = Path(file.name)
-        with running(server_core, "-m", "benchmarks.emulator", "--bare") as (url, pid):
-            began_s = cpu_seconds(pid)
-            bare_per_s = load(client_core, url, script, arguments)
-            bare_cpu_s = cpu_seconds(pid) - began_s
-        with running(server_core, *serve, "--number", f"{NUMBER}:10000000") as (url, pid):
-            began_s = cpu_seconds(pid)
-            emulator_per_s = load(client_core, url, script, arguments)
-            used_s = cpu_seconds(pid) - began_s
-            with urlopen(f"{url}/_emulator/ledger/summary") as reply:
-                accepted = json.load(reply)["accepted"]
-    return {
-        "bare_per_s": round(bare_per_s),
-        "emulator_per_s": round(emulator_per_s),
-        "share_of_bare": round(emulator_per_s / bare_per_s, 3),
-        "in_ledger": accepted,
-        "cpu_us_each": round(used_s / accepted * 1e6, 1),
-        "bare_cpu_us_each": round(bare_cpu_s / (bare_per_s * arguments.seconds) * 1e6, 1),
-    }
+def measured(options: argparse.Namespace, *arguments: str, module: str) -> tuple[float, float]:
+    """A server on a core of its own: requests a second, and CPU microseconds each."""
+    with listening(*arguments, module=module) as server:
+        psutil.Process(server.pid).cpu_affinity(sender_cores())
+        began_s = cpu_s(server.pid)
+        per_s = load_per_s(server.url, options)
+        return per_s, (cpu_s(server.pid) - began_s) / (per_s * options.seconds) * 1e6
 
 
 def main() -> None:
-    """Print the figures as JSON, and what was aimed for."""
+    """Print the figures, and the aims."""
     parser = parser_of(__doc__)
     parser.add_argument("--seconds", type=count, default=8)
     parser.add_argument("--connections", type=count, default=64)
-    arguments = parser.parse_args()
+    options = parser.parse_args()
     if shutil.which("wrk") is None:
-        raise BenchFailed("wrk is not installed: apt-get install wrk")
-    figures = measure(arguments)
-    print(json.dumps(figures))
-    print(f"aimed for: emulator_per_s >= {TARGET_PER_S}, share_of_bare >= {TARGET_SHARE_OF_BARE}")
+        raise BenchmarkFailed("wrk is not installed: apt-get install wrk")
+    print_conditions()
+    move_to_service_core()
+    bare_per_s, bare_us = measured(options, "--bare", module="benchmarks.emulator")
+    arguments = ("emulator", "serve", "--port", "0", "--number", f"{NUMBER}:10000000")
+    per_s, cpu_us = measured(options, *arguments, module="campaigns.cli")
+    print(f"emulator {per_s:,.0f}/s at {cpu_us:.1f} µs, bare server {bare_per_s:,.0f}/s at {bare_us:.1f} µs")
+    print(f"ratio {per_s / bare_per_s:.3f}; aims: {TARGET_PER_S:,}/s and a ratio of {TARGET_SHARE_OF_BARE}")
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--bare"]:
         uvloop.run(serve_bare())
     else:
-        perform(main)
+        run_script(main)

@@ -2,10 +2,10 @@
 
     python -m benchmarks.memory [ROWS]
 
-The real command sends for some seconds, and the most that it held is printed: memory of its own (private
-pages, which would be free if it ended) and resident memory, which counts libraries that others map too; both
-from /proc/PID/smaps_rollup, so Linux only. First over open requests: the service answers after a second, so
-that a rate of 1,000/s keeps 1,000 open. Then over audiences of 10,000 to ROWS recipients. The yardstick is an
+The real command sends for some seconds; the largest values seen are printed: private memory (its own pages,
+which are free once it ends) and resident memory, which includes libraries that other processes share. Both
+are from /proc/PID/smaps_rollup, so Linux only. First over open requests: the emulator answers after a second,
+so that 1,000/s keep 1,000 requests open. Then over audiences of 10,000 to ROWS recipients. The baseline is an
 interpreter that has imported the command and does nothing.
 """
 
@@ -21,47 +21,46 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.command import IMPORT, first_arrival_s, running
-from benchmarks.cost import print_conditions
-from benchmarks.ending import counts, perform
-from campaigns.bench.database import Database, postgres
-from campaigns.bench.machine import service_core
-from campaigns.bench.planting import plant
-from campaigns.bench.service import Service, Wanted, own_service
+from benchmarks.harness.campaign_command import IMPORT, first_arrival_s, running
+from benchmarks.harness.database import Database, postgres
+from benchmarks.harness.emulators import Emulator, EmulatorSpec, own_emulator
+from benchmarks.harness.machine import move_to_service_core
+from benchmarks.harness.script import counts, print_conditions, run_script
+from benchmarks.harness.seeding import seed_campaign
 
 AUDIENCES = (10_000, 100_000, 1_000_000, 10_000_000)
-# (numbers, limit a number and second) with a second of latency: so many requests are open.
-OPEN = ((1, 100.0), (1, 1_000.0), (2, 1_000.0), (4, 1_000.0))
+# (numbers, limit of each a second); with a second of latency as many requests are open as are sent a second.
+LOADS = ((1, 100.0), (1, 1_000.0), (2, 1_000.0), (4, 1_000.0))
 LATENCY_MS = 1_000.0
 WATCHED_S = 8.0
-LOOK_PERIOD_S = 0.25
+POLL_PERIOD_S = 0.25
 IDLE = f"{IMPORT}; import sys; print(flush=True); sys.stdin.read()"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """Of a process: bytes of its own, resident bytes, and connections to the service."""
+class Usage:
+    """Of a process: private bytes, resident bytes, and connections to the emulator."""
 
-    own_bytes: int
+    private_bytes: int
     resident_bytes: int
     connections: int = 0
 
-    def or_more(self, other: Seen) -> Seen:
-        return Seen(
-            max(self.own_bytes, other.own_bytes),
+    def maximum(self, other: Usage) -> Usage:
+        return Usage(
+            max(self.private_bytes, other.private_bytes),
             max(self.resident_bytes, other.resident_bytes),
             max(self.connections, other.connections),
         )
 
 
-def memory(pid: int) -> Seen:
-    """What a process holds now."""
+def memory(pid: int) -> Usage:
+    """The memory of a process now."""
     lines = [line.split() for line in Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()[1:]]
-    sizes = {words[0]: int(words[1]) * 1024 for words in lines}
-    return Seen(sum(size for name, size in sizes.items() if name.startswith("Private_")), sizes["Rss:"])
+    sizes = {fields[0]: int(fields[1]) * 1024 for fields in lines}
+    return Usage(sum(size for name, size in sizes.items() if name.startswith("Private_")), sizes["Rss:"])
 
 
-def imported() -> Seen:
+def imported() -> Usage:
     """An interpreter that has imported the command."""
     with subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", IDLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -71,59 +70,63 @@ def imported() -> Seen:
         return memory(process.pid)
 
 
-def measured(database: Database, recipients: int, wanted: Wanted) -> Seen:
-    """Send for a while and look on."""
-    with own_service(wanted) as service, tempfile.TemporaryFile() as errors:
-        asyncio.run(plant(database.url, dict.fromkeys(service.numbers, wanted.rate_per_s), recipients))
-        with running(database, service, errors) as process:
-            first_arrival_s(service, 0, process, errors)
-            return _watched(process.pid, service)
+def measured(database: Database, recipients: int, spec: EmulatorSpec) -> Usage:
+    """The largest usage while a campaign is sent."""
+    with own_emulator(spec) as emulator, tempfile.TemporaryFile() as errors:
+        asyncio.run(seed_campaign(database.url, dict.fromkeys(emulator.numbers, spec.rate_per_s), recipients))
+        with running(database, emulator, errors) as process:
+            first_arrival_s(emulator, 0, process, errors)
+            return _watched(process.pid, emulator)
 
 
-def _watched(pid: int, service: Service) -> Seen:
-    process, port = psutil.Process(pid), int(service.url.rpartition(":")[2])
-    seen, until_s = Seen(0, 0), time.monotonic() + WATCHED_S
+def _watched(pid: int, emulator: Emulator) -> Usage:
+    process, port = psutil.Process(pid), int(emulator.url.rpartition(":")[2])
+    largest, until_s = Usage(0, 0), time.monotonic() + WATCHED_S
     while time.monotonic() < until_s:
-        connections = [one for one in process.net_connections("tcp") if one.raddr and one.raddr.port == port]
-        seen = seen.or_more(replace(memory(pid), connections=len(connections)))
-        time.sleep(LOOK_PERIOD_S)
-    return seen
+        connections = [
+            connection
+            for connection in process.net_connections("tcp")
+            if connection.raddr and connection.raddr.port == port
+        ]
+        largest = largest.maximum(replace(memory(pid), connections=len(connections)))
+        time.sleep(POLL_PERIOD_S)
+    return largest
 
 
-def print_row(name: str, seen: Seen, idle: Seen, further: str = "") -> None:
-    own, resident = seen.own_bytes / 2**20, seen.resident_bytes / 2**20
-    times = seen.own_bytes / idle.own_bytes
+def print_row(name: str, usage: Usage, idle: Usage, further: str = "") -> None:
+    private, resident = usage.private_bytes / 2**20, usage.resident_bytes / 2**20
+    times = usage.private_bytes / idle.private_bytes
     print(
-        f"{name:>26}{seen.connections:>13,}{own:>9.1f} MiB{resident:>9.1f} MiB{times:>7.2f} ×{further}",
+        f"{name:>26}{usage.connections:>13,}{private:>9.1f} MiB{resident:>9.1f} MiB{times:>7.2f} ×{further}",
         flush=True,
     )
 
 
-def over_audiences(database: Database, largest: int, idle: Seen) -> None:
+def over_audiences(database: Database, largest: int, idle: Usage) -> None:
     for size in AUDIENCES:
         if size <= largest:
-            print_row(f"{size:,} recipients", measured(database, size, Wanted(4, 250.0, 5.0)), idle)
+            print_row(f"{size:,} recipients", measured(database, size, EmulatorSpec(4, 250.0, 5.0)), idle)
 
 
-def over_open_requests(database: Database, idle: Seen) -> None:
-    former: Seen | None = None
-    for numbers, rate_per_s in OPEN:
+def over_open_requests(database: Database, idle: Usage) -> None:
+    last: Usage | None = None
+    for numbers, rate_per_s in LOADS:
         recipients = int(numbers * rate_per_s * 3 * WATCHED_S)
-        seen = measured(database, recipients, Wanted(numbers, rate_per_s, LATENCY_MS))
+        usage = measured(database, recipients, EmulatorSpec(numbers, rate_per_s, LATENCY_MS))
         further = ""
-        if former is not None and seen.connections > former.connections:
-            each = (seen.own_bytes - former.own_bytes) / (seen.connections - former.connections)
+        if last is not None and usage.connections > last.connections:
+            each = (usage.private_bytes - last.private_bytes) / (usage.connections - last.connections)
             further = f"{each / 1024:>8.1f} KiB a further connection"
-        print_row(f"{numbers} x {rate_per_s:,.0f}/s x 1 s", seen, idle, further)
-        former = seen
+        print_row(f"{numbers} x {rate_per_s:,.0f}/s x 1 s", usage, idle, further)
+        last = usage
 
 
 def main() -> None:
     (largest,) = counts(__doc__, rows=1_000_000)
     print_conditions()
-    service_core()
+    move_to_service_core()
     idle = imported()
-    print(f"{'':26}{'connections':>13}{'its own':>13}{'resident':>13}{'its own':>9}")
+    print(f"{'':26}{'connections':>13}{'private':>13}{'resident':>13}{'private':>9}")
     print_row("imported, nothing sent", idle, idle)
     with postgres() as database:
         over_open_requests(database, idle)
@@ -131,4 +134,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    perform(main)
+    run_script(main)

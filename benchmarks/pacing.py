@@ -1,53 +1,76 @@
-"""How near does the engine come to the limit, and does it ever touch it?
+"""How close does the engine come to the limit, and does it ever exceed it?
 
     python -m benchmarks.pacing [SECONDS]
 
-For each limit, count of numbers and latency of the service: the share of the limit that was reached, the
-largest sliding second by the times of writing and by the emulator's arrivals (both as a share of the limit;
-1.0 is the limit itself), and the throttled share. The yardstick is the limit; what the pace gives away on
-purpose is its headroom of 0.5 %, which `engine.core.bucket` explains.
+For each limit, count of numbers and latency: the share of the limit that was reached; the largest sliding
+second, by write times and by arrivals at the server (as a share of the limit; 1.0 is the limit itself); the
+throttled share; and the sender's CPU a message. The baseline is the limit. The pace stays 0.5 % below it on
+purpose; `engine.core.pace.token_bucket` says why. In the last two rows the judge is another server than the
+emulator, with a strict sliding second (`harness/strict_server.py`), on the core that it shares with Postgres.
 
-Judge it on a quiet machine: a stall of the process is lost by law, and one between it and the emulator
-compresses arrivals that were written apart. Both show here.
+Measure on an idle machine. The engine does not make up for a stall of its process, and a stall between
+engine and server compresses arrivals that were written apart. Both reduce the figures.
 """
 
 from __future__ import annotations
 
-from benchmarks.cost import print_conditions
-from benchmarks.ending import counts, perform
-from campaigns.bench.database import postgres
-from campaigns.bench.machine import service_core
-from campaigns.bench.rounds import Load, Place, run_engine
-from campaigns.bench.service import own_service
+from dataclasses import dataclass
 
-TABLE = [
-    # limit a number and second, numbers, latency in ms
-    (20.0, 1, 5.0),
-    (80.0, 16, 5.0),
-    (80.0, 1, 500.0),
-    (250.0, 4, 500.0),
-    (1_000.0, 1, 5.0),
-    (1_000.0, 1, 500.0),
-    (1_000.0, 4, 5.0),
-]
+from benchmarks.harness.database import postgres
+from benchmarks.harness.emulators import EmulatorFactory, own_emulator
+from benchmarks.harness.machine import move_to_service_core
+from benchmarks.harness.results import Load
+from benchmarks.harness.script import counts, print_conditions, run_script
+from benchmarks.harness.strict_server import strict_server
+from benchmarks.harness.testbed import Testbed
+from benchmarks.senders.runs import run_engine
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`limit_per_s`: of each number. `judge`: the server that counts and throttles."""
+
+    limit_per_s: float
+    numbers: int
+    latency_ms: float
+    judge: EmulatorFactory = own_emulator
+
+
+TABLE = (
+    Row(20.0, 1, 5.0),
+    Row(80.0, 16, 5.0),
+    Row(80.0, 1, 500.0),
+    Row(250.0, 4, 500.0),
+    Row(1_000.0, 1, 5.0),
+    Row(1_000.0, 1, 500.0),
+    Row(1_000.0, 4, 5.0),
+    Row(1_000.0, 1, 0.0, strict_server),
+    Row(1_000.0, 16, 0.0, strict_server),
+)
 
 
 def main() -> None:
     (for_s,) = counts(__doc__, seconds=60)
     print_conditions()
-    service_core()
+    move_to_service_core()
     print(f"{for_s} s each")
-    print("   limit numbers latency   reached   largest second: written   at the service   throttled")
+    print(
+        "   limit numbers latency judge      reached   largest second: written   at the server   throttled"
+        "     CPU each"
+    )
     with postgres() as database:
-        for limit_per_s, numbers, latency_ms in TABLE:
-            load = Load(numbers, limit_per_s, latency_ms, duration_s=for_s)
-            pace = run_engine(Place(database, own_service), load).pace
+        for row in TABLE:
+            load = Load(row.numbers, row.limit_per_s, row.latency_ms, duration_s=for_s)
+            run = run_engine(Testbed(database, row.judge), load)
+            pace, judge = run.pace, "emulator" if row.judge is own_emulator else "strict"
             assert pace is not None and pace.reached is not None
             print(
-                f"{limit_per_s:>6.0f}/s {numbers:>7} {latency_ms:>4.0f} ms {pace.reached:>9.2%}"
-                f" {pace.largest_written:>25.4f} {pace.largest_at_service:>16.4f} {pace.throttled:>11.4%}"
+                f"{row.limit_per_s:>6.0f}/s {row.numbers:>7} {row.latency_ms:>4.0f} ms {judge:8}"
+                f" {pace.reached:>9.2%} {pace.largest_written:>25.4f} {pace.largest_at_service:>15.4f}"
+                f" {pace.throttled:>11.4%} {run.cpu_us:>9.1f} µs",
+                flush=True,
             )
 
 
 if __name__ == "__main__":
-    perform(main)
+    run_script(main)

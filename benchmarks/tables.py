@@ -2,12 +2,12 @@
 
     python -m benchmarks.tables [MESSAGES] [--events]
 
-Sends MESSAGES with the engine at full speed and prints what Postgres counted of each table that was written:
-live and dead rows, updates and how many of them stayed in their page (HOT), vacuums, sizes with indexes. The
-yardstick is the same table after VACUUM FULL: how much larger is it than it has to be. Meanwhile it looks for
-what would pin the horizon of VACUUM: the oldest transaction, and the oldest snapshot; and it prints what a
-message of each tenth of the campaign cost the engine, as a multiple of the first tenth's. With --events three
-statuses a message come back and are folded meanwhile.
+Sends MESSAGES with the engine at full speed and prints the statistics of each table that was written: live
+and dead rows, updates and how many of them stayed in their page (HOT), vacuums, sizes with indexes. The
+baseline is the same table after VACUUM FULL. It also prints what kept VACUUM from removing dead rows (the
+oldest transaction, the oldest snapshot) and what a message cost the engine in each tenth of the campaign, as
+a multiple of the first tenth. With --events three status events a message come back and are applied
+meanwhile.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from itertools import pairwise
 
 import asyncpg
 
-from benchmarks.cost import print_conditions
-from benchmarks.ending import add_count, parser_of, perform
-from campaigns.bench.database import Database, postgres
-from campaigns.bench.machine import service_core
-from campaigns.bench.planting import PLANT_S_MAX
-from campaigns.bench.rounds import Load, Place, run_engine
-from campaigns.bench.service import own_service
+from benchmarks.harness.database import Database, postgres
+from benchmarks.harness.machine import move_to_service_core
+from benchmarks.harness.results import Load
+from benchmarks.harness.script import add_count, parser_of, print_conditions, run_script
+from benchmarks.harness.seeding import SEED_S_MAX
+from benchmarks.harness.statements import SQL
+from benchmarks.harness.testbed import Testbed
+from benchmarks.senders.runs import run_engine
 from engine.store.database import connect
-from engine.store.queries import queries
 
 LOAD = Load(numbers=32, rate_per_s=1_000.0, limited=False, timed=False)
-LOOK_PERIOD_S = 2.0
+QUERY_PERIOD_S = 2.0
 
 
 @dataclass(slots=True)
 class Horizon:
-    """The oldest that was seen: a transaction in seconds, a snapshot in transactions begun since.
+    """What kept VACUUM back: the oldest transaction in seconds, the oldest snapshot in later transactions.
 
-    `course`: the messages so far, and the CPU seconds of the engine for them, at each look.
+    `course`: at each query, the messages so far and the engine's CPU seconds for them.
     """
 
     url: str
     transaction_s: float = 0.0
     snapshot: int = 0
-    looked_s: float = 0.0
+    queried_s: float = 0.0
     course: list[tuple[int, float]] = field(default_factory=list)
 
-    def look(self, now_s: float, _: float) -> None:
-        if now_s - self.looked_s >= LOOK_PERIOD_S:
-            self.looked_s = now_s
+    def query(self, now_s: float, _: float | None) -> None:
+        if now_s - self.queried_s >= QUERY_PERIOD_S:
+            self.queried_s = now_s
             (row,) = asyncio.run(ask(self.url, "horizon"))
             self.transaction_s = max(self.transaction_s, row["transaction_s"])
             self.snapshot = max(self.snapshot, row["snapshot"])
@@ -55,17 +55,17 @@ class Horizon:
 
 
 async def ask(url: str, statement: str) -> list[asyncpg.Record]:
-    connection = await connect(url, command_timeout_s=PLANT_S_MAX)
+    connection = await connect(url, command_timeout_s=SEED_S_MAX)
     try:
-        return list(await connection.fetch(queries("bench")[statement]))
+        return list(await connection.fetch(SQL[statement]))
     finally:
         await connection.close()
 
 
 def by_tenths(course: list[tuple[int, float]], messages: int) -> list[float]:
-    """CPU microseconds of a message in each tenth of the campaign, by the looks nearest to its ends.
+    """CPU microseconds of a message in each tenth of the campaign, by the queries nearest to its ends.
 
-    Too few looks make fewer parts.
+    Too few queries make fewer parts.
     """
     if not course:
         return []
@@ -101,13 +101,13 @@ def main() -> None:
     parser = parser_of(__doc__)
     add_count(parser, "messages", 1_000_000)
     parser.add_argument("--events", action="store_true", help="three status events a message")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print_conditions()
-    service_core()
+    move_to_service_core()
     with postgres() as database:
         horizon = Horizon(database.url)
-        load = replace(LOAD, messages=asked.messages, events=asked.events)
-        run = run_engine(Place(database, own_service, horizon.look), load)
+        load = replace(LOAD, messages=options.messages, events=options.events)
+        run = run_engine(Testbed(database, on_progress=horizon.query), load)
         print(f"{run.messages:,} messages, {run.per_s:,.0f}/s, CPU {run.cpu_us:.1f} µs a message")
         print(
             f"oldest transaction {horizon.transaction_s:.2f} s, "
@@ -116,10 +116,10 @@ def main() -> None:
         if tenths := by_tenths(horizon.course, run.messages):
             print(
                 f"CPU by tenths, times the first's {tenths[0]:.1f} µs:",
-                *(f"{one / tenths[0]:.2f}" for one in tenths),
+                *(f"{cost_us / tenths[0]:.2f}" for cost_us in tenths),
             )
         print_tables(database)
 
 
 if __name__ == "__main__":
-    perform(main)
+    run_script(main)

@@ -2,13 +2,13 @@
 
     python -m benchmarks.tls [REPEATS]
 
-Lanes alone, beside the plain session loop as their yardstick, each over HTTP and over HTTPS, against a server
-on the other core that says the same to every request; then a thousand lanes at once over each, and the
-memory that they hold. The certificate is made for the run, by `openssl`, and trusted by way of SSL_CERT_FILE.
+The engine's connections, with a plain aiohttp loop as the baseline, each over HTTP and HTTPS, against a
+server on the other core that gives every request the same reply. Then a thousand of the engine's connections
+at once, and their memory. `openssl` makes a certificate for the run, which SSL_CERT_FILE makes trusted.
 
-What the profile says (perf): six tenths of what TLS adds are OpenSSL's, a record and its cipher each way, the
-rest uvloop's way between them and the connection. Where the C library maps the block of each read anew, which
-`engine.process.memory.keep_large_blocks` prevents, it is four times as much.
+Profile (perf): six tenths of what TLS adds are OpenSSL's, a record and its cipher in each direction; the rest
+is uvloop's transfer between OpenSSL and the socket. It would be four times as much if the C library mapped
+the block of each read anew, which `engine.process.memory.keep_large_blocks` prevents.
 """
 
 from __future__ import annotations
@@ -23,26 +23,25 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import cast
 
 import orjson
 import uvloop
 
-from benchmarks.cost import print_conditions
-from benchmarks.ending import counts, perform
+from benchmarks.harness.bare_protocol import BareProtocol
+from benchmarks.harness.machine import move_to_service_core
+from benchmarks.harness.processes import BenchmarkFailed, first_line, last_line, started
+from benchmarks.harness.script import counts, print_conditions, run_script
 from benchmarks.memory import memory
-from benchmarks.throughput import OURS
-from campaigns.bench.contestants import Task
-from campaigns.bench.machine import service_core
-from campaigns.bench.processes import BenchFailed, first_line, last_line, started
-from campaigns.bench.rounds import run_workers
+from benchmarks.senders.baselines import Task
+from benchmarks.senders.runs import run_task
 from engine.api.lanes import LaneTransport
 from engine.core.outcome import Accepted
 from engine.process.memory import keep_large_blocks
 
 SCHEMES = ("http", "https")
-MESSAGES = {"lanes_alone": 60_000, "session_loop": 15_000}
+MESSAGES = {"engine_transport": 60_000, "plain_loop": 15_000}
 CONNECTIONS = 1_000
 RUN_S_MAX = 120.0
 BODY = (
@@ -55,24 +54,16 @@ REPLY = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %
 )
 
 
-class Answer(asyncio.Protocol):
-    """Takes whatever comes for a request."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-
-    def data_received(self, _: bytes) -> None:
-        self._transport.write(REPLY)
-
-
 async def serve(certificate: str, key: str) -> None:
-    """Listen over both, say where, and end with the process."""
+    """Listen over both schemes, print the ports, and serve until the process ends."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     loop = asyncio.get_running_loop()
     ports = {}
     for scheme, tls in zip(SCHEMES, (None, context), strict=True):
-        server = await loop.create_server(Answer, "127.0.0.1", 0, ssl=tls, backlog=2 * CONNECTIONS)
+        server = await loop.create_server(
+            partial(BareProtocol, REPLY), "127.0.0.1", 0, ssl=tls, backlog=2 * CONNECTIONS
+        )
         ports[scheme] = server.sockets[0].getsockname()[1]
     print(orjson.dumps(ports).decode(), flush=True)
     await asyncio.Event().wait()
@@ -80,9 +71,9 @@ async def serve(certificate: str, key: str) -> None:
 
 @contextmanager
 def serving() -> Iterator[dict[str, str]]:
-    """A server of both schemes on the service's core: scheme → URL."""
+    """Run a server of both schemes on the service's core: scheme → URL."""
     if shutil.which("openssl") is None:
-        raise BenchFailed("there is no `openssl`, which makes the certificate")
+        raise BenchmarkFailed("`openssl` is needed to make a certificate: install it")
     with tempfile.TemporaryDirectory(prefix="drumbeat-bench-") as home, tempfile.TemporaryFile() as errors:
         certificate, key = Path(home) / "certificate.pem", Path(home) / "key.pem"
         options = "-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
@@ -91,12 +82,12 @@ def serving() -> Iterator[dict[str, str]]:
         os.environ["SSL_CERT_FILE"] = str(certificate)
         with started(["-m", "benchmarks.tls", "serve", str(certificate), str(key)], stderr=errors) as process:
             if not (line := first_line(process)):
-                raise BenchFailed(f"the server did not start: {last_line(errors)}")
+                raise BenchmarkFailed(f"the server did not start: {last_line(errors)}")
             yield {scheme: f"{scheme}://127.0.0.1:{port}" for scheme, port in orjson.loads(line).items()}
 
 
-def cpu_us(contestant: str, url: str) -> float:
-    """CPU of a sender in a process of its own, a message."""
+def cpu_us(sender: str, url: str) -> float:
+    """CPU microseconds a message of a sender in its own process."""
     task = Task(
         url=url,
         token="bench",
@@ -105,25 +96,23 @@ def cpu_us(contestant: str, url: str) -> float:
         numbers=("1",),
         first_phone=5511900000000,
         database_url="",
-        messages=MESSAGES[contestant],
+        messages=MESSAGES[sender],
     )
-    (found,) = run_workers([(f"{OURS}:{contestant}", task)], RUN_S_MAX)
-    if found["accepted"] < found["messages"]:
-        raise BenchFailed(f"{contestant} over {url}: {found['accepted']} of {found['messages']} accepted")
+    found = run_task(sender, task, RUN_S_MAX)
     return float(found["cpu_s"] / found["messages"] * 1e6)
 
 
 def connection_bytes(url: str) -> float:
-    """Memory of its own that each of CONNECTIONS takes in a process of their own."""
-    words = ["-m", "benchmarks.tls", "connect", url]
-    with tempfile.TemporaryFile() as errors, started(words, stderr=errors) as process:
+    """Private memory of each of CONNECTIONS, in their own process."""
+    arguments = ["-m", "benchmarks.tls", "connect", url]
+    with tempfile.TemporaryFile() as errors, started(arguments, stderr=errors) as process:
         if not (line := first_line(process)):
-            raise BenchFailed(f"{CONNECTIONS} connections to {url}: {last_line(errors)}")
+            raise BenchmarkFailed(f"{CONNECTIONS} connections to {url}: {last_line(errors)}")
         return float(line)
 
 
 async def connect(url: str) -> None:
-    """Open them, send once through each, all at once, and say how much memory that took."""
+    """Open CONNECTIONS, send once through each, all at the same time, and print the memory of each."""
     keep_large_blocks()
     transport = LaneTransport(url, "bench", connections=CONNECTIONS)
     together, passed = asyncio.Event(), 0
@@ -141,11 +130,11 @@ async def connect(url: str) -> None:
 
     try:
         await transport.send("1", b"{}", open_gate)
-        before = memory(os.getpid()).own_bytes
+        before = memory(os.getpid()).private_bytes
         outcomes = await asyncio.gather(*(transport.send("1", b"{}", gate) for _ in range(CONNECTIONS)))
         if not all(isinstance(outcome, Accepted) for outcome in outcomes):
-            raise BenchFailed(f"{url}: not all {CONNECTIONS} connections were answered")
-        print((memory(os.getpid()).own_bytes - before) / CONNECTIONS, flush=True)
+            raise BenchmarkFailed(f"{url}: not all {CONNECTIONS} connections got a reply")
+        print((memory(os.getpid()).private_bytes - before) / CONNECTIONS, flush=True)
     finally:
         await transport.close()
 
@@ -154,23 +143,23 @@ def main() -> None:
     (repeats,) = counts(__doc__, repeats=5)
     print_conditions()
     with serving() as urls:
-        service_core()
+        move_to_service_core()
         taken: dict[tuple[str, str], list[float]] = {}
         for _ in range(repeats):
-            for contestant in MESSAGES:
+            for sender in MESSAGES:
                 for scheme, url in urls.items():
-                    taken.setdefault((contestant, scheme), []).append(cpu_us(contestant, url))
+                    taken.setdefault((sender, scheme), []).append(cpu_us(sender, url))
         medians = {key: statistics.median(figures) for key, figures in taken.items()}
         print(f"CPU of the sender each, median of {repeats}, in brackets the range")
         for scheme in SCHEMES:
-            for contestant in MESSAGES:
-                figures = taken[contestant, scheme]
+            for sender in MESSAGES:
+                figures = taken[sender, scheme]
                 print(
-                    f"{scheme:>6} {contestant:13}{medians[contestant, scheme]:>7.1f} µs"
+                    f"{scheme:>6} {sender:17}{medians[sender, scheme]:>7.1f} µs"
                     f" ({min(figures):.1f} – {max(figures):.1f})"
                 )
-            ratio = medians["session_loop", scheme] / medians["lanes_alone", scheme]
-            print(f"{scheme:>6} lanes are {ratio:.2f} ×")
+            ratio = medians["plain_loop", scheme] / medians["engine_transport", scheme]
+            print(f"{scheme:>6} the engine's connections use {ratio:.2f} × less")
         for scheme, url in urls.items():
             each = connection_bytes(url) / 1024
             print(f"{scheme:>6} {each:.1f} KiB a connection, {CONNECTIONS:,} at once", flush=True)
@@ -183,4 +172,4 @@ if __name__ == "__main__":
         case ["connect", url]:
             uvloop.run(connect(url))
         case _:
-            perform(main)
+            run_script(main)

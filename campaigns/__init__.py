@@ -1,1 +1,1 @@
-"""What to send to whom: audiences, plans, progress and reports."""
+"""What to send to whom: audiences, planning, the life of a campaign, its results, and the command line."""

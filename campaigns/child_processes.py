@@ -1,14 +1,14 @@
-"""Ends child processes: asked first, and made to where that is not enough."""
+"""Ends child processes: with SIGTERM first, then with SIGKILL."""
 
 import subprocess
 import time
 from collections.abc import Sequence
 
-END_S_MAX = 10.0  # a drain takes 5 s; then the operating system ends a process
+END_S_MAX = 10.0  # a drain takes 5 s
 
 
 def end_all(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Return when all have ended, killed where END_S_MAX seconds were not enough for one."""
+    """Terminate all and return when they have ended; kill those that still run after END_S_MAX."""
     for process in processes:
         if process.poll() is None:
             process.terminate()

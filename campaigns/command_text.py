@@ -1,10 +1,10 @@
-"""Our commands in messages, written so that they can be copied."""
+"""Drumbeat commands in messages, quoted so that a person can copy them."""
 
 from __future__ import annotations
 
 import shlex
 
 
-def command(*words: str) -> str:
-    """A command of ours as a shell takes it, whatever the names in it hold."""
+def command_text(*words: str) -> str:
+    """A `drumbeat` command, quoted for a shell."""
     return shlex.join(("drumbeat", *words))

@@ -1,4 +1,4 @@
-"""Every "not found" names the database it looked in: most often the wrong one was asked."""
+"""Names the database in errors. A "not found" most often means that the wrong database was asked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 
-async def place(database: Pool | Connection) -> str:
-    """Where a database is, in words for people: its name and its address or socket directory."""
+async def describe_database(database: Pool | Connection) -> str:
+    """The name of the database and its address or socket directory, for an error message."""
     return f"database {await database.fetchval(queries('session')['describe_database'])}"

@@ -1,4 +1,4 @@
-"""What stands in the way of sending, looked at piece by piece; every finding says what to do."""
+"""Checks whether everything that sending needs is there. Each finding says what was found and what to do."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pathlib import Path
 
 import aiohttp
 
-from campaigns.counted import counted
+from campaigns.pluralise import pluralise
 from engine.api.proxy import proxy_of
 from engine.api.resources import ManagementClient
 from engine.core.connection_limit import CONNECTIONS_MAX, WANTED, connections_within
 from engine.core.disk_space import MIB, is_short
-from engine.core.sanitise import shown
+from engine.core.sanitise import sanitise
 from engine.errors import ConfigurationError, DrumbeatError
 from engine.process.disk_space import free_bytes
 from engine.process.file_descriptors import hard_limit
@@ -30,9 +30,9 @@ from engine.store.queries import queries
 from engine.system_error import system_error_text
 
 PYTHON_MIN = (3, 11)
-CLOCK_SKEW_S_MAX = 30.0  # statuses and windows are judged by both clocks
+CLOCK_SKEW_S_MAX = 30.0  # statuses and sending windows compare times of both clocks
 ANSWER_S_MAX = 10.0
-_READ_ELSEWHERE = ("log_level", "debug")  # by logs and errors, which come before the settings
+_READ_ELSEWHERE = ("log_level", "debug")  # read before the settings are loaded
 
 
 class Level(StrEnum):
@@ -43,7 +43,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at. `remedy` is empty when it is well; `exit_code` counts only for a failure."""
+    """The result of one check. `remedy` is empty if nothing is wrong; `exit_code` counts only for FAIL."""
 
     subject: str
     level: Level
@@ -53,12 +53,12 @@ class Finding:
 
 
 def worst_exit_code(findings: list[Finding]) -> int:
-    """0 where nothing fails, else the code of the first failure: what comes later often follows from it."""
+    """0 if nothing failed, else the code of the first failure, which often caused the later ones."""
     return next((finding.exit_code for finding in findings if finding.level is Level.FAIL), 0)
 
 
-def look_at_machine(settings: Settings) -> list[Finding]:
-    """Python, the home directory and the limit of descriptors."""
+def check_machine(settings: Settings) -> list[Finding]:
+    """Check Python, the home directory and the limit of file descriptors."""
     version = ".".join(map(str, sys.version_info[:3]))
     python = (
         _ok("python", version)
@@ -68,13 +68,13 @@ def look_at_machine(settings: Settings) -> list[Finding]:
     return [python, _home(settings.home), _descriptors()]
 
 
-def look_at_variables() -> list[Finding]:
-    """Variables that look like settings and are none: a misspelt one leaves its setting at the default."""
+def check_variables() -> list[Finding]:
+    """Report variables that look like settings but are none. A misspelt setting keeps its default."""
     known = [name.upper() for name in (*Settings.model_fields, *_READ_ELSEWHERE)]
     known += [f"{name.upper()}_FILE" for name in SECRETS]
     given = {name: name.upper().removeprefix(PREFIX) for name in sorted(os.environ)}
     return [
-        _warn(name, "is no setting, and has no effect", _meant(bare, known))
+        _warn(name, "is not a setting and has no effect", _meant(bare, known))
         for name, bare in given.items()
         if bare != name.upper() and bare not in known
     ]
@@ -82,24 +82,26 @@ def look_at_variables() -> list[Finding]:
 
 def _meant(bare: str, known: list[str]) -> str:
     meant = get_close_matches(bare, known, 1)
-    return f"write {PREFIX}{meant[0]}, if that was meant" if meant else "leave it out"
+    return f"did you mean {PREFIX}{meant[0]}?" if meant else "remove it"
 
 
-def look_at_disk(settings: Settings) -> list[Finding]:
-    """The free space, where the database lies on this machine."""
+def check_disk(settings: Settings) -> list[Finding]:
+    """Check the free space if the database is on this machine."""
     disk = settings.disk()
     if disk is None:
         return []
     free = free_bytes(disk.directory)
     found = f"{free // MIB:,} MiB free in {disk.directory}"
     if is_short(free, disk.least_free_mib * MIB, was_short=False):
-        remedy = f"make room: below {disk.least_free_mib:,} MiB (DRUMBEAT_LEAST_FREE_MIB) nothing is sent"
+        remedy = (
+            f"free some space: below {disk.least_free_mib:,} MiB nothing is sent (DRUMBEAT_LEAST_FREE_MIB)"
+        )
         return [_fail("disk", found, remedy, 75)]
     return [_ok("disk", found)]
 
 
-def look_at_secrets(settings: Settings) -> list[Finding]:
-    """What the receiver of webhooks needs."""
+def check_secrets(settings: Settings) -> list[Finding]:
+    """Check the secrets that the webhook receiver needs."""
     uses = {"app_secret": "events cannot be verified", "verify_token": "the callback cannot be registered"}
     return [
         _ok(name, "set")
@@ -109,8 +111,8 @@ def look_at_secrets(settings: Settings) -> list[Finding]:
     ]
 
 
-async def look_at_database(pool: Pool) -> list[Finding]:
-    """The database's version and clock, and what was read from the service. The pool is on a migrated one."""
+async def check_database(pool: Pool) -> list[Finding]:
+    """Check version, clock and durability of the migrated database, and what was synced into it."""
     row = await pool.fetchrow(queries("doctor")["database"])
     assert row is not None
     skew_s = abs(row["now"].timestamp() - time.time())
@@ -123,8 +125,8 @@ async def look_at_database(pool: Pool) -> list[Finding]:
     ]
 
 
-async def look_at_service(settings: Settings) -> list[Finding]:
-    """Whether the service answers, takes the token, knows the account, and has our time."""
+async def check_service(settings: Settings) -> list[Finding]:
+    """Check whether the service answers, accepts the token, knows the account and has the same time."""
     try:
         service, waba_id = settings.service(), settings.required("waba_id")
     except ConfigurationError as error:
@@ -139,7 +141,7 @@ async def look_at_service(settings: Settings) -> list[Finding]:
             service.base_url, token, api_version=service.api_version, proxy=service.proxy
         ) as client:
             found = await client.phone_numbers(waba_id)
-        return [_ok("token", f"valid; account {waba_id} has {counted(len(found), 'number')}")]
+        return [_ok("token", f"valid; account {waba_id} has {pluralise(len(found), 'number')}")]
 
     return [*reached, *await _guarded("token", numbers)]
 
@@ -147,8 +149,8 @@ async def look_at_service(settings: Settings) -> list[Finding]:
 def _durable(durable: bool) -> Finding:
     if durable:
         return _ok("durability of the database", "fsync and full_page_writes are on")
-    remedy = "set fsync and full_page_writes to on, or a crash may send messages twice"
-    return _warn("durability of the database", "a crash of its machine may undo commits", remedy)
+    remedy = "set fsync and full_page_writes to on, or people may get a message twice after a crash"
+    return _warn("durability of the database", "a crash of its machine may lose committed data", remedy)
 
 
 def failed(subject: str, error: DrumbeatError) -> Finding:
@@ -157,13 +159,13 @@ def failed(subject: str, error: DrumbeatError) -> Finding:
     return _fail(subject, error.what + where, error.remedy, error.exit_code)
 
 
-async def _guarded(subject: str, look: Callable[[], Awaitable[list[Finding]]]) -> list[Finding]:
+async def _guarded(subject: str, check: Callable[[], Awaitable[list[Finding]]]) -> list[Finding]:
     try:
-        return await look()
+        return await check()
     except DrumbeatError as error:
         return [failed(subject, error)]
     except aiohttp.ClientHttpProxyError as error:
-        refused = f"the proxy refuses with {error.status} {shown(error.message)}"
+        refused = f"the proxy refuses the connection: {error.status} {sanitise(error.message)}"
         return [_fail(subject, refused, "check DRUMBEAT_PROXY_URL", 69)]
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
         return [
@@ -188,16 +190,16 @@ async def _reach(base_url: str, proxy: str | None) -> list[Finding]:
             proxy_headers=by_way.tunnel_headers,
         ) as response,
     ):
-        told = _moment(response.headers.get("Date", ""))
+        service_time = _moment(response.headers.get("Date", ""))
     answers = _ok("service", f"{base_url} answers")
-    if told is None:
+    if service_time is None:
         return [answers]
-    skew_s = abs((told - datetime.now(UTC)).total_seconds())
+    skew_s = abs((service_time - datetime.now(UTC)).total_seconds())
     return [answers, _clock("clock of the service", skew_s)]
 
 
 def _moment(header: str) -> datetime | None:
-    """Of a header `Date`; None for what is no time with a zone."""
+    """The time in a `Date` header; None if it is no time with a zone."""
     try:
         moment = parsedate_to_datetime(header)
     except ValueError:
@@ -217,18 +219,18 @@ def _home(home: Path) -> Finding:
 
 def _descriptors() -> Finding:
     limit = hard_limit()
-    found = f"a process may open {limit:,}"
+    found = f"a process may open {limit:,} file descriptors"
     if limit >= WANTED:
         return _ok("descriptors", found)
-    effect = f"{found}: of {CONNECTIONS_MAX:,} connections {connections_within(limit):,} are left to a sender"
-    return _warn("descriptors", effect, f"raise its hard limit to {WANTED} (LimitNOFILE=, ulimit -Hn)")
+    effect = f"{found}: a sender can open {connections_within(limit):,} of {CONNECTIONS_MAX:,} connections"
+    return _warn("descriptors", effect, f"raise the hard limit to {WANTED} (LimitNOFILE=, ulimit -Hn)")
 
 
 def _clock(subject: str, skew_s: float) -> Finding:
-    found = f"{skew_s:.0f} s from ours"
+    found = f"{skew_s:.0f} s from this machine's clock"
     if skew_s <= CLOCK_SKEW_S_MAX:
         return _ok(subject, found)
-    return _warn(subject, found, "let a time service set the clocks")
+    return _warn(subject, found, "synchronise the clocks, for example by NTP")
 
 
 def _synced(subject: str, count: int) -> Finding:

@@ -1,4 +1,4 @@
-"""Where a file is written that a user named: whole or not at all, and never over what it is made from."""
+"""Output files: a file appears complete or not at all, and never replaces the file it is made from."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from pathlib import Path
 
 from engine.errors import UsageError
 
-ABANDONED_S = 60.0  # far more than lies between making a draft and its lock, or its last byte and its place
-# Names of what is open already, perhaps a regular file that others write to as well: never replaced.
+ABANDONED_S = 60.0  # a draft without a lock is younger: it was just created, or is about to be published
+# Streams that are open already. Others may write to them, so they are never replaced.
 STREAMS = ("/dev/fd", "/dev/stdout", "/dev/stderr", "/proc")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """`draft` is written, then takes the place of `path`; where both are the same there is nothing to do."""
+class OutputFile:
+    """Data is written to `draft`, which then replaces `path`. Both are the same for a device or a pipe."""
 
     path: Path
     draft: Path
 
     @property
     def is_direct(self) -> bool:
-        """Whether it is a device or a pipe, and what is written cannot be taken back."""
+        """Whether it is a device or a pipe, where written data cannot be taken back."""
         return self.draft == self.path
 
     def open(self) -> int:
-        """A descriptor of the draft, which only its owner reads: all that is written so holds phone numbers.
+        """Open the draft and return its descriptor. Only the owner may read it, since it holds phone numbers.
 
         Waits for the reader of a named pipe, as a shell does.
         """
@@ -40,25 +40,26 @@ class Target:
             return os.open(self.draft, os.O_WRONLY | os.O_APPEND)
         drop_abandoned(self.path)
         descriptor = os.open(self.draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with suppress(OSError):  # some file systems know no locks; then nobody drops a draft of another
+        with suppress(OSError):  # a file system without locks: then nobody drops drafts either
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return descriptor
 
     def publish(self) -> None:
-        """The draft is complete: now it may be seen."""
+        """Put the complete draft in its place."""
         if not self.is_direct:
             self.draft.replace(self.path)
 
     def drop(self) -> None:
-        """Leave nothing that was not published."""
+        """Remove the draft unless it was published."""
         if not self.is_direct:
             self.draft.unlink(missing_ok=True)
 
 
 def drop_abandoned(path: Path) -> None:
-    """Remove drafts of this file whose writers were killed: they hold phone numbers, and nobody would look.
+    """Remove drafts of this file whose writers were killed, since they hold phone numbers.
 
-    Who writes holds a lock. A draft just made, or just being published, may have none: it is young.
+    A writer locks its draft. A draft that was just created, or is about to be published, may have no lock, so
+    only older ones are removed.
     """
     of_this = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}")
     with suppress(OSError):
@@ -73,25 +74,25 @@ def _drop_if_abandoned(draft: Path) -> None:
             draft.unlink()
 
 
-def target_of(path: Path) -> Target:
-    """A rename would put a file where a device, a pipe or a link is: the first two are written to, the link
-    is followed.
+def output_file(path: Path) -> OutputFile:
+    """The file for this path. Devices and pipes are written to directly, and links are followed: a rename
+    would replace them.
     """
     if _is_no_file(path) or str(path.absolute()).startswith(STREAMS):
-        return Target(path, path)
+        return OutputFile(path, path)
     followed = Path(os.path.realpath(path))
-    return Target(followed, followed.with_name(f".{followed.name}.{secrets.token_hex(4)}"))
+    return OutputFile(followed, followed.with_name(f".{followed.name}.{secrets.token_hex(4)}"))
 
 
-def require_another(path: Path, source: Path, option: str) -> None:
-    """UsageError where `path`, by whatever name, is the file that is read."""
+def require_other_file(path: Path, source: Path, option: str) -> None:
+    """UsageError if `path` is the same file as `source`."""
     try:
         is_same = path.samefile(source)
     except OSError:
         return
     if is_same:
         raise UsageError(
-            "the list of bad rows would overwrite the file that is read",
+            "the output would overwrite the file that is read",
             where=str(path),
             remedy=f"name another file with {option}",
         )

@@ -1,4 +1,4 @@
-"""The suppression list: people who asked for silence. A plan skips them, whatever file names them."""
+"""The suppression list: phones to which nothing is sent. A plan skips them in every audience."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from campaigns.audience.check import row_check
+from campaigns.audience.change_check import ChangeCheck
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reader import AudienceReader, open_audience
-from campaigns.audience.rejects import REASONS, RejectFile, default_rejects_path
-from campaigns.audience.unchanged import Unchanged
-from campaigns.planning.progress import PlanProgress, ProgressCallback, no_progress
-from engine.core.phone_aliases import person, spellings
+from campaigns.audience.reject_file import REASONS, RejectFile, default_rejects_path
+from campaigns.audience.row_check import row_check
+from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
+from engine.core.phone_aliases import canonical_phone, phone_aliases
 from engine.errors import UsageError
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -26,7 +26,7 @@ ADDED_BY_HAND = "added by hand"
 
 @dataclass(frozen=True, slots=True)
 class SuppressionCounts:
-    """`changed`: added, or removed. `unchanged`: were there, or not there, already; repeats count here."""
+    """`changed`: phones added or removed. `unchanged`: nothing to do, including repeated phones."""
 
     changed: int
     unchanged: int
@@ -36,7 +36,7 @@ class SuppressionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One phone, in digits of E.164, and why and since when it is on the list."""
+    """One phone in digits of E.164, and why and when it was added."""
 
     phone: int
     reason: str
@@ -46,21 +46,21 @@ class Suppression:
 async def add_suppressions(
     connection: Connection, phones: Sequence[str], reason: str = ADDED_BY_HAND, region: str | None = None
 ) -> SuppressionCounts:
-    """Put phones on the list; UsageError, and nothing is added, where one cannot be read."""
+    """Add phones to the list. UsageError, and nothing is added, if one of them cannot be read."""
     return await _add(connection, _read_phones(phones, region), _checked_reason(reason))
 
 
 async def remove_suppressions(
     connection: Connection, phones: Sequence[str], region: str | None = None
 ) -> SuppressionCounts:
-    """Take phones off the list; UsageError, and nothing is removed, where one cannot be read."""
+    """Remove phones from the list. UsageError, and nothing is removed, if one of them cannot be read."""
     numbers = _read_phones(phones, region)
-    removed = await connection.fetch(queries("suppression")["remove"], _in_each_spelling(numbers))
+    removed = await connection.fetch(queries("suppression")["remove"], _with_aliases(numbers))
     return _counts(numbers, [row["phone"] for row in removed])
 
 
 async def list_suppressions(connection: Connection) -> AsyncIterator[Suppression]:
-    """The whole list by phone, read in pages: it may be long."""
+    """The whole list ordered by phone, read in pages."""
     after = 0
     while rows := await connection.fetch(queries("suppression")["page"], after, PAGE_ROWS):
         for row in rows:
@@ -78,15 +78,15 @@ async def import_suppressions(
     rejects_path: Path | None = None,
     progress: ProgressCallback = no_progress,
 ) -> SuppressionCounts:
-    """Add the phones of a file, read as an audience is; rows without a readable phone go to a reject file.
+    """Add the phones of a file in the form of an audience. List rows without a readable phone in a file.
 
-    Batches are stored as they are read: a killed import is finished by running it again.
+    Each batch is stored as it is read. To finish a killed import, run it again.
     """
     reason = _checked_reason(reason)
     changed = known = 0
     listed = rejects_path or default_rejects_path(path, "suppress")
     with open_audience(path) as file, RejectFile(listed, path) as rejects:
-        unchanged = Unchanged(file, str(path))
+        change_check = ChangeCheck(file, str(path))
         reader = await asyncio.to_thread(AudienceReader, file, str(path))
         check = row_check(reader.header, str(path), phone_column, (), region)
         for batch in check.batches(reader):
@@ -95,28 +95,28 @@ async def import_suppressions(
             changed, known = changed + counts.changed, known + counts.unchanged
             rows = changed + known + rejects.counts.total()
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
-        unchanged.require()
+        change_check.require_unchanged()
         return SuppressionCounts(changed, known, rejects.counts.total(), rejects.publish())
 
 
 async def _add(connection: Connection, phones: Sequence[int], reason: str) -> SuppressionCounts:
-    added = await connection.fetch(queries("suppression")["add"], _in_each_spelling(phones), reason)
+    added = await connection.fetch(queries("suppression")["add"], _with_aliases(phones), reason)
     return _counts(phones, [row["phone"] for row in added])
 
 
 def _counts(asked: Sequence[int], changed: Sequence[int]) -> SuppressionCounts:
-    people = len(set(map(person, changed)))
-    return SuppressionCounts(people, len(asked) - people)
+    phones = len(set(map(canonical_phone, changed)))
+    return SuppressionCounts(phones, len(asked) - phones)
 
 
-def _in_each_spelling(phones: Sequence[int]) -> list[int]:
-    """With the other number of the same person that an audience may hold: senders look for just theirs."""
+def _with_aliases(phones: Sequence[int]) -> list[int]:
+    """Add the valid alias of each phone. Senders look up only the phone that the audience holds."""
     normalise = Normaliser().normalise
     return [
-        spelling
+        alias
         for phone in phones
-        for spelling in spellings(str(phone))
-        if spelling == phone or normalise(str(spelling)) == spelling
+        for alias in phone_aliases(str(phone))
+        if alias == phone or normalise(str(alias)) == alias
     ]
 
 
@@ -133,5 +133,5 @@ def _read_phones(phones: Sequence[str], region: str | None) -> list[int]:
 
 def _checked_reason(reason: str) -> str:
     if not reason.strip() or len(reason) > REASON_CHARACTERS_MAX or "\x00" in reason:
-        raise UsageError(f"a reason has 1 to {REASON_CHARACTERS_MAX} characters")
+        raise UsageError(f"a reason must have 1 to {REASON_CHARACTERS_MAX} characters")
     return reason

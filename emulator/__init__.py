@@ -1,1 +1,1 @@
-"""The messaging service itself, for tests, benchmarks and first days. Imports nothing of the engine."""
+"""Emulates the messaging service, for tests, benchmarks and first steps. Imports nothing of the engine."""

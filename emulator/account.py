@@ -13,7 +13,7 @@ HOUR_NS = 3600 * SECOND_NS
 
 
 class CallBudget:
-    """Management calls of one app on one account: so many in a moving hour."""
+    """The management calls of one app on one account, at most `calls_per_hour` in a sliding hour."""
 
     def __init__(self, calls_per_hour: int) -> None:
         self.calls_per_hour = calls_per_hour
@@ -56,3 +56,10 @@ class Account:
     book: TemplateBook = field(default_factory=TemplateBook)
     budgets: dict[str, CallBudget] = field(default_factory=dict)
     subscribed_apps: set[str] = field(default_factory=set)
+
+    def category(self, template: tuple[str, str] | None) -> str:
+        """What a message is charged as, by name and language of its template; None is free-form."""
+        if template is None:
+            return "service"
+        found = self.book.get(*template)
+        return found.category.lower() if found is not None else "utility"

@@ -1,4 +1,4 @@
-"""Seeded chance: what happens to a recipient follows from the seed and the recipient, not from the order."""
+"""Seeded chance: what happens to a recipient depends on the seed and the recipient, not on the order."""
 
 from statistics import NormalDist
 

@@ -1,4 +1,4 @@
-"""The emulator's one clock: it runs with the machine's and can be moved ahead, so a day passes in a call."""
+"""The emulator's only clock. It runs with the machine's and can be advanced, so a day passes in one call."""
 
 import time
 
@@ -6,9 +6,9 @@ SECOND_NS = 1_000_000_000
 
 
 class Clock:
-    """Time in nanoseconds of the machine's monotonic clock, plus whatever was skipped by `advance`.
+    """Nanoseconds of the machine's monotonic clock, plus what `advance` skipped.
 
-    Rates, windows and due times are all read from here; nothing else in the emulator asks for the time.
+    Rates, windows and due times use this clock; nothing else in the emulator reads the time.
     """
 
     def __init__(self) -> None:
@@ -29,12 +29,12 @@ class Clock:
         return unix_s * SECOND_NS - self._unix_ns_at_zero
 
     def continue_from(self, now_ns: int, unix_s: int) -> None:
-        """Go on from a reading taken elsewhere, as a restored state does."""
+        """Continue from a reading taken elsewhere, as a restored state does."""
         self._skipped_ns = now_ns - time.monotonic_ns()
         self._unix_ns_at_zero = unix_s * SECOND_NS - now_ns
 
     def advance(self, seconds: float) -> None:
-        """Skip ahead. Going back would reorder the ledger, so a negative step is a ValueError."""
+        """Advance the clock. ValueError for a negative step, which would break the order of the ledger."""
         if seconds < 0:
             raise ValueError("the clock only moves ahead")
         self._skipped_ns += round(seconds * SECOND_NS)

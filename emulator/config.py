@@ -1,4 +1,4 @@
-"""Everything that can be chosen when the emulator starts, checked once."""
+"""The options of the emulator, checked once at the start."""
 
 import math
 from collections.abc import Mapping
@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-# Of milliseconds, seconds and a factor alike: beyond it nobody waits.
+# Of milliseconds, of seconds and of a factor: a larger one is a mistake.
 DELAY_LIMIT = 1e8
-# What every reader of JSON takes for the same number.
+# Up to here every JSON parser reads an integer exactly.
 SEED_LIMIT = 2**53
 _FAULT_MEMBERS = ("kind", "probability", "count")
 
 
 class ConfigError(ValueError):
-    """An option that cannot be: the message says which and what is expected."""
+    """An invalid option. The message names it and says what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberConfig:
-    """A phone number id and its throughput; any positive rate. `test_recipients` makes it a test number."""
+    """A phone number id and its rate, any positive number. `test_recipients` make it a test number."""
 
     id: str
     rate_per_s: float
@@ -34,7 +34,7 @@ class NumberConfig:
 
 @dataclass(frozen=True, slots=True)
 class FaultConfig:
-    """A fault by kind, how often it strikes, how many times at most, and what the kind takes besides."""
+    """A fault: its kind, how often it occurs and how many times at most, and the options of the kind."""
 
     kind: str
     probability: float = 1.0
@@ -50,10 +50,10 @@ class FaultConfig:
 
 @dataclass(frozen=True, slots=True)
 class EmulatorConfig:
-    """`port` 0 is any free one. `status_delay` scales the delays of statuses (1 lifelike, 0 at once).
+    """`port` 0 is any free port. `status_delay` scales the delays of statuses: 1 is realistic, 0 is at once.
 
-    Ratios are shares of recipients, picked by the seed: not on the network (131026 at once), failing after
-    acceptance (status `failed`), reading what they get.
+    Ratios are shares of recipients, chosen by the seed: who is not on the network (131026 at once), whose
+    message fails after acceptance (status `failed`), who reads it.
     """
 
     host: str = "127.0.0.1"
@@ -103,13 +103,13 @@ class EmulatorConfig:
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name} is a share from 0 to 1")
         for name in ("status_delay", "latency_ms", "event_retry_wait_s", "review_delay_s"):
-            # What is no number would only be found out once a message is accepted, and deny it to its sender.
+            # Unchecked, NaN would cause an error in the reply to a message that was already accepted.
             if not 0 <= getattr(self, name) <= DELAY_LIMIT:
                 raise ConfigError(f"{name} is a number from 0 to {DELAY_LIMIT:g}")
 
 
 def check_callback(url: str) -> None:
-    """ConfigError for what nothing can be posted to."""
+    """ConfigError for a URL that cannot be posted to."""
     try:
         address = urlsplit(url)
         usable = address.scheme in ("http", "https") and address.hostname and address.port != 0
@@ -129,7 +129,7 @@ def parse_number(text: str) -> NumberConfig:
 
 
 def fault_config(content: Any) -> FaultConfig:
-    """A fault from a table of its members: `kind`, `probability`, `count`, and what the kind takes."""
+    """A fault from a mapping with `kind`, `probability`, `count` and the options of the kind."""
     if not isinstance(content, Mapping) or not isinstance(content.get("kind"), str):
         raise ConfigError("a fault is a table with a kind")
     options = {name: value for name, value in content.items() if name not in _FAULT_MEMBERS}

@@ -1,7 +1,7 @@
 """Every error the service answers with, as one table: code, HTTP status, title.
 
-Codes and meanings are the interface's; the HTTP status of a code is an open point, and of two possible ones
-the first is used. `Refused` carries one of them from wherever a rule is broken to the edge that renders it.
+Codes and meanings are the interface's. The HTTP status of a code is an open point: of two possible ones the
+first is used. The part that finds a broken rule raises `Refused`; the gateway renders it.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Between the wire and the service: the fast path of a send, faults, and the table of everything else."""
+"""Between HTTP and the service: the fast path of a send, faults, and the table of everything else."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -8,158 +8,162 @@ import structlog
 
 from emulator.errors import Refused
 from emulator.faults.exchange import Exchange, Stage
-from emulator.send import Line
-from emulator.service import Service
+from emulator.messaging_service import MessagingService
+from emulator.send import SendEndpoint
 from emulator.site import check_site
-from emulator.wire.connection import Connection, Headers, KnownHead
-from emulator.wire.message import Reply, Request, StreamReply, render, render_stream, split_target
-from emulator.wire.outcome import Ending, Outcome
+from emulator.wire.connection import KnownHead
+from emulator.wire.request_reply import Reply, Request, StreamReply, render, render_stream, split_target
 from emulator.wire.router import Router
+from http_server.limits import Limits
+from http_server.parser import RawRequest
+from http_server.replies import Ending, ReplySlot
 
 log = structlog.get_logger("emulator")
 
-# More than a client at 10,000/s and a latency of a second opens.
-CONNECTION_LIMIT = 20_000
-# Bodies: JSON is small; an upload may be a document of 100 MB with its form around it.
-BODY_LIMIT_BYTES = 1024 * 1024
+# JSON is small; an upload may be a document of 100 MB with its form around it.
+JSON_LIMIT_BYTES = 1024 * 1024
 UPLOAD_LIMIT_BYTES = 101 * 1024 * 1024
+LIMITS = Limits(
+    body_bytes=UPLOAD_LIMIT_BYTES,
+    usual_body_bytes=JSON_LIMIT_BYTES,
+    large_bodies=20,
+    waiting_bytes=20 * UPLOAD_LIMIT_BYTES,
+    head_bytes=32 * 1024,  # clients of this service stay far below
+    headers=1_000,
+    url_bytes=32 * 1024,
+    request_s=30.0,
+    idle_s=90.0,
+    pipelined=128,
+    connections=20_000,  # more than a client at 10,000/s opens when replies take a second
+)
+_REFUSALS = {
+    400: "this is not a request of HTTP/1.1, or it asks for an upgrade",
+    408: f"a request must arrive within {LIMITS.request_s:g} s",
+    413: f"the body may have {JSON_LIMIT_BYTES} bytes, that of an upload {UPLOAD_LIMIT_BYTES}",
+    414: f"the target of a request may take {LIMITS.url_bytes} bytes",
+    431: f"request endpoint and headers may take {LIMITS.head_bytes} bytes",
+    503: "too many large uploads at the same time; try again later",
+}
 CONTROL_PLANE = "/_emulator/"
 
-Answer: TypeAlias = Reply | StreamReply
+AnyReply: TypeAlias = Reply | StreamReply
 
 
 class Gateway:
-    """The port that connections talk to; see `emulator.wire.connection.Gateway`."""
+    """The application of the emulator's HTTP server; see `emulator.wire.connection.Gateway`."""
 
-    def __init__(self, service: Service, router: Router) -> None:
-        self.connections: set[Connection] = set()
-        self.emptied = asyncio.Event()
-        self.emptied.set()
-        self.connection_limit = CONNECTION_LIMIT
-        self.tick = 0
-        self.heads: dict[bytes, KnownHead] = {}
+    def __init__(self, service: MessagingService, router: Router) -> None:
+        self.known_heads: dict[bytes, KnownHead] = {}
         self.service = service
         self._router = router
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def joined(self, connection: Connection) -> None:
-        """A connection was made; one too many is ended at once."""
-        self.connections.add(connection)
-        if len(self.connections) > self.connection_limit:
-            connection.abort()
-        self.emptied.clear()
+    def is_send(self, target: bytes) -> bool:
+        """See the port."""
+        return target in self.service.send_endpoints
 
-    def left(self, connection: Connection) -> None:
-        """A connection is gone."""
-        self.connections.discard(connection)
-        if not self.connections:
-            self.emptied.set()
-
-    def quick(self, target: bytes, headers: Headers, body: bytes) -> bytes | None:
-        """A send, when no fault may strike; see the port."""
-        line = self.service.lines.get(target)
-        if line is None or self.service.faults.of_exchange:
+    def send(self, target: bytes, authorization: bytes | None, body: bytes) -> bytes | None:
+        """See the port. An error that nobody expected becomes error 1, as in `handle`."""
+        endpoint = self.service.send_endpoints.get(target)
+        if endpoint is None or self.service.faults.of_exchange:
             return None
         try:
-            return line.answer(headers.get(b"authorization"), body)
+            return endpoint.answer(authorization, body)
         except Exception:
-            return render(self._unforeseen())
+            return render(self._unexpected())
 
     def admit(self, method: bytes, target: bytes) -> int | Ending:
-        """The body's limit, or the end that a fault makes before the body is read."""
+        """See the port."""
         faults = self.service.faults
-        if faults.of_exchange and method == b"POST" and (line := self.service.lines.get(target)):
-            exchange = Exchange(line.number.id)
-            faults.meet(Stage.READ, exchange)
+        if faults.of_exchange and method == b"POST" and (endpoint := self.service.send_endpoints.get(target)):
+            exchange = Exchange(endpoint.number.id)
+            faults.apply(Stage.READ, exchange)
             if exchange.ending is not Ending.KEEP:
                 return exchange.ending
-        return UPLOAD_LIMIT_BYTES if target.endswith((b"/media", b"/restore")) else BODY_LIMIT_BYTES
+        return UPLOAD_LIMIT_BYTES if target.endswith((b"/media", b"/restore")) else JSON_LIMIT_BYTES
 
-    def handle(self, method: bytes, target: bytes, headers: Headers, body: bytes, outcome: Outcome) -> None:
-        """Answer through `outcome`. What nobody foresaw becomes error 1 and a log line, never a traceback."""
+    def handle(self, request: RawRequest, slot: ReplySlot) -> None:
+        """See `Application`. An error that nobody expected becomes error 1 and a log event."""
         try:
-            line = self.service.lines.get(target) if method == b"POST" else None
-            if method == b"HEAD":
-                # A reply to HEAD has no body, so it could not carry the documented error either.
-                allow = (("Allow", "DELETE, GET, POST"),)
-                self._finish(outcome, Reply(405, b"", headers=allow))
-            elif line is not None:
-                self._send(line, headers, body, outcome)
+            if (
+                request.method == b"POST"
+                and (endpoint := self.service.send_endpoints.get(request.target)) is not None
+            ):
+                self._send(endpoint, request, slot)
+            elif request.method == b"HEAD":
+                # A reply to HEAD has no body, so it cannot carry the documented error.
+                self._finish(slot, Reply(405, b"", headers=(("Allow", "DELETE, GET, POST"),)))
             else:
-                self._route(method, target, headers, body, outcome)
+                self._route(request, slot)
         except Refused as refused:
-            self._finish(outcome, self.service.refusal(refused))
+            self._finish(slot, self.service.refusals.reply(refused))
         except Exception:
-            self._finish(outcome, self._unforeseen())
+            self._finish(slot, self._unexpected())
 
-    def refusal(self, status: int, details: str) -> bytes:
-        """See the port."""
-        return render(self.service.refusal(Refused(100, details, status)), closing=True)
+    def refusal(self, status: int) -> bytes:
+        """See `Application`."""
+        return render(self.service.refusals.reply(Refused(100, _REFUSALS[status], status)), closing=True)
 
     # --- sends that faults may meet
 
-    def _send(self, line: Line, headers: Headers, body: bytes, outcome: Outcome) -> None:
-        faults = self.service.faults
-        exchange = Exchange(line.number.id)
-        faults.meet(Stage.ACCEPT, exchange)
+    def _send(self, endpoint: SendEndpoint, request: RawRequest, slot: ReplySlot) -> None:
+        faults, authorization = self.service.faults, request.headers.get(b"authorization")
+        if not faults.of_exchange:
+            slot.finish(endpoint.answer(authorization, request.body))
+            return
+        exchange = Exchange(endpoint.number.id)
+        faults.apply(Stage.ACCEPT, exchange)
         if exchange.quality is not None:
-            self.service.set_quality(line.number, exchange.quality)
+            self.service.standing.set_quality(endpoint.number, exchange.quality)
         if exchange.refused is not None:
-            line.number.errors[exchange.refused.code] += 1
-            exchange.reply = self.service.refused(exchange.refused)
+            endpoint.number.errors[exchange.refused.code] += 1
+            exchange.reply = self.service.refusals.render(exchange.refused)
         if exchange.reply is None:
-            exchange.reply = line.answer(headers.get(b"authorization"), body)
+            exchange.reply = endpoint.answer(authorization, request.body)
             if exchange.reply.startswith(b"HTTP/1.1 200"):
-                faults.meet(Stage.REPLY, exchange)
-        faults.meet(Stage.ANSWER, exchange)
+                faults.apply(Stage.REPLY, exchange)
+        faults.apply(Stage.ANSWER, exchange)
         if exchange.delay_s:
-            asyncio.get_running_loop().call_later(exchange.delay_s, _answer, outcome, exchange)
+            asyncio.get_running_loop().call_later(exchange.delay_s, _answer, slot, exchange)
         else:
-            _answer(outcome, exchange)
+            _answer(slot, exchange)
 
     # --- everything else
 
-    def _route(self, method: bytes, target: bytes, headers: Headers, body: bytes, outcome: Outcome) -> None:
-        request = self._request(method, target, headers, body)
+    def _route(self, raw: RawRequest, slot: ReplySlot) -> None:
+        request = _decode(raw)
         if request.path.startswith(CONTROL_PLANE):
-            check_site(headers, self.service.config.host)
+            check_site(raw.headers, self.service.config.host)
         found = self._router.find(request)
         if found is None:
             raise self._unknown(request)
         handler, request = found
         answer = handler(request)
         if isinstance(answer, Awaitable):
-            task = asyncio.ensure_future(self._finish_later(answer, outcome))
+            task = asyncio.ensure_future(self._finish_later(answer, slot))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         else:
-            self._finish(outcome, answer)
+            self._finish(slot, answer)
 
-    async def _finish_later(self, answer: Awaitable[Answer], outcome: Outcome) -> None:
+    async def _finish_later(self, answer: Awaitable[AnyReply], slot: ReplySlot) -> None:
         try:
-            self._finish(outcome, await answer)
+            self._finish(slot, await answer)
         except Refused as refused:
-            self._finish(outcome, self.service.refusal(refused))
+            self._finish(slot, self.service.refusals.reply(refused))
         except Exception:
-            self._finish(outcome, self._unforeseen())
+            self._finish(slot, self._unexpected())
 
-    def _unforeseen(self) -> Reply:
+    def _unexpected(self) -> Reply:
         """Called while an exception is handled: the log gets the traceback, the client an error."""
-        log.exception("emulator.unexpected")
-        return self.service.refusal(Refused(1, "the emulator has a fault of its own"))
+        log.exception("emulator_failed")
+        return self.service.refusals.reply(Refused(1, "the emulator itself failed; its log has the reason"))
 
-    def _finish(self, outcome: Outcome, answer: Answer) -> None:
-        if isinstance(answer, StreamReply):
-            outcome.finish_in_chunks(render_stream(answer, closing=outcome.last), 0.0)
+    def _finish(self, slot: ReplySlot, reply: AnyReply) -> None:
+        if isinstance(reply, StreamReply):
+            slot.finish_in_chunks(render_stream(reply, closing=slot.last), 0.0)
         else:
-            outcome.finish(render(answer, closing=outcome.last))
-
-    def _request(self, method: bytes, target: bytes, headers: Headers, body: bytes) -> Request:
-        try:
-            path, query = split_target(target)
-            return Request(method.decode("ascii"), path, query, headers, body)
-        except ValueError:
-            raise Refused(100, "the path or the query is not readable") from None
+            slot.finish(render(reply, closing=slot.last))
 
     def _unknown(self, request: Request) -> Refused:
         version = self.service.config.version
@@ -172,17 +176,25 @@ class Gateway:
         return Refused(100, f"unknown path components: /{rest or first}", 404)
 
 
+def _decode(raw: RawRequest) -> Request:
+    try:
+        path, query = split_target(raw.target)
+        return Request(raw.method.decode("ascii"), path, query, raw.headers, raw.body)
+    except ValueError:
+        raise Refused(100, "the path or the query is not readable") from None
+
+
 def _not_served(method: str, methods: list[str]) -> Refused:
     refused = Refused(100, f"{method} is not served here; {', '.join(methods)} is", 405)
     refused.headers = (("Allow", ", ".join(methods)),)
     return refused
 
 
-def _answer(outcome: Outcome, exchange: Exchange) -> None:
+def _answer(slot: ReplySlot, exchange: Exchange) -> None:
     reply = exchange.reply or b""
     step = exchange.chunk_bytes
     if step:
         pieces = [reply[begin : begin + step] for begin in range(0, len(reply), step)]
-        outcome.finish_in_chunks(pieces, exchange.pause_s, exchange.ending)
+        slot.finish_in_chunks(pieces, exchange.pause_s, exchange.ending)
     else:
-        outcome.finish(reply, exchange.ending)
+        slot.finish(reply, exchange.ending)

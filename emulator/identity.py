@@ -1,4 +1,4 @@
-"""Who there is: business accounts, their phone numbers, and the tokens that may use them."""
+"""Phone numbers, and the tokens that may use them."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from emulator.pace import SlidingWindow
 from emulator.pair import PairRate
 from emulator.tiers import Tiers
 
-# By this word a program knows that nobody real is behind the address.
+# By this word a program knows that an address is an emulator, and that no message reaches a person.
 IDENTITY = "drumbeat-emulator"
 
 MESSAGING = "business_messaging"
 MANAGEMENT = "business_management"
-# From this rate on a number says that it was upgraded; below, a client may rely on the standard rate only.
+# A number of at least this rate shows that it was upgraded. A client may rely on the standard rate otherwise.
 HIGH_THROUGHPUT_PER_S = 1000.0
 STANDARD_THROUGHPUT_PER_S = 80.0
 QUALITY_RATINGS = ("GREEN", "YELLOW", "RED", "UNKNOWN")
@@ -32,9 +32,10 @@ class Token:
 
 @dataclass(slots=True)
 class Number:
-    """One registered number of an account, with everything that counts by number.
+    """A registered number of an account, with all limits and counts of that number.
 
-    `windows` maps a customer to when they last wrote in (ns); `test_recipients` is set for test numbers only.
+    `windows` maps a customer to the time of the last message from them, in ns. Only test numbers have
+    `test_recipients`.
     """
 
     id: str

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from emulator.clock import Clock
 from emulator.errors import Refused
+from emulator.ids import Ids
 
 MEGABYTE = 1024 * 1024
 SIZE_LIMITS_BYTES = {
@@ -27,7 +28,7 @@ _MIME_TYPE = re.compile(r"[\w.+-]{1,64}/[\w.+-]{1,100}(; ?[\w.+-]+=[\w.+-]+)*", 
 
 @dataclass(frozen=True, slots=True)
 class MediaItem:
-    """`number_id` is whom it was uploaded through, or for."""
+    """`number_id`: the number that uploaded the file, or that received it."""
 
     id: str
     number_id: str
@@ -42,13 +43,6 @@ class MediaItem:
         return kind_of_type(self.mime_type)
 
 
-def media_item(media_id: str, number_id: str, mime_type: str, content: bytes, now_s: int) -> MediaItem:
-    """A file with what is derived from its bytes; `Refused` (100) if `mime_type` is none."""
-    if not _MIME_TYPE.fullmatch(mime_type):
-        raise Refused(100, "type is a MIME type such as image/jpeg")
-    return MediaItem(media_id, number_id, mime_type, content, hashlib.sha256(content).hexdigest(), now_s)
-
-
 def kind_of_type(mime_type: str) -> str:
     """image, video, audio, sticker (image/webp), else document."""
     plain = mime_type.partition(";")[0].strip().lower()
@@ -61,8 +55,9 @@ def kind_of_type(mime_type: str) -> str:
 class MediaStore:
     """Files by id."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, ids: Ids) -> None:
         self._clock = clock
+        self._ids = ids
         self._items: dict[str, MediaItem] = {}
         self._bytes = 0
         self._key = os.urandom(16)
@@ -71,9 +66,18 @@ class MediaStore:
         """Every file kept."""
         return list(self._items.values())
 
+    def keep(self, number_id: str, mime_type: str, content: bytes) -> MediaItem:
+        """Keep a new file; `Refused` (100) if `mime_type` is none, or as `add` does."""
+        if not _MIME_TYPE.fullmatch(mime_type):
+            raise Refused(100, "type is a MIME type such as image/jpeg")
+        sha256, now_s = hashlib.sha256(content).hexdigest(), self._clock.unix_s()
+        item = MediaItem(self._ids.new(), number_id, mime_type, content, sha256, now_s)
+        self.add(item)
+        return item
+
     def add(self, item: MediaItem) -> None:
         """Keep a file; `Refused` (131053) when it is empty, too large for its kind, or the store is full."""
-        self._forget_old()
+        self._remove_expired()
         limit = SIZE_LIMITS_BYTES[item.kind]
         if not 0 < len(item.content) <= limit:
             raise Refused(131053, f"a file of kind {item.kind} has 1 to {limit} bytes")
@@ -99,22 +103,22 @@ class MediaStore:
         self._bytes -= len(self._items.pop(media_id).content)
 
     def ticket(self, media_id: str, token: str) -> str:
-        """What the download address ends with: the file, until when, and a seal over both and the token."""
+        """The end of a download address: the file, its expiry, and a signature over both and the token."""
         until_s = self._clock.unix_s() + ADDRESS_LIFETIME_S
-        return f"{media_id}.{until_s}.{self._seal(media_id, str(until_s), token)}"
+        return f"{media_id}.{until_s}.{self._sign(media_id, str(until_s), token)}"
 
     def redeem(self, ticket: str, token: str) -> MediaItem | None:
-        """The file of an address fetched in time and with the token that asked for it."""
+        """The file of a download address; None if it has expired or another token asked for it."""
         media_id, _, rest = ticket.partition(".")
-        until, _, seal = rest.partition(".")
-        if not hmac.compare_digest(seal.encode(), self._seal(media_id, until, token).encode()):
+        until, _, signature = rest.partition(".")
+        if not hmac.compare_digest(signature.encode(), self._sign(media_id, until, token).encode()):
             return None
         return self.find(media_id) if self._clock.unix_s() < int(until) else None
 
-    def _seal(self, media_id: str, until: str, token: str) -> str:
+    def _sign(self, media_id: str, until: str, token: str) -> str:
         text = f"{media_id}.{until}.{token}".encode()
         return hmac.new(self._key, text, hashlib.sha256).hexdigest()[:32]
 
-    def _forget_old(self) -> None:
+    def _remove_expired(self) -> None:
         for media_id in [each for each in self._items if self.find(each) is None]:
             self.remove(media_id)

@@ -1,13 +1,13 @@
-"""What the page for people shows, in one reply."""
+"""What the web page shows, in one reply."""
 
 from typing import Any
 
-from emulator.service import Service
+from emulator.messaging_service import MessagingService
 
 LAST_MESSAGES = 12
 
 
-def overview(service: Service) -> dict[str, Any]:
+def overview(service: MessagingService) -> dict[str, Any]:
     """Accounts, numbers with their present rate, the last messages as on a phone, events, faults."""
     first = max(0, len(service.ledger) - LAST_MESSAGES)
     return {
@@ -16,7 +16,7 @@ def overview(service: Service) -> dict[str, Any]:
         "unix_s": service.clock.unix_s(),
         "skipped_s": round(service.clock.skipped_s, 3),
         "accepted": len(service.ledger),
-        "statuses_on": service.statuses_on,
+        "statuses_on": service.subscriptions.statuses_on,
         "accounts": [
             {
                 "id": account.id,
@@ -35,7 +35,7 @@ def overview(service: Service) -> dict[str, Any]:
     }
 
 
-def _number(service: Service, number_id: str) -> dict[str, Any]:
+def _number(service: MessagingService, number_id: str) -> dict[str, Any]:
     number = service.numbers[number_id]
     return {
         "id": number.id,
@@ -51,8 +51,8 @@ def _number(service: Service, number_id: str) -> dict[str, Any]:
     }
 
 
-def _bubble(service: Service, row: dict[str, Any]) -> dict[str, Any]:
-    """A message with the text that stands on the phone."""
+def _bubble(service: MessagingService, row: dict[str, Any]) -> dict[str, Any]:
+    """A message with the text as a phone shows it."""
     shown = {name: row[name] for name in ("wamid", "phone_number_id", "to", "type", "template", "language")}
     at_s = service.clock.unix_s(row["received_at_ns"])
     if row["template"] is None:
@@ -66,10 +66,10 @@ def _bubble(service: Service, row: dict[str, Any]) -> dict[str, Any]:
         }
     number = service.numbers[row["phone_number_id"]]
     template = service.accounts[number.account_id].book.get(row["template"], row["language"])
-    return {**shown, "at_s": at_s, **(template.bubble(row["parameters"]) if template else _GONE)}
+    return {**shown, "at_s": at_s, **(template.bubble(row["parameters"]) if template else _DELETED)}
 
 
-_GONE = {"header": "", "body": "(the template was deleted)", "footer": "", "buttons": []}
+_DELETED = {"header": "", "body": "(the template was deleted)", "footer": "", "buttons": []}
 
 
 def _free_form(content: Any) -> str:

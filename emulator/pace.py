@@ -1,7 +1,7 @@
 """Throughput of a number: an exact sliding window over the requests that were accepted.
 
-The window is half-open: a request is let in when the one `limit` places before it was accepted at least one
-window earlier. Throttled requests do not count, so a caller who backs off is served at the full rate.
+The window is half-open: a request is accepted if the acceptance `limit` requests before it is at least one
+window old. Throttled requests do not count, so a caller who backs off is served at the full rate.
 """
 
 import math
@@ -14,8 +14,8 @@ from emulator.clock import SECOND_NS
 class SlidingWindow:
     """At most `limit` acceptances in any `window_ns`, by the times given to `admit`.
 
-    A whole rate of n per second is n in exactly one second; a broken one keeps its mean with the shortest
-    window that holds a whole count (2.5/s: 3 in 1.2 s; 0.5/s: 1 in 2 s).
+    An integer rate of n per second is n in exactly one second. Any other rate keeps its mean, with the
+    shortest window that holds a whole count (2.5/s: 3 in 1.2 s; 0.5/s: 1 in 2 s).
     """
 
     __slots__ = ("_accepted_ns", "largest_count", "limit", "rate_per_s", "window_ns")

@@ -2,7 +2,7 @@
 
 One message per 6 s; a burst of up to 45 within 6 s is borrowed from the future, which means that after n
 messages the pair is free again n times 6 s after the first of them (open point: "borrowed from the future").
-Memory holds one short generation of recipients, and only those in debt for longer.
+Recipients are remembered for about one spacing; only those who exceed the rate are remembered for longer.
 """
 
 from typing import Any
@@ -11,12 +11,12 @@ from emulator.clock import SECOND_NS
 
 SPACING_NS = 6 * SECOND_NS
 BURST = 45
-# Debtors are looked through when this many have gathered: rarely, and never more than a few milliseconds.
+# Above this size paid debts are removed. This is rare and takes a few milliseconds.
 DEBTORS_SWEPT_AT = 10_000
 
 
 class PairRate:
-    """Decides by the times given; one object serves one number."""
+    """The pair rate of one number. The caller gives the time."""
 
     __slots__ = ("_before", "_debtors", "_newest", "_sweep_at", "_turned_ns")
 
@@ -70,7 +70,7 @@ class PairRate:
         return pair
 
     def _turn(self, now_ns: int) -> None:
-        """Forget single messages of more than a spacing ago, and debts that are paid."""
+        """Forget single messages older than a spacing, and debts that are paid."""
         self._before = self._newest if now_ns - self._turned_ns < 2 * SPACING_NS else {}
         self._newest = {}
         self._turned_ns = now_ns

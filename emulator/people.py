@@ -1,19 +1,19 @@
-"""The customers: who is on the network, who blocks, who reads. By the seed, unless told otherwise."""
+"""The customers: who is on the network, who blocks, who reads. By the seed, unless it was set."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from emulator.chance import mix, share
 
-# Different questions about one recipient must not have the same answer: each has a seed of its own.
+# Answers to different questions about one recipient must be independent: each question has its own seed.
 _ON_NETWORK, _FAILS, _READS = 1, 2, 3
-# Recipients whose fate may be set by hand.
+# Recipients for whom the control plane may set the behaviour.
 PEOPLE_LIMIT = 1_000_000
 
 
 @dataclass(slots=True)
 class Person:
-    """What was said about one recipient; None leaves it to the seed.
+    """What was set for one recipient; None leaves it to the seed.
 
     `fails_with` is the error code of a later `failed` status, `wa_id` another spelling of the number.
     """
@@ -41,22 +41,22 @@ class People:
         self._seed = seed
         self._ratios = ratios
         self._known: dict[int, Person] = {}
-        # Whether everyone is reachable under the number they were written to: most of the time.
+        # Everyone is reachable, and under the number that the sender used. True unless options say otherwise.
         self.all_plain = ratios.undeliverable == 0
 
     def know(self, recipient: int) -> Person:
-        """The person to say something about; raises ValueError when too many are known."""
+        """The person to be changed; ValueError when too many are set."""
         if recipient not in self._known and len(self._known) >= PEOPLE_LIMIT:
-            raise ValueError(f"the fate of at most {PEOPLE_LIMIT} recipients can be set")
+            raise ValueError(f"the behaviour of at most {PEOPLE_LIMIT} recipients can be set")
         self.all_plain = False
         return self._known.setdefault(recipient, Person())
 
     def known(self, recipient: int) -> Person | None:
-        """What was said about a recipient, if anything."""
+        """What was set for a recipient, if anything."""
         return self._known.get(recipient)
 
     def dump(self) -> list[Any]:
-        """What was said about whom, for a snapshot."""
+        """What was set, for a snapshot."""
         return [[recipient, asdict(person)] for recipient, person in self._known.items()]
 
     def load(self, state: list[Any]) -> None:
@@ -74,7 +74,7 @@ class People:
         return ratio == 0 or self._share(_ON_NETWORK, recipient) >= ratio
 
     def failure(self, recipient: int) -> int | None:
-        """The error code with which an accepted message fails later, if it does."""
+        """The error code with which an accepted message fails later, or None."""
         person = self._known.get(recipient) if self._known else None
         if person is not None and person.fails_with is not None:
             return person.fails_with or None
@@ -82,7 +82,7 @@ class People:
         return 131026 if ratio and self._share(_FAILS, recipient) < ratio else None
 
     def reads(self, recipient: int) -> bool:
-        """Whether they open what they get."""
+        """Whether they read their messages."""
         person = self._known.get(recipient) if self._known else None
         if person is not None and person.reads is not None:
             return person.reads

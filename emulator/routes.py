@@ -5,26 +5,26 @@ from emulator.control.ledger import LedgerControl
 from emulator.control.people import PeopleControl
 from emulator.control.settings import SettingsControl
 from emulator.control.state import StateControl
+from emulator.messaging_service import MessagingService
 from emulator.resources.media import MediaEndpoints
 from emulator.resources.numbers import NumberEndpoints
 from emulator.resources.objects import ObjectEndpoints
 from emulator.resources.subscriptions import SubscriptionEndpoints
 from emulator.resources.templates import TemplateEndpoints
-from emulator.service import Service
 from emulator.wire.router import Route, Router
 
 
-def build_router(service: Service) -> Router:
-    """Every path but the send endpoint, which has a table of its own (one entry per number)."""
+def build_router(service: MessagingService) -> Router:
+    """Every path except the send endpoints, which have their own table (one entry for each number)."""
     return Router(routes(service))
 
 
-def routes(service: Service) -> list[Route]:
+def routes(service: MessagingService) -> list[Route]:
     """The whole table."""
     return [*_interface(service), *_control(service)]
 
 
-def _interface(service: Service) -> list[Route]:
+def _interface(service: MessagingService) -> list[Route]:
     base, profile = f"/{service.config.version}", f"/{service.config.product}_business_profile"
     templates, numbers = TemplateEndpoints(service), NumberEndpoints(service)
     media, subscriptions = MediaEndpoints(service), SubscriptionEndpoints(service)
@@ -51,7 +51,7 @@ def _interface(service: Service) -> list[Route]:
     ]
 
 
-def _control(service: Service) -> list[Route]:
+def _control(service: MessagingService) -> list[Route]:
     settings, ledger = SettingsControl(service), LedgerControl(service)
     people, faults, state = PeopleControl(service), FaultControl(service), StateControl(service)
     return [

@@ -1,52 +1,77 @@
 """The send endpoint of one number: the path that takes the traffic.
 
-Every rule of the interface is looked at in one order: who asks, the number's pace, the shape of the message,
+The rules of the interface are checked in one order: the token, the number's pace, the shape of the message,
 the template or the customer's window, whether the recipient can be reached, the pair's pace. Only a message
-that passes them all is counted, and then it is in the ledger before its reply exists.
+that passes all of them is counted, and it is in the ledger before its reply exists.
 """
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
 from emulator.account import Account
-from emulator.clock import SECOND_NS
+from emulator.clock import SECOND_NS, Clock
 from emulator.content.envelope import check_context, parse_message, read_envelope
 from emulator.content.rules import check_depth
 from emulator.content.table import check_content
 from emulator.errors import Refused
 from emulator.identity import MESSAGING, Number, Token
-from emulator.ledger import Call
+from emulator.incoming import IncomingMessages
+from emulator.ledger.kinds import MessageKind
+from emulator.ledger.ledger import Ledger
+from emulator.media import MediaStore
+from emulator.people import People
+from emulator.refusals import Refusals
+from emulator.schedule import StatusSchedule
+from emulator.standing import Standing
 from emulator.templates.fill import fill
-
-if TYPE_CHECKING:
-    from emulator.service import Service
+from emulator.tokens import Tokens
 
 WINDOW_NS = 24 * 3600 * SECOND_NS
 
 
-class Line:
-    """Sending through one number. Holds what it needs of the service, because it is asked so often."""
+@dataclass(frozen=True, slots=True)
+class SendContext:
+    """What the send endpoints of all numbers share. `product` is the word in `messaging_product`."""
+
+    product: str
+    clock: Clock
+    tokens: Tokens
+    people: People
+    media: MediaStore
+    ledger: Ledger
+    schedule: StatusSchedule
+    incoming: IncomingMessages
+    standing: Standing
+    refusals: Refusals
+
+
+class SendEndpoint:
+    """Sends through one number. Looks everything up beforehand, because it takes all the traffic."""
 
     __slots__ = (
-        "_account", "_bearers", "_calls", "_clock", "_ledger", "_media", "_own", "_people", "_product",
-        "_reply", "_reply_bytes", "_service", "_templates", "_unlimited", "number",
+        "_account", "_bearers", "_clock", "_context", "_kinds", "_kinds_by_template", "_media", "_messages",
+        "_own", "_people", "_product", "_reply", "_reply_bytes", "_schedule", "_templates", "_unlimited",
+        "number",
     )  # fmt: skip
 
-    def __init__(self, service: "Service", number: Number, account: Account) -> None:
-        self._service = service
-        self._clock = service.clock
-        self._bearers = service.tokens.bearers
-        self._unlimited = service.tokens.unlimited
+    def __init__(self, context: SendContext, number: Number, account: Account) -> None:
+        self._context = context
+        self._clock = context.clock
+        self._bearers = context.tokens.bearers
+        self._unlimited = context.tokens.unlimited
         self._account = account
         self._templates = account.book.by_key
-        self._media = service.media
-        self._people = service.people
-        self._ledger = service.ledger
-        self._product = service.config.product
-        # template id -> place of its call in the ledger
-        self._calls: dict[str, int] = {}
-        self._reply, self._reply_bytes = _reply_format(service.config.product, service.ledger.issue)
+        self._media = context.media
+        self._people = context.people
+        self._messages = context.ledger.messages
+        self._kinds = context.ledger.kinds
+        self._schedule = context.schedule
+        self._product = context.product
+        # template id -> index of its kind in the ledger
+        self._kinds_by_template: dict[str, int] = {}
+        self._reply, self._reply_bytes = _reply_format(context.product, context.ledger.ids.prefix)
         self._own = int(number.display_phone_number)
         self.number = number
 
@@ -56,7 +81,7 @@ class Line:
             return self._accept(authorization, body)
         except Refused as refused:
             self.number.errors[refused.code] += 1
-            return self._service.refused(refused)
+            return self._context.refusals.render(refused)
 
     def _accept(self, authorization: bytes | None, body: bytes) -> bytes:
         now_ns = self._clock.now_ns()
@@ -69,33 +94,33 @@ class Line:
             raise Refused(130429, f"{number.id} may send {number.window.rate_per_s:g} messages per second")
         message = parse_message(body, self._product)
         if "status" in message:
-            return self._service.inbox.mark_read(number, message)
+            return self._context.incoming.mark_read(number, message)
         to, recipient, tag = read_envelope(message)
-        call, content = self._content(message, recipient, now_ns)
+        kind, content = self._content(message, recipient, now_ns)
         note = orjson.dumps((tag, content))
-        # The last that may refuse: it counts the pair and the messaging limit, so nothing below may fail.
+        # The last check: it counts the pair and the messaging limit, so nothing below may refuse.
         self._check_recipient(recipient, now_ns)
-        index = self._ledger.append(call, recipient, now_ns, note)
+        index = self._messages.append(kind, recipient, now_ns, note)
         number.window.count(now_ns)
         number.accepted += 1
-        if self._service.statuses_wanted:
-            self._service.schedule.plan(index, recipient, now_ns)
+        if self._schedule.wanted:
+            self._schedule.plan(index, recipient, now_ns)
         wa_id = to if self._people.all_plain else self._people.wa_id(recipient)
         return (self._reply % (self._reply_bytes + len(to) + len(wa_id), to, wa_id, index)).encode()
 
     def _content(self, message: dict[str, Any], recipient: int, now_ns: int) -> tuple[int, Any]:
-        """(place of the call in the ledger, what the ledger keeps of the content)."""
-        kind = message.get("type")
+        """(index of the kind in the ledger, what the ledger keeps of the content)."""
+        message_type = message.get("type")
         if "context" in message:
             check_context(message["context"])
-        if kind == "template":
+        if message_type == "template":
             return self._template(message.get("template"))
-        if kind is None:
+        if message_type is None:
             raise Refused(131008, "type is required")
-        content = check_content(kind, message, self._media)
+        content = check_content(message_type, message, self._media)
         check_depth(content)
         self._check_window(recipient, now_ns)
-        return self._ledger.place_of(Call(self.number.id, kind)), content
+        return self._kinds.index_of(MessageKind(self.number.id, message_type)), content
 
     def _template(self, asked: Any) -> tuple[int, Any]:
         try:
@@ -105,15 +130,15 @@ class Line:
             template, components = None, None
         if template is None or template.status != "APPROVED":
             raise self._unsendable(asked)
-        call = self._calls.get(template.id)
-        if call is None:
-            call = self._calls[template.id] = self._ledger.place_of(
-                Call(self.number.id, "template", template.name, template.language)
+        kind = self._kinds_by_template.get(template.id)
+        if kind is None:
+            kind = self._kinds_by_template[template.id] = self._kinds.index_of(
+                MessageKind(self.number.id, "template", template.name, template.language)
             )
-        return call, fill(template, components, self._media)
+        return kind, fill(template, components, self._media)
 
     def _unsendable(self, asked: Any) -> Refused:
-        """What is wrong with a template's name or language, or with the template."""
+        """What is wrong with the name or the language of a template, or with the template."""
         language = asked.get("language") if isinstance(asked, dict) else None
         if not isinstance(language, dict) or "name" not in asked or "code" not in language:
             return Refused(131008, "template.name and template.language.code are required")
@@ -125,16 +150,16 @@ class Line:
     def _check_token(self, token: Token | None) -> None:
         if token is None:
             raise Refused(190, "the access token is missing or not valid")
-        self._service.tokens.check(token, MESSAGING, self.number.account_id)
+        self._context.tokens.check(token, MESSAGING, self.number.account_id)
 
     def _check_recipient(self, recipient: int, now_ns: int) -> None:
-        """What forbids this recipient now; pair and messaging limit are counted when nothing does."""
+        """Refuse if a rule forbids this recipient now; else count the pair and the messaging limit."""
         number = self.number
         if recipient == self._own:
             raise Refused(131021, "a number cannot write to itself")
         if not self._people.all_plain or number.test_recipients is not None:
             self._check_reachable(recipient)
-        if self._ledger.full:
+        if self._messages.full:
             raise Refused(131016, "the ledger is full; POST /_emulator/reset empties it")
         begun = number.tiers.limited and not self._window_open(recipient, now_ns)
         if begun:
@@ -169,17 +194,17 @@ class Line:
     def _check_tier(self, recipient: int, now_ns: int) -> None:
         """The messaging limit, for what the business begins; it may have grown by now."""
         number = self.number
-        word = number.tiers.ripe(now_ns, verified=self._account.verified)
+        word = number.tiers.earned(now_ns, verified=self._account.verified)
         if word is not None and number.quality_rating != "RED":
-            self._service.set_tier(number, word, "UPGRADE")
+            self._context.standing.set_tier(number, word, "UPGRADE")
         number.tiers.check(recipient, now_ns)
 
 
-def _reply_format(product: str, issue: str) -> tuple[str, int]:
-    """The reply to fill with its body's length, `to`, wa_id and index; and that length without the two."""
+def _reply_format(product: str, id_prefix: str) -> tuple[str, int]:
+    """A format for the body's length, `to`, wa_id and index, and that length without `to` and wa_id."""
     body = (
         f'{{"messaging_product":"{product}","contacts":[{{"input":"%s","wa_id":"%s"}}],'
-        f'"messages":[{{"id":"{issue}%012X","message_status":"accepted"}}]}}'
+        f'"messages":[{{"id":"{id_prefix}%012X","message_status":"accepted"}}]}}'
     )
     head = "HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=UTF-8\r\nContent-Length: %d\r\n\r\n"
     return head + body, len(body % ("", "", 0))

@@ -1,4 +1,4 @@
-"""The life of the process: bind, say so, serve, end cleanly on a signal."""
+"""The life of the process: bind, print the ready line, serve, end cleanly on a signal."""
 
 import asyncio
 import contextlib
@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
+from typing import NamedTuple
 
 import orjson
 import structlog
@@ -15,39 +16,48 @@ import uvloop
 
 from emulator.config import ConfigError, EmulatorConfig
 from emulator.events.deliverer import Deliverer
-from emulator.gateway import Gateway
+from emulator.gateway import LIMITS, Gateway
+from emulator.messaging_service import MessagingService
 from emulator.routes import build_router
-from emulator.service import Service
-from emulator.wire.connection import Connection
+from emulator.wire.connection import EmulatorConnection
+from http_server.server import Server
 
 BACKLOG = 4096
-# Seconds that open replies are given when the service stops.
-FINISH_TIMEOUT_S = 2.0
+# For replies that are open when the service stops.
+DRAIN_S = 2.0
+
+
+class RunningServer(NamedTuple):
+    """A gateway and the HTTP server that it answers for."""
+
+    gateway: Gateway
+    server: Server[Gateway]
 
 
 @contextlib.asynccontextmanager
-async def running(config: EmulatorConfig) -> AsyncIterator[Gateway]:
+async def running(config: EmulatorConfig) -> AsyncIterator[RunningServer]:
     """The service, listening; `service.base_url` says where. Raises OSError if it cannot listen there."""
-    service = Service(config)
+    service = MessagingService(config)
     gateway = Gateway(service, build_router(service))
     listener = _listen(config.host, config.port)
     port = listener.getsockname()[1]
     host = f"[{config.host}]" if ":" in config.host else config.host
     service.base_url = f"http://{host}:{port}"
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Connection(gateway), sock=listener, backlog=BACKLOG)
+    server = Server(gateway, LIMITS, EmulatorConnection)
+    listening = await loop.create_server(server.connect, sock=listener, backlog=BACKLOG)
     tasks = [
-        asyncio.create_task(Deliverer(lambda: service.events).run()),
-        asyncio.create_task(_watch_time(gateway)),
+        asyncio.create_task(Deliverer(service).run()),
+        asyncio.create_task(server.sweep()),
     ]
     try:
-        yield gateway
+        yield RunningServer(gateway, server)
     finally:
-        server.close()
+        listening.close()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await _finish_connections(gateway)
+        await server.drain(DRAIN_S)
 
 
 def serve(config: EmulatorConfig) -> int:
@@ -56,7 +66,7 @@ def serve(config: EmulatorConfig) -> int:
     ConfigError where it cannot listen.
     """
     if not structlog.is_configured():
-        # stdout belongs to the ready line.
+        # The only output on stdout is the ready line.
         structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     return uvloop.run(_serve(config))
 
@@ -66,15 +76,15 @@ async def _serve(config: EmulatorConfig) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, _stop, stopped, 128 + number)
     try:
-        async with running(config) as gateway:
+        async with running(config) as (gateway, _):
             service = gateway.service
-            _say({"event": "listening", "url": service.base_url, "numbers": list(service.numbers)})
+            _print_line({"event": "listening", "url": service.base_url, "numbers": list(service.numbers)})
             gc.collect()
             gc.freeze()
             return await stopped
     except OSError as error:
         where = f"{config.host}:{config.port}"
-        code = error.errno or 0  # below zero: a name that nobody knows, which is in words already
+        code = error.errno or 0  # negative for a host name that does not resolve; strerror has the words
         problem = os.strerror(code) if code > 0 else error.strerror or str(error)
         raise ConfigError(f"cannot listen on {where}: {problem}; choose another --host or --port") from error
 
@@ -84,7 +94,7 @@ def _stop(stopped: asyncio.Future[int], code: int) -> None:
         stopped.set_result(code)
 
 
-def _say(event: dict[str, object]) -> None:
+def _print_line(event: dict[str, object]) -> None:
     sys.stdout.buffer.write(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
     sys.stdout.buffer.flush()
 
@@ -94,22 +104,3 @@ def _listen(host: str, port: int) -> socket.socket:
     listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     listener.setblocking(False)
     return listener
-
-
-async def _watch_time(gateway: Gateway) -> None:
-    """Count the seconds, and end the connections that take too many of them."""
-    while True:
-        await asyncio.sleep(1)
-        gateway.tick += 1
-        for connection in list(gateway.connections):
-            connection.check_time(gateway.tick)
-
-
-async def _finish_connections(gateway: Gateway) -> None:
-    """Give open replies a moment, then end what is left."""
-    for connection in list(gateway.connections):
-        connection.finish_up()
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(gateway.emptied.wait(), FINISH_TIMEOUT_S)
-    for connection in list(gateway.connections):
-        connection.abort()

@@ -1,30 +1,32 @@
-"""Whose page asks: a browser sends what any page wants sent, and the control plane asks for no token.
+"""Protects the control plane, which asks for no token, against requests from web pages of other sites.
 
-Law: a name that anybody can own reaches nothing here. Its owner may let it lead to this machine; to a browser
-the page of that name and the emulator are then one site.
+Law: a request that names a public host name is refused. The owner of such a name can let it resolve to this
+machine; a browser then takes a page of that name and the emulator for one site (DNS rebinding).
 """
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from emulator.errors import Refused
-from emulator.wire.connection import Headers
+from http_server.parser import Headers
 
-# Endings of names that nobody can register, as containers and clusters give them; so is a name without a dot.
+# Endings of names that cannot be registered. Containers and clusters use them, and names without a dot.
 _PRIVATE = ("localhost", "local", "internal", "test")
 
 
 def check_site(headers: Headers, served: str) -> None:
-    """Refuse what a page of another site sends. `served`: the name or address that we were told."""
+    """Refuse what a page of another site sends. `served`: the host that the emulator was started with."""
     asked = headers.get(b"host")
     if asked is None:
-        return  # each browser names one
+        return  # not a browser: each of them sends this header
     if headers.get(b"origin", b"http://" + asked) != b"http://" + asked:
         raise Refused(100, "the control plane takes nothing from a page of another site", 403)
     host = _host(asked.decode("latin-1"))
     if not _is_ours(host, served):
-        told = f'the control plane is not reached as "{host}": use its address, or serve with --host {host}'
-        raise Refused(100, told, 403)
+        details = (
+            f'the control plane is not reached as "{host}": use its address, or serve with --host {host}'
+        )
+        raise Refused(100, details, 403)
 
 
 def _host(asked: str) -> str:

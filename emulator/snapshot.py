@@ -1,10 +1,10 @@
-"""The whole state as one JSON document, and back: to try from one point twice, or on another day.
+"""The whole state as one JSON document, and back: to repeat a test from one point, or to go on another day.
 
-Kept: accounts with the calls of their last hour, apps and their subscriptions, numbers with their windows,
-pairs and limits, tokens, templates and reviews, customers, messages in both directions, files, what is left
-of faults (their chance begins anew), the ledger, statuses that are due later, counts, and the clock. Updates
-on their way to a subscriber are not kept: they are delivered or lost with the process. Ids of messages are
-never issued twice: what is sent after a restore gets ids of its own.
+It contains accounts with the calls of their last hour, apps and their subscriptions, numbers with their
+windows, pairs and limits, tokens, templates and reviews, customers, messages in both directions, files, the
+remaining faults (their random streams begin anew), the ledger, statuses that are due later, counts, and the
+clock. It does not contain updates on their way to a subscriber: they are delivered, or lost with the process.
+Ids of messages are never issued twice: messages after a restore get new ids.
 """
 
 import base64
@@ -16,15 +16,16 @@ from emulator.clock import Clock
 from emulator.config import FaultConfig
 from emulator.errors import Refused
 from emulator.events.subscriber import Subscriber
+from emulator.events.subscriptions import App
 from emulator.identity import Number, Token
 from emulator.media import MediaItem
+from emulator.messaging_service import MessagingService
 from emulator.pace import SlidingWindow
 from emulator.pair import PairRate
-from emulator.service import App, Service
 from emulator.templates.template import Template
 from emulator.tiers import Tiers
 
-FORMAT = 2
+FORMAT = 3
 _NUMBER_FIELDS = (
     "id",
     "account_id",
@@ -36,21 +37,21 @@ _NUMBER_FIELDS = (
 )
 
 
-def dump(service: Service) -> dict[str, Any]:
-    """The state of a service; it can be written as JSON."""
+def dump(service: MessagingService) -> dict[str, Any]:
+    """The state of a service, as values that JSON can express."""
     return {
         "format": FORMAT,
         "seed": service.config.seed,
         "now_ns": service.clock.now_ns(),
         "unix_s": service.clock.unix_s(),
-        "statuses_on": service.statuses_on,
-        "next_id": service.new_id(),
+        "statuses_on": service.subscriptions.statuses_on,
+        "next_id": service.ids.following,
         "accounts": [_dump_account(account) for account in service.accounts.values()],
-        "apps": [_dump_app(app) for app in service.apps.values()],
+        "apps": [_dump_app(app) for app in service.subscriptions.apps.values()],
         "numbers": [_dump_number(number) for number in service.numbers.values()],
         "tokens": [_dump_token(token) for token in service.tokens],
         "people": service.people.dump(),
-        "inbox": service.inbox.messages,
+        "incoming": service.incoming.messages,
         "reviews": service.reviewer.waiting,
         "media": [
             {**asdict(item), "content": base64.b64encode(item.content).decode()}
@@ -59,43 +60,43 @@ def dump(service: Service) -> dict[str, Any]:
         "faults": [fault.remaining(service.clock.now_ns()) for fault in service.faults],
         "schedule": service.schedule.dump(),
         "errors": list(service.errors.items()),
-        "told": service.events.dump(),
+        "events": service.events.dump(),
         "ledger": service.ledger.dump(),
     }
 
 
-def restore(service: Service, state: dict[str, Any]) -> None:
-    """Put a dumped state in place of the present one; `Refused` (100) if it is none, and nothing changes."""
+def restore(service: MessagingService, state: dict[str, Any]) -> None:
+    """Replace the present state by a dumped one. If it is invalid: `Refused` (100), and nothing changes."""
     if state.get("format") != FORMAT:
         raise Refused(100, f"this is not a snapshot of format {FORMAT}")
     before = dict(vars(service))
     try:
         _load(service, state)
     except Exception as error:
-        # A reset makes everything anew and changes nothing that was there, so that it can be put back.
+        # A reset makes new objects and leaves the former ones unchanged, so they can be put back.
         vars(service).update(before)
         raise Refused(100, f"the snapshot cannot be read: {type(error).__name__} {error}") from None
 
 
-def _load(service: Service, state: dict[str, Any]) -> None:
+def _load(service: MessagingService, state: dict[str, Any]) -> None:
     service.config = replace(service.config, seed=state["seed"])
     service.clock = Clock()
     service.clock.continue_from(state["now_ns"], state["unix_s"])
     service.reset()
-    service.statuses_on = state["statuses_on"]
-    service.count_ids_from(int(state["next_id"]))
+    service.subscriptions.statuses_on = state["statuses_on"]
+    service.ids.following = int(state["next_id"])
     service.ledger.load(state["ledger"])
     service.accounts.clear()
     service.accounts.update({each["id"]: _load_account(each) for each in state["accounts"]})
-    service.apps.clear()
-    service.apps.update({each["id"]: _load_app(each) for each in state["apps"]})
+    service.subscriptions.apps.clear()
+    service.subscriptions.apps.update({each["id"]: _load_app(each) for each in state["apps"]})
     service.numbers.clear()
-    service.lines.clear()
+    service.send_endpoints.clear()
     for each in state["numbers"]:
         service.connect(_load_number(each))
     _load_tokens(service, state["tokens"])
     service.people.load(state["people"])
-    service.inbox.messages.update(state["inbox"])
+    service.incoming.messages.update(state["incoming"])
     service.reviewer.waiting[:] = [(each[0], each[1], each[2], each[3]) for each in state["reviews"]]
     for each in state["media"]:
         service.media.add(MediaItem(**{**each, "content": base64.b64decode(each["content"])}))
@@ -104,21 +105,21 @@ def _load(service: Service, state: dict[str, Any]) -> None:
         service.faults.add(FaultConfig(**each))
     service.schedule.load(state["schedule"])
     service.errors.update({int(code): int(count) for code, count in state["errors"]})
-    service.events.load(state["told"])
-    _check_places(service)
-    service.refresh_subscribers()
+    service.events.load(state["events"])
+    _check_references(service)
+    service.subscriptions.refresh()
 
 
-def _check_places(service: Service) -> None:
-    """ValueError for what points at a number or a message that is not there."""
-    strangers = service.ledger.numbers() - service.numbers.keys()
+def _check_references(service: MessagingService) -> None:
+    """ValueError if something refers to a number or a message that does not exist."""
+    strangers = service.ledger.kinds.numbers() - service.numbers.keys()
     if strangers:
         raise ValueError(f"messages went through {', '.join(sorted(strangers))}, which does not exist")
     if any(number.account_id not in service.accounts for number in service.numbers.values()):
         raise ValueError("a number is of no account")
-    if service.schedule.last_place() >= len(service.ledger):
+    if service.schedule.last_message() >= len(service.ledger):
         raise ValueError("a status is of no message")
-    if service.ledger.last_received_ns() > service.clock.now_ns():
+    if service.ledger.messages.last_received_ns() > service.clock.now_ns():
         raise ValueError("a message was accepted after the moment of the snapshot")
 
 
@@ -209,7 +210,7 @@ def _dump_token(token: Token) -> dict[str, Any]:
     return {**asdict(token), "permissions": sorted(token.permissions), "accounts": accounts}
 
 
-def _load_tokens(service: Service, state: list[dict[str, Any]]) -> None:
+def _load_tokens(service: MessagingService, state: list[dict[str, Any]]) -> None:
     for token in list(service.tokens):
         service.tokens.revoke(token.value)
     for each in state:

@@ -1,4 +1,4 @@
-"""The emulator inside another process: for tests and for the demo."""
+"""The emulator in the process of a test."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -6,21 +6,22 @@ from dataclasses import dataclass
 
 from emulator.config import EmulatorConfig
 from emulator.gateway import Gateway
+from emulator.messaging_service import MessagingService
 from emulator.server import running
-from emulator.service import Service
+from http_server.server import Server
 
 
 @dataclass(frozen=True, slots=True)
 class Emulator:
-    """A running emulator. `service` is its state and `gateway` its doors, for tests that look inside."""
+    """A running emulator. Tests that look inside find its state in `service`, its connections in `server`."""
 
     url: str
-    service: Service
-    gateway: Gateway
+    service: MessagingService
+    server: Server[Gateway]
 
 
 @contextlib.asynccontextmanager
 async def running_emulator(config: EmulatorConfig | None = None) -> AsyncIterator[Emulator]:
     """Serve in this event loop until the block ends; without a configuration on any free port."""
-    async with running(config or EmulatorConfig(port=0)) as gateway:
-        yield Emulator(gateway.service.base_url, gateway.service, gateway)
+    async with running(config or EmulatorConfig(port=0)) as (gateway, server):
+        yield Emulator(gateway.service.base_url, gateway.service, server)

@@ -1,4 +1,4 @@
-"""The messaging limit: how many different people a number may begin to write to in a moving day."""
+"""The messaging limit: to how many different people a number may begin to write in a sliding day."""
 
 from collections import OrderedDict
 from typing import Any
@@ -13,7 +13,7 @@ WORDS = tuple(TIERS)
 
 
 class Tiers:
-    """A number's limit and whom it wrote to within a day, outside open windows.
+    """The limit of a number, and the recipients of a day to whom it wrote outside open windows.
 
     Growth (open point): a day after the last change, a number of good quality that used at least half of its
     limit within some day since then rises one step. Nothing is kept for an unlimited number.
@@ -41,7 +41,7 @@ class Tiers:
         return self._limit is not None
 
     def check(self, recipient: int, now_ns: int) -> None:
-        """`Refused` (130429) if this recipient would be one too many."""
+        """`Refused` (130429) if this recipient would exceed the limit."""
         self._forget(now_ns)
         if self._limit is not None and recipient not in self._people and len(self._people) >= self._limit:
             raise Refused(130429, f"the messaging limit of {self._limit} recipients in 24 hours is reached")
@@ -52,14 +52,14 @@ class Tiers:
         self._people.move_to_end(recipient)
         self._most_people = max(self._most_people, len(self._people))
 
-    def ripe(self, now_ns: int, *, verified: bool) -> str | None:
-        """The next step, if the number has earned it. Only a verified business leaves the lowest."""
+    def earned(self, now_ns: int, *, verified: bool) -> str | None:
+        """The next tier, if the number has earned it. Only a verified business leaves the lowest."""
         if self._limit is None or now_ns - self._changed_ns < DAY_NS or not (verified or self._limit > 250):
             return None
         return WORDS[WORDS.index(self.word) + 1] if 2 * self._most_people >= self._limit else None
 
     def lower(self) -> str:
-        """The step below, or the lowest."""
+        """The tier below, or the lowest."""
         return WORDS[max(0, WORDS.index(self.word) - 1)]
 
     def dump(self) -> dict[str, Any]:

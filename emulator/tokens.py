@@ -15,7 +15,7 @@ class Tokens:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.bearers: dict[bytes, Token] = {}
-        # Those of the bearers that may send for every account and never expire: nothing is left to check.
+        # The bearers that may send for every account and never expire: they need no further check.
         self.unlimited: set[bytes] = set()
 
     def __iter__(self) -> Iterator[Token]:
@@ -32,7 +32,7 @@ class Tokens:
             self.unlimited.add(bearer)
 
     def revoke(self, value: str) -> bool:
-        """Make a token invalid; False if it was none."""
+        """Make a token invalid; False if there is no such token."""
         bearer = b"Bearer " + value.encode()
         self.unlimited.discard(bearer)
         return self.bearers.pop(bearer, None) is not None

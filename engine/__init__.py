@@ -1,1 +1,1 @@
-"""How to send: claims, paces and attempts messages, and records what became of each."""
+"""How to send: claims, paces and attempts messages, and records the outcome of each."""

@@ -1,33 +1,37 @@
-"""Puts a sending process together: settings in, parts wired, one worker run."""
+"""Puts the parts of a sending process together and runs its worker."""
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 from aiolimiter import AsyncLimiter
 
 from engine.api.lanes import LaneTransport
-from engine.api.resources import ManagementClient, calls_of_an_hour
+from engine.api.resources import ManagementClient, hourly_call_budget
 from engine.api.transport import Transport
-from engine.breaker import Breaker
+from engine.backoff import wait_s
 from engine.core.connection_limit import connections_within
+from engine.core.pace.circuit_breaker import CircuitBreaker
+from engine.core.retry import Wait
 from engine.core.states import ReasonCode
-from engine.process.disk_space import Disk, Room
+from engine.process.disk_space import Disk, DiskSpaceGuard
 from engine.process.file_descriptors import raise_limit
 from engine.process.memory import keep_large_blocks, rare_collections
 from engine.process.settings import ServiceSettings
-from engine.sending.campaign_cache import Block, CampaignCache
+from engine.sending.campaign_cache import CampaignCache
+from engine.sending.campaign_reader import Block, CampaignReader
 from engine.sending.claim_batcher import ClaimBatcher
-from engine.sending.flow_context import Shared
+from engine.sending.flow_context import FlowContext
 from engine.sending.number_sync import sync_numbers
+from engine.sending.orders import Orders
 from engine.sending.results_writer import ResultsWriter
 from engine.sending.worker import RunEnd, Worker
 from engine.store.database import Pool
 from engine.store.installation import identify
 
-# Connections to the database of a sending process: one for the results writer, one for the raiser, the others
-# shared. Each costs Postgres 25 ms of CPU to begin; sixteen at once held up an emulator on the same core for
-# a tenth of a second.
+# Of a sending process: one for the results writer, one for the claim batcher, the others shared. Opening a
+# connection costs Postgres 25 ms of CPU; sixteen at once delayed an emulator on the same core by 0.1 s.
 POOL_CONNECTIONS = 6
 
 log = structlog.get_logger(__name__)
@@ -45,44 +49,49 @@ async def run_numbers(
 ) -> RunEnd:
     """Send through these numbers until `stop` is set, or until the one campaign no longer runs.
 
-    `pool`: greets each connection with `identify`, since what answers after a break may be another server.
-
-    `campaign_id` None: every running campaign of these numbers. `disk`: where the database is, if that is on
-    this machine; while it has no room, nothing is claimed. `transport`: in place of the one in the settings;
-    it is closed at the end. Raises TryLater (NumberHeld) where a number of the one campaign is owned by
-    another living process, and ConfigurationError for an unknown number.
+    `pool` must call `identify` on each new connection: after a break another server may answer.
+    `campaign_id` None: every running campaign of these numbers. `disk`: where the database keeps its data, if
+    that is on this machine; while it is short of space, nothing is claimed. `transport` replaces the one of
+    the settings, and is closed at the end. Raises NumberHeld if another living process owns a number of the
+    one campaign, and ConfigurationError for an unknown number.
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
-    room, results_writer = Room(disk), ResultsWriter(pool)
-
-    def block() -> Block | None:
-        if shortage := room.shortage():
-            return Block(shortage, ReasonCode.DISK_FULL)
-        if problem := results_writer.problem:
-            return Block(problem, ReasonCode.RESULTS_NOT_STORED)
-        return None
-
-    shared = Shared(
+    disk_space, campaign_cache, results_writer = DiskSpaceGuard(disk), CampaignCache(), ResultsWriter(pool)
+    context = FlowContext(
         pool=pool,
         service=service,
         installation=installation,
-        campaign_cache=CampaignCache(service.product, campaign_id, block),
+        campaign_cache=campaign_cache,
         results_writer=results_writer,
         claim_batcher=ClaimBatcher(pool),
-        breaker=Breaker(),
+        breaker=CircuitBreaker(partial(wait_s, Wait.UNREACHABLE)),
+        orders=Orders(campaign_cache),
+    )
+    reader = CampaignReader(
+        campaign_cache,
+        service.product,
+        campaign_id,
+        lambda: _block(disk_space.blocked_reason(), results_writer.problem),
     )
     keep_large_blocks()
-    transport, calls = transport or transport_of(service), calls_of_an_hour()
+    transport, calls = transport or transport_of(service), hourly_call_budget()
 
-    async def refresh() -> None:
-        await _refresh_numbers(pool, service, calls)
+    async def read_numbers() -> None:
+        await _read_numbers(pool, service, calls)
 
+    worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers)
     try:
         with rare_collections():
-            return await Worker(shared, transport, phone_number_ids, campaign_id, refresh).run(stop)
+            return await worker.run(stop)
     finally:
         await transport.close()
+
+
+def _block(disk_full: str, results_not_stored: str) -> Block | None:
+    if disk_full:
+        return Block(disk_full, ReasonCode.DISK_FULL)
+    return Block(results_not_stored, ReasonCode.RESULTS_NOT_STORED) if results_not_stored else None
 
 
 def transport_of(service: ServiceSettings) -> Transport:
@@ -96,7 +105,7 @@ def transport_of(service: ServiceSettings) -> Transport:
     )
 
 
-async def _refresh_numbers(pool: Pool, service: ServiceSettings, calls: AsyncLimiter) -> None:
+async def _read_numbers(pool: Pool, service: ServiceSettings, calls: AsyncLimiter) -> None:
     if service.waba_id is None:
         log.warning("numbers_not_read", problem="DRUMBEAT_WABA_ID is not set")
         return

@@ -1,4 +1,4 @@
-"""The lengths of the waits on the failure path, by tenacity. Nothing here is on the path of a success."""
+"""How long to wait on the failure path, computed by tenacity. A message that succeeds never gets here."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from engine.core.retry import Retry, Wait
 
 RECONNECT_WAIT_S_MAX = 5.0
 
-# NUMBER and ACCOUNT are short: the governor's rate is what protects the service, these only spread the
-# recipients out again. PAIR is the protocol's row, to the second.
+# The waits of NUMBER and ACCOUNT are short: they only spread the recipients, and the governor's lower rate
+# protects the service. PAIR follows the protocol to the second: 1, 4, 16, 64, 256.
 _WAITS: dict[Wait, wait_base] = {
     Wait.NONE: wait_none(),
     Wait.NUMBER: wait_random(0.5, 1.5),
@@ -32,7 +32,7 @@ _WAITS: dict[Wait, wait_base] = {
 
 
 def wait_s(kind: Wait, attempt: int, hint_s: float | None = None) -> float:
-    """Seconds to wait for the `attempt`-th time (from 1) for this reason; at least the service's hint."""
+    """Seconds of the `attempt`-th wait of this kind (from 1), at least `hint_s`, the service's own figure."""
     state = RetryCallState(AsyncRetrying(), None, (), {})
     state.attempt_number = attempt
     return max(_WAITS[kind](state), hint_s or 0.0)
@@ -48,10 +48,10 @@ def reconnecting(
     stop: stop_base | None = None,
     before_sleep: Callable[[RetryCallState], None] | None = None,
 ) -> AsyncRetrying:
-    """A loop `async for attempt in reconnecting(OSError): with attempt: ...` that waits with jitter.
+    """A retry loop with jitter: `async for attempt in reconnecting(OSError): with attempt: ...`.
 
-    Waits grow to RECONNECT_WAIT_S_MAX. Only `errors` are retried; the last one is raised when `stop` says
-    so (default: never). `before_sleep` hears of each failure, to count or to report it.
+    Waits grow to RECONNECT_WAIT_S_MAX. Only `errors` are retried. When `stop` ends the loop (default: never),
+    the last error is raised. `before_sleep` is called after each failure, to count or report it.
     """
     return AsyncRetrying(
         retry=retry_if_exception_type(errors),

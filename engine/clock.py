@@ -1,13 +1,13 @@
-"""The clocks of the flow. None is the wall clock: when that steps, no pace and no permit changes."""
+"""The clocks of the sending flow. None is the wall clock, so no pace and no claim changes when it steps."""
 
 import time
 from functools import partial
 
-from engine.core.bucket import SECOND_NS as SECOND_NS
+from engine.core.units import SECOND_NS as SECOND_NS
 
-# For pacing: never steps. These three are read several times a message, so nothing of ours is between.
+# For pacing: never steps. The clocks are read several times for each message, so no wrapper adds a call.
 monotonic_ns = time.monotonic_ns
-# For permits: also runs while the machine sleeps, so that a permit does not outlive a suspension.
+# For claims: also runs while the machine sleeps, so that a claim expires during a suspension too.
 suspend_aware_ns = partial(time.clock_gettime_ns, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
-# That this thread took so far.
+# CPU time of this thread.
 cpu_ns = time.thread_time_ns

@@ -1,7 +1,7 @@
-"""Errors named by place and blame; each knows the exit code that a command ends with.
+"""Errors that end a command or a process. Each class has an exit code.
 
-Expected replies of the service are values (`engine.core.outcome`), never exceptions: what stands here
-stops a command or a process. A message says what happened, where, and what to do about it.
+Expected replies of the service are values (`engine.core.outcome`), never exceptions. A message says what
+happened, where, and what to do.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import ClassVar
 
 
 class DrumbeatError(Exception):
-    """The base: a problem reported in one line. `exit_code` 1 means that nobody foresaw it."""
+    """The base class: a problem reported in one line. `exit_code` 1 means an unexpected problem."""
 
     exit_code: ClassVar[int] = 1
 
@@ -24,13 +24,13 @@ class DrumbeatError(Exception):
 
 
 class UsageError(DrumbeatError):
-    """The command was asked for something it cannot do as asked."""
+    """The command line asks for something that the command cannot do."""
 
     exit_code = 2
 
 
 class Incomplete(DrumbeatError):
-    """It was done, but not for everybody: more failed than allowed, some are in doubt or were left out."""
+    """Done, but not for every recipient: too many failed, or some are in doubt or were left out."""
 
     exit_code = 3
 
@@ -42,9 +42,9 @@ class Unreachable(DrumbeatError):
 
 
 class TryLater(DrumbeatError):
-    """Somebody holds what is needed, or its time has not come; the same call will work later.
+    """Another process holds what is needed, or it is too early. The same call works later.
 
-    `wait_s`: how much later, where the service says it.
+    `wait_s`: how much later, if the service says so.
     """
 
     exit_code = 75
@@ -61,10 +61,10 @@ class AuthenticationError(DrumbeatError):
 
 
 class ConfigurationError(DrumbeatError):
-    """A setting, a file or a stored definition is wrong and stays wrong until somebody changes it."""
+    """A setting, a file or a stored definition is wrong. A retry cannot help until somebody changes it."""
 
     exit_code = 78
 
 
 class ServiceError(DrumbeatError):
-    """The service answered a management call with an error that has no better name here."""
+    """The service answered a management call with an error that no other class describes."""

@@ -1,4 +1,4 @@
-"""Makes the database ready for a command: starts the embedded Postgres if no URL is set, then migrates."""
+"""Prepares the database for a command: starts the embedded Postgres if no URL is set, then migrates."""
 
 import asyncio
 from pathlib import Path
@@ -9,9 +9,9 @@ from engine.store.migrate import is_current, migrate
 
 
 def prepare_database(settings: Settings) -> str:
-    """The URL of a database that is up and migrated.
+    """Start and migrate the database; returns its URL.
 
-    Blocks: call it before the event loop starts. Raises what `start_embedded` and `migrate` raise.
+    It blocks, so call it before the event loop starts. Raises what `start_embedded` and `migrate` raise.
     """
     given = settings.database_url
     url = given.get_secret_value() if given is not None else _start_embedded(settings.home)
@@ -20,7 +20,7 @@ def prepare_database(settings: Settings) -> str:
 
 
 def _start_embedded(home: Path) -> str:
-    # Imported late: a command with a database URL needs neither psutil nor the server's package.
+    # Imported here because a command with a database URL needs neither psutil nor the server's package.
     from engine.process.embedded_postgres import start_embedded
 
     return start_embedded(home)

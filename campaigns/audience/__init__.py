@@ -1,0 +1,1 @@
+"""Audience files: reading, checking each row, and listing the rows that cannot be sent to."""

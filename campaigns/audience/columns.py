@@ -1,4 +1,4 @@
-"""Finds the columns a campaign asks for in the header of its audience."""
+"""Finds columns by name in the header of an audience."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ NAMES_SHOWN_MAX = 20
 
 
 class MissingColumn(ConfigurationError):
-    """The header has no such column, or has it more than once."""
+    """The header does not have the column, or has it more than once."""
 
 
 def column_index(header: Sequence[str], wanted: str, *, where: str, otherwise: str = "") -> int:
-    """The index of a column: by its exact name, else by its name trimmed, without regard to case and to
-    characters that nobody sees.
+    """The index of a column: by its exact name, else by its name without regard to case, outer spaces and
+    invisible characters.
 
-    Raises MissingColumn listing the columns there are, with what to do `otherwise`; or the places of a name
-    that is there twice.
+    MissingColumn lists the columns of the file, followed by `otherwise`, or the columns that share the name.
     """
     exact = [index for index, name in enumerate(header) if name == wanted]
     alike = exact or [index for index, name in enumerate(header) if _plain(name) == _plain(wanted)]
@@ -28,12 +27,12 @@ def column_index(header: Sequence[str], wanted: str, *, where: str, otherwise: s
     if alike:
         places = ", ".join(str(index + 1) for index in alike)
         raise MissingColumn(
-            f'the column "{wanted}" is there {len(alike)} times, as columns {places}',
+            f'the column name "{wanted}" occurs {len(alike)} times, in columns {places}',
             where=where,
             remedy="rename all but one",
         )
     raise MissingColumn(
-        f'there is no column "{wanted}"', where=where, remedy=f"it has {_listed(header)}{otherwise}"
+        f'there is no column "{wanted}"', where=where, remedy=f"the file has {_listed(header)}{otherwise}"
     )
 
 
@@ -43,6 +42,6 @@ def _plain(name: str) -> str:
 
 
 def _listed(header: Sequence[str]) -> str:
-    shown = ", ".join(f'"{name}"' for name in header[:NAMES_SHOWN_MAX])
+    listed = ", ".join(f'"{name}"' for name in header[:NAMES_SHOWN_MAX])
     more = len(header) - NAMES_SHOWN_MAX
-    return f"{shown} and {more} more" if more > 0 else shown
+    return f"{listed} and {more} more" if more > 0 else listed

@@ -1,8 +1,8 @@
-"""The encoding of an audience file: decided once on a sample, then strict while streaming.
+"""Detects the encoding of an audience file from a sample, then decodes strictly.
 
-The sample begins at the first byte that is not ASCII, however far in it stands: a file whose first accent
-comes after a million rows is decided as well as any. A wrong guess never passes for text: a byte that does
-not fit stops the reading with its line and offset.
+The sample begins at the first byte that is not ASCII, wherever it is, so the first accent may come after a
+million rows. If the guess is wrong, the first byte that does not fit stops the reading; the error names its
+line and offset.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from engine.errors import ConfigurationError
 
 CHUNK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 16
 
-# Of UTF-16 the code units of digits, separators and line ends have one zero byte, always on the same side,
-# whatever script the names are in; UTF-8 has none, but for stray ones.
+# In UTF-16, digits, separators and line ends have one zero byte, always on the same side, whatever script the
+# names use. UTF-8 has at most a few stray ones.
 _ZERO_SHARE_MIN, _ZERO_SHARE_MAX = 0.15, 0.02
 _ASCII = bytes(range(128))
 _FOREIGN = {
@@ -32,9 +32,9 @@ _FOREIGN = {
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """`codec` as Python names it; `bom_bytes` to skip at the start; `label` for people.
+    """`codec` as Python names it; `bom_bytes` to skip at the start; `label` for messages.
 
-    `is_guess`: nothing in the file says so, and another one might read it as well, with other letters.
+    `is_guess`: the file does not name its encoding, and another one might decode it to other letters.
     """
 
     codec: str
@@ -43,9 +43,16 @@ class Encoding:
     is_guess: bool = False
 
 
+class TextChunk(NamedTuple):
+    """A part of a file's text; `read_bytes` of the file were read so far."""
+
+    text: str
+    read_bytes: int
+
+
 UTF_8 = Encoding("utf-8", 0, "UTF-8")
 WINDOWS_1252 = Encoding("cp1252", 0, "Windows-1252", is_guess=True)
-# In this order: the mark of UTF-32 LE begins with that of UTF-16 LE.
+# UTF-32 LE first: its mark begins with the mark of UTF-16 LE.
 _BY_BOM = {
     codecs.BOM_UTF8: Encoding("utf-8", 3, "UTF-8 with byte order mark"),
     codecs.BOM_UTF32_LE: Encoding("utf-32-le", 4, "UTF-32 LE"),
@@ -56,11 +63,11 @@ _BY_BOM = {
 
 
 class UnreadableAudience(ConfigurationError):
-    """A file that cannot be read as a table of text."""
+    """The file cannot be read as a table of text."""
 
 
 def detect(file: BinaryIO, name: str) -> Encoding:
-    """The encoding of an open file, which is left at its start. UnreadableAudience for what is not text."""
+    """The encoding of an open file, which is at its start afterwards. UnreadableAudience if it is no text."""
     head = file.read(SAMPLE_BYTES)
     if kind := next((kind for magic, kind in _FOREIGN.items() if head.startswith(magic)), None):
         raise UnreadableAudience(f"this is {kind}, not CSV", where=name, remedy="export it as CSV")
@@ -96,17 +103,17 @@ def _by_first_accent(file: BinaryIO, head: bytes) -> Encoding:
 
 
 def _by_sample(sample: bytes) -> Encoding:
-    """UTF-8 where more of it reads as UTF-8 than does not: a damaged file must not pass for Windows-1252."""
+    """UTF-8 if most of the sample is valid UTF-8, so that a damaged file is not taken for Windows-1252."""
     text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(sample)
     accents = sum(1 for character in text if character > "\x7f")
     strays = sum(1 for character in text if "\udc80" <= character <= "\udcff")
-    return UTF_8 if accents > 2 * strays else WINDOWS_1252  # a stray counts as an accent, too
+    return UTF_8 if accents > 2 * strays else WINDOWS_1252  # a stray byte also counts as an accent
 
 
-def decode(file: BinaryIO, encoding: Encoding, name: str) -> Iterator[tuple[str, int]]:
-    """The text of a file in chunks, each with the bytes read so far.
+def decode(file: BinaryIO, encoding: Encoding, name: str) -> Iterator[TextChunk]:
+    """The text of a file in chunks.
 
-    Raises UnreadableAudience naming line and byte offset (from 0) of what the encoding does not know.
+    UnreadableAudience names the line and the byte offset (from 0) of bytes that are not valid.
     """
     file.seek(encoding.bom_bytes)
     decoder = codecs.getincrementaldecoder(encoding.codec)("strict")
@@ -123,13 +130,13 @@ def decode(file: BinaryIO, encoding: Encoding, name: str) -> Iterator[tuple[str,
         read_bytes += len(chunk)
         breaks += count_lines(last + text) - count_lines(last)
         last = text[-1:] or last
-        yield text, read_bytes
+        yield TextChunk(text, read_bytes)
         if not chunk:
             return
 
 
 def count_lines(text: str) -> int:
-    """Line ends of the three kinds: a feed, a return, or both."""
+    """Count line ends: a line feed, a carriage return, or both."""
     returns = text.count("\r")
     return text.count("\n") + (returns - text.count("\r\n") if returns else 0)
 
@@ -139,7 +146,7 @@ def _undecodable(
 ) -> UnreadableAudience:
     found = error.object[error.start : error.end].hex(" ")
     return UnreadableAudience(
-        f"bytes {found} are not {encoding.label}",
+        f"the bytes {found} are not valid {encoding.label}",
         where=f"{name}, line {line}, byte {start + error.start}",
         remedy="export the file again as UTF-8",
     )

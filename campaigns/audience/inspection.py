@@ -1,4 +1,4 @@
-"""Looks at an audience file before a campaign is made of it: reads every row, stores nothing."""
+"""Checks an audience file without a campaign: reads every row and stores nothing."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaigns.audience.check import row_check
+from campaigns.audience.change_check import ChangeCheck
+from campaigns.audience.duplicate_counter import DuplicateCounter
 from campaigns.audience.reader import AudienceReader, open_audience
-from campaigns.audience.rejects import RejectFile, require_no_list
-from campaigns.audience.repeats import Repeats
-from campaigns.audience.unchanged import Unchanged
-from campaigns.planning.progress import PlanProgress, ProgressCallback, no_progress
-from engine.core.phone_aliases import person
+from campaigns.audience.reject_file import RejectFile, require_no_reject_list
+from campaigns.audience.row_check import row_check
+from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
+from engine.core.phone_aliases import canonical_phone
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a file holds: `good` rows could be sent to, but for `duplicates`, which repeat an earlier number.
+    """The contents of a file. `good` rows can be sent to; `duplicates` of them repeat an earlier phone.
 
-    `encoding_guessed`: nothing in the file says in which encoding it is.
+    `encoding_guessed`: the file does not name its encoding.
     """
 
     columns: Sequence[str]
@@ -46,22 +46,26 @@ def inspect_audience(
     region: str | None = None,
     progress: ProgressCallback = no_progress,
 ) -> Inspection:
-    """Check every row as `campaign create` does, in constant memory; raises what it raises for a file.
+    """Check every row as `campaign create` does, in constant memory, with the same errors.
 
-    ConfigurationError where a million phones and more find no room in the directory of temporary files.
+    ConfigurationError if the temporary file for more than a million phones cannot be written.
     """
-    with open_audience(path) as file, RejectFile(rejects_path, path) as rejects, Repeats() as repeats:
-        unchanged = Unchanged(file, str(path))
+    with (
+        open_audience(path) as file,
+        RejectFile(rejects_path, path) as rejects,
+        DuplicateCounter() as repeats,
+    ):
+        change_check = ChangeCheck(file, str(path))
         reader = AudienceReader(file, str(path))
-        require_no_list(reader.header, str(path))
+        require_no_reject_list(reader.header, str(path))
         check = row_check(reader.header, str(path), phone_column, params, region)
         rows = good = 0
         for batch in check.batches(reader):
             rejects.add(batch.rejects)
-            repeats.add(map(person, batch.phones))
+            repeats.add(map(canonical_phone, batch.phones))
             rows, good = rows + batch.rows, good + len(batch.phones)
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
-        unchanged.require()
+        change_check.require_unchanged()
         return Inspection(
             columns=tuple(reader.header),
             encoding=reader.encoding.label,

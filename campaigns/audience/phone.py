@@ -1,6 +1,6 @@
-"""Phone numbers as people write them, to the digits of E.164.
+"""Turns phone numbers as people write them into the digits of E.164.
 
-The judge is `phonenumbers`: what it parses and calls valid is accepted, with the digits it says.
+A number is accepted if the library `phonenumbers` parses it and finds it valid, with the digits it returns.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from unicodedata import category, decimal
 
-from campaigns.audience.numbering import (
+from campaigns.audience.numbering_plan import (
     DIGITS_MAX,
     DIGITS_MIN,
     INTERNATIONAL,
@@ -18,15 +18,15 @@ from campaigns.audience.numbering import (
     plan_of,
 )
 
-CELL_CHARACTERS_MAX = 64  # no number with its separators is longer
+CELL_CHARACTERS_MAX = 64  # longer than any number with its separators
 
 _SCIENTIFIC = re.compile(r"[+-]?\d+(?:[.,]\d+)?[eE][+-]?\d+")
-_WHOLE_FLOAT = re.compile(r"(\d+)\.0")  # a whole number that passed through a floating-point column
-_AS_FORMULA = re.compile(r'="(.*)"')  # how people keep a spreadsheet from rounding it
+_WHOLE_FLOAT = re.compile(r"(\d+)\.0")  # a whole number from a floating-point column
+_AS_FORMULA = re.compile(r'="(.*)"')  # keeps a spreadsheet from rounding the number
 _SHAPE = re.compile(r"[ (]*(\+?)([0-9 ().\-/]*)")
 _SEPARATORS = str.maketrans("", "", " ().-/")
-# What stands for a separator or a plus, by its category in Unicode or by itself.
-_BY_CATEGORY = {"Cf": "", "Zs": " ", "Pd": "-"}  # Cf: marks that come along when a contact card is copied
+# Characters that replace a separator or a plus, by Unicode category or by character.
+_BY_CATEGORY = {"Cf": "", "Zs": " ", "Pd": "-"}  # Cf: invisible marks that a copied contact card may have
 _BY_CHARACTER = {
     "\t": " ",
     "\u2212": "-",
@@ -39,25 +39,25 @@ _BY_CHARACTER = {
 
 
 class Normaliser:
-    """Normalises the phones of one audience. `region` (two letters) gives national formats their country."""
+    """Normalises the phones of one audience. `region` (two letters) is the country of national numbers."""
 
     def __init__(self, region: str | None = None) -> None:
         self._region = None if region is None else known_region(region)
         self._plain = INTERNATIONAL if self._region is None else self._region.plain
 
     def normalise(self, text: str) -> int | str:
-        """The digits of E.164 as an integer, or the code of the problem (see `rejects.REASONS`).
+        """The digits of E.164 as an integer, or a reject code (see `reject_file.REASONS`).
 
-        With a region a number is first read as national there, then as international.
+        With a region, a number is first read as national, then as international.
         """
         return self.normalise_all((text,))[0]
 
     def normalise_all(self, texts: Iterable[str]) -> list[int | str]:
-        """As `normalise`, for each of many: the call alone would cost a tenth of what is done for one."""
+        """As `normalise`, for many: a call for each would cost a tenth more."""
         plain_of = self._plain
         return [
-            int(plain[1] + text)
-            if (plain := plain_of[len(text)][text[:3]]) is not None and plain[0](text) is not None
+            int(plain.code + text)
+            if (plain := plain_of[len(text)][text[:3]]) is not None and plain.fullmatch(text) is not None
             else self._of_any(text)
             for text in texts
         ]
@@ -92,14 +92,14 @@ class Normaliser:
 
     def _of_national(self, digits: str) -> int | str:
         assert self._region is not None
-        if len(digits) > DIGITS_MAX + 5:  # 00 and a carrier's code may stand before it
+        if len(digits) > DIGITS_MAX + 5:  # 00 and a carrier's code may come first
             return "phone_too_long"
         found = self._region.number(digits)
         return _international(digits) if found is None else found
 
 
 def _in_ascii(text: str) -> str:
-    """The same number in plain digits, separators and plus: keyboards and scripts have others."""
+    """The number in ASCII digits, separators and plus. Keyboards and scripts have other ones."""
     if text.isascii() and "\t" not in text:
         return text
     return "".join(map(_character_in_ascii, text))
@@ -113,7 +113,7 @@ def _character_in_ascii(character: str) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """Without what spreadsheets and exports put around a number kept as text."""
+    """Remove what spreadsheets and exports put around a number that is kept as text."""
     text = text.removeprefix("'")
     if (formula := _AS_FORMULA.fullmatch(text)) is not None:
         text = formula[1].strip()
@@ -123,10 +123,9 @@ def _unwrapped(text: str) -> str:
 def _international(digits: str) -> int | str:
     if len(digits) < DIGITS_MIN:
         return "phone_too_short"
-    if (found := plan_of(digits)) is None:
+    if (plan := plan_of(digits)) is None:
         return _problem(digits)
-    code, plan = found
-    known = plan.is_valid(digits[len(code) :])
+    known = plan.is_valid(digits[len(plan.code) :])
     number = ask_library("+" + digits, None) if known is None else int(digits) if known else None
     return _problem(digits) if number is None else number
 

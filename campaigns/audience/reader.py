@@ -1,8 +1,9 @@
-"""Rows of an audience file in batches, each row with the line where it starts; memory does not grow with it.
+"""Reads an audience file in batches of rows, each with the line where it starts. Memory does not grow with
+it.
 
-Law: a row that cannot be read costs itself and nothing else. A cell that is never closed would swallow the
-rest of the file: when a row of several lines turns out wrong, only its first line is refused and reading
-goes on at the next. Pieces whose every line is a row, nearly all of most files, are split in one call.
+Law: a row that cannot be read is lost alone. A quoted cell that is never closed would otherwise take the rest
+of the file: if a row of several lines is wrong, only its first line is rejected, and reading continues at the
+next line. Most pieces have one row in each line and are split in one call.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
-from campaigns.audience.dialect import delimiter_of, hinted_delimiter
-from campaigns.audience.encoding import Encoding, UnreadableAudience, count_lines, decode, detect
-from campaigns.audience.rejects import Reject
+from campaigns.audience.delimiter import delimiter_of, hinted_delimiter
+from campaigns.audience.encoding import Encoding, TextChunk, UnreadableAudience, count_lines, decode, detect
+from campaigns.audience.reject_file import Reject
 
-LINE_CHARACTERS_MAX = 1 << 20  # a longer line is no table; it would have to be held whole
-ROW_CHARACTERS_MAX = 1 << 20  # what a row with quoted line breaks may span; bounds what is read twice
-HEAD_CHARACTERS = 1 << 16  # holds the header, whatever line breaks its names have
+LINE_CHARACTERS_MAX = 1 << 20  # a line is held in memory; a longer one is no table
+ROW_CHARACTERS_MAX = 1 << 20  # limit of a row with line breaks in quotes; it may be read twice
+HEAD_CHARACTERS = 1 << 16  # holds the whole header, even with line breaks in its names
 COLUMNS_MAX = 1_000
 
 Row = list[str]
@@ -31,7 +32,7 @@ Row = list[str]
 
 @dataclass(slots=True)
 class RowBatch:
-    """Some rows of the header's width, in file order. `lines[i]` is where `rows[i]` starts, from 1."""
+    """Rows with as many cells as the header, in file order. `rows[i]` starts in line `lines[i]`, from 1."""
 
     read_bytes: int
     lines: Sequence[int] = ()
@@ -41,7 +42,7 @@ class RowBatch:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Whole physical lines with their ends; `first` is the number of the first one, from 1."""
+    """Complete lines with their line ends. `first`: the number of the first line, from 1."""
 
     first: int
     text: str
@@ -51,7 +52,7 @@ class Piece:
         return list(io.StringIO(self.text, newline=""))
 
     def parts(self, characters: int) -> Iterator[Piece]:
-        """The same lines in pieces of at most so many characters, where line feeds end them so often."""
+        """The same lines in pieces of at most `characters`, unless a single line is longer."""
         at, first = 0, self.first
         while at < len(self.text):
             end = self.text.rfind("\n", at, at + characters) + 1 or len(self.text)
@@ -60,8 +61,15 @@ class Piece:
             at, first = end, first + count_lines(part.text)
 
 
+class PieceRows(NamedTuple):
+    """The rows of a piece, and the lines of its last row if that continues in the next piece."""
+
+    batch: RowBatch
+    rest: Piece | None
+
+
 class _Cursor:
-    """Feeds lines to a csv reader, which pulls as many as a row needs, and can be set back."""
+    """Gives lines to a csv reader, which takes as many as a row needs. `position` can be set back."""
 
     def __init__(self, lines: list[str]) -> None:
         self.position = 0
@@ -80,9 +88,9 @@ class _Cursor:
 
 
 class AudienceReader:
-    """An audience file, opened: `header`, `delimiter`, `encoding`, then `batches()` once.
+    """Reads an open audience file: `header`, `delimiter` and `encoding`, then `batches()` once.
 
-    Raises UnreadableAudience or what `open_audience` raises.
+    Raises UnreadableAudience.
     """
 
     def __init__(self, file: BinaryIO, name: str) -> None:
@@ -95,30 +103,30 @@ class AudienceReader:
         self.header = self._read_header()
 
     def batches(self) -> Iterator[RowBatch]:
-        """All rows after the header. A batch holds the rows of about a mebibyte."""
+        """All rows after the header, in batches of about a mebibyte."""
         pieces = self.pieces()
         piece = next(pieces)
         for following in chain(pieces, [None]):
-            batch, rest = self.read(piece, final=following is None)
-            yield batch
+            found = self.read(piece, final=following is None)
+            yield found.batch
             if following is not None:
-                piece = joined(rest, following)
+                piece = joined(found.rest, following)
 
     def pieces(self) -> Iterator[Piece]:
-        """The lines after the header, about a mebibyte each, one at least. Once, instead of `batches`."""
+        """The lines after the header in pieces of about a mebibyte, at least one; instead of `batches`."""
         yield self._ahead
         yield from self._pieces
 
-    def read(self, piece: Piece, *, final: bool) -> tuple[RowBatch, Piece | None]:
-        """The rows of a piece, and the lines of its last row where that goes on in the next piece."""
+    def read(self, piece: Piece, *, final: bool) -> PieceRows:
+        """The rows of a piece. `final`: no other piece follows."""
         batch = read_plain(piece, self.delimiter, len(self.header))
-        return self._read_with_care(piece, final) if batch is None else (batch, None)
+        return self._read_row_by_row(piece, final) if batch is None else PieceRows(batch, None)
 
-    def _split_lines(self, chunks: Iterator[tuple[str, int]]) -> Iterator[Piece]:
+    def _split_lines(self, chunks: Iterator[TextChunk]) -> Iterator[Piece]:
         first, carried, read_bytes = 1, "", 0
         for chunk, read_bytes in chunks:
             text = carried + chunk
-            # A return at the very end may be half of a line end.
+            # A carriage return at the end of the chunk may be half of a line end.
             end = max(text.rfind("\n"), text.rfind("\r", 0, len(text) - 1)) + 1
             piece = Piece(first, text[:end], read_bytes)
             first, carried = first + count_lines(piece.text), text[end:]
@@ -135,13 +143,13 @@ class AudienceReader:
             )
 
     def _read_head(self) -> Piece:
-        """The first lines as one piece, which the header is whole in; without blank ones before it."""
+        """The first lines as one piece that contains the whole header, without blank lines before it."""
         text, read_bytes = "", 0
         for piece in self._pieces:
             text, read_bytes = text + piece.text, piece.read_bytes
             if len(text) >= HEAD_CHARACTERS:
                 break
-        # Files that were put together, or marked twice, keep a byte order mark in their text.
+        # Concatenated files, or files with two byte order marks, have one in their text.
         head = Piece(1, text.lstrip("\ufeff"), read_bytes)
         lines = head.lines()
         blank = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
@@ -173,12 +181,12 @@ class AudienceReader:
             raise UnreadableAudience(
                 f"the header, read as {self.encoding.label}, holds NUL characters",
                 where=f"{self.name}, line {self._ahead.first}",
-                remedy="this is no text, or of an encoding that its start does not tell; export it as UTF-8",
+                remedy="the file is not text, or its encoding cannot be detected; export it as UTF-8",
             )
         self._ahead = _without(self._ahead, lines, cursor.position)
         return header
 
-    def _read_with_care(self, piece: Piece, final: bool) -> tuple[RowBatch, Piece | None]:
+    def _read_row_by_row(self, piece: Piece, final: bool) -> PieceRows:
         lines = piece.lines()
         cursor = _Cursor(lines)
         reader = csv.reader(cursor, delimiter=self.delimiter, strict=True)
@@ -189,18 +197,18 @@ class AudienceReader:
             if problem is None:
                 starts.append(piece.first + start)
                 continue
-            if cursor.ran_out and not final and _may_go_on(lines[start:]):
-                return batch, _without(piece, lines, start)
+            if cursor.ran_out and not final and _may_continue(lines[start:]):
+                return PieceRows(batch, _without(piece, lines, start))
             cursor.position, cursor.ran_out = start + 1, False
             if problem == "cell_size" and len(lines[start]) <= csv.field_size_limit():
-                problem = "row_quotes"  # what is too large is all that an unclosed quote swallowed
+                problem = "row_quotes"  # an unclosed quote made the cell too large
             if problem != "blank":
                 value = lines[start].rstrip("\r\n")
                 batch.rejects.append(Reject(piece.first + start, problem, "", value))
-        return batch, None
+        return PieceRows(batch, None)
 
     def _read_row(self, reader: Iterator[Row], rows: list[Row]) -> str | None:
-        """Append the next row; or say what is wrong with it."""
+        """Append the next row, or return what is wrong with it."""
         try:
             row = next(reader)
         except csv.Error as error:
@@ -212,16 +220,16 @@ class AudienceReader:
 
 
 def read_plain(piece: Piece, delimiter: str, width: int) -> RowBatch | None:
-    """The rows of a piece whose every line is one; None where one spans lines or cannot be read.
+    """The rows of a piece with one row in each line; None if a row spans lines or cannot be read.
 
-    Then it must be read with care, and after the piece before it, whose last row may go on in this one.
+    Such a piece is read row by row, after the previous piece, whose last row may continue in it.
     """
     lines = piece.lines()
     try:
         rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
     except csv.Error:
         return None
-    if len(rows) != len(lines):  # a row takes one line or more
+    if len(rows) != len(lines):  # a row spans several lines
         return None
     batch = RowBatch(piece.read_bytes, range(piece.first, piece.first + len(rows)), rows)
     if set(map(len, rows)) <= {width}:
@@ -238,40 +246,40 @@ def read_plain(piece: Piece, delimiter: str, width: int) -> RowBatch | None:
 
 
 def is_blank(row: Row) -> bool:
-    """A line without any text, as spreadsheets leave at the end: no row of the audience."""
+    """Whether the row has no text. Spreadsheets leave such lines at the end; they are not rows."""
     return not any(cell and not cell.isspace() for cell in row)
 
 
 def joined(rest: Piece | None, following: Piece) -> Piece:
-    """The next piece, before it the lines that the last one left over."""
+    """The next piece with the lines that the previous one left over in front."""
     if rest is None:
         return following
     return Piece(rest.first, rest.text + following.text, following.read_bytes)
 
 
-def _may_go_on(lines: list[str]) -> bool:
+def _may_continue(lines: list[str]) -> bool:
     return sum(map(len, lines)) <= ROW_CHARACTERS_MAX
 
 
 def _without(piece: Piece, lines: list[str], count: int) -> Piece:
-    """The piece from its line at `count` on."""
+    """The piece without its first `count` lines."""
     return Piece(piece.first + count, "".join(lines[count:]), piece.read_bytes)
 
 
 def open_audience(path: Path) -> io.BufferedReader:
-    """Open a file to read it more than once; ConfigurationError where it is missing or not a regular file."""
+    """Open an audience; UnreadableAudience if it is missing or not a regular file."""
     try:
-        # Before it is opened, which waits for a writer where it is a named pipe.
+        # Opening a named pipe would wait for a writer.
         if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
             raise UnreadableAudience(
-                "an audience is read more than once and must be a file",
+                "an audience must be a regular file, because it is read more than once",
                 where=str(path),
-                remedy="store it first",
+                remedy="save it to a file first",
             )
         return path.open("rb")
     except FileNotFoundError as error:
         raise UnreadableAudience(
-            "there is no such audience file", where=str(path.absolute()), remedy="check the path"
+            "the audience file does not exist", where=str(path.absolute()), remedy="check the path"
         ) from error
     except OSError as error:
         raise UnreadableAudience(

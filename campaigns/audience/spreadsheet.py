@@ -1,4 +1,4 @@
-"""Texts of others in a CSV file of ours: a spreadsheet must not run them, and none may be lost by that.
+"""Makes texts safe for spreadsheets, which run cells that look like a formula, and restores them.
 
 Law: `as_written(safe_cell(text)) == text`, for every text.
 """
@@ -7,31 +7,33 @@ from __future__ import annotations
 
 import re
 
-# What spreadsheets take for the beginning of a formula, or strip before they look for one.
+# Characters that start a formula, or that spreadsheets strip before they look for one.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _VARIABLE_COLUMN = re.compile(r"variable_[0-9]+")
 
 
 def variable_column(number: int) -> str:
-    """What an export calls the column of a variable, from 1."""
+    """The name of a variable's column in an export; `number` counts from 1."""
     return f"variable_{number}"
 
 
 def is_variable_column(name: str) -> bool:
-    """Whether an export may have written this column of an audience."""
+    """Whether `campaign export` may have written this column."""
     return _VARIABLE_COLUMN.fullmatch(name) is not None
 
 
 def safe_cell(text: str) -> str:
-    """A text that no spreadsheet runs: an apostrophe stands before what would start a formula."""
+    """The text, with an apostrophe in front if a spreadsheet would run it."""
     return f"'{text}" if _is_marked(text) else text
 
 
 def as_written(cell: str) -> str:
-    """What `safe_cell` made the cell of."""
+    """The text that `safe_cell` made this cell from."""
     return cell[1:] if cell.startswith("'") and _is_marked(cell) else cell
 
 
 def _is_marked(text: str) -> bool:
-    """Apostrophes before a formula count as part of it, or nobody could tell them from one of ours."""
+    """Whether `safe_cell` marks the text. Leading apostrophes count as part of a formula, so that the mark
+    can be told from them.
+    """
     return text.lstrip(" '").startswith(_FORMULA_STARTS)

@@ -1,4 +1,4 @@
-"""`drumbeat audience`: look at a file before a campaign is made of it."""
+"""`drumbeat audience`: check a file before a campaign is created from it."""
 
 from __future__ import annotations
 
@@ -8,28 +8,26 @@ from typing import Annotated
 
 import typer
 
+from campaigns.audience.copy_rejected import copy_rejected
 from campaigns.audience.inspection import Inspection, inspect_audience
-from campaigns.audience.rejected import copy_rejected
-from campaigns.audience.rejects import default_rejects_path
-from campaigns.cli.edge import note, print_json
-from campaigns.cli.options import Json, PhoneColumn, Quiet, Region, rejects_option
+from campaigns.audience.reject_file import default_rejects_path
+from campaigns.cli.options import Json, Output, PhoneColumn, Quiet, Region, rejects_option
 from campaigns.cli.output import opened, writing
-from campaigns.cli.planning import GUESS, planning_shown
-from campaigns.counted import counted
-from campaigns.output_file import require_another
-from engine.core.sanitise import shown
+from campaigns.cli.planning_progress import GUESS, planning_shown
+from campaigns.cli.printing import note, print_json
+from campaigns.output_file import require_other_file
+from campaigns.pluralise import pluralise
+from engine.core.sanitise import sanitise
 from engine.errors import ConfigurationError
 
-app = typer.Typer(
-    name="audience", help="Look at files of recipients.", no_args_is_help=True, add_completion=False
-)
+app = typer.Typer(name="audience", help="Check audience files.", no_args_is_help=True, add_completion=False)
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
 @app.callback()
 def group() -> None:
-    """Look at files of recipients."""
+    """Check audience files."""
 
 
 @app.command()
@@ -37,18 +35,18 @@ def check(
     file: Annotated[Path, typer.Argument(help="A CSV file.")],
     param: Annotated[
         list[str] | None,
-        typer.Option(help="Column of a placeholder: a row without a value there is bad.", metavar="COLUMN"),
+        typer.Option(help="Column for a placeholder; a row without a value in it is bad.", metavar="COLUMN"),
     ] = None,
     phone_column: PhoneColumn = "phone",
     region: Region = None,
     rejects: Annotated[Path | None, rejects_option("check")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 78 when a row is bad.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 78 if any row is bad.")] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check every row as `campaign create` does: count the good ones, list the bad ones in a file.
+    """Check every row as `campaign create` does. Count the good rows and list the bad ones in a file.
 
-    Rows that repeat an earlier number are counted; `campaign create` leaves them out, and lists them too.
+    Rows that repeat an earlier phone are only counted. `campaign create` leaves them out and lists them too.
     """
     with planning_shown(quiet=quiet) as progress:
         found = inspect_audience(
@@ -65,28 +63,28 @@ def check(
         _print(found)
     if strict and found.rejected:
         raise ConfigurationError(
-            f"{counted(found.rejected, 'row is', 'rows are')} bad, and --strict allows none", where=str(file)
+            f"{pluralise(found.rejected, 'bad row')}, and --strict allows none", where=str(file)
         )
 
 
 @app.command()
 def rejected(
-    file: Annotated[Path, typer.Argument(help="The CSV file that the list is of.")],
-    listed: Annotated[Path, typer.Argument(help="The list of its bad rows.", metavar="LIST")],
-    output: Annotated[Path | None, typer.Option(help="Default: stdout.", metavar="FILE")] = None,
+    file: Annotated[Path, typer.Argument(help="The audience file that the list belongs to.")],
+    listed: Annotated[Path, typer.Argument(help="The list of its rejected rows.", metavar="LIST")],
+    output: Output = None,
 ) -> None:
-    """Copy the bad rows of a file as they stand, to correct them and make a campaign of them alone.
+    """Copy the rejected rows of a file unchanged, so that you can correct them and send to them alone.
 
-    LIST is what `campaign create` or `audience check` wrote. Its duplicates are left out: their people are in
-    the campaign.
+    LIST is the file that `campaign create` or `audience check` wrote. Duplicates are left out, because these
+    people are in the campaign already.
     """
     if output is not None:
         for source in (file, listed):
-            require_another(output, source, "--output")
+            require_other_file(output, source, "--output")
     with opened(output, "utf-8-sig") as target, writing(output):
         rows = copy_rejected(file, listed, target)
     if output is not None:
-        note(f"{counted(rows, 'row')} in {output}")
+        note(f"{pluralise(rows, 'row')} in {output}")
 
 
 def _text(path: Path | None) -> str | None:
@@ -96,12 +94,12 @@ def _text(path: Path | None) -> str | None:
 def _print(found: Inspection) -> None:
     encoding = f"{found.encoding} ({GUESS})" if found.encoding_guessed else found.encoding
     typer.echo(f"{encoding}, separated by {_DELIMITERS.get(found.delimiter, found.delimiter)}")
-    typer.echo(f"columns: {shown(', '.join(found.columns))}")
-    typer.echo(f"{counted(found.rows, 'row')}: {found.good:,} good, {found.rejected:,} bad")
+    typer.echo(f"columns: {sanitise(', '.join(found.columns))}")
+    typer.echo(f"{pluralise(found.rows, 'row')}: {found.good:,} good, {found.rejected:,} bad")
     for code, count in found.reject_codes.items():
         typer.echo(f"  {code} {count:,}")
     if found.duplicates:
-        repeat = counted(found.duplicates, "of the good rows repeats", "of the good rows repeat")
-        typer.echo(f"{repeat} the number of an earlier one")
+        repeat = pluralise(found.duplicates, "good row repeats", "good rows repeat")
+        typer.echo(f"{repeat} the phone of an earlier row")
     if found.rejects_path is not None:
-        typer.echo(f"listed in {found.rejects_path}")
+        typer.echo(f"the bad rows are listed in {found.rejects_path}")

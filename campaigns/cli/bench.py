@@ -1,4 +1,4 @@
-"""`drumbeat bench`: how fast this machine sends, measured against an emulator, kept as a report, compared."""
+"""`drumbeat bench`: measures how fast this machine sends, writes a report, and compares two reports."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from campaigns.bench.compare import compare as compare_reports
-from campaigns.bench.page import page_of
-from campaigns.bench.report import FILE_NAME, read_report, report_of
-from campaigns.bench.rounds import Load
-from campaigns.bench.suite import PARTS, USUAL, Asked, Part, duration_s, run_suite, steps
-from campaigns.bench.words import (
+from benchmarks.harness.results import Load
+from benchmarks.report.compare import compare as compare_reports
+from benchmarks.report.content import FILE_NAME, read_report, report_of
+from benchmarks.report.text import (
     Table,
     comparison_table,
     conditions_rows,
-    contestants_table,
     headline,
-    latency_table,
+    latency_tables,
     notes,
     pace_table,
     scaling_table,
+    senders_table,
     stages_table,
+    warnings,
 )
+from benchmarks.suite import DEFAULT_PARTS, PARTS, Part, Request, duration_s, measurements, run_suite
 from campaigns.cli.bench_progress import progress_of
-from campaigns.cli.edge import note, print_json, print_rows
 from campaigns.cli.options import Json, Quiet
-from campaigns.cli.words import duration as in_words
+from campaigns.cli.printing import note, print_json, print_rows
+from campaigns.cli.status_text import duration as in_words
 from engine.errors import ConfigurationError, UsageError
 from engine.process.telemetry import configure_logging
 
@@ -45,13 +45,13 @@ NUMBERS_MAX, PROCESSES_MAX, REPEATS_MAX = 256, 16, 20
 RATE_PER_S_MAX = 10_000.0
 DURATION_S_MIN, DURATION_S_MAX = 2.0, 120.0
 LATENCY_MS_MAX = 5_000.0
-MESSAGES_MIN = 20  # of a number: its first half second is not measured
+MESSAGES_MIN = 20  # of a number; its first half second is not measured
 
 
 Duration = Annotated[
     float,
     typer.Option(
-        help="Seconds of each measurement; a yardstick takes 5 at most.",
+        help="Seconds of each measurement; a baseline takes 5 at most.",
         min=DURATION_S_MIN,
         max=DURATION_S_MAX,
     ),
@@ -61,32 +61,34 @@ Rate = Annotated[
     float, typer.Option(help="Limit of each number, messages per second.", min=1, max=RATE_PER_S_MAX)
 ]
 Latency = Annotated[
-    float, typer.Option(help="How long the emulator takes to answer.", min=0, max=LATENCY_MS_MAX)
+    float,
+    typer.Option(help="Reply time of the emulator, in milliseconds.", min=0, max=LATENCY_MS_MAX),
 ]
 Processes = Annotated[
     int, typer.Option(help="Engine processes that share the numbers.", min=1, max=PROCESSES_MAX)
 ]
 Repeats = Annotated[
-    int, typer.Option(help="How often everything is measured; medians are shown.", min=1, max=REPEATS_MAX)
+    int,
+    typer.Option(help="How often everything is measured; figures are medians.", min=1, max=REPEATS_MAX),
 ]
 Events = Annotated[
-    bool, typer.Option("--events", help="Have three status events come back for each message.")
+    bool, typer.Option("--events", help="Let the emulator send three status events for each message.")
 ]
 Only = Annotated[
     list[str] | None,
     typer.Option(
-        help=f"Part to measure; repeat for more: {', '.join(PARTS)}; default: all but scaling, the longest.",
+        help=f"Part to measure; repeat for more: {', '.join(PARTS)}. Default: all except scaling.",
         metavar="PART",
     ),
 ]
 Service = Annotated[
-    str | None, typer.Option(help="Use this running emulator; anything else is refused.", metavar="URL")
+    str | None, typer.Option(help="Use this running emulator; any other address is refused.", metavar="URL")
 ]
 Output = Annotated[
     Path | None,
-    typer.Option(help="Where the report goes; default: one named by the time.", metavar="DIRECTORY"),
+    typer.Option(help="Directory for the report; default: bench-TIME.", metavar="DIRECTORY"),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be measured.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only list what would be measured.")]
 
 
 @app.callback()
@@ -108,12 +110,13 @@ def bench(
 ) -> None:
     """Measure how fast this machine plans, sends and receives. Sends only to an emulator.
 
-    throughput: the engine beside yardsticks. pacing: how near a number comes to its limit. planning: an
-    audience beside a bare COPY. receiving: statuses beside a bare Protocol. folding: statuses beside a bare
-    UPDATE. scaling: the cost of a message over recipients, numbers and processes, with loads of its own.
+    Each part is measured beside a baseline. throughput: the engine beside simpler senders. pacing: how close
+    a number comes to its limit. planning: an audience beside a bare COPY. receiving: status events beside a
+    bare server. folding: applying status events beside a bare UPDATE. scaling: the cost of a message by
+    recipients, numbers and processes, at fixed loads.
 
-    It starts an emulator and a Postgres of its own and removes them; none of your settings is used and nobody
-    real gets a message. The report (report.json, report.html) stays in the output directory.
+    The bench starts its own emulator and Postgres and removes them afterwards. It uses none of your settings,
+    and no real person gets a message. It writes report.json and report.html to the output directory.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -125,36 +128,39 @@ def bench(
         duration_s=duration,
         events=events,
     )
-    asked = Asked(load, repeats, _parts(only), service, shlex.join(("drumbeat", *sys.argv[1:])))
-    _check(asked)
+    request = Request(load, repeats, _parts(only), service, shlex.join(("drumbeat", *sys.argv[1:])))
+    _check(request)
     if dry_run:
-        _tell_plan(asked, as_json=json)
+        _print_plan(request, as_json=json)
         return
     configure_logging(level="warning")
-    _show(_measure(asked, output, quiet=quiet, as_json=json), as_json=json)
+    _show(_measure(request, output, quiet=quiet, as_json=json), as_json=json)
 
 
 @app.command()
 def compare(
-    a: Annotated[Path, typer.Argument(help="A report: its directory, or its report.json.")],
+    a: Annotated[Path, typer.Argument(help="A report: its directory or its report.json.")],
     b: Annotated[Path, typer.Argument(help="The report to compare it with.")],
     json: Json = False,
 ) -> None:
-    """Compare two reports: what changed, by how much, and whether it is more than the repeats vary."""
+    """Compare two reports: what changed, by how much, and whether that exceeds the spread of the repeats."""
     reports = {"A": read_report(a), "B": read_report(b)}
     try:
         found = compare_reports(*reports.values())
         heads = [f"{name}: {_head(report)}" for name, report in reports.items()]
     except (AttributeError, KeyError, TypeError) as error:
-        what = f"one of the two is no whole report of `drumbeat bench` ({type(error).__name__}: {error})"
+        what = (
+            f"one of the two is not a complete report of `drumbeat bench` ({type(error).__name__}: {error})"
+        )
         raise ConfigurationError(what, where=f"{a}, {b}") from None
     if json:
         print_json(found.as_json())
         return
     typer.echo("\n".join(heads))
-    _print_table(comparison_table(found))
+    table = comparison_table(found)
+    print_rows(table.headings, list(table.rows))
     for line in (*found.differences, *found.missing):
-        typer.echo(f"not alike: {line}")
+        typer.echo(f"different conditions: {line}")
 
 
 def _head(report: dict[str, Any]) -> str:
@@ -165,86 +171,87 @@ def _parts(only: list[str] | None) -> tuple[Part, ...]:
     unknown = [word for word in only or () if word not in PARTS]
     if unknown:
         raise UsageError(
-            f"--only {unknown[0]!r} is not a part of the bench", remedy=f"choose {', '.join(PARTS)}"
+            f"--only {unknown[0]!r} is not a part of the bench", remedy=f"choose from {', '.join(PARTS)}"
         )
-    return tuple(part for part in PARTS if part in only) if only else USUAL
+    return tuple(part for part in PARTS if part in only) if only else DEFAULT_PARTS
 
 
-def _check(asked: Asked) -> None:
-    load = asked.load
+def _check(request: Request) -> None:
+    load = request.load
     if load.processes > load.numbers:
-        raise UsageError(
-            "each process needs a number of its own: give at least as many --numbers as --processes"
-        )
+        raise UsageError("each process needs its own number: give at least as many --numbers as --processes")
     if load.rate_per_s * (load.duration_s or 0.0) < MESSAGES_MIN:
         raise UsageError(
-            f"at this --rate a number sends fewer than {MESSAGES_MIN} messages in its time, which is no"
-            " measurement: give a higher --rate, or a longer --duration"
+            f"at this --rate a number sends fewer than {MESSAGES_MIN} messages, too few to measure:"
+            " give a higher --rate or a longer --duration"
         )
-    if asked.service is not None and load.events:
+    if request.service is not None and load.events:
         raise UsageError("--events needs the bench's own emulator: leave out --service")
-    if asked.service is not None and load.latency_ms:
+    if request.service is not None and load.latency_ms:
         raise UsageError("a running emulator has its own latency: leave out --latency-ms, or --service")
 
 
-def _tell_plan(asked: Asked, *, as_json: bool) -> None:
+def _print_plan(request: Request, *, as_json: bool) -> None:
     if as_json:
         planned = [
-            {"what": step.title, "amount": step.amount, "repeats": asked.repeats} for step in steps(asked)
+            {"what": found.title, "amount": found.amount, "repeats": request.repeats}
+            for found in measurements(request)
         ]
-        print_json({"schema": 1, "measurements": planned, "takes_s": round(duration_s(asked), 1)})
+        print_json({"schema": 1, "measurements": planned, "takes_s": round(duration_s(request), 1)})
         return
-    times = "once" if asked.repeats == 1 else f"{asked.repeats} times"
-    for step in steps(asked):
-        typer.echo(f"{step.title}, {step.amount}, {times}")
-    typer.echo(f"about {in_words(duration_s(asked))} in all")
+    times = "once" if request.repeats == 1 else f"{request.repeats} times"
+    for found in measurements(request):
+        typer.echo(f"{found.title}, {found.amount}, {times}")
+    typer.echo(f"about {in_words(duration_s(request))} in all")
 
 
-def _measure(asked: Asked, output: Path | None, *, quiet: bool, as_json: bool) -> dict[str, Any]:
-    place = output or Path(f"bench-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
-    with _directory(place) as directory:
-        with progress_of(asked.repeats * len(steps(asked)), quiet=quiet) as watcher:
-            report = report_of(run_suite(asked, watcher))
+def _measure(request: Request, output: Path | None, *, quiet: bool, as_json: bool) -> dict[str, Any]:
+    target = output or Path(f"bench-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+    with _directory(target) as directory:
+        with progress_of(request.repeats * len(measurements(request)), quiet=quiet) as listener:
+            report = report_of(run_suite(request, listener))
         try:
+            from benchmarks.report.page import page_of  # plotly and jinja2 take a third of a second to import
+
             _write(directory / PAGE_NAME, page_of(report).encode())
-            # The last, and whole: a directory with it holds all of a report.
+            # Written last: a directory with this file holds a complete report.
             _write(
                 directory / FILE_NAME,
                 orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
             )
         except ConfigurationError:
-            _show(report, as_json=as_json)  # minutes of measuring are not lost with it
+            _show(report, as_json=as_json)  # the figures took minutes to measure
             raise
     if not quiet:
-        note(f"the report is in {place / PAGE_NAME} and {place / FILE_NAME}")
+        note(f"the report is in {target / PAGE_NAME} and {target / FILE_NAME}")
     return report
 
 
 @contextmanager
-def _directory(place: Path) -> Iterator[Path]:
-    """Where the report will be, made beforehand; without a report it is removed again, if it was made."""
-    new = not place.exists()
-    if (place / FILE_NAME).exists():
+def _directory(target: Path) -> Iterator[Path]:
+    """Create the directory of the report; if no report follows, remove what was created."""
+    new = not target.exists()
+    if (target / FILE_NAME).exists():
         raise ConfigurationError(
-            "there is a report already", where=str(place), remedy="name another --output"
+            "the directory has a report already", where=str(target), remedy="name another --output"
         )
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=place):  # told now, and not after minutes of measuring
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=target):  # fails now, and not after minutes of measuring
             pass
     except FileExistsError:
-        raise ConfigurationError("the report needs a directory", where=str(place)) from None
+        raise ConfigurationError("the target of the report is not a directory", where=str(target)) from None
     except OSError as error:
         raise ConfigurationError(
-            f"the report cannot be written: {error.strerror}", where=str(place)
+            f"the report cannot be written: {error.strerror}", where=str(target)
         ) from error
     try:
-        yield place
+        yield target
     except BaseException:
         if new:
-            (place / PAGE_NAME).unlink(missing_ok=True)
-            with suppress(OSError):  # somebody has put something there meanwhile
-                place.rmdir()
+            (target / PAGE_NAME).unlink(missing_ok=True)
+            with suppress(OSError):  # not empty: another program has put something there
+                target.rmdir()
         raise
 
 
@@ -258,7 +265,7 @@ def _write(path: Path, content: bytes) -> None:
             f"the report cannot be written: {error.strerror}", where=str(path)
         ) from error
     finally:
-        with suppress(OSError):  # a disk that has become read-only says so once
+        with suppress(OSError):  # a read-only disk is already reported
             part.unlink(missing_ok=True)
 
 
@@ -266,27 +273,25 @@ def _show(report: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(report)
         return
+    for warning in warnings(report):
+        typer.echo(f"warning: {warning}")
     for name, value in conditions_rows(report):
         typer.echo(f"{name:<19} {value}")
     typer.echo("")
     for table in _tables(report):
-        _print_table(table)
+        typer.echo(table.caption)
+        print_rows(table.headings, list(table.rows))
         typer.echo("")
     typer.echo("\n".join((headline(report), *notes(report))))
 
 
 def _tables(report: dict[str, Any]) -> Iterator[Table]:
-    if report["contestants"]:
-        yield contestants_table(report)
+    if report["senders"]:
+        yield senders_table(report)
     if report["pace"]:
         yield pace_table(report)
-        yield latency_table(report)
+    yield from latency_tables(report)
     if report["stages"]:
         yield stages_table(report)
     for table in report["scaling"]:
         yield scaling_table(table)
-
-
-def _print_table(table: Table) -> None:
-    headings, rows = table
-    print_rows(headings, [tuple(row) for row in rows])

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.edge import print_json, ready_database, run_loop
 from campaigns.cli.options import (
     CampaignName,
     Json,
@@ -18,12 +17,14 @@ from campaigns.cli.options import (
     Region,
     rejects_option,
 )
-from campaigns.cli.planning import GUESS, planning_shown
-from campaigns.cli.words import audience_sum
-from campaigns.command_text import command
-from campaigns.counted import counted
-from campaigns.planning.create import Created, create_campaign
+from campaigns.cli.planning_progress import GUESS, planning_shown
+from campaigns.cli.printing import print_json
+from campaigns.cli.status_text import audience_sum
+from campaigns.cli.task_runner import ready_database, run_loop
+from campaigns.command_text import command_text
+from campaigns.planning.create import CreatedCampaign, create_campaign
 from campaigns.planning.spec import CampaignSpec
+from campaigns.pluralise import pluralise
 from engine.core.message import Media
 from engine.errors import UsageError
 from engine.process.settings import load_settings
@@ -31,45 +32,46 @@ from engine.process.settings import load_settings
 app = typer.Typer(add_completion=False)
 
 Template = Annotated[str, typer.Option(help="Name of an approved template.")]
-Language = Annotated[str, typer.Option(help="Its language, such as pt_BR.")]
-Audience = Annotated[Path, typer.Option(help="The recipients, a CSV file.", metavar="FILE")]
+Language = Annotated[str, typer.Option(help="Language of the template, such as pt_BR.")]
+Audience = Annotated[Path, typer.Option(help="CSV file with the recipients.", metavar="FILE")]
 Numbers = Annotated[
     list[str], typer.Option(help="Phone number ID to send with; repeat for more.", metavar="PNID")
 ]
 Params = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column of a placeholder; repeat for each, in order. =text is a fixed text.", metavar="COLUMN"
+        help="Column for a placeholder; repeat for each, in order. =text is a fixed text.", metavar="COLUMN"
     ),
 ]
 ExternalId = Annotated[
-    str | None, typer.Option(help="A key of yours; like the name, it belongs to one campaign.", metavar="K")
+    str | None, typer.Option(help="Your own key. Like the name, it belongs to one campaign.", metavar="K")
 ]
 StartAt = Annotated[
     str | None,
-    typer.Option(help="ISO 8601 with an offset; before it a run ends with 75, or waits with --wait."),
+    typer.Option(help="Earliest time to send: ISO 8601 with an offset. Before it, a run exits with 75."),
 ]
 ExpiresAt = Annotated[
-    str | None, typer.Option(help="Skip everybody who is left at this time: ISO 8601 with an offset.")
+    str | None, typer.Option(help="Time to stop and skip all remaining recipients: ISO 8601 with an offset.")
 ]
 Window = Annotated[
     str | None,
     typer.Option(
-        help="Hours of the day to send in, may pass midnight; a run waits for them.", metavar="09:00-20:00"
+        help="Hours of the day to send in; may pass midnight. Outside them a run waits.",
+        metavar="09:00-20:00",
     ),
 ]
 TimeZone = Annotated[str, typer.Option(help="Time zone of the window.")]
 OnUnknown = Annotated[
     str,
     typer.Option(
-        help="What becomes of recipients in doubt: hold waits for events or a person; resend-silent sends"
-        " again after a silence; resend sends again at once, perhaps a second message."
+        help="What to do with recipients in doubt. hold: wait for events or a person. resend-silent: send"
+        " again if no event came for a while. resend: send again at once, perhaps a second message."
     ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Refuse a file that has a bad row.")]
-HeaderMediaId = Annotated[str | None, typer.Option(help="Media of the header, by the id of its upload.")]
-HeaderLink = Annotated[str | None, typer.Option(help="Media of the header, by its URL.")]
-HeaderFilename = Annotated[str | None, typer.Option(help="File name to show for a document in the header.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse the file if any row is bad.")]
+HeaderMediaId = Annotated[str | None, typer.Option(help="Header media: the id of an uploaded file.")]
+HeaderLink = Annotated[str | None, typer.Option(help="Header media: an HTTPS URL.")]
+HeaderFilename = Annotated[str | None, typer.Option(help="File name that is shown for a header document.")]
 
 
 @app.command()
@@ -97,9 +99,10 @@ def create(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check the audience against the template and freeze its recipients. Sends nothing.
+    """Check the audience against the template and store its recipients. Send nothing.
 
-    The same command again changes nothing. The same name with another file or other options is refused.
+    If you repeat the same command, nothing changes. If the name exists with another file or other options,
+    the command refuses.
     """
     spec = CampaignSpec(
         name=name,
@@ -125,7 +128,7 @@ def create(
 
 
 def _create(spec: CampaignSpec, *, json: bool, quiet: bool) -> None:
-    spec.checked_schedule()  # what needs no database is told before one is started
+    spec.checked_schedule()  # reports wrong options before a database is started
     settings = load_settings()
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
@@ -139,16 +142,16 @@ def _create(spec: CampaignSpec, *, json: bool, quiet: bool) -> None:
 def _media(media_id: str | None, link: str | None, filename: str | None) -> Media | None:
     if media_id and link:
         raise UsageError(
-            "a header has one medium", remedy="give --header-media-id or --header-link, not both"
+            "the header takes one media file", remedy="give --header-media-id or --header-link, not both"
         )
     if filename and not (media_id or link):
         raise UsageError(
-            "--header-filename names no medium", remedy="give --header-media-id or --header-link as well"
+            "--header-filename needs a media file", remedy="give --header-media-id or --header-link as well"
         )
     return Media(media_id, link, filename) if media_id or link else None
 
 
-def _as_json(created: Created) -> dict[str, Any]:
+def _as_json(created: CreatedCampaign) -> dict[str, Any]:
     counts = created.counts
     return {
         "schema": 1,
@@ -168,16 +171,16 @@ def _as_json(created: Created) -> dict[str, Any]:
     }
 
 
-def _print(created: Created) -> None:
+def _print(created: CreatedCampaign) -> None:
     counts = created.counts
     typer.echo(
         f"{created.name}: {created.state}"
-        + (", nothing to do: it exists already" if created.unchanged else "")
+        + (", unchanged: this campaign exists already" if created.unchanged else "")
     )
     typer.echo(audience_sum(counts.audience_rows, counts.recipients, counts.rejected, counts.duplicates))
     if counts.suppressed:
-        are = counted(counts.suppressed, "of the recipients is", "of the recipients are")
-        typer.echo(f"{are} suppressed and will be skipped")
+        are = pluralise(counts.suppressed, "recipient is", "recipients are")
+        typer.echo(f"{are} on the suppression list and will be skipped")
     if created.encoding is not None and created.encoding.is_guess:
         typer.echo(f"read as {created.encoding.label}: {GUESS}")
     if created.rejects_path is not None:
@@ -185,6 +188,6 @@ def _print(created: Created) -> None:
         typer.echo(f"rejected and duplicate rows: {created.rejects_path} ({codes})")
     if created.same_audience:
         others = ", ".join(f'"{name}"' for name in created.same_audience)
-        typer.echo(f"warning: the very same file is the audience of {others}: people get a message of each")
+        typer.echo(f"warning: the same file is the audience of {others}: recipients get a message from each")
     if not created.unchanged:
-        typer.echo(f"send it with: {command('campaign', 'run', created.name)}")
+        typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")

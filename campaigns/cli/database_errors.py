@@ -1,4 +1,4 @@
-"""What a person is told when the database, not the command, is at fault."""
+"""The error a command ends with when the database is at fault."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _BROKEN = (
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
-    asyncpg.InternalClientError,  # the driver's word for a statement that crosses the server's good-bye
-    ConnectionResetError,  # not every ConnectionError: a broken pipe is whoever reads our output
+    asyncpg.InternalClientError,  # the driver raises it if the server closes during a statement
+    ConnectionResetError,  # not ConnectionError: a broken pipe means that the reader of stdout is gone
 )
 _BUSY = (
     asyncpg.DeadlockDetectedError,
     asyncpg.LockNotAvailableError,
     asyncpg.QueryCanceledError,
     asyncpg.SerializationError,
-    TimeoutError,  # of a statement, or of the wait for a connection
+    TimeoutError,  # of a statement, or while waiting for a connection
 )
-# Of a new connection of a process that runs: the password was changed, or the database is gone.
+# Raised by a new connection of a running process: the password changed, or the database was dropped.
 _REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
 _RAISED = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 
 
 @contextmanager
 def database_blamed(url: str) -> Iterator[None]:
-    """What fails here because of the database leaves as the error that says so."""
+    """Turn failures of the database in this block into errors that name it."""
     try:
         yield
     except _RAISED as problem:
@@ -43,34 +43,34 @@ def database_blamed(url: str) -> Iterator[None]:
 
 
 def error_of(problem: Exception, url: str) -> DrumbeatError | None:
-    """The error that stands for it; None where the database is not to blame."""
-    place, said = safe_url(url), _said(problem)
+    """The error for a failure of the database; None if the database is not the cause."""
+    where, detail = safe_url(url), _detail(problem)
     if isinstance(problem, _BUSY):
-        return TryLater(f"the database {place} is too busy: {said}", remedy="try again")
+        return TryLater(f"the database {where} is too busy: {detail}", remedy="try again")
     if isinstance(problem, _BROKEN) or _is_closed(problem):
-        return Unreachable(f"the connection to {place} broke: {said}", remedy="try again")
+        return Unreachable(f"the connection to {where} broke: {detail}", remedy="try again")
     if isinstance(problem, _REFUSED):
         return refusal_of(problem, url)
     if isinstance(problem, asyncpg.ReadOnlySQLTransactionError):
-        return Unreachable(f"the database {place} can only be read: {said}", remedy="is it the primary?")
+        return Unreachable(
+            f"the database {where} can only be read: {detail}", remedy="connect to the primary"
+        )
     if isinstance(problem, asyncpg.InsufficientResourcesError):
-        return Unreachable(f"the database {place} has no room: {said}", remedy="make room there")
+        return Unreachable(f"the database {where} is out of space: {detail}", remedy="free some space there")
     if isinstance(problem, asyncpg.InsufficientPrivilegeError):
-        remedy = "use the user who owns Drumbeat's tables, or GRANT it what is missing"
-        return ConfigurationError(f"the user of {place} may not do that: {said}", remedy=remedy)
+        remedy = "use the user who owns Drumbeat's tables, or grant this one what is missing"
+        return ConfigurationError(f"the user of {where} lacks a privilege: {detail}", remedy=remedy)
     return None
 
 
-def _said(problem: Exception) -> str:
-    """The system's words or the server's. Those of the driver for a misuse of it tell a person nothing."""
+def _detail(problem: Exception) -> str:
+    """The text of the system or the server. The driver's texts about misuse would only confuse a person."""
     if isinstance(problem, asyncpg.InterfaceError | asyncpg.InternalClientError):
         return "it was closed while it was in use"
     return system_error_text(problem)
 
 
 def _is_closed(problem: Exception) -> bool:
-    """The driver's errors for a connection that was cut between two statements, and for one that its pool has
-    taken back for that, are those of a misuse, too.
-    """
-    said = ("connection is closed", "connection has been released back")
-    return isinstance(problem, asyncpg.InterfaceError) and any(words in str(problem) for words in said)
+    """Whether the connection was lost between two statements. The driver then raises errors of misuse."""
+    phrases = ("connection is closed", "connection has been released back")
+    return isinstance(problem, asyncpg.InterfaceError) and any(phrase in str(problem) for phrase in phrases)

@@ -1,4 +1,4 @@
-"""`drumbeat db`: the database that everything else stands on."""
+"""`drumbeat db`: show, migrate, stop and prune the database."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Annotated
 import typer
 
 from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.edge import note, print_json, with_database
 from campaigns.cli.options import DryRun, Json
-from campaigns.command_text import command
-from campaigns.counted import counted
-from campaigns.life.prune import Keeper, KeptMonth, PrunedMonth, prune
+from campaigns.cli.printing import note, print_json
+from campaigns.cli.task_runner import with_database
+from campaigns.command_text import command_text
+from campaigns.life.prune import BlockingCampaign, KeptMonth, PrunedMonth, prune
+from campaigns.pluralise import pluralise
 from campaigns.results.status import FINAL_STATES
 from engine.core.states import CampaignState
 from engine.errors import ConfigurationError, UsageError
@@ -22,11 +23,11 @@ from engine.process.embedded_postgres import start_embedded, stop_embedded
 from engine.process.settings import load_settings
 from engine.store.migrate import migrate as apply_migrations
 
-KEEPERS_SHOWN = 20  # of a month
+BLOCKING_SHOWN = 20  # of a month
 
 app = typer.Typer(
     name="db",
-    help="The database: show its URL, migrate it, stop it, drop old campaigns.",
+    help="Manage the database: show its URL, migrate it, stop it, drop old campaigns.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -34,13 +35,13 @@ app = typer.Typer(
 
 @app.command()
 def url() -> None:
-    """Print the URL of the database, for psql and backups; starts the embedded one if need be."""
+    """Print the URL of the database, for psql and backups. Start the embedded one if necessary."""
     typer.echo(_url())
 
 
 @app.command()
 def migrate(json: Json = False) -> None:
-    """Bring the database to this version. Every command does so by itself when it has to."""
+    """Bring the database to this version. Other commands do this by themselves if necessary."""
     url = _url()
     with database_blamed(url):
         migrations = asyncio.run(apply_migrations(url))
@@ -53,27 +54,29 @@ def migrate(json: Json = False) -> None:
 
 @app.command()
 def stop() -> None:
-    """Stop the embedded Postgres, ending its sessions. Data stays; the next command starts it again."""
+    """Stop the embedded Postgres and end its sessions. The data stays. The next command starts it again."""
     settings = load_settings()
     if settings.database_url is not None:
         raise ConfigurationError(
             "DRUMBEAT_DATABASE_URL names a database that Drumbeat did not start",
-            remedy="stop it by its own means",
+            remedy="stop it with its own tools",
         )
     stopped = stop_embedded(settings.home)
-    note(f"stopped the Postgres of {settings.home}" if stopped else f"no Postgres runs in {settings.home}")
+    note(f"{'stopped the' if stopped else 'there is no running'} Postgres in {settings.home}")
 
 
 @app.command("prune")
 def prune_months(
-    older_than: Annotated[int, typer.Option(help="Days since a campaign ended.", min=9, metavar="DAYS")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    older_than: Annotated[
+        int, typer.Option(help="Least days since a campaign ended.", min=9, metavar="DAYS")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Drop whole months of recipients and outcomes whose campaigns ended long ago. Their counts stay.
+    """Drop whole months of recipients and outcomes whose campaigns all ended long ago. The counts stay.
 
-    A month with a campaign that may still send, or was never planned to its end, is kept, and named.
+    A month is kept if one of its campaigns may still send or was not fully planned. The command names it.
     """
     found = with_database(lambda pool: prune(pool, older_than_days=older_than, dry_run=True))
     if found.pruned and not dry_run:
@@ -93,34 +96,35 @@ def prune_months(
 
 
 def _kept_lines(kept: KeptMonth) -> Iterator[str]:
-    yield f"kept {kept.month}, since not all of its campaigns ended long ago:"
-    yield from (f"  {keeper.name}: {_how_to_go_on(keeper)}" for keeper in kept.campaigns[:KEEPERS_SHOWN])
-    if (more := len(kept.campaigns) - KEEPERS_SHOWN) > 0:
+    yield f"kept {kept.month}, because not all of its campaigns ended long enough ago:"
+    yield from (f"  {found.name}: {_how_to_continue(found)}" for found in kept.campaigns[:BLOCKING_SHOWN])
+    if (more := len(kept.campaigns) - BLOCKING_SHOWN) > 0:
         yield f"  and {more:,} more (--json lists them)"
 
 
-def _how_to_go_on(keeper: Keeper) -> str:
-    if keeper.finished_at is not None and keeper.state in FINAL_STATES:
-        return f"{keeper.state} only since {keeper.finished_at:%Y-%m-%d}"
-    if keeper.planned_at is None:
-        return "its create was killed; another `drumbeat campaign create` of that name removes what is left"
-    goes_on = "resume" if keeper.state is CampaignState.PAUSED else "run"
-    goes_on, cancel = (command("campaign", word, keeper.name) for word in (goes_on, "cancel"))
-    return f"{keeper.state}; `{goes_on}` goes on with it, `{cancel}` ends it"
+def _how_to_continue(blocking: BlockingCampaign) -> str:
+    if blocking.finished_at is not None and blocking.state in FINAL_STATES:
+        return f"{blocking.state} on {blocking.finished_at:%Y-%m-%d}, too recently"
+    if blocking.planned_at is None:
+        return "its `campaign create` did not finish; repeat it, and what is left of it is removed"
+    action = "resume" if blocking.state is CampaignState.PAUSED else "run"
+    proceed, cancel = (command_text("campaign", word, blocking.name) for word in (action, "cancel"))
+    return f"{blocking.state}; `{proceed}` continues it, `{cancel}` ends it"
 
 
 def _ask(found: tuple[PrunedMonth, ...], yes: bool) -> None:
     if yes:
         return
     if not typer.get_text_stream("stdin").isatty():
-        raise UsageError("pruning cannot be undone and there is no terminal to ask on", remedy="give --yes")
+        raise UsageError("pruning cannot be undone, and no terminal can confirm it", remedy="add --yes")
     for pruned in found:
         note(_describe(pruned))
     typer.confirm("Drop them? This cannot be undone.", abort=True, err=True)
 
 
 def _describe(pruned: PrunedMonth) -> str:
-    return f"{pruned.month} with {counted(len(pruned.campaigns), 'campaign')}: {', '.join(pruned.campaigns)}"
+    names = pruned.campaigns
+    return f"{pruned.month} with {pluralise(len(names), 'campaign')}: {', '.join(names)}"
 
 
 def _url() -> str:

@@ -1,4 +1,4 @@
-"""`drumbeat doctor`: is everything there that sending needs?"""
+"""`drumbeat doctor`: check everything that sending needs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from dataclasses import asdict
 import typer
 import uvloop
 
-from campaigns.cli.edge import print_json, with_database
 from campaigns.cli.options import Json
+from campaigns.cli.printing import print_json
+from campaigns.cli.task_runner import with_database
 from campaigns.doctor import (
     Finding,
+    check_database,
+    check_disk,
+    check_machine,
+    check_secrets,
+    check_service,
+    check_variables,
     failed,
-    look_at_database,
-    look_at_disk,
-    look_at_machine,
-    look_at_secrets,
-    look_at_service,
-    look_at_variables,
     worst_exit_code,
 )
 from engine.errors import DrumbeatError
@@ -28,11 +29,11 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def doctor(json: Json = False) -> None:
-    """Check settings, database and service; say what is wrong and what to do. Sends nothing.
+    """Check settings, database and service. Say what is wrong and what to do about it. Send nothing.
 
     It starts the embedded Postgres and migrates the database if necessary.
     """
-    findings = _look(load_settings())
+    findings = _check(load_settings())
     if json:
         print_json({"schema": 1, "findings": [asdict(finding) for finding in findings]})
     else:
@@ -42,18 +43,18 @@ def doctor(json: Json = False) -> None:
     raise typer.Exit(worst_exit_code(findings))
 
 
-def _look(settings: Settings) -> list[Finding]:
-    findings = look_at_machine(settings) + look_at_variables()
+def _check(settings: Settings) -> list[Finding]:
+    findings = check_machine(settings) + check_variables()
     if worst_exit_code(findings):
         return findings
     findings += _database()
-    findings += look_at_disk(settings)
-    findings += uvloop.run(look_at_service(settings))
-    return findings + look_at_secrets(settings)
+    findings += check_disk(settings)
+    findings += uvloop.run(check_service(settings))
+    return findings + check_secrets(settings)
 
 
 def _database() -> list[Finding]:
     try:
-        return with_database(look_at_database)
+        return with_database(check_database)
     except DrumbeatError as error:
         return [failed("database", error)]

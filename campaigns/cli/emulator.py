@@ -52,9 +52,9 @@ def group() -> None:
     """The messaging service, emulated."""
 
 
-# The kinds stand here because names are cut in the narrow column of an option.
+# The kinds are listed here, because the narrow column of an option would cut their names.
 @app.command(
-    help="Serve until stopped. One JSON line on stdout tells when and where it listens.\n\n"
+    help="Serve until stopped. One JSON line on stdout says when it listens, and where.\n\n"
     "A FAULT is KIND:PROBABILITY[,key=value], of one of these kinds: "
     f"{', '.join([*EXCHANGE_KINDS, *STATUS_KINDS])}."
 )

@@ -1,4 +1,4 @@
-"""Imports what is asked for when it is asked for, so that starting stays quick."""
+"""Imports the module of a command only when it runs, so that every command starts fast."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from typer.main import get_group
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """A group of commands: what it says of itself, and the table of its commands."""
+class CommandGroup:
+    """A group of commands: its help text and the table of its commands."""
 
     help: str
     table: Mapping[str, str]
 
 
-def lazy_group(table: Mapping[str, str | Group]) -> type[TyperGroup]:
+def lazy_group(table: Mapping[str, str | CommandGroup]) -> type[TyperGroup]:
     """A group class for `typer.Typer(cls=…)`.
 
-    `table`: name of a command → the module whose `app` holds it, alone or as a group; or a group of such.
+    `table`: command → the module whose `app` is the command or a group with it, or a nested group.
     """
 
     class LazyGroup(TyperGroup):
@@ -37,13 +37,13 @@ def lazy_group(table: Mapping[str, str | Group]) -> type[TyperGroup]:
             return list(table)
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-            place = table.get(cmd_name)
-            if place is None:
+            entry = table.get(cmd_name)
+            if entry is None:
                 return None
-            return _load(cmd_name, place) if isinstance(place, str) else _nested(cmd_name, place)
+            return _load(cmd_name, entry) if isinstance(entry, str) else _nested(cmd_name, entry)
 
         def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-            """As inherited; its suggestions for a misspelt name need to know the names."""
+            """As inherited, with the names, which it needs to suggest one for a misspelt command."""
             self.commands = dict.fromkeys(table)  # type: ignore[assignment]
             return super().resolve_command(ctx, args)
 
@@ -51,9 +51,9 @@ def lazy_group(table: Mapping[str, str | Group]) -> type[TyperGroup]:
 
 
 def import_without(extra: str, module: str) -> None:
-    """Import `module` as if `extra`, which it would import as well, were not installed.
+    """Import `module` as if its optional dependency `extra` were not installed.
 
-    No effect if either is imported already. Not for threads: the table of modules is everybody's.
+    No effect if either is imported already. Not thread-safe, because it changes `sys.modules`.
     """
     if extra in sys.modules:
         return
@@ -72,14 +72,14 @@ def _load(name: str, module: str) -> Any:
     return command
 
 
-def _nested(name: str, group: Group) -> Any:
+def _nested(name: str, group: CommandGroup) -> Any:
     app = typer.Typer(name=name, cls=lazy_group(group.table), no_args_is_help=True, add_completion=False)
     app.callback(help=group.help)(lambda: None)
     return get_group(app)
 
 
 def _make_help_plain(command: Any) -> None:
-    """Paragraphs fill the lines of the terminal, whatever those of the source; a flag shows no type."""
+    """Join the lines of each paragraph, so that help fills the terminal; show no type for a flag."""
     paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
     command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     for option in (*command.params, command.get_help_option(typer.Context(command))):

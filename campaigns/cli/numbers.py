@@ -7,33 +7,34 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import note, print_json, print_rows, with_database, with_service
+from campaigns.account.numbers import BusinessNumber, list_numbers, set_limit, sync_numbers
 from campaigns.cli.options import Json
-from campaigns.numbers import Number, list_numbers, set_limit, sync_numbers
+from campaigns.cli.printing import note, print_json, print_rows
+from campaigns.cli.task_runner import with_database, with_service
 
 app = typer.Typer(
-    name="numbers", help="The business numbers and their limits.", no_args_is_help=True, add_completion=False
+    name="numbers", help="Read, show and limit the numbers.", no_args_is_help=True, add_completion=False
 )
 
 
 @app.command()
 def sync(json: Json = False) -> None:
-    """Read the account's numbers from the service."""
+    """Read the account's numbers from the service and store them."""
     _print(with_service(sync_numbers), json)
 
 
 @app.command("list")
 def list_stored(json: Json = False) -> None:
-    """Show the numbers, their limits, and who sends with them now."""
+    """Show the numbers, their limits, and which process sends with each."""
     _print(with_database(list_numbers), json)
 
 
-@app.command(context_settings={"ignore_unknown_options": True})  # so that -5 is a rate, and refused as one
+@app.command(context_settings={"ignore_unknown_options": True})  # -5 is refused as a rate, not an option
 def limit(
     phone_number_id: Annotated[str, typer.Argument(metavar="PNID", help="The phone number ID.")],
-    rate: Annotated[str, typer.Argument(help="Messages per second, or `service` for the service's own.")],
+    rate: Annotated[str, typer.Argument(help="Messages per second, or `service` for the service's limit.")],
 ) -> None:
-    """Set the limit of a number by hand; a running campaign follows within a second."""
+    """Set the limit of a number. A running campaign follows within a second."""
     limit_per_s = None if rate == "service" else _rate(rate)
     with_database(lambda pool: set_limit(pool, phone_number_id, limit_per_s))
     note(f"{phone_number_id}: {'the limit of the service' if limit_per_s is None else f'{limit_per_s:g}/s'}")
@@ -46,7 +47,7 @@ def _rate(text: str) -> float:
         raise typer.BadParameter(f"{text!r} is not a rate such as 80 or 0.5", param_hint="RATE") from None
 
 
-def _print(numbers: list[Number], json: bool) -> None:
+def _print(numbers: list[BusinessNumber], json: bool) -> None:
     if json:
         print_json({"schema": 1, "numbers": [asdict(number) for number in numbers]})
         return
@@ -56,7 +57,7 @@ def _print(numbers: list[Number], json: bool) -> None:
     )
 
 
-def _row(number: Number) -> tuple[object, ...]:
+def _row(number: BusinessNumber) -> tuple[object, ...]:
     rate = "" if number.rate_per_s is None else f"{number.rate_per_s:.1f}/s"
     limit_text = f"{number.limit_per_s:g}/s{' by hand' if number.limit_is_manual else ''}"
     return (
@@ -71,7 +72,7 @@ def _row(number: Number) -> tuple[object, ...]:
     )
 
 
-def _state(number: Number) -> str:
+def _state(number: BusinessNumber) -> str:
     if number.stopped:
         return f"stopped until a person resumes a campaign of it: {number.suspended_reason}"
     if number.suspended_until is not None:

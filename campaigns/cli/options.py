@@ -1,7 +1,8 @@
-"""Options that several commands have, each written and explained once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,21 +10,24 @@ import typer
 CampaignName = Annotated[str, typer.Argument(help="The campaign's name.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", help="Print results only: no progress, no log below a warning.")
+    bool, typer.Option("--quiet", help="Print results only: no progress, and no log events below a warning.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
 MaxFailed = Annotated[
-    str | None, typer.Option(help="Exit 3 when more recipients fail than this.", metavar="N|N%")
+    str | None, typer.Option(help="Exit with 3 if more recipients fail than this.", metavar="N|N%")
 ]
-PhoneColumn = Annotated[str, typer.Option(help="Column of the phone number.")]
-Region = Annotated[str | None, typer.Option(help="Country of national numbers, such as BR.")]
+PhoneColumn = Annotated[str, typer.Option(help="Column that holds the phone numbers.")]
+Output = Annotated[Path | None, typer.Option(help="File to write to. Default: stdout.", metavar="FILE")]
+Region = Annotated[
+    str | None, typer.Option(help="Country of phone numbers without a country code, such as BR.")
+]
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
-Port = Annotated[int, typer.Option(help="Port; 0 takes any free one.", min=0, max=65535)]
-Seed = Annotated[int, typer.Option(help="Seed of every random choice.")]
+Port = Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.", min=0, max=65535)]
+Seed = Annotated[int, typer.Option(help="Seed for all random choices.")]
 
 
 def rejects_option(kind: str) -> Any:
-    """`--rejects` of a command whose lists are named like `people.KIND.csv`."""
+    """`--rejects` for a command whose lists are named `people.KIND.csv` by default."""
     return typer.Option(
-        help=f"Where bad rows are listed; default: people.{kind}.csv for people.csv.", metavar="FILE"
+        help=f"File that lists the bad rows. Default: people.{kind}.csv for people.csv.", metavar="FILE"
     )

@@ -1,4 +1,4 @@
-"""A file that a command writes for a person: stdout, or one that appears whole or not at all."""
+"""The output of a command: stdout, or a file that appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from campaigns.output_file import target_of
+from campaigns.output_file import output_file
 from engine.errors import ConfigurationError
 
 
 @contextmanager
 def opened(output: Path | None, encoding: str = "utf-8") -> Iterator[TextIO]:
-    """stdout; a device or a pipe; or a file that appears whole or not at all, readable only by its owner."""
+    """Open stdout, a device, a pipe, or a file that appears complete and only its owner can read."""
     if output is None:
         yield sys.stdout
         return
-    target = target_of(output)
+    target = output_file(output)
     with writing(output):
         file = os.fdopen(target.open(), "w", encoding=encoding, newline="")
     try:
@@ -28,14 +28,14 @@ def opened(output: Path | None, encoding: str = "utf-8") -> Iterator[TextIO]:
             file.close()
             target.publish()
     finally:
-        with suppress(OSError):  # told already
+        with suppress(OSError):  # the failed write raised already
             file.close()
         target.drop()
 
 
 @contextmanager
 def writing(output: Path | None) -> Iterator[None]:
-    """For what touches the file alone: an OSError of the database, such as a time-out, is no fault of it."""
+    """Turn an OSError into a ConfigurationError. For writes only, since the database raises OSError too."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`drumbeat campaign report` and `export`: what became of everybody, summed up and one by one."""
+"""`drumbeat campaign report` and `export`: the results of a campaign, in sum and for each recipient."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Annotated, TextIO
 
 import typer
 
-from campaigns.cli.edge import note, print_json, with_database
-from campaigns.cli.options import CampaignName, Json
+from campaigns.cli.options import CampaignName, Json, Output
 from campaigns.cli.output import opened, writing
-from campaigns.cli.words import report_lines
-from campaigns.counted import counted
+from campaigns.cli.printing import note, print_json
+from campaigns.cli.report_text import report_lines
+from campaigns.cli.task_runner import with_database
 from campaigns.life.control import find_campaign, require_planned
+from campaigns.pluralise import pluralise
 from campaigns.results.export import count_variables, export_rows, headings, require_kept
 from campaigns.results.report import Report, campaign_report
 from engine.core.states import RecipientState
@@ -24,7 +25,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def report(name: CampaignName, json: Json = False) -> None:
-    """Show who got it, who did not and why, the rates reached, and whether everything adds up."""
+    """Show who got the message, who did not and why, the rates, and whether the counts add up."""
     found = with_database(lambda pool: read_report(pool, name))
     if json:
         print_json(found.as_json())
@@ -39,15 +40,15 @@ def export(
         RecipientState | None,
         typer.Option(help=f"Only recipients in this state: {', '.join(RecipientState)}.", metavar="STATE"),
     ] = None,
-    output: Annotated[Path | None, typer.Option(help="Default: stdout.", metavar="FILE")] = None,
+    output: Output = None,
 ) -> None:
     """Write every recipient with state, reason and times as CSV. It holds phone numbers: keep it safe.
 
-    The code is the service's error of who failed; the report counts by it. Where nobody gave one, it is
-    empty and the reason says more.
+    The column code holds the service's error code of a failed recipient. It is empty if the service gave
+    none; then the reason says more.
 
-    A text that a spreadsheet would run has an apostrophe before it; read as an audience it loses it again.
-    The file is UTF-8 with commas: in Excel open it by Data, From Text/CSV, or accents come out wrong.
+    A text that a spreadsheet would run gets an apostrophe in front; an audience loses it again. The file is
+    UTF-8 with commas. In Excel, open it with Data, From Text/CSV, or accents come out wrong.
     """
 
     async def write(pool: Pool) -> int:
@@ -55,16 +56,16 @@ def export(
         await require_kept(pool, campaign_id, name)
         with opened(output) as file:
             rows = await _write(pool, campaign_id, state, file, output)
-            await require_kept(pool, campaign_id, name)  # a prune may have come in between
+            await require_kept(pool, campaign_id, name)  # a prune may have dropped them meanwhile
             return rows
 
     rows = with_database(write)
     if output is not None:
-        note(f"{counted(rows, 'recipient')} in {output}")
+        note(f"{pluralise(rows, 'recipient')} in {output}")
 
 
 async def read_report(pool: Pool, name: str) -> Report:
-    """The report of a campaign by name; ConfigurationError where there is none."""
+    """The report of a campaign by name; ConfigurationError if it does not exist."""
     return await campaign_report(pool, await _campaign_id(pool, name))
 
 

@@ -1,7 +1,8 @@
-"""Signals for commands that drain: the first asks to stop, a second Ctrl-C or SIGTERM stops at once.
+"""Signals for commands that drain: the first one asks to stop, a second Ctrl-C or SIGTERM stops at once.
 
-SIGHUP asks too, as a terminal closes, but hurries nobody: it comes twice then, from the system and from the
-shell, and service managers send it right behind SIGTERM. Where it is ignored, as under nohup, it stays so.
+SIGHUP, from a closing terminal, also asks to stop, but a second one changes nothing: the system and the shell
+both send it, and service managers send it right after SIGTERM. If SIGHUP is ignored, as under nohup, it stays
+ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ STOP_SIGNALS = (*HASTY_SIGNALS, signal.SIGHUP)
 
 @dataclass(slots=True)
 class Stop:
-    """Set by the first signal; `exit_code` is the shell's code for it, or for one that came after SIGHUP."""
+    """Set by the first signal. `exit_code`: the shell's code for it, or for the signal after a SIGHUP."""
 
     event: asyncio.Event = field(default_factory=asyncio.Event)
     signal_number: int | None = None
@@ -34,7 +35,7 @@ class Stop:
 
 @contextmanager
 def stop_on_signals() -> Iterator[Stop]:
-    """Within the block the first signal only sets the event. Needs the running loop of the main thread."""
+    """In this block, the first signal only sets the event. Needs the running loop of the main thread."""
     loop = asyncio.get_running_loop()
     stop = Stop()
     former = {number: signal.getsignal(number) for number in STOP_SIGNALS}
@@ -42,7 +43,7 @@ def stop_on_signals() -> Iterator[Stop]:
         del former[signal.SIGHUP]
 
     def ask(number: int) -> None:
-        if stop.signal_number in (None, signal.SIGHUP):  # of two at once the system tells SIGHUP first
+        if stop.signal_number in (None, signal.SIGHUP):  # if two arrive at once, SIGHUP comes first
             stop.signal_number = number
         stop.event.set()
         if number in HASTY_SIGNALS:
@@ -60,8 +61,8 @@ def stop_on_signals() -> Iterator[Stop]:
 
 
 def _interrupt(loop: asyncio.AbstractEventLoop) -> None:
-    """Between two steps of the loop: raised inside a task it is that task's bug, told with a traceback."""
-    loop.remove_signal_handler(signal.SIGINT)  # a third one does not wait for the step
+    """Raise between two steps of the loop: inside a task it would be logged as an error of that task."""
+    loop.remove_signal_handler(signal.SIGINT)  # a third signal interrupts at once
     raise KeyboardInterrupt
 
 

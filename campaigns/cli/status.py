@@ -1,4 +1,4 @@
-"""`drumbeat campaign list` and `status`: what there is, and how far it is."""
+"""`drumbeat campaign list` and `status`: the campaigns, and how far each one is."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from dataclasses import asdict, replace
 
 import typer
 
-from campaigns.cli.edge import print_json, print_rows, with_connection, with_database
 from campaigns.cli.options import CampaignName, Json
-from campaigns.cli.words import status_lines
+from campaigns.cli.printing import print_json, print_rows
+from campaigns.cli.status_text import status_lines
+from campaigns.cli.task_runner import with_connection, with_database
 from campaigns.life.control import find_campaign, list_campaigns
 from campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
 from engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 
-MEASURED_S = 1.0  # twenty batches of outcomes: a shorter look would see steps
+MEASURED_S = 1.0  # requests are counted in batches; this spans twenty of them
 
 
 @app.command("list")
@@ -31,14 +32,14 @@ def list_all(json: Json = False) -> None:
         ("NAME", "STATE", "RECIPIENTS", "TEMPLATE", "CREATED", "REASON"),
         [
             (
-                one.name,
-                one.state,
-                one.recipients,
-                one.template,
-                f"{one.created_at:%Y-%m-%d %H:%MZ}",
-                one.reason,
+                campaign.name,
+                campaign.state,
+                campaign.recipients,
+                campaign.template,
+                f"{campaign.created_at:%Y-%m-%d %H:%MZ}",
+                campaign.reason,
             )
-            for one in campaigns
+            for campaign in campaigns
         ],
     )
 
@@ -54,9 +55,9 @@ def status(name: CampaignName, json: Json = False) -> None:
 
 
 async def read_status(pool: Pool, name: str) -> CampaignStatus:
-    """The status of a campaign by name; ConfigurationError where there is none.
+    """The status of a campaign by name; ConfigurationError if it does not exist.
 
-    While the campaign is sent this takes MEASURED_S, to measure the rate: the permitted pace is not it.
+    While the campaign is sent, this takes MEASURED_S to measure the rate, which may be below the limit.
     """
     campaign_id = (await find_campaign(pool, name)).campaign_id
     before, began_s = await campaign_status(pool, campaign_id), time.monotonic()

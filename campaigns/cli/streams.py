@@ -1,7 +1,7 @@
-"""The standard streams of a command, whatever they are as it starts: cron, pipes and full disks are rough.
+"""The standard streams of a command, which may be closed, broken pipes or on a full disk.
 
-Law: what cannot be said stops nothing. Where nobody reads stderr any more, or its disk is full, lines are
-lost and a campaign goes on; what cannot be written to stdout, the result, is told and ends with a code.
+Law: a failed write to stderr stops nothing. The lines are lost and the campaign continues. A failed write to
+stdout, the result, is reported and sets the exit code.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 STDOUT, STDERR = 1, 2
 
 
-class _Results(io.FileIO):
-    """Remembers what kept it from being written."""
+class _Stdout(io.FileIO):
+    """Remembers the error of a failed write."""
 
     problem: OSError | None = None
 
@@ -30,8 +30,8 @@ class _Results(io.FileIO):
             raise
 
 
-class _Talk(io.FileIO):
-    """Takes everything, and drops what it cannot write."""
+class _Stderr(io.FileIO):
+    """Drops what it cannot write."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         try:
@@ -42,32 +42,32 @@ class _Talk(io.FileIO):
 
 
 def secure_streams() -> None:
-    """Put ours in the place of stdout and stderr. One that is closed becomes one that takes everything: the
-    next thing opened, such as a connection, would get its number, and what is said would be written there.
+    """Replace stdout and stderr by these classes, and open closed streams on /dev/null. Otherwise the next
+    connection would get the stream's descriptor, and output would be written to it.
     """
     for descriptor in range(STDERR + 1):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number that is free
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the lowest free descriptor
     if sys.stdout is not None:
-        sys.stdout = _text(_Results(STDOUT, "w", closefd=False), sys.stdout, by_line=sys.stdout.isatty())
-    sys.stderr = _text(_Talk(STDERR, "w", closefd=False), sys.stderr, by_line=True)
+        sys.stdout = _text(_Stdout(STDOUT, "w", closefd=False), sys.stdout, by_line=sys.stdout.isatty())
+    sys.stderr = _text(_Stderr(STDERR, "w", closefd=False), sys.stderr, by_line=True)
 
 
-def unwritten() -> OSError | None:
-    """What keeps stdout from being written, or None."""
+def stdout_error() -> OSError | None:
+    """The error of a failed write to stdout, or None."""
     try:
-        if sys.stdout is not None:  # as after `>&-`
+        if sys.stdout is not None:  # None after `>&-`
             sys.stdout.flush()
     except OSError as problem:
         return problem
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
-    return raw.problem if isinstance(raw, _Results) else None
+    return raw.problem if isinstance(raw, _Stdout) else None
 
 
-def forsake_stdout() -> None:
-    """Nothing more goes there, or Python tells of it as it ends."""
+def discard_stdout() -> None:
+    """Send stdout to /dev/null: Python would report another failed write when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
 
 

@@ -1,7 +1,7 @@
-"""Keeps several processes of ours running: one that ends by itself is started again, the others go on.
+"""Keeps several child processes running: restarts one that ends by itself, while the others continue.
 
-Law: what a restart cannot mend ends all of them, with its exit code; and no child outlives its supervisor,
-which is why a child watches who its parent is.
+Law: if a child ends with an error that a restart cannot fix, all end, with its exit code. No child outlives
+the supervisor, so each child watches its parent.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ import structlog
 
 from campaigns.child_processes import end_all
 
-LOOK_PERIOD_S = 0.2
-RESTART_S_MIN, RESTART_S_MAX = 0.5, 30.0  # before a restart; doubles while the process keeps ending
-STEADY_S = 60.0  # a process that ran this long ended by accident: the waits begin again
-LASTING_CODES = frozenset({2, 77, 78})  # usage, token, configuration: the same again would end the same
+CHECK_PERIOD_S = 0.2
+RESTART_S_MIN, RESTART_S_MAX = 0.5, 30.0  # wait before a restart; doubles while the process keeps ending
+STEADY_S = 60.0  # after a process ran this long, the waits start at the minimum again
+LASTING_CODES = frozenset({2, 77, 78})  # usage, token, configuration: a restart would end the same way
 PARENT_PERIOD_S = 0.5
 
 log = structlog.get_logger(__name__)
 
 
 def wait_s(failures: int) -> float:
-    """Seconds before the restart after so many ends in a row, from 1."""
+    """Seconds to wait before a restart; `failures` counts ends in a row, from 1."""
     return min(RESTART_S_MAX, RESTART_S_MIN * 2.0 ** min(failures - 1, 10))
 
 
 @dataclass(slots=True)
 class _Child:
-    """One part of the work, and the process that does it now; `restart_s`: when the next one starts."""
+    """A command and its process. `restart_s`: when the next process starts, on the monotonic clock."""
 
     command: Sequence[str]
     process: subprocess.Popen[bytes] | None = None
@@ -43,11 +43,12 @@ class _Child:
 
     def start(self) -> None:
         self.started_s = time.monotonic()
-        # Groups of their own: a Ctrl-C reaches us alone, and each child gets one signal, which means "drain".
+        # Its own process group: a Ctrl-C reaches only the supervisor, which sends each child one signal to
+        # drain.
         self.process = subprocess.Popen(self.command, process_group=0)  # noqa: S603 - ours
 
-    def look(self) -> int | None:
-        """Start it again where that is due; the exit code where that would be of no use."""
+    def check(self) -> int | None:
+        """Restart the process if that is due; return its exit code if a restart would not help."""
         now_s = time.monotonic()
         if self.process is None:
             if now_s >= self.restart_s:
@@ -66,20 +67,20 @@ class _Child:
 
 
 def supervise(commands: Sequence[Sequence[str]]) -> int:
-    """Run all commands until a signal ends us, or one of them ends for good; returns that one's exit code."""
+    """Run all commands until a signal comes or one of them ends for good; return its exit code."""
     children = [_Child(command) for command in commands]
     try:
         while True:
             for child in children:
-                if (code := child.look()) is not None:
+                if (code := child.check()) is not None:
                     return code
-            time.sleep(LOOK_PERIOD_S)
+            time.sleep(CHECK_PERIOD_S)
     finally:
         end_all([child.process for child in children if child.process is not None])
 
 
 async def stop_with_parent(parent: int, stop: asyncio.Event) -> None:
-    """Set `stop` when the process with the id `parent` is no longer ours; run by a child, until cancelled."""
-    while os.getppid() == parent:  # noqa: ASYNC110 - the kernel tells nobody
+    """Set `stop` when the process `parent` is no longer the parent of this one; run until cancelled."""
+    while os.getppid() == parent:  # noqa: ASYNC110 - no event announces it
         await asyncio.sleep(PARENT_PERIOD_S)
     stop.set()

@@ -1,4 +1,4 @@
-"""`drumbeat suppress`: the people who are never sent to."""
+"""`drumbeat suppress`: manage the suppression list."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import Annotated
 import typer
 
 from campaigns.audience.spreadsheet import safe_cell
-from campaigns.cli.edge import print_json, with_connection
 from campaigns.cli.options import Json, PhoneColumn, Region, rejects_option
-from campaigns.cli.planning import planning_shown
-from campaigns.counted import counted
+from campaigns.cli.planning_progress import planning_shown
+from campaigns.cli.printing import print_json
+from campaigns.cli.task_runner import with_connection
+from campaigns.pluralise import pluralise
 from campaigns.suppression import (
     ADDED_BY_HAND,
     SuppressionCounts,
@@ -27,19 +28,19 @@ from engine.errors import Incomplete
 from engine.store.database import Connection
 
 app = typer.Typer(
-    name="suppress", help="The people to whom nothing is sent.", no_args_is_help=True, add_completion=False
+    name="suppress", help="Phones to which nothing is sent.", no_args_is_help=True, add_completion=False
 )
 
 _UNCHANGED = {"added": "on the list already", "removed": "not on the list"}
 
 Phones = Annotated[list[str], typer.Argument(help="Phone numbers, with + or --region.", metavar="PHONE...")]
-Reason = Annotated[str, typer.Option(help="Why, for whoever reads the list.")]
+Reason = Annotated[str, typer.Option(help="Reason to note in the list.")]
 
 
 @app.command()
 def add(phones: Phones, reason: Reason = ADDED_BY_HAND, region: Region = None, json: Json = False) -> None:
-    """Add phone numbers: from now on nothing is sent to them, in running campaigns too."""
-    _tell(
+    """Add phone numbers. From now on nothing is sent to them, in running campaigns too."""
+    _print(
         "added",
         with_connection(lambda connection: add_suppressions(connection, phones, reason, region)),
         json,
@@ -49,7 +50,7 @@ def add(phones: Phones, reason: Reason = ADDED_BY_HAND, region: Region = None, j
 @app.command()
 def remove(phones: Phones, region: Region = None, json: Json = False) -> None:
     """Remove phone numbers. A campaign that has skipped them does not send to them later."""
-    _tell(
+    _print(
         "removed", with_connection(lambda connection: remove_suppressions(connection, phones, region)), json
     )
 
@@ -62,12 +63,12 @@ def list_all(json: Json = False) -> None:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         if not json:
             writer.writerow(("phone", "reason", "added_at"))
-        async for one in list_suppressions(connection):
+        async for entry in list_suppressions(connection):
             if json:
-                print_json(asdict(one))
+                print_json(asdict(entry))
             else:
                 writer.writerow(
-                    (one.phone, safe_cell(one.reason), one.added_at.isoformat(timespec="seconds"))
+                    (entry.phone, safe_cell(entry.reason), entry.added_at.isoformat(timespec="seconds"))
                 )
 
     with_connection(write)
@@ -82,7 +83,7 @@ def import_file(
     rejects: Annotated[Path | None, rejects_option("suppress")] = None,
     json: Json = False,
 ) -> None:
-    """Add the phone numbers of a file, as `add` does. Exit 3 when a row could not be read."""
+    """Add the phone numbers of a file, as `add` does. Exit with 3 if a row cannot be read."""
     with planning_shown(quiet=json) as progress:
         counts = with_connection(
             lambda connection: import_suppressions(
@@ -95,16 +96,16 @@ def import_file(
                 progress=progress,
             )
         )
-    _tell("added", counts, json)
+    _print("added", counts, json)
     if counts.rejected:
         raise Incomplete(
-            f"{counted(counts.rejected, 'row')} could not be read: these people may still be sent to",
+            f"{pluralise(counts.rejected, 'row')} could not be read: these people may still be sent to",
             where=str(counts.rejects_path),
             remedy="correct these rows and import them",
         )
 
 
-def _tell(what: str, counts: SuppressionCounts, json: bool) -> None:
+def _print(what: str, counts: SuppressionCounts, json: bool) -> None:
     path = None if counts.rejects_path is None else str(counts.rejects_path)
     if json:
         print_json({"schema": 1, **asdict(counts), "rejects_path": path})

@@ -7,17 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.cli.edge import print_json, print_rows, with_database, with_service
+from campaigns.account.templates import StoredTemplate, list_templates, sync_templates, templates_named
 from campaigns.cli.options import Json
-from campaigns.templates import StoredTemplate, list_templates, sync_templates, templates_named
-from engine.core.sanitise import shown
+from campaigns.cli.printing import print_json, print_rows
+from campaigns.cli.task_runner import with_database, with_service
+from engine.core.sanitise import sanitise
 
-app = typer.Typer(name="templates", help="The message templates.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    name="templates", help="Read and show templates.", no_args_is_help=True, add_completion=False
+)
 
 
 @app.command()
 def sync(json: Json = False) -> None:
-    """Read the account's templates from the service."""
+    """Read the account's templates from the service and store them."""
     _print(with_service(sync_templates), json)
 
 
@@ -43,12 +46,12 @@ def show(name: Annotated[str, typer.Argument(help="The template's name.")], json
 
 
 def _describe(component: dict[str, Any]) -> str:
-    kind = shown(str(component.get("type", ""))).lower()
+    kind = sanitise(str(component.get("type", ""))).lower()
     buttons = component.get("buttons")
     if isinstance(buttons, list):
-        return f"{kind}: " + ", ".join(shown(str(button.get("text", ""))) for button in buttons)
+        return f"{kind}: " + ", ".join(sanitise(str(button.get("text", ""))) for button in buttons)
     text = str(component.get("text") or component.get("format") or "")
-    return f"{kind}: " + "\n".join(map(shown, text.split("\n")))
+    return f"{kind}: " + "\n".join(map(sanitise, text.split("\n")))
 
 
 def _print(templates: list[StoredTemplate], json: bool) -> None:

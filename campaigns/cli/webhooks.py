@@ -1,12 +1,13 @@
-"""`drumbeat webhooks`: receives what the service tells, and settles what was in doubt."""
+"""`drumbeat webhooks`: receive the service's events and apply them to the recipients."""
 
 from __future__ import annotations
 
 import typer
 
-from campaigns.cli.edge import print_json, with_settings
 from campaigns.cli.options import Host, Port
+from campaigns.cli.printing import print_json
 from campaigns.cli.signals import stop_on_signals
+from campaigns.cli.task_runner import with_settings
 from engine.process.settings import Settings, load_settings
 from engine.store.database import Pool
 from engine.webhooks.receiver import Secrets
@@ -29,11 +30,11 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8080,
 ) -> None:
-    """Receive events on /webhook until stopped; /livez, /readyz and /metrics beside it.
+    """Receive events on /webhook until stopped. The same server has /livez, /readyz and /metrics.
 
-    One JSON line on stdout tells when and where it listens.
+    One JSON line on stdout says when it listens, and where.
     """
-    secrets = _secrets(load_settings())  # before the database is started: a missing secret is told at once
+    secrets = _secrets(load_settings())  # a missing secret is reported before the database starts
 
     async def task(pool: Pool, settings: Settings) -> int:
         with stop_on_signals() as stop:

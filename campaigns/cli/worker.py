@@ -1,4 +1,4 @@
-"""`drumbeat worker`: sends every running campaign through some numbers, until it is stopped."""
+"""`drumbeat worker`: send every running campaign through some numbers until stopped."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.edge import with_database, with_settings
+from campaigns.account.numbers import BusinessNumber, list_numbers
 from campaigns.cli.options import Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.supervisor import stop_with_parent, supervise
-from campaigns.describe_database import place
+from campaigns.cli.task_runner import with_database, with_settings
+from campaigns.describe_database import describe_database
 from campaigns.life.run import CUT_SHORT
-from campaigns.numbers import Number, list_numbers
 from engine.app import POOL_CONNECTIONS, run_numbers
 from engine.errors import ConfigurationError, Unreachable
 from engine.process.settings import Settings
@@ -29,17 +29,15 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def worker(
     number: Annotated[
-        list[str] | None, typer.Option(help="Phone number ID; default: all.", metavar="PNID")
+        list[str] | None, typer.Option(help="Phone number ID; repeat for more. Default: all.", metavar="PNID")
     ] = None,
-    processes: Annotated[
-        int, typer.Option(help="Divide the numbers among so many processes.", min=1, max=64)
-    ] = 1,
+    processes: Annotated[int, typer.Option(help="How many processes share the numbers.", min=1, max=64)] = 1,
     quiet: Quiet = False,
-    parent: Annotated[int | None, typer.Option(help="End with this process.", hidden=True)] = None,
+    parent: Annotated[int | None, typer.Option(help="End when this process ends.", hidden=True)] = None,
 ) -> None:
-    """Send every running campaign through these numbers. Ctrl-C or SIGTERM stops it in order.
+    """Send every running campaign through these numbers. Ctrl-C or SIGTERM stops it cleanly.
 
-    With --processes, a process that ends is restarted, after longer waits while it keeps ending.
+    With --processes, a process that ends by itself is restarted. The waits grow while it keeps ending.
     """
     if quiet:
         quieten()
@@ -49,24 +47,26 @@ def worker(
     raise typer.Exit(supervise([_command(part, quiet) for part in shares(numbers, processes)]))
 
 
-def shares(numbers: Sequence[Number], processes: int) -> list[list[str]]:
-    """Numbers shared out by their limits, so that no process has much more to send than another."""
+def shares(numbers: Sequence[BusinessNumber], processes: int) -> list[list[str]]:
+    """Divide numbers among processes by their limits, so that each process has about the same to send."""
     loads = [0.0] * min(processes, len(numbers))
     parts: list[list[str]] = [[] for _ in loads]
-    for number in sorted(numbers, key=lambda one: -one.limit_per_s):
+    for number in sorted(numbers, key=lambda candidate: -candidate.limit_per_s):
         lightest = loads.index(min(loads))
         loads[lightest] += number.limit_per_s
         parts[lightest].append(number.phone_number_id)
     return parts
 
 
-async def _chosen(pool: Pool, wanted: list[str] | None) -> list[Number]:
+async def _chosen(pool: Pool, wanted: list[str] | None) -> list[BusinessNumber]:
     known = await list_numbers(pool)
     chosen = known if wanted is None else [number for number in known if number.phone_number_id in wanted]
     missing = set(wanted or ()) - {number.phone_number_id for number in chosen}
     if missing or not chosen:
         what = f"there is no number {', '.join(sorted(missing))}" if missing else "no number is stored"
-        raise ConfigurationError(what, where=await place(pool), remedy="run `drumbeat numbers sync`")
+        raise ConfigurationError(
+            what, where=await describe_database(pool), remedy="run `drumbeat numbers sync`"
+        )
     return chosen
 
 
@@ -87,7 +87,7 @@ def _work(phone_number_ids: list[str], parent: int | None) -> int:
                 if watch is not None:
                     watch.cancel()
             if not end.drained:
-                raise Unreachable(CUT_SHORT, remedy="start it again: statuses settle what is in doubt")
+                raise Unreachable(CUT_SHORT, remedy="start it again; statuses settle the recipients in doubt")
             return stop.exit_code
 
     return with_settings(main, size=POOL_CONNECTIONS, by_key=True)

@@ -1,1 +1,1 @@
-"""The demo: a made-up audience, and the check of its campaign against the emulator's ledger."""
+"""The demo: a generated audience, and the comparison of its campaign with the emulator's ledger."""

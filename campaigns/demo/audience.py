@@ -1,7 +1,7 @@
-"""An audience as real exports look, generated from a seed: accents, quoting, and rows that are wrong.
+"""Generates an audience from a seed that looks like a real export: accents, quoting and wrong rows.
 
-Every number is set aside for fiction, so that no demo ever rings anywhere: 555-0100 to 555-0199 of the North
-American area codes, and the ranges that France's regulator keeps for films.
+Every number is reserved for fiction, so that the demo never reaches a real phone: 555-0100 to 555-0199 of the
+North American area codes, and the ranges that France's regulator reserves for films.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MISSING = ("", " ", "  ")
 
 @dataclass(frozen=True, slots=True)
 class DemoAudience:
-    """What was written: all data rows of the file are one of the last four, `suppressed` being recipients."""
+    """What was written: `rows` are recipients, rejects and duplicates; `suppressed` are some recipients."""
 
     path: Path
     rows: int
@@ -50,7 +50,7 @@ class DemoAudience:
 
 
 def write_audience(path: Path, *, rows: int, seed: int) -> DemoAudience:
-    """Write a CSV of `rows` data rows; the same seed writes the same file."""
+    """Write a CSV file with `rows` data rows; the same seed writes the same file."""
     chance = random.Random(seed)  # noqa: S311 - a lifelike file, not a secret
     bad = round(rows * BAD_PHONE_SHARE)
     missing = round(rows * MISSING_VARIABLE_SHARE)
@@ -69,7 +69,7 @@ def write_audience(path: Path, *, rows: int, seed: int) -> DemoAudience:
 
 
 def _write(path: Path, lines: list[list[str]]) -> None:
-    with path.open("w", encoding="utf-8-sig", newline="") as file:  # as spreadsheets export
+    with path.open("w", encoding="utf-8-sig", newline="") as file:  # as spreadsheets write it
         writer = csv.writer(file, delimiter=";")
         writer.writerow(COLUMNS)
         writer.writerows([str(number), *line] for number, line in enumerate(lines, 1))
@@ -102,7 +102,7 @@ def _with_hole(chance: random.Random, row: list[str]) -> list[str]:
 
 
 def _written(chance: random.Random, phone: str) -> str:
-    """The same number as people write it."""
+    """The number in one of the forms that people write."""
     digits = phone[1:]
     if digits.startswith("1"):
         area, office, line = digits[1:4], digits[4:7], digits[7:]

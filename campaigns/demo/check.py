@@ -1,4 +1,4 @@
-"""The demo's judge: the emulated service's own ledger, read over HTTP, against the campaign's recipients."""
+"""Compares the campaign's recipients with the emulated service's own ledger, read over HTTP."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-from campaigns.results.export import export_rows
+from campaigns.results.export import COLUMNS, export_rows
 from campaigns.results.report import campaign_report
 from engine.core.states import RecipientState
 from engine.errors import Unreachable
@@ -20,13 +20,16 @@ from engine.store.queries import queries
 LEDGER_PAGE = 10_000
 LOOK_PERIOD_S = 0.5
 STATUSES_S_MAX = 180.0
-# Recipients in these states were never accepted by the service, and are accounted for nonetheless.
+# The service never accepted recipients in these states, and they are not forgotten.
 NEVER_SENT = frozenset({RecipientState.FAILED, RecipientState.SKIPPED})
+_PHONE, _STATE = COLUMNS.index("phone"), COLUMNS.index("state")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`twice`: people with more than one message; `forgotten`: recipients neither sent to nor given up."""
+    """`twice`: people with several messages. `forgotten`: recipients with neither a message nor a final
+    state. `strangers`: people in the ledger who are no recipients.
+    """
 
     messages: int
     twice: int
@@ -41,7 +44,7 @@ class Verdict:
 
 
 async def statuses_arrived(pool: Pool, service_url: str) -> None:
-    """Return when the service has no event left and every event is folded; Unreachable if that takes long."""
+    """Wait until every event of the service arrived and was applied; Unreachable after STATUSES_S_MAX."""
     deadline_s = time.monotonic() + STATUSES_S_MAX
     async with aiohttp.ClientSession() as session:
         while await _pending(pool, session, service_url):
@@ -88,7 +91,7 @@ async def _ledger(session: aiohttp.ClientSession, service_url: str) -> Counter[s
 async def _states(pool: Pool, campaign_id: int) -> dict[str, RecipientState]:
     states: dict[str, RecipientState] = {}
     async for page in export_rows(pool, campaign_id):
-        states.update((row[0], RecipientState(row[1])) for row in page)
+        states.update((row[_PHONE], RecipientState(row[_STATE])) for row in page)
     return states
 
 

@@ -1,1 +1,1 @@
-"""The life of a planned campaign: start, run, pause, resume, cancel, prune."""
+"""The life of a planned campaign: start, run, pause, resume, cancel and prune it."""

@@ -1,4 +1,4 @@
-"""Who decides, for the audit: `name@host`."""
+"""The name under which the audit notes an action: `name@host`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 
 
 def actor() -> str:
-    """The user of this process and its host; containers run as users that have no name."""
+    """The user and host of this process. In containers, a user may have no name."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError):

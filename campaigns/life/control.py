@@ -1,4 +1,4 @@
-"""What people do with a campaign once it is planned: find, list, release, pause, resume, cancel."""
+"""What a person can do with a planned campaign: find, list, start, pause, resume and cancel it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 import asyncpg
 
-from campaigns.describe_database import place
+from campaigns.describe_database import describe_database
 from campaigns.results.status import NOBODY_SENDS, present_reason, stored_code
 from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, ReasonCode, allows
 from engine.errors import ConfigurationError, TryLater
@@ -28,7 +28,7 @@ CANCELLED_BY_HAND = "cancelled by hand"
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A campaign as stored. `planned_at` None: its planning goes on, or was interrupted."""
+    """A campaign as stored. `planned_at` None: its planning still runs or was interrupted."""
 
     campaign_id: int
     name: str
@@ -54,10 +54,10 @@ class Campaign:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """What became of a campaign. `changed` False: it was there already. `skipped`: by a cancel.
-
-    `nobody_sends`: it was released, it runs, and no process holds any of its numbers.
+class CampaignChange:
+    """The state of a campaign after a command. `changed` False: it had this state already. `skipped`: how
+    many recipients a cancel skipped. `nobody_sends`: the campaign runs, and no process has any of its
+    numbers.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Moved:
 
 
 async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
-    """The campaign of that name; ConfigurationError names the database and near names."""
+    """The campaign with this name; ConfigurationError names the database and similar names."""
     row = await database.fetchrow(queries("campaign_control")["find"], name)
     if row is not None:
         return _campaign(row)
@@ -76,8 +76,8 @@ async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
     near = get_close_matches(name, names, 3)
     raise ConfigurationError(
         f'there is no campaign "{name}"',
-        where=await place(database),
-        remedy=f"did you mean {' or '.join(near)}?" if near else "see: drumbeat campaign list",
+        where=await describe_database(database),
+        remedy=f"did you mean {' or '.join(near)}?" if near else "`drumbeat campaign list` shows all",
     )
 
 
@@ -85,11 +85,11 @@ async def list_campaigns(connection: Connection) -> list[Campaign]:
     """The newest campaigns first."""
     rows = await connection.fetch(queries("campaign_control")["list"], LISTED_MAX)
     listed = [_campaign(row) for row in rows]
-    in_doubt = [one.campaign_id for one in listed if one.reason_code is ReasonCode.IN_DOUBT]
+    in_doubt = [campaign.campaign_id for campaign in listed if campaign.reason_code is ReasonCode.IN_DOUBT]
     found = await connection.fetch(queries("campaign_control")["unknown_counts"], in_doubt)
     unknown = {row["campaign_id"]: row["unknown"] for row in found}
     owned = await _owned_numbers(connection)
-    return [_present(one, unknown.get(one.campaign_id, 0), owned) for one in listed]
+    return [_present(campaign, unknown.get(campaign.campaign_id, 0), owned) for campaign in listed]
 
 
 def _campaign(row: asyncpg.Record) -> Campaign:
@@ -117,23 +117,23 @@ def _present(campaign: Campaign, unknown: int, owned: AbstractSet[str]) -> Campa
 
 
 async def is_future(connection: Connection, campaign: Campaign) -> bool:
-    """Whether its time has not come, by the database's clock: the one that starts it then."""
+    """Whether its start time is in the future, by the database's clock, which also starts it."""
     return bool(await connection.fetchval(queries("campaign_control")["is_future"], campaign.campaign_id))
 
 
-async def start(connection: Connection, name: str, *, actor: str = "") -> Moved:
-    """Release a campaign to the workers: at once, or when its time has come. `actor`, here and below: who
-    asked, for the audit.
+async def start(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
+    """Release a campaign to the workers: at once, or at its start time. `actor`, here and below: who asked
+    for it, for the audit.
 
-    TryLater for a paused one, whose pause only `resume` lifts, and for one that is not planned.
+    TryLater if it is paused, since only `resume` lifts a pause, or if it is not planned.
     """
     return await _release(connection, name, CampaignEvent.START, actor)
 
 
-async def resume(connection: Connection, name: str, *, actor: str = "") -> Moved:
-    """Lift a pause; before its time a campaign only goes back to waiting for it.
+async def resume(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
+    """Lift a pause. Before its start time, the campaign waits for that time again.
 
-    Its numbers that were stopped until a person decides are tried again.
+    Numbers of the campaign that were stopped until a person decides may send again.
     """
     campaign = await find_campaign(connection, name)
     if campaign.state is CampaignState.PAUSED:
@@ -141,12 +141,12 @@ async def resume(connection: Connection, name: str, *, actor: str = "") -> Moved
     return await _release(connection, name, CampaignEvent.RESUME, actor)
 
 
-async def pause(connection: Connection, name: str, *, actor: str = "") -> Moved:
-    """Stop claiming; what is claimed is still sent. Running processes see it within a second."""
+async def pause(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
+    """Stop claiming; claimed recipients are still sent to. Running processes follow within a second."""
     async with connection.transaction():
-        campaign = await _held(connection, name)
+        campaign = await _locked(connection, name)
         if campaign.state is CampaignState.PAUSED:
-            return Moved(name, campaign.state, changed=False)
+            return CampaignChange(name, campaign.state, changed=False)
         state = await apply_event(
             connection,
             campaign.campaign_id,
@@ -154,11 +154,11 @@ async def pause(connection: Connection, name: str, *, actor: str = "") -> Moved:
             PAUSED_BY_HAND,
             ReasonCode.PAUSED_BY_HAND,
         )
-        await _note(connection, campaign.campaign_id, "pause", actor)
-    return Moved(name, state, changed=True)
+        await _audit(connection, campaign.campaign_id, "pause", actor)
+    return CampaignChange(name, state, changed=True)
 
 
-async def pause_all(connection: Connection, *, actor: str = "") -> list[Moved]:
+async def pause_all(connection: Connection, *, actor: str = "") -> list[CampaignChange]:
     """The emergency stop: every scheduled or running campaign."""
     moved = []
     for row in await connection.fetch(queries("campaign_control")["active"]):
@@ -170,32 +170,32 @@ async def pause_all(connection: Connection, *, actor: str = "") -> list[Moved]:
             ReasonCode.PAUSED_BY_HAND,
         )
         if state is not None:
-            await _note(connection, row["campaign_id"], "pause", actor)
-            moved.append(Moved(row["name"], state, changed=True))
+            await _audit(connection, row["campaign_id"], "pause", actor)
+            moved.append(CampaignChange(row["name"], state, changed=True))
     return moved
 
 
-async def resume_all(connection: Connection, *, actor: str = "") -> list[Moved]:
-    """Lift every pause, whoever made it. What has never started stays paused: it may have been a draft then,
-    which nobody has released yet.
+async def resume_all(connection: Connection, *, actor: str = "") -> list[CampaignChange]:
+    """Lift every pause, whatever made it. A campaign that never started stays paused: it may have been a
+    draft, which nobody released.
     """
     moved = []
     for row in await connection.fetch(queries("campaign_control")["paused"]):
         if not row["started"]:
-            moved.append(Moved(row["name"], CampaignState.PAUSED, changed=False))
+            moved.append(CampaignChange(row["name"], CampaignState.PAUSED, changed=False))
             continue
-        with suppress(IllegalTransition):  # it has ended meanwhile
+        with suppress(IllegalTransition):  # it ended meanwhile
             moved.append(await resume(connection, row["name"], actor=actor))
     return moved
 
 
-async def cancel(connection: Connection, name: str, *, actor: str = "") -> Moved:
-    """End a campaign for good: recipients that are not claimed are skipped.
+async def cancel(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
+    """End a campaign for good and skip all recipients that are not claimed.
 
-    A second call finishes what a killed first one left. TryLater for a campaign that is not planned.
+    If the call is killed, a second one finishes it. TryLater if the campaign is not planned.
     """
     async with connection.transaction():
-        campaign = await _held(connection, name)
+        campaign = await _locked(connection, name)
         require_planned(campaign)
         changed = campaign.state is not CampaignState.CANCELLED
         if changed:
@@ -206,58 +206,61 @@ async def cancel(connection: Connection, name: str, *, actor: str = "") -> Moved
                 CANCELLED_BY_HAND,
                 ReasonCode.CANCELLED_BY_HAND,
             )
-            await _note(connection, campaign.campaign_id, "cancel", actor)
-    skipped = await close(connection, campaign.campaign_id, CampaignState.CANCELLED)
-    return Moved(name, CampaignState.CANCELLED, changed, skipped)
+            await _audit(connection, campaign.campaign_id, "cancel", actor)
+    skipped = await skip_remaining(connection, campaign.campaign_id, CampaignState.CANCELLED)
+    return CampaignChange(name, CampaignState.CANCELLED, changed, skipped)
 
 
-async def close(connection: Connection, campaign_id: int, state: CampaignState) -> int:
-    """Skip whom a cancelled or expired campaign left; returns how many. Repeated, it changes nothing."""
+async def skip_remaining(connection: Connection, campaign_id: int, state: CampaignState) -> int:
+    """Skip the remaining recipients of a cancelled or expired campaign; return how many. Idempotent."""
     skipped = await close_ranges(connection, campaign_id, state.value)
-    # A sender that was killed left doubts, and nobody else would name them any more.
+    # A killed sender left recipients in doubt, and nobody else would mark them as such any more.
     await recover_abandoned(connection, this_process())
     return skipped
 
 
-async def _release(connection: Connection, name: str, asked: CampaignEvent, actor: str) -> Moved:
+async def _release(connection: Connection, name: str, asked: CampaignEvent, actor: str) -> CampaignChange:
     async with connection.transaction():
-        campaign = await _held(connection, name)
+        campaign = await _locked(connection, name)
         require_planned(campaign)
         if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
             return await _released(connection, campaign, campaign.state, changed=False)
         if campaign.state is CampaignState.PAUSED and asked is CampaignEvent.START:
-            raise TryLater(f'the campaign "{name}" is paused: {campaign.reason}', remedy="resume it")
+            raise TryLater(
+                f'the campaign "{name}" is paused: {campaign.reason}',
+                remedy="lift the pause with `campaign resume`",
+            )
         if not allows(campaign.state, asked):
             raise IllegalTransition(campaign.state, asked)
         event = CampaignEvent.SCHEDULE if await is_future(connection, campaign) else asked
         state = await apply_event(connection, campaign.campaign_id, event, "")
-        await _note(connection, campaign.campaign_id, asked.value, actor)
+        await _audit(connection, campaign.campaign_id, asked.value, actor)
     return await _released(connection, campaign, state, changed=True)
 
 
 async def _released(
     connection: Connection, campaign: Campaign, state: CampaignState, *, changed: bool
-) -> Moved:
+) -> CampaignChange:
     waits = _nobody_sends(replace(campaign, state=state), await _owned_numbers(connection))
-    return Moved(campaign.name, state, changed, nobody_sends=waits)
+    return CampaignChange(campaign.name, state, changed, nobody_sends=waits)
 
 
-async def _held(connection: Connection, name: str) -> Campaign:
-    """The campaign as it is now and stays until the transaction ends: two may ask the same at once."""
+async def _locked(connection: Connection, name: str) -> Campaign:
+    """The campaign, locked until the transaction ends, because two processes may change it at once."""
     campaign = await find_campaign(connection, name)
     await connection.execute(queries("campaigns")["lock_state"], campaign.campaign_id)
     return await find_campaign(connection, name)
 
 
-async def _note(connection: Connection, campaign_id: int, action: str, actor: str) -> None:
+async def _audit(connection: Connection, campaign_id: int, action: str, actor: str) -> None:
     if actor:
         await connection.execute(queries("campaigns")["audit"], actor, action, campaign_id, {})
 
 
 def require_planned(campaign: Campaign) -> None:
-    """TryLater for a campaign whose recipients are not all there yet."""
+    """TryLater if the recipients of the campaign are not all stored yet."""
     if campaign.planned_at is None:
         raise TryLater(
-            f'the campaign "{campaign.name}" is not planned: its create still runs, or was interrupted',
-            remedy="wait for it, or run the same create again",
+            f'the campaign "{campaign.name}" is not fully planned: its create still runs or was interrupted',
+            remedy="wait for it, or repeat the same `campaign create`",
         )

@@ -1,7 +1,7 @@
-"""Forgetting old campaigns: whole months of recipients and outcomes leave by dropping partitions.
+"""Prunes old campaigns: drops the partitions of whole months of recipients and outcomes.
 
-Law: a month goes only when every campaign in it ended before the limit. A campaign's own row stays, so that
-its name still says "already sent", and its counts move to the audit.
+Law: a month is dropped only if every campaign in it ended before the limit. The campaign's own row stays, so
+that its name stays taken, and its counts move to the audit.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from engine.errors import TryLater
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
-# A drop locks everybody out of the tables, and senders lock them in another order. So a prune gives way, long
-# before Postgres calls it a deadlock (1 s) and ends one of the two, perhaps the sender.
+# A drop locks the tables, and senders lock them in a different order. So a prune stops waiting and tries
+# again long before Postgres detects a deadlock (1 s) and ends one of the two, perhaps the sender.
 ATTEMPTS_MAX = 50
 PAUSE_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class PrunedMonth:
-    """A calendar month ("2026-03") of planning, and the campaigns planned in it."""
+    """A month ("2026-03") that was dropped, and the campaigns planned in it."""
 
     month: str
     campaigns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
-    """A campaign for whose sake a month stays. `planned_at` None: its create was killed, or still goes on."""
+class BlockingCampaign:
+    """A campaign that keeps its month. `planned_at` None: its create was killed or still runs."""
 
     name: str
     state: CampaignState
@@ -44,15 +44,15 @@ class Keeper:
 
 @dataclass(frozen=True, slots=True)
 class KeptMonth:
-    """A month that is old enough, and those of its campaigns that did not end long ago."""
+    """A month that is old enough but stays, and the campaigns that did not end before the limit."""
 
     month: str
-    campaigns: tuple[Keeper, ...]
+    campaigns: tuple[BlockingCampaign, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """What went, or would go, and what did not."""
+    """The months that were dropped, or would be, and those that stay."""
 
     pruned: tuple[PrunedMonth, ...]
     kept: tuple[KeptMonth, ...]
@@ -61,7 +61,7 @@ class Pruning:
 async def prune(pool: Pool, *, older_than_days: int, dry_run: bool) -> Pruning:
     """Drop the months whose campaigns all ended more than `older_than_days` days ago.
 
-    `dry_run` returns the same and drops nothing. TryLater when the tables are never free for a moment.
+    `dry_run` returns the same and drops nothing. TryLater if the tables stay locked.
     """
     async with pool.acquire() as connection:
         months = await connection.fetch(queries("prune")["months"], older_than_days)
@@ -83,7 +83,7 @@ async def _prune_month(
                 return await _drop_month(connection, month, older_than_days, dry_run)
         except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
             await asyncio.sleep(PAUSE_S)
-    raise TryLater(f"the recipients of {month['month']} are in use", remedy="prune later")
+    raise TryLater(f"the recipients of {month['month']} are in use", remedy="run it again later")
 
 
 async def _drop_month(
@@ -93,8 +93,8 @@ async def _drop_month(
     bounds = month["first_id"], month["end_id"]
     await connection.execute(sql["limit_wait"])
     campaigns = await connection.fetch(sql["lock_campaigns"], *bounds, older_than_days)
-    if keepers := [campaign for campaign in campaigns if not campaign["over"]]:
-        return KeptMonth(month["month"], tuple(map(_keeper, keepers)))
+    if blocking := [campaign for campaign in campaigns if not campaign["over"]]:
+        return KeptMonth(month["month"], tuple(map(_blocking_campaign, blocking)))
     if not dry_run:
         await connection.execute(sql["keep_counts"], *bounds, actor(), month["month"])
         for row in await connection.fetch(sql["drop_statements"], month["suffix"]):
@@ -102,6 +102,6 @@ async def _drop_month(
     return PrunedMonth(month["month"], tuple(campaign["name"] for campaign in campaigns))
 
 
-def _keeper(campaign: asyncpg.Record) -> Keeper:
+def _blocking_campaign(campaign: asyncpg.Record) -> BlockingCampaign:
     state = CampaignState(campaign["state"])
-    return Keeper(campaign["name"], state, campaign["planned_at"], campaign["finished_at"])
+    return BlockingCampaign(campaign["name"], state, campaign["planned_at"], campaign["finished_at"])

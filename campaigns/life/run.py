@@ -1,4 +1,4 @@
-"""Running one campaign in this process: when it may start, and what its end is worth."""
+"""Runs one campaign in this process: whether it may start, and whether it ended completely."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from campaigns.command_text import command
-from campaigns.life.control import Campaign, close, find_campaign, is_future, start
+from campaigns.command_text import command_text
+from campaigns.life.control import Campaign, find_campaign, is_future, skip_remaining, start
 from campaigns.results.status import FINAL_STATES, CampaignStatus, campaign_status
 from engine.app import run_numbers
 from engine.core.states import REASONS, CampaignState, RecipientState
@@ -21,21 +21,21 @@ from engine.system_error import system_error_text
 
 WAIT_PERIOD_S = 1.0
 CONNECT_S_MAX = 10.0
-CUT_SHORT = "the database did not answer while the run ended, so that not all outcomes are stored"
+CUT_SHORT = "the database did not answer while the run ended, so some results are not stored"
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class RunEnd:
-    """What a run came to. `shortfall`: what it lacks, in words; empty where it was `stopped`, and goes on."""
+class RunResult:
+    """The result of a run. `shortfall`: what is missing, in words; empty if a signal `stopped` the run."""
 
     status: CampaignStatus
     stopped: bool
     shortfall: str
 
     def require_complete(self) -> None:
-        """Raise what `paused` makes of a pause, or Incomplete; nothing where a person stopped the run."""
+        """Raise the error for a pause, or Incomplete for a shortfall; nothing if a signal stopped the run."""
         if self.stopped:
             return
         if self.status.state is CampaignState.PAUSED:
@@ -53,14 +53,14 @@ async def run_campaign(
     wait: bool = False,
     disk: Disk | None = None,
     max_failed: str | None = None,
-) -> RunEnd:
+) -> RunResult:
     """Send a campaign until it is finished, paused or cancelled, or until `stop` is set.
 
-    Starts a draft or a due campaign; never lifts a pause, and raises what `paused` makes of one. Raises
-    TryLater for a start that lies ahead and for a number that is sending elsewhere (with `wait` it waits for
-    both), Unreachable when the service does not answer at all. `max_failed`: instead of the campaign's own.
+    Starts a draft or a due campaign. Never lifts a pause, and raises the error that `paused` makes of it.
+    Raises TryLater if the start is in the future or another process has a number; with `wait`, it waits for
+    both. Raises Unreachable if the service does not answer. `max_failed` overrides the campaign's own.
     """
-    told = ""
+    logged_reason = ""
     while not stop.is_set():
         campaign = await find_campaign(pool, name)
         if campaign.state in FINAL_STATES:
@@ -68,52 +68,52 @@ async def run_campaign(
             break
         try:
             await _make_running(pool, campaign)
-            await reach(service)
+            await require_reachable(service)
             if not await _send(pool, service, campaign, stop, disk):
-                raise Unreachable(CUT_SHORT, remedy="run it again: statuses settle what is in doubt")
+                raise Unreachable(CUT_SHORT, remedy="run it again; statuses settle the recipients in doubt")
             break
         except TryLater as error:
             if not wait or campaign.state is CampaignState.PAUSED:
                 raise
-            if str(error) != told:
-                told = str(error)
-                log.info("waiting", reason=told)
+            if str(error) != logged_reason:
+                logged_reason = str(error)
+                log.info("run_postponed", reason=logged_reason)
             await _wait(stop)
     campaign = await find_campaign(pool, name)
     status = await campaign_status(pool, campaign.campaign_id)
     stopped = stop.is_set()
-    lacks = "" if stopped else shortfall(status, max_failed or campaign.max_failed)
-    return RunEnd(status, stopped, lacks)
+    missing = "" if stopped else shortfall(status, max_failed or campaign.max_failed)
+    return RunResult(status, stopped, missing)
 
 
 def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
-    """What an end lacks, in words or empty: it came early, more failed than allowed, somebody is in doubt."""
+    """What is missing, in words: the campaign ended early, too many failed, or recipients are in doubt."""
     failed, unknown = status.counts[RecipientState.FAILED], status.counts[RecipientState.UNKNOWN]
-    lacks = []
+    parts = []
     if status.state in (CampaignState.CANCELLED, CampaignState.EXPIRED):
         skipped, why = status.counts[RecipientState.SKIPPED], f" ({status.reason})" if status.reason else ""
-        lacks.append(f"{status.state}{why}: {skipped:,} of {status.recipients:,} skipped")
+        parts.append(f"{status.state}{why}: {skipped:,} of {status.recipients:,} skipped")
     if status.failed_above(max_failed):
         share = f"{100 * failed / status.recipients:.1f} %"
-        lacks.append(
+        parts.append(
             f"{failed:,} of {status.recipients:,} failed ({share}), more than --max-failed {max_failed}"
         )
     if unknown:
-        lacks.append(f"{unknown:,} in doubt: see `{command('campaign', 'settle', status.name)}`")
-    return "; ".join(lacks)
+        parts.append(f"{unknown:,} in doubt: see `{command_text('campaign', 'settle', status.name)}`")
+    return "; ".join(parts)
 
 
 def paused(status: CampaignStatus | Campaign) -> DrumbeatError:
-    """The error that a pause ends a run with."""
+    """The error with which a run of a paused campaign ends."""
     message = f'the campaign "{status.name}" is paused: {status.reason}'
-    resume = command("campaign", "resume", status.name)
+    resume = command_text("campaign", "resume", status.name)
     error = REASONS[status.reason_code].error if status.reason_code else TryLater
-    token = "check the access token, then " if error is AuthenticationError else ""
-    return error(message, remedy=f"{token}`{resume}`{'' if token else ' lifts it'}")
+    how = "check the access token, then" if error is AuthenticationError else "lift the pause with"
+    return error(message, remedy=f"{how} `{resume}`")
 
 
-async def reach(service: ServiceSettings) -> None:
-    """Open one connection to the service, or to the proxy on the way; Unreachable where nobody answers."""
+async def require_reachable(service: ServiceSettings) -> None:
+    """Open a connection to the service or to the proxy; Unreachable if it does not answer."""
     address = urlsplit(service.proxy or service.base_url)
     port = address.port or (443 if address.scheme == "https" else 80)
     try:
@@ -128,7 +128,7 @@ async def reach(service: ServiceSettings) -> None:
                 remedy="check DRUMBEAT_BASE_URL",
             ) from error
         raise Unreachable(
-            f"the proxy on the way to the service does not answer: {problem}",
+            f"the proxy does not answer: {problem}",
             where=f"{address.hostname}:{port}",
             remedy="check DRUMBEAT_PROXY_URL",
         ) from error
@@ -136,10 +136,10 @@ async def reach(service: ServiceSettings) -> None:
 
 
 async def _close(pool: Pool, campaign: Campaign) -> None:
-    """Whoever cancelled or expired it may have been killed before all of its recipients were skipped."""
+    """Skip remaining recipients: the process that cancelled or expired the campaign may have been killed."""
     if campaign.state is not CampaignState.FINISHED:
         async with pool.acquire() as connection:
-            await close(connection, campaign.campaign_id, campaign.state)
+            await skip_remaining(connection, campaign.campaign_id, campaign.state)
 
 
 async def _make_running(pool: Pool, campaign: Campaign) -> None:
@@ -151,7 +151,7 @@ async def _make_running(pool: Pool, campaign: Campaign) -> None:
         if campaign.start_at is not None and await is_future(connection, campaign):
             raise TryLater(
                 f'the campaign "{campaign.name}" starts at {campaign.start_at.isoformat(timespec="seconds")}',
-                remedy="run it then, or with --wait",
+                remedy="run it then, or wait with --wait",
             )
         if campaign.state is CampaignState.DRAFT:
             await start(connection, campaign.name)

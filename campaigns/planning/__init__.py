@@ -1,1 +1,1 @@
-"""Planning: from an audience file to frozen recipients, cut into ranges."""
+"""Planning: turns an audience file into stored recipients, divided into ranges."""

@@ -1,4 +1,4 @@
-"""Creating a campaign: everything is checked, then planned; the same asked again changes nothing."""
+"""Creates a campaign: checks everything, then plans. The same create again changes nothing."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import Any, BinaryIO
 
 import asyncpg
 
+from campaigns.audience.change_check import ChangeCheck
 from campaigns.audience.encoding import Encoding
+from campaigns.audience.parallel_check import staged_batches
 from campaigns.audience.reader import AudienceReader, open_audience
-from campaigns.audience.rejects import RejectFile, default_rejects_path, require_no_list
-from campaigns.audience.staged import CheckSpec
-from campaigns.audience.unchanged import Unchanged
-from campaigns.audience.workers import staged_batches
-from campaigns.counted import counted
-from campaigns.describe_database import place
-from campaigns.planning.disk_space import while_there_is_room
+from campaigns.audience.reject_file import RejectFile, default_rejects_path, require_no_reject_list
+from campaigns.audience.staged_batch import CheckSpec
+from campaigns.describe_database import describe_database
+from campaigns.planning.disk_limit import stop_when_disk_is_short
 from campaigns.planning.freeze import freeze
-from campaigns.planning.progress import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
+from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
 from campaigns.planning.range_size import range_size
 from campaigns.planning.schedule import Schedule
 from campaigns.planning.spec import AUDIENCE_CONTENT, CampaignSpec, Identity, file_sha256, identify
 from campaigns.planning.staging import Staged, find_duplicates, stage
 from campaigns.planning.template import CampaignTemplate, check_header, check_params, load_template
+from campaigns.pluralise import pluralise
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.process.disk_space import Disk
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
@@ -36,12 +36,12 @@ from engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
-    """A campaign that now exists. `unchanged`: it did before, and nothing was done.
+class CreatedCampaign:
+    """A campaign that now exists. `unchanged`: it existed before, and nothing was done.
 
     `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
-    `encoding`: as which the audience was read; None where it was not read again. `same_audience`: the other
-    campaigns of the very same file, but for those that were cancelled before they sent anything.
+    `encoding`: how the audience was decoded; None if it was not read again. `same_audience`: other campaigns
+    with the same file, except those cancelled before they sent anything.
     """
 
     campaign_id: int
@@ -57,32 +57,32 @@ class Created:
 
 async def create_campaign(
     url: str, spec: CampaignSpec, progress: ProgressCallback = no_progress, *, disk: Disk | None = None
-) -> Created:
+) -> CreatedCampaign:
     """Plan a campaign from its audience, or find that it is planned already.
 
-    Raises UsageError for an option, ConfigurationError for a file, template or number that does not fit or a
-    name that means another campaign, TryLater while the same one is being created elsewhere. Nothing is left
-    behind then, except the list of rejects where they are the reason. `disk`: where the database lies, if
-    that is on this machine; TryLater where it gets too full to go on. The list of rejects, and what stands
-    half planned until the same is asked again, may be left behind then.
+    Raises UsageError for a wrong option, ConfigurationError for a wrong file, template or number and for a
+    name that another campaign has, and TryLater while another process creates it. It then leaves nothing
+    behind, except the list of rejects if they are the reason. `disk`: the disk of the database, if it is on
+    this machine; TryLater if it gets too full. The list of rejects and a half-planned campaign may then be
+    left behind; the next create removes them.
     """
     schedule = spec.checked_schedule()
     with open_audience(spec.audience) as file:
-        unchanged = Unchanged(file, str(spec.audience))
+        change_check = ChangeCheck(file, str(spec.audience))
         identity = identify(spec, schedule, await asyncio.to_thread(file_sha256, file))
         connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
         try:
             await _lock(connection, spec)
             known = await _known(connection, spec, identity)
-            watched = while_there_is_room(disk, progress)
-            planning = _Planning(url, connection, spec, schedule, identity, watched)
-            created = known or await planning.run(file, unchanged)
+            guarded = stop_when_disk_is_short(disk, progress)
+            planning = _Planning(url, connection, spec, schedule, identity, guarded)
+            created = known or await planning.run(file, change_check)
             return replace(created, same_audience=await _same_audience(connection, identity, created))
         finally:
             await close(connection)
 
 
-async def _same_audience(connection: Connection, identity: Identity, created: Created) -> list[str]:
+async def _same_audience(connection: Connection, identity: Identity, created: CreatedCampaign) -> list[str]:
     content = identity.options[AUDIENCE_CONTENT]
     rows = await connection.fetch(
         queries("plan")["same_audience"], AUDIENCE_CONTENT, content, created.campaign_id
@@ -94,11 +94,13 @@ async def _lock(connection: Connection, spec: CampaignSpec) -> None:
     keys = [f"name:{spec.name}"] + ([f"external:{spec.external_id}"] if spec.external_id else [])
     for key in keys:
         if not await connection.fetchval(queries("plan")["try_lock"], key):
-            raise TryLater(f'the campaign "{spec.name}" is being created elsewhere', remedy="wait for that")
+            raise TryLater(
+                f'another process is creating the campaign "{spec.name}"', remedy="wait until it has ended"
+            )
 
 
-async def _known(connection: Connection, spec: CampaignSpec, identity: Identity) -> Created | None:
-    """The campaign that this create means, planned; leftovers of an interrupted one are removed."""
+async def _known(connection: Connection, spec: CampaignSpec, identity: Identity) -> CreatedCampaign | None:
+    """The planned campaign with this name or external id, if any. Removes what an interrupted create left."""
     rows = await connection.fetch(queries("plan")["same_identity"], spec.name, spec.external_id)
     planned = []
     for row in rows:
@@ -112,26 +114,28 @@ async def _known(connection: Connection, spec: CampaignSpec, identity: Identity)
         differences = "; ".join(identity.differences(planned[0]["options"]))
         raise ConfigurationError(
             f'the campaign "{planned[0]["name"]}" exists with another file or other options: {differences}',
-            where=await place(connection),
-            remedy="choose another name or external id, or give what was given before",
+            where=await describe_database(connection),
+            remedy="use another name or external id, or repeat the original options",
         )
     return _unchanged(planned[0])
 
 
-def _unchanged(row: asyncpg.Record) -> Created:
+def _unchanged(row: asyncpg.Record) -> CreatedCampaign:
     counts = PlanCounts(row["audience_rows"], row["recipients"], row["rejected"], row["duplicates"], None)
-    return Created(row["campaign_id"], row["name"], row["state"], True, counts, None, {})
+    return CreatedCampaign(row["campaign_id"], row["name"], row["state"], True, counts, None, {})
 
 
 async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
-    """All but the campaign first; TryLater where sessions of the interrupted create still write."""
+    """Remove an unplanned campaign, its row last. TryLater while the interrupted create still writes."""
     sql = queries("plan")
     while True:
         async with connection.transaction():
             try:
                 await connection.execute(sql["seize_unplanned"], campaign_id)
             except asyncpg.LockNotAvailableError as error:
-                raise TryLater("the campaign is being created elsewhere", remedy="wait for that") from error
+                raise TryLater(
+                    "another process is creating the campaign", remedy="wait until it has ended"
+                ) from error
             rows = await connection.fetch(sql["leftover_ranges"], campaign_id)
             ids = [row["range_id"] for row in rows]
             for statement in ("remove_recipients", "remove_range_counters", "remove_ranges"):
@@ -143,7 +147,7 @@ async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Planning:
-    """One create that has work to do."""
+    """The planning of one new campaign."""
 
     url: str
     connection: Connection
@@ -152,9 +156,9 @@ class _Planning:
     identity: Identity
     progress: ProgressCallback
 
-    async def run(self, file: BinaryIO, unchanged: Unchanged) -> Created:
+    async def run(self, file: BinaryIO, change_check: ChangeCheck) -> CreatedCampaign:
         self._check_expiry()
-        database = await place(self.connection)
+        database = await describe_database(self.connection)
         limits_per_s = await _limits_per_s(self.connection, self.spec.phone_number_ids, database)
         template = await load_template(
             self.connection, self.spec.template, self.spec.language, self.spec.header_media, database=database
@@ -164,22 +168,24 @@ class _Planning:
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience)
         with RejectFile(rejects_path, self.spec.audience) as rejects:
             reader = await asyncio.to_thread(AudienceReader, file, str(self.spec.audience))
-            require_no_list(reader.header, reader.name)
-            staged = await self._stage(reader, unchanged, rejects)
+            require_no_reject_list(reader.header, reader.name)
+            staged = await self._stage(reader, change_check, rejects)
             published = rejects.publish()
             self._check_counts(staged, published)
             size = range_size(staged.recipients, limits_per_s)
             campaign_id, counts = await self._freeze(template, staged, size)
         codes, encoding = dict(rejects.counts), reader.encoding
-        return Created(campaign_id, self.spec.name, "draft", False, counts, published, codes, encoding)
+        return CreatedCampaign(
+            campaign_id, self.spec.name, "draft", False, counts, published, codes, encoding
+        )
 
     def _check_expiry(self) -> None:
         if self.schedule.expires_at is not None and self.schedule.expires_at <= datetime.now(UTC):
             raise UsageError(
-                "--expires-at has passed already", remedy="nothing would be sent; choose a later time"
+                "--expires-at is in the past: nothing would be sent", remedy="choose a later time"
             )
 
-    async def _stage(self, reader: AudienceReader, unchanged: Unchanged, rejects: RejectFile) -> Staged:
+    async def _stage(self, reader: AudienceReader, change_check: ChangeCheck, rejects: RejectFile) -> Staged:
         check = CheckSpec(
             reader.header,
             reader.name,
@@ -191,7 +197,7 @@ class _Planning:
         phone_column = check.row_check().phone_column
         with closing(staged_batches(reader, check)) as batches:
             staged = await stage(self.connection, batches, rejects, reader.total_bytes, self.progress)
-        unchanged.require()
+        change_check.require_unchanged()
         await find_duplicates(self.connection, staged, rejects, phone_column, self.progress)
         return staged
 
@@ -200,7 +206,7 @@ class _Planning:
         name = str(self.spec.audience)
         if self.spec.strict and staged.rejected:
             raise ConfigurationError(
-                f"{counted(staged.rejected, 'row is', 'rows are')} rejected, and --strict allows none",
+                f"{pluralise(staged.rejected, 'row is', 'rows are')} rejected, and --strict allows none",
                 where=name,
                 remedy=listed,
             )
@@ -213,18 +219,16 @@ class _Planning:
         row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *self._columns(template))
         assert row is not None
         campaign_id: int = row["campaign_id"]
-        recipients, suppressed = await freeze(
-            self.connection, self.url, campaign_id, row["day"], staged, size, self.progress
-        )
+        frozen = await freeze(self.connection, self.url, campaign_id, row["day"], staged, size, self.progress)
         counts = PlanCounts(
             audience_rows=staged.rows + staged.rejected,
             recipients=staged.recipients,
             rejected=staged.rejected,
             duplicates=staged.duplicates,
-            suppressed=suppressed,
+            suppressed=frozen.suppressed,
         )
-        if recipients != counts.recipients:
-            raise RuntimeError(f"{counts.recipients} recipients were staged and {recipients} frozen")
+        if frozen.recipients != counts.recipients:
+            raise RuntimeError(f"{counts.recipients} recipients were staged, {frozen.recipients} frozen")
         await self.connection.execute(
             queries("plan")["finish_plan"],
             campaign_id,
@@ -236,7 +240,7 @@ class _Planning:
         return campaign_id, counts
 
     def _columns(self, template: CampaignTemplate) -> tuple[Any, ...]:
-        """In the order of the statement `insert_campaign`."""
+        """The arguments of the statement `insert_campaign`."""
         return (
             self.spec.name,
             self.spec.external_id,
@@ -255,16 +259,16 @@ class _Planning:
 
 
 async def _limits_per_s(connection: Connection, numbers: list[str], database: str) -> list[float]:
-    """Of these numbers, in any order. Raises ConfigurationError for one that nobody knows."""
+    """The limits of these numbers, in any order; ConfigurationError if one is not stored."""
     rows = await connection.fetch(queries("plan")["limits_of_numbers"], numbers, DEFAULT_LIMIT_PER_S)
     limits_per_s = {row["phone_number_id"]: row["limit_per_s"] for row in rows}
     missing = sorted(set(numbers) - limits_per_s.keys())
     if not missing:
         return list(limits_per_s.values())
     known = [row["phone_number_id"] for row in await connection.fetch(queries("plan")["all_numbers"])]
-    hint = f"; it has {', '.join(known[:10])}" if known else ""
+    hint = f"; known are {', '.join(known[:10])}" if known else ""
     raise ConfigurationError(
         f"unknown phone number ID {', '.join(missing)}{hint}",
         where=database,
-        remedy="run: drumbeat numbers sync",
+        remedy="run `drumbeat numbers sync`",
     )

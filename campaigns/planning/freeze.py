@@ -1,9 +1,9 @@
-"""Staged rows become ranges, range counters and recipients: one session holds them, others write them, by
-COPY.
+"""Turns staged rows into ranges, range counters and recipients. One session holds the staged rows; others
+write the recipients by COPY.
 
-Law: a chunk is one transaction, and its ranges and range counters are counted from the recipients that stand
-in it. It holds the campaign's row: while it is written, nobody can remove the campaign as the leftover of a
-create that was killed; and a chunk of a campaign that was removed is not written.
+Law: a chunk is one transaction. Its ranges and range counters are counted from the recipients that it wrote.
+It locks the campaign's row, so that nobody removes the campaign as the leftover of a killed create while a
+chunk is written, and no chunk of a removed campaign is written.
 """
 
 from __future__ import annotations
@@ -14,25 +14,33 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import date
+from typing import NamedTuple
 
-from campaigns.planning.progress import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
+from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
 from campaigns.planning.range_cut import COLUMNS, RangeCut
 from campaigns.planning.staging import Chunk, Staged
 from engine.store.copying import copy_text
 from engine.store.database import Connection, close, connect
 from engine.store.queries import queries
 
-WRITERS = 2  # keep a core busy through each other's commits
+WRITERS = 2  # one works while the other waits for its commit
 _RANDOM_BITS = 47
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """One chunk, an id for each of its ranges, and the ordinal of the first of them."""
+    """A chunk, the ids of its ranges, and the ordinal of the first range."""
 
     chunk: Chunk
     range_ids: list[int]
     ordinal: int
+
+
+class FrozenCounts(NamedTuple):
+    """What was written: all recipients, and the suppressed ones among them."""
+
+    recipients: int
+    suppressed: int
 
 
 @dataclass(slots=True)
@@ -48,25 +56,25 @@ class _Freezing:
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def write(self, jobs: Iterator[_Job]) -> None:
-        """Write chunks with a session of its own until there are none left.
+        """Write chunks with a session of its own until none is left.
 
-        Its end undoes a chunk that fails. No rollback: after a COPY that was cancelled when the server had
-        already refused it, the driver waits a whole time-out for an answer that has come.
+        Closing the session undoes a chunk that fails. It does not roll back: if a COPY is cancelled after the
+        server refused it, the driver would wait a whole time-out for an answer that has already come.
         """
         writer = await connect(self.url, command_timeout_s=STATEMENT_TIMEOUT_S)
         try:
             for job in jobs:
                 transaction = writer.transaction()
                 await transaction.start()
-                recipients, suppressed = await self._write_chunk(writer, job)
+                written = await self._write_chunk(writer, job)
                 await transaction.commit()
-                self.recipients += recipients
-                self.suppressed += suppressed
+                self.recipients += written.recipients
+                self.suppressed += written.suppressed
                 self.progress(PlanProgress("freezing", self.recipients, self.staged.rows, self.staged.rows))
         finally:
             await close(writer)
 
-    async def _write_chunk(self, writer: Connection, job: _Job) -> tuple[int, int]:
+    async def _write_chunk(self, writer: Connection, job: _Job) -> FrozenCounts:
         sql = queries("plan")
         if await writer.fetchval(sql["hold_unplanned"], self.campaign_id) is None:
             raise RuntimeError(f"campaign {self.campaign_id} was removed while it was planned")
@@ -74,7 +82,7 @@ class _Freezing:
             await copy_text(writer, "recipients", rows, COLUMNS)
         row = await writer.fetchrow(sql["freeze_ranges"], self.campaign_id, job.range_ids, job.ordinal)
         assert row is not None
-        return row["recipients"], row["suppressed"]
+        return FrozenCounts(row["recipients"], row["suppressed"])
 
     async def _copy_text(self, job: _Job) -> AsyncGenerator[bytes, None]:
         duplicates, suppressed = await self._lines(job.chunk)
@@ -85,7 +93,7 @@ class _Freezing:
             yield cut.recipients(rows)
 
     async def _lines(self, chunk: Chunk) -> tuple[list[int], list[int]]:
-        """Of the chunk's duplicates, and of its suppressed rows."""
+        """The lines of the chunk's duplicates, and the lines of its suppressed rows."""
         sql = queries("plan")
         bounds = (chunk.above_line, chunk.last_line)
         async with self.reading:
@@ -102,8 +110,8 @@ async def freeze(
     staged: Staged,
     range_size: int,
     progress: ProgressCallback,
-) -> tuple[int, int]:
-    """Write all that `reader`'s session has staged; how many recipients, and how many suppressed."""
+) -> FrozenCounts:
+    """Write all rows that `reader`'s session has staged."""
     sql = queries("plan")
     await reader.execute(sql["create_partitions"], day)
     first_id = await reader.fetchval(sql["first_range_id"], day)
@@ -116,7 +124,7 @@ async def freeze(
         for writer in writers:
             writer.cancel()
         await asyncio.wait(writers)
-    return freezing.recipients, freezing.suppressed
+    return FrozenCounts(freezing.recipients, freezing.suppressed)
 
 
 def _jobs(staged: Staged, range_size: int, first_id: int) -> Iterator[_Job]:

@@ -1,7 +1,7 @@
-"""A chunk's staged rows, batch after batch, as recipients of its ranges: the text that COPY takes.
+"""Divides a chunk's staged rows into ranges and writes them as text for COPY.
 
-All of it works on whole rows as they were staged: what a recipient's own row adds is its range, its place in
-the range and whether it is skipped, and they are written in front.
+A staged row is not taken apart. Its range, its number in the range and whether it is skipped are written in
+front of it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _SUPPRESSED = b"\t%d\tsuppressed\t"
 
 
 class RangeCut:
-    """Cuts one chunk: `range_size` recipients to each of the ranges; only the last may be smaller.
+    """Divides one chunk into ranges of `range_size` recipients; only the last range may be smaller.
 
-    `duplicates` and `suppressed`: lines of the chunk, ascending. Duplicates are left out.
+    `duplicates` and `suppressed` are lines of the chunk, ascending. Duplicates are left out.
     """
 
     def __init__(
@@ -35,53 +35,54 @@ class RangeCut:
         self._range_size = range_size
         self._duplicates = duplicates
         self._suppressed = suppressed
-        self._place = 0  # of the next recipient, in the chunk
+        self._recipients = 0  # of this chunk, written so far
 
     def recipients(self, staged: bytes) -> bytes:
-        """The next batch of the chunk as rows of `COLUMNS`; nothing where all are duplicates."""
+        """The next batch of the chunk as rows of `COLUMNS`; empty if all of it are duplicates."""
         rows = _without(staged.split(b"\n"), self._duplicates)
-        suppressed = _places(rows, self._suppressed)
+        suppressed = _indexes(rows, self._suppressed)
         cut: list[bytes] = []
         at = 0
         while at < len(rows):
-            ordinal, seq = divmod(self._place, self._range_size)
+            ordinal, seq = divmod(self._recipients, self._range_size)
             part = rows[at : at + self._range_size - seq]
             heads = _heads(self._range_size)[seq : seq + len(part)]
-            for place in suppressed[bisect_left(suppressed, at) : bisect_left(suppressed, at + len(part))]:
-                heads[place - at] = _SUPPRESSED % (seq + place - at + 1)
+            for index in suppressed[bisect_left(suppressed, at) : bisect_left(suppressed, at + len(part))]:
+                heads[index - at] = _SUPPRESSED % (seq + index - at + 1)
             new_row = b"\n%d" % self._range_ids[ordinal]
             cut.append(new_row[1:] + new_row.join(map(add, heads, part)))
-            self._place += len(part)
+            self._recipients += len(part)
             at += len(part)
         return b"".join(text + b"\n" for text in cut)
 
 
 def _without(rows: list[bytes], lines: Sequence[int]) -> list[bytes]:
-    places = _places(rows, lines)
-    if not places:
+    indexes = _indexes(rows, lines)
+    if not indexes:
         return rows
     kept = bytearray(b"\1") * len(rows)
-    for place in places:
-        kept[place] = 0
+    for index in indexes:
+        kept[index] = 0
     return list(compress(rows, kept))
 
 
-def _places(rows: Sequence[bytes], lines: Sequence[int]) -> list[int]:
-    """Where the rows of these lines stand, both in ascending order; some may be of other batches."""
+def _indexes(rows: Sequence[bytes], lines: Sequence[int]) -> list[int]:
+    """The indexes of the rows with these lines. Both ascend; some lines may be of other batches."""
     if not rows or not lines:
         return []
     line_before = _line(rows[0])
     of_these = lines[bisect_left(lines, line_before) : bisect_right(lines, _line(rows[-1]))]
-    places: list[int] = []
-    place = 0
+    indexes: list[int] = []
+    index = 0
     for line in of_these:
-        # Lines ascend by one or more, so it is no farther than that: of many in a row each is found at once.
-        end = min(len(rows), place + line - line_before + 1)
-        place = bisect_left(rows, line, place, end, key=_line)
-        line_before = _line(rows[place])
+        # Each row's line is at least one more than the row's before, which bounds the search: adjacent lines
+        # are found at once.
+        end = min(len(rows), index + line - line_before + 1)
+        index = bisect_left(rows, line, index, end, key=_line)
+        line_before = _line(rows[index])
         if line_before == line:
-            places.append(place)
-    return places
+            indexes.append(index)
+    return indexes
 
 
 def _line(row: bytes) -> int:
@@ -90,5 +91,5 @@ def _line(row: bytes) -> int:
 
 @cache
 def _heads(range_size: int) -> list[bytes]:
-    """What stands between the range and the staged row of each of its recipients."""
+    """The text between the range id and the staged row, for each recipient of a range."""
     return [_NOT_SKIPPED % seq for seq in range(1, range_size + 1)]

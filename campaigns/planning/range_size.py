@@ -1,23 +1,23 @@
-"""How many recipients a range holds: arithmetic of a campaign's size and its numbers' limits."""
+"""How many recipients a range holds, from the campaign's size and its numbers' limits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
 
-# A range is what a number takes at once: at 80/s a thousand are 12 s of work, at 1,000/s one second; a
-# smaller one costs rows of bookkeeping, a larger one is late to move to another number.
+# A number claims one range at a time. A thousand recipients are 12 s of work at 80/s and one second at
+# 1,000/s. Smaller ranges cost more rows; larger ones move to another number too late.
 RANGE_SIZE = 1_000
-# Numbers that share a campaign take so many each, the slowest of them too, or some would have nothing to do
-# while others send, and the rest wait for the slowest in the end: with ranges of a thousand, two of ten
-# numbers would send a campaign of two thousand. Where that is too dear, ranges are larger:
+# The slowest number of a campaign gets this many ranges. With fewer, some numbers would be idle, and all
+# would wait for the slowest one at the end: with ranges of a thousand, only two of ten numbers would send a
+# campaign of two thousand. The next two limits make ranges larger where this would cost too much.
 RANGES_EACH = 10
-RANGES_PER_S = 30  # of all numbers together; some 3 % of a core, of the process and of Postgres
-SMALL_RANGES_MAX = 10_000  # of a campaign: closing it, or its report, goes through all
+RANGES_PER_S = 30  # of all numbers together; about 3 % of a core each in the process and in Postgres
+SMALL_RANGES_MAX = 10_000  # of a campaign; closing it and its report read them all
 
 
 def range_size(recipients: int, limits_per_s: Sequence[float]) -> int:
-    """How many recipients a range holds, of a campaign that is sent through numbers of these limits."""
+    """Recipients of a range, for a campaign that is sent through numbers with these limits."""
     if len(limits_per_s) == 1:
         return RANGE_SIZE
     together_per_s = sum(limits_per_s)

@@ -1,4 +1,4 @@
-"""When a campaign may send, and when it has failed too often: read from what the command line gives."""
+"""Reads the options of when a campaign may send, and of how many failures it allows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_FAILED = re.compile(r"(\d{1,12})|(\d{1,3}(?:\.\d{1,3})?)%")
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Times with an offset; the window is wall time in `time_zone`, and may pass midnight."""
+    """Times have an offset. The window is local time in `time_zone` and may pass midnight."""
 
     start_at: datetime | None
     expires_at: datetime | None
@@ -27,23 +27,23 @@ class Schedule:
 def read_schedule(
     start_at: str | None, expires_at: str | None, window: str | None, time_zone: str
 ) -> Schedule:
-    """Check and read the options; UsageError names the option that cannot be read."""
+    """Read the options; UsageError names the one that is wrong."""
     opens, closes = (None, None) if window is None else read_window(window)
     start = None if start_at is None else read_moment("--start-at", start_at)
     end = None if expires_at is None else read_moment("--expires-at", expires_at)
     if start is not None and end is not None and end <= start:
         raise UsageError(
-            "--expires-at is not after --start-at", remedy="nothing would be sent; change one of them"
+            "--expires-at is not after --start-at: nothing would be sent", remedy="change one of them"
         )
     return Schedule(start, end, opens, closes, read_time_zone(time_zone))
 
 
 def read_moment(option: str, text: str) -> datetime:
-    """ISO 8601 with an offset, so that it means the same moment on every machine."""
+    """Read a time in ISO 8601 with an offset, which is the same moment on every machine."""
     try:
         moment = datetime.fromisoformat(text)
         moment.astimezone(UTC)
-    except (ValueError, OverflowError):  # of the years 1 and 9999 some moments lie beyond those in UTC
+    except (ValueError, OverflowError):  # some times of the years 1 and 9999 do not exist in UTC
         moment = None
     if moment is None or moment.tzinfo is None:
         raise UsageError(
@@ -53,7 +53,7 @@ def read_moment(option: str, text: str) -> datetime:
 
 
 def read_window(text: str) -> tuple[time, time]:
-    """`09:00-20:00`: from and until; 24:00 is midnight. A window that opens when it closes is refused."""
+    """Read `09:00-20:00`; 24:00 is midnight. UsageError if it opens when it closes."""
     found = _WINDOW.fullmatch(text.strip())
     try:
         parts = [int(part) for part in found.groups()] if found is not None else []
@@ -61,12 +61,12 @@ def read_window(text: str) -> tuple[time, time]:
     except (ValueError, IndexError):
         raise UsageError(f"--window {text!r} cannot be read", remedy="write it as 09:00-20:00") from None
     if opens == closes or parts[2] > 24:
-        raise UsageError(f"--window {text!r} is never or always open", remedy="write it as 09:00-20:00")
+        raise UsageError(f"--window {text!r} is not a part of a day", remedy="write it as 09:00-20:00")
     return opens, closes
 
 
 def read_time_zone(name: str) -> str:
-    """A name of the tz database, as the time zone of windows and quiet hours."""
+    """Check a time zone's name in the tz database."""
     try:
         return ZoneInfo(name).key
     except (KeyError, ValueError, OSError):  # unknown, not a plain name, a directory
@@ -76,7 +76,9 @@ def read_time_zone(name: str) -> str:
 
 
 def check_max_failed(text: str) -> None:
-    """`N` or `N%`, to 100 %."""
+    """UsageError unless the text is `N`, or `N%` up to 100 %."""
     found = _MAX_FAILED.fullmatch(text)
     if found is None or (found[2] is not None and float(found[2]) > 100):
-        raise UsageError(f"--max-failed {text!r} is not a number or a share", remedy="write 100 or 2.5%")
+        raise UsageError(
+            f"--max-failed {text!r} is neither a number nor a percentage", remedy="write 100 or 2.5%"
+        )

@@ -1,4 +1,4 @@
-"""A campaign as it is asked for, and what makes two askings the same one."""
+"""The options of `campaign create`, and the identity by which a repeated create is recognised."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from engine.errors import UsageError
 
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
-AUDIENCE_CONTENT = "the audience's content"  # of the stored options: the hash of the file
-LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service fetches by HTTPS only
+AUDIENCE_CONTENT = "the audience's content"  # key of the file's hash in the stored options
+LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service downloads by HTTPS only
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignSpec:
-    """All options of `campaign create`, as they were given. `numbers` are phone number IDs.
+    """All options of `campaign create`, as given. `numbers` are phone number IDs.
 
-    `params`: a column for each placeholder in order, or `=text` for a literal. Times are ISO 8601 with an
+    `params`: a column for each placeholder in order, or `=text` for a fixed text. Times are ISO 8601 with an
     offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
     """
 
@@ -56,12 +56,12 @@ class CampaignSpec:
         return list(dict.fromkeys(self.numbers))
 
     def checked_schedule(self) -> Schedule:
-        """Check what needs neither file nor database; UsageError names the option that is wrong."""
+        """Check the options that need neither file nor database; UsageError names the one that is wrong."""
         if not self.name.strip() or len(self.name) > NAME_CHARACTERS_MAX or "\x00" in self.name:
-            raise UsageError(f"a campaign's name has 1 to {NAME_CHARACTERS_MAX} characters")
+            raise UsageError(f"a campaign's name must have 1 to {NAME_CHARACTERS_MAX} characters")
         for what, text in (("a campaign's name", self.name), ("--external-id", self.external_id or "")):
             if not CONTROLS.isdisjoint(text):
-                raise UsageError(f"{what} holds a control character", remedy="leave it out")
+                raise UsageError(f"{what} holds a control character", remedy="remove the character")
         if not self.numbers:
             raise UsageError("no number to send with", remedy="name at least one with --number")
         if self.on_unknown not in ON_UNKNOWN:
@@ -77,16 +77,16 @@ class CampaignSpec:
         link = None if self.header_media is None else self.header_media.link
         if link is not None and not LINK.fullmatch(link):
             raise UsageError(
-                f"--header-link {link!r} is no HTTPS URL",
-                remedy="give one such as https://files.example/a.jpg",
+                f"--header-link {link!r} is not an HTTPS URL",
+                remedy="use a URL such as https://files.example/a.jpg",
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a second create is compared by: the file's content and every option but where files lie.
+    """What a repeated create is compared by: the file's content and every option except paths.
 
-    `options` is JSON: the spelling of each option → its value.
+    `options` is JSON: the name of each option → its value.
     """
 
     options: dict[str, Any]
@@ -97,13 +97,13 @@ class Identity:
         object.__setattr__(self, "content_hash", hashlib.sha256(content).hexdigest())
 
     def differences(self, stored: dict[str, Any]) -> list[str]:
-        """Each option that differs from the stored ones, in words."""
+        """A text for each option that differs from the stored ones."""
         names = [name for name in {**stored, **self.options} if stored.get(name) != self.options.get(name)]
         return [_difference(name, stored.get(name), self.options.get(name)) for name in sorted(names)]
 
 
 def identify(spec: CampaignSpec, schedule: Schedule, audience_sha256: str) -> Identity:
-    """The identity of a campaign; times count by their moment, numbers without regard to order."""
+    """The identity of a campaign. Times are compared as moments, and the order of numbers does not count."""
     media = spec.header_media
     return Identity(
         {
@@ -129,7 +129,7 @@ def identify(spec: CampaignSpec, schedule: Schedule, audience_sha256: str) -> Id
 
 
 def file_sha256(file: BufferedReader) -> str:
-    """The hash of an open file's whole content; leaves it at its start."""
+    """The hash of an open file's content. The file is at its start afterwards."""
     digest = hashlib.file_digest(file, "sha256").hexdigest()
     file.seek(0)
     return digest
@@ -142,10 +142,10 @@ def _moment(moment: datetime | None) -> str | None:
 def _difference(name: str, was: Any, now: Any) -> str:
     if name == AUDIENCE_CONTENT:
         return f"{name} has changed"
-    return f"{name} was {_shown(was)} and is {_shown(now)}"
+    return f"{name} was {_text(was)} and is {_text(now)}"
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, list):  # of media: id, link and file name, two of which may be missing
-        return ", ".join(str(one) for one in value if one is not None) or "not given"
+def _text(value: Any) -> str:
+    if isinstance(value, list):  # media have an id, a link and a file name; some are None
+        return ", ".join(str(part) for part in value if part is not None) or "not given"
     return "not given" if value is None else str(value)

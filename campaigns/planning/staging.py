@@ -1,7 +1,6 @@
-"""An audience in the temporary tables of one session: all of it is copied there, then what repeats is found.
+"""Copies an audience to temporary tables of one session, then finds duplicates there.
 
-Memory does not grow with the audience: a batch is read and checked in a thread while the one before it is
-copied.
+Memory does not grow with the audience. A batch is read and checked while the previous one is copied.
 """
 
 from __future__ import annotations
@@ -12,24 +11,24 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 
-from campaigns.audience.rejects import Reject, RejectFile
-from campaigns.audience.staged import StagedBatch
-from campaigns.planning.progress import PlanProgress, ProgressCallback
+from campaigns.audience.reject_file import Reject, RejectFile
+from campaigns.audience.staged_batch import StagedBatch
+from campaigns.planning.plan import PlanProgress, ProgressCallback
 from campaigns.planning.range_size import RANGE_SIZE
 from engine.store.copying import copy_text
 from engine.store.database import Connection
 from engine.store.queries import queries
 
-# Rows frozen in one transaction, a tenth of a second: fifty ranges or more.
+# Rows that are frozen in one transaction, which takes a tenth of a second: fifty ranges or more.
 CHUNK_ROWS = 50 * RANGE_SIZE
 
 
 @dataclass(slots=True)
 class Chunk:
-    """Staged rows of lines above the first and up to the last, frozen in one transaction.
+    """Staged rows that are frozen in one transaction: lines after `above_line`, up to `last_line`.
 
-    `batches`: the numbers of theirs. `duplicates`: how many of them repeat an earlier row; known when all are
-    staged.
+    `batches`: the numbers of their batches. `duplicates`: how many rows repeat an earlier one, known after
+    `find_duplicates`.
     """
 
     above_line: int
@@ -45,18 +44,18 @@ class Chunk:
 
 @dataclass(slots=True)
 class Staged:
-    """What stands in the staging tables."""
+    """The contents of the staging tables."""
 
     rows: int = 0
     rejected: int = 0
     chunks: list[Chunk] = field(default_factory=list)
-    batch_count: int = 0  # of those with rows; the number of the next
+    batch_count: int = 0  # batches with rows; also the number of the next one
     _open_rows: int = 0
     _last_line: int = 0
 
     @property
     def duplicates(self) -> int:
-        """As far as `find_duplicates` has looked."""
+        """Found so far by `find_duplicates`."""
         return sum(chunk.duplicates for chunk in self.chunks)
 
     @property
@@ -64,7 +63,7 @@ class Staged:
         return self.rows - self.duplicates
 
     def add(self, batch: StagedBatch) -> None:
-        """Count a batch, staged if it has rows, and end the chunk where it is large enough."""
+        """Count a batch, and end the chunk if it is large enough."""
         self.rejected += len(batch.rejects)
         self.batch_count += bool(batch.rows)
         self.rows += batch.rows
@@ -88,7 +87,7 @@ async def stage(
     total_bytes: int,
     progress: ProgressCallback,
 ) -> Staged:
-    """Copy all accepted rows to the session's staging tables and list the rejects."""
+    """Copy all good rows to the session's staging tables and list the rejects."""
     sql = queries("plan")
     await connection.execute(sql["prepare_session"])
     await connection.execute(sql["create_staging"])
@@ -106,8 +105,8 @@ async def stage(
 
 
 async def _read_ahead(batches: Iterator[StagedBatch]) -> AsyncGenerator[StagedBatch, None]:
-    """Batches, each fetched in a thread while the one before is in use."""
-    # No task, and shielded: whoever is cancelled, or a loop that ends all tasks, would take it for done.
+    """The batches; each is fetched in a thread while the previous one is in use."""
+    # A shielded future, not a task: cancelling it would hide that its thread still runs.
     fetch = partial(asyncio.get_running_loop().run_in_executor, None, next, batches, None)
     ahead = fetch()
     try:
@@ -115,7 +114,7 @@ async def _read_ahead(batches: Iterator[StagedBatch]) -> AsyncGenerator[StagedBa
             ahead = fetch()
             yield batch
     finally:
-        await asyncio.wait({ahead})  # the thread uses the caller's file and batches: never outlive it
+        await asyncio.wait({ahead})  # the thread uses the caller's file, so it must end first
 
 
 async def _once(text: bytes) -> AsyncIterator[bytes]:
@@ -125,7 +124,7 @@ async def _once(text: bytes) -> AsyncIterator[bytes]:
 async def find_duplicates(
     connection: Connection, staged: Staged, rejects: RejectFile, column: str, progress: ProgressCallback
 ) -> None:
-    """Mark what repeats an earlier row, list it, and count it in its chunk."""
+    """Find rows that repeat an earlier phone, list them, and count them by chunk."""
     sql = queries("plan")
     for statement in ("find_repeated", "find_duplicates", "find_suppressed", "index_lists"):
         await connection.execute(sql[statement])

@@ -1,4 +1,4 @@
-"""The template of a campaign: looked up in the store, and fitted to the columns of its audience."""
+"""The template of a campaign: read from the store, and checked against the options."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from campaigns.counted import counted
+from campaigns.pluralise import pluralise
 from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, compile_template
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Connection
@@ -19,7 +19,7 @@ NAMES_SHOWN_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class CampaignTemplate:
-    """A template as a campaign freezes it: the service's definition, and the media of its header."""
+    """The template that a campaign stores: the service's definition, and the media of its header."""
 
     name: str
     language: str
@@ -27,12 +27,12 @@ class CampaignTemplate:
     header_media: Media | None
 
     def compiled(self) -> CompiledTemplate:
-        # The product's word stands only in the payload, which planning never builds.
+        # Planning builds no payload, so the product's word is not needed.
         return compile_template(self.definition, "", header_media=self.header_media)
 
     @property
     def header_kind(self) -> str:
-        """`image`, `video` or `document` where the header holds such media; else empty."""
+        """`image`, `video` or `document` if the header takes such media; else empty."""
         for component in self.definition.get("components") or ():
             form = str(component.get("format") or "").upper()
             if str(component.get("type", "")).upper() == "HEADER" and form in MEDIA_FORMATS:
@@ -40,7 +40,7 @@ class CampaignTemplate:
         return ""
 
     def frozen(self) -> dict[str, Any]:
-        """The JSON of `campaigns.planning.template`."""
+        """The JSON of the column `campaigns.template`."""
         media = self.header_media
         return {
             "name": self.name,
@@ -55,9 +55,9 @@ class CampaignTemplate:
 async def load_template(
     connection: Connection, name: str, language: str, header_media: Media | None, *, database: str
 ) -> CampaignTemplate:
-    """The stored template of that name and language, if the service lets it be sent.
+    """The stored template with this name and language, if it is approved.
 
-    ConfigurationError names what there is instead: near names, the languages, or the status.
+    ConfigurationError names the similar names, the languages or the status that were found instead.
     """
     rows = await connection.fetch(queries("plan")["templates_of_name"], name)
     found = next((row for row in rows if row["language"] == language), None)
@@ -66,9 +66,9 @@ async def load_template(
         raise await _unknown(connection, name, language, languages, database)
     if found["status"] != SENDABLE_STATUS:
         raise ConfigurationError(
-            f"the template {name} ({language}) is {found['status']}; only {SENDABLE_STATUS} ones are sent",
+            f"the template {name} ({language}) is {found['status']}; only {SENDABLE_STATUS} ones can be sent",
             where=database,
-            remedy="once it is approved, run: drumbeat templates sync",
+            remedy="run `drumbeat templates sync` once it is approved",
         )
     definition = {**found["definition"], "name": name, "language": language}
     return CampaignTemplate(name, language, definition, header_media)
@@ -77,7 +77,7 @@ async def load_template(
 async def _unknown(
     connection: Connection, name: str, language: str, languages: list[str], database: str
 ) -> ConfigurationError:
-    sync = "if it is new, run: drumbeat templates sync"
+    sync = "if it is new, run `drumbeat templates sync`"
     if languages:
         return ConfigurationError(
             f'the template {name} does not exist in "{language}", only in {", ".join(languages)}',
@@ -86,12 +86,12 @@ async def _unknown(
         )
     names = [row["name"] for row in await connection.fetch(queries("plan")["template_names"])]
     near = get_close_matches(name, names, NAMES_SHOWN_MAX) or names[:NAMES_SHOWN_MAX]
-    hint = f"; there is {', '.join(near)}" if near else "; no template is stored yet"
+    hint = f"; stored are {', '.join(near)}" if near else "; no template is stored yet"
     return ConfigurationError(f'there is no template "{name}"{hint}', where=database, remedy=sync)
 
 
 def check_header(template: CampaignTemplate) -> None:
-    """Media exactly where the template's header has some; UsageError says which option is wrong."""
+    """UsageError unless media are given exactly if the template's header takes them."""
     kind, media = template.header_kind, template.header_media
     what = f"the template {template.name} ({template.language})"
     if kind and media is None:
@@ -101,22 +101,22 @@ def check_header(template: CampaignTemplate) -> None:
         )
     if media is not None and not kind:
         raise UsageError(
-            f"{what} has no media in its header", remedy="leave out --header-link and --header-media-id"
+            f"{what} has no media in its header", remedy="remove --header-link and --header-media-id"
         )
     if media is not None and media.filename and kind != "document":
         raise UsageError(
-            f"{what} has a header with {kind}, which shows no file name", remedy="leave out --header-filename"
+            f"{what} has a header with {kind}, which shows no file name", remedy="remove --header-filename"
         )
 
 
 def check_params(template: CompiledTemplate, params: Sequence[str]) -> None:
-    """One --param for each placeholder; UsageError says which placeholders there are."""
+    """UsageError, with the list of placeholders, unless there is one --param for each."""
     wanted = template.placeholder_count
     if len(params) == wanted:
         return
-    holes = ", ".join(f"{hole.component} {{{{{hole.name}}}}}" for hole in template.placeholders)
+    listed = ", ".join(f"{found.component} {{{{{found.name}}}}}" for found in template.placeholders)
     raise UsageError(
-        f"the template {template.name} ({template.language}) has {counted(wanted, 'placeholder')}, "
-        f"and --param is given {'once' if len(params) == 1 else f'{len(params)} times'}",
-        remedy=f"name a column, or =text, for each in this order: {holes}" if holes else "leave out --param",
+        f"the template {template.name} ({template.language}) has {pluralise(wanted, 'placeholder')}, "
+        f"but --param is given {'once' if len(params) == 1 else f'{len(params)} times'}",
+        remedy=f"give a column or =text for each, in this order: {listed}" if listed else "remove --param",
     )

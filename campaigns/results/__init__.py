@@ -1,1 +1,1 @@
-"""What became of a campaign: status, report, export."""
+"""The results of a campaign: status, report and export."""

@@ -1,7 +1,7 @@
-"""Every recipient of a campaign with its fate, as CSV rows, in constant memory.
+"""Every recipient of a campaign with state, reason and times, as CSV rows, in constant memory.
 
-Law: a cell never starts a formula in a spreadsheet. Texts of recipients and of the service reach these cells,
-and `=HYPERLINK(…)` in a name must stay a name.
+Law: no cell starts a formula in a spreadsheet. The cells hold texts of recipients and of the service, and
+`=HYPERLINK(…)` in a name must stay a name.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Any
 
 from campaigns.audience.spreadsheet import safe_cell, variable_column
-from campaigns.command_text import command
-from campaigns.describe_database import place
-from campaigns.results.report import meaning_of
+from campaigns.command_text import command_text
+from campaigns.describe_database import describe_database
+from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError
 from engine.store.database import Pool
@@ -27,19 +27,18 @@ _REASON = COLUMNS.index("reason")
 
 
 def headings(variables: int) -> list[str]:
-    """The first row: the columns, then one for each of the template's variables."""
+    """The first row: the columns, then a column for each variable of the template."""
     return [*COLUMNS, *map(variable_column, range(1, variables + 1))]
 
 
 async def export_rows(
     pool: Pool, campaign_id: int, state: RecipientState | None = None
 ) -> AsyncIterator[list[list[str]]]:
-    """Pages of rows in the order of the audience file, all recipients or those in one state.
+    """Pages of rows in the order of the audience file: all recipients, or those in one state.
 
-    `phone` is in digits without a plus, `code` the service's error of who failed, `reason` its meaning where
-    the service told none; times are ISO 8601 in UTC.
-    Each page is read by itself, so that an export of hours holds no snapshot: recipients that change
-    meanwhile show their state at that moment.
+    `phone` has no plus, `code` is the service's error code of a failed recipient, `reason` its meaning if the
+    service gave no text; times are ISO 8601 in UTC. Each page is read alone, so that a long export holds no
+    snapshot: a recipient that changes meanwhile has its state at the moment of reading.
     """
     wanted = None if state is None else state.value
     ordinal = -1
@@ -51,17 +50,17 @@ async def export_rows(
 
 
 async def require_kept(pool: Pool, campaign_id: int, name: str) -> None:
-    """ConfigurationError where the recipients of a planned campaign were pruned, which leaves its counts."""
+    """ConfigurationError if the recipients of a planned campaign were pruned."""
     if not await pool.fetchval(queries("report")["has_ranges"], campaign_id):
         raise ConfigurationError(
-            f'the recipients of "{name}" are gone: the month of its planning was pruned',
-            where=await place(pool),
-            remedy=f"its counts are kept: {command('campaign', 'report', name)}",
+            f'the recipients of "{name}" were dropped by `db prune`',
+            where=await describe_database(pool),
+            remedy=f"its counts are kept: `{command_text('campaign', 'report', name)}`",
         )
 
 
 async def count_variables(pool: Pool, campaign_id: int) -> int:
-    """How many variables each recipient of a campaign has; 0 where it has no recipients."""
+    """How many variables each recipient of a campaign has; 0 if it has no recipients."""
     return int(await pool.fetchval(queries("report")["variables"], campaign_id) or 0)
 
 

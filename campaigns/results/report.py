@@ -1,4 +1,4 @@
-"""What became of a campaign: who got it, who did not and why, how fast, and whether everything adds up."""
+"""The report of a campaign: recipients by state and reason, rates by number, and whether counts add up."""
 
 from __future__ import annotations
 
@@ -7,58 +7,19 @@ from datetime import datetime
 from typing import Any
 
 from campaigns.results.status import CampaignStatus, campaign_status
+from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
 from engine.store.database import Pool
 from engine.store.queries import queries
 
 SCHEMA = 1
-REASONS_MAX = 500  # of a state, the most frequent; a line sums up the others, so that all add up
-REASONS_TIMEOUT_S = 900.0  # each recipient with a reason is looked up, at 20 µs, and there may be millions
-
-UNLISTED = "an error that the interface does not list"
-_EXPIRED = "the access token is expired or not valid"
-_PERMISSION = "the access token lacks a permission"
-_FAILED = "the service failed, and said so"
-_ACCOUNT_THROTTLED = "rate limit of the app or the account: it waits for its turn again"
-_NUMBER_STOPPED = "the number cannot send: not registered, or not usable by this token"
-# What a failure means, in words. Source: the interface's table of errors, and open point "Errors".
-MEANINGS = {
-    **dict.fromkeys(("0", "104", "190"), _EXPIRED),
-    **dict.fromkeys(("3", "10", *map(str, range(200, 300))), _PERMISSION),
-    **dict.fromkeys(("1", "2", "131000", "131016", "131057", "133004"), _FAILED),
-    **dict.fromkeys(("4", "17", "80007"), _ACCOUNT_THROTTLED),
-    **dict.fromkeys(("33", "131045", "133000", "133010"), _NUMBER_STOPPED),
-    "100": "a parameter of the request is not valid",
-    "368": "the account is blocked for a while, for a violation of the service's policies",
-    "130472": "the recipient takes part in an experiment of the service and gets no marketing",
-    "130497": "the business may not message this country",
-    "130429": "rate limit of the number: it waits for its turn again",
-    "131008": "a required parameter is missing",
-    "131009": "a parameter has a value that is not valid",
-    "131021": "the recipient is the sending number itself",
-    "131026": "undeliverable: not on the network, or the recipient has blocked the business",
-    "131030": "the recipient is not in the allowed list of a test number",
-    "131031": "the account is locked",
-    "131042": "the account cannot be charged",
-    "131047": "the 24-hour window is closed and this is no template",
-    "131048": "the number is flagged for spam",
-    "131049": "held back by the service: the recipient got much marketing lately",
-    "131050": "the recipient asked for no more marketing",
-    "131051": "a type of message that the service does not know",
-    "131052": "the media could not be fetched",
-    "131053": "the media could not be uploaded",
-    "131056": "too many messages to the same recipient in a short time",
-    "132000": "the number of parameters is not that of the template",
-    "132001": "the template does not exist in this language",
-    "132012": "the parameters do not match the placeholders of the template",
-    "132015": "the template is paused",
-    "132016": "the template is disabled",
-}
+REASONS_MAX = 500  # the most frequent reasons of a state; one more line sums up the others
+REASONS_TIMEOUT_S = 900.0  # reads every recipient with a reason, 20 µs each; there may be millions
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Recipients in one state for one reason. `meaning` is empty where the reason says it all."""
+    """Recipients in one state for one reason. `meaning` is empty if the reason is not an error code."""
 
     reason: str
     meaning: str
@@ -67,8 +28,8 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class NumberReport:
-    """What one number did. `achieved_per_s`: requests over `active_s`, the seconds spent sending; None where
-    they are too few to say.
+    """What one number sent. `achieved_per_s`: requests divided by `active_s`, the seconds spent sending; None
+    if they are too few.
     """
 
     phone_number_id: str
@@ -85,7 +46,7 @@ class NumberReport:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What a person did with the campaign after it was planned."""
+    """An action of a person on the campaign after it was planned."""
 
     at: datetime
     actor: str
@@ -95,10 +56,10 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A campaign's end, or how far it is. `reasons`: of failed, skipped, unknown and deferred recipients.
+    """The results of a campaign so far. `reasons`: for failed, skipped, unknown and deferred recipients.
 
-    `options`: what `campaign create` was given, by the spelling on the command line; None where it was not.
-    `pruned`: its recipients are gone, and with them their reasons; its counts are kept.
+    `options`: the options of `campaign create` by their names; None for those not given. `pruned`: recipients
+    and reasons were dropped; the counts are kept.
     """
 
     status: CampaignStatus
@@ -115,7 +76,7 @@ class Report:
 
     @property
     def audience_adds_up(self) -> bool:
-        """Nobody is forgotten: every row of the file became a recipient, a reject or a duplicate."""
+        """Whether every row of the file is a recipient, a reject or a duplicate."""
         return self.audience_rows == self.status.recipients + self.rejected + self.duplicates
 
     @property
@@ -125,7 +86,7 @@ class Report:
 
     @property
     def cpu_us_per_message(self) -> float | None:
-        """CPU time of the sending processes for each accepted message; None before the first."""
+        """CPU time of the sending processes for each accepted message; None before the first one."""
         accepted = sum(number.accepted for number in self.numbers)
         return 1e6 * sum(number.cpu_s for number in self.numbers) / accepted if accepted else None
 
@@ -145,7 +106,9 @@ class Report:
                 "adds_up": self.audience_adds_up,
             },
             "counts_add_up": self.counts_add_up,
-            "reasons": {state.value: [asdict(one) for one in found] for state, found in self.reasons.items()},
+            "reasons": {
+                state.value: [asdict(reason) for reason in found] for state, found in self.reasons.items()
+            },
             "numbers": [_number_json(number) for number in self.numbers],
             "cpu_us_per_message": None if cpu_us is None else round(cpu_us, 1),
             "audits": [asdict(audit) for audit in self.audits],
@@ -154,7 +117,7 @@ class Report:
 
 
 async def campaign_report(pool: Pool, campaign_id: int) -> Report:
-    """Read a campaign's report; LookupError where there is no such campaign."""
+    """Read a campaign's report; LookupError if the campaign does not exist."""
     sql = queries("report")
     status = await campaign_status(pool, campaign_id)
     campaign = await pool.fetchrow(sql["campaign"], campaign_id)
@@ -174,13 +137,6 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
         audits=tuple(Audit(**dict(audit)) for audit in audits),
         pruned=not await pool.fetchval(sql["has_ranges"], campaign_id),
     )
-
-
-def meaning_of(reason: str) -> str:
-    """A failure's name in words; empty for what is in words already."""
-    if reason.startswith("http_"):
-        return f"HTTP {reason.removeprefix('http_')} without an error code"
-    return MEANINGS.get(reason, UNLISTED if reason.isdecimal() else "")
 
 
 async def _reasons(pool: Pool, campaign_id: int) -> dict[RecipientState, list[Reason]]:

@@ -1,4 +1,4 @@
-"""How far a campaign has come: its recipients by present state, and how fast its numbers send."""
+"""The status of a campaign: recipients by present state, and how fast its numbers send."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ SCHEMA = 1
 FINAL_STATES = frozenset({CampaignState.FINISHED, CampaignState.CANCELLED, CampaignState.EXPIRED})
 
 
-NOBODY_SENDS = "nobody sends it now"  # of a campaign that runs
+NOBODY_SENDS = "no process sends it now"  # shown for a running campaign without an owner
 SETTLE_HINT = "in doubt: see `campaign settle`"
 
 
 @dataclass(frozen=True, slots=True)
 class NumberProgress:
-    """One number of a campaign. `rate_per_s` is the pace its owner allows, None while it has none.
+    """One number of a campaign. `rate_per_s`: the rate that its owner allows; None without an owner.
 
-    `attempts` and `throttled` count requests for this campaign; `last_attempt_at`: of the last one.
+    `attempts` and `throttled` count requests for this campaign; `last_attempt_at`: when the last one was
+    made.
     """
 
     phone_number_id: str
@@ -43,7 +44,7 @@ class NumberProgress:
 class CampaignStatus:
     """A campaign at one moment. `counts`: recipients by present state; they add up to `recipients`.
 
-    `measured_per_s`: messages per second between two looks, where two were taken.
+    `measured_per_s`: messages per second between two readings, if there were two.
     """
 
     name: str
@@ -65,22 +66,22 @@ class CampaignStatus:
 
     @property
     def waiting(self) -> int:
-        """Recipients that are still to be sent to."""
+        """How many recipients are still to be sent to."""
         return self.counts[RecipientState.PENDING] + self.counts[RecipientState.DEFERRED]
 
     @property
     def rate_per_s(self) -> float | None:
-        """Messages per second that were sent lately; 0 while nobody sends it, None where nobody measured."""
+        """Messages per second sent lately; 0 while no process sends, None if it was not measured."""
         is_sent = self.state is CampaignState.RUNNING and not self.nobody_sends
         return self.measured_per_s if is_sent else 0.0
 
     @property
     def eta_s(self) -> float | None:
-        """Seconds until everything is sent at the present rate; None where there is none."""
+        """Seconds until everything is sent at the present rate; None without a rate."""
         return self.waiting / self.rate_per_s if self.rate_per_s else None
 
     def failed_above(self, max_failed: str | None) -> bool:
-        """Whether more recipients failed than `N` or `N%` of all; None allows any number."""
+        """Whether more recipients failed than `N`, or `N%` of all. None allows any number of failures."""
         if max_failed is None:
             return False
         share = max_failed.endswith("%")
@@ -108,9 +109,10 @@ class CampaignStatus:
 
 
 def measured_per_s(before: CampaignStatus, after: CampaignStatus, elapsed_s: float) -> float:
-    """Messages per second between two looks, never more than were sent in any such time.
+    """Messages per second between two readings, never more than the true rate.
 
-    Requests are counted in batches: those of a batch more than the time holds were written before it.
+    Requests are counted in batches, which may include requests from before the first reading. So the time
+    between the last requests counts if it is longer.
     """
     return sum(map(_measured_per_s, before.numbers, after.numbers, repeat(elapsed_s)))
 
@@ -123,7 +125,7 @@ def _measured_per_s(before: NumberProgress, after: NumberProgress, elapsed_s: fl
 
 
 async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
-    """Read a campaign's status; LookupError where there is no such campaign. Costs 1 µs for each range."""
+    """Read a campaign's status; LookupError if the campaign does not exist. Takes 1 µs for each range."""
     row = await pool.fetchrow(queries("progress")["status"], campaign_id)
     if row is None:
         raise LookupError(f"no campaign {campaign_id}")

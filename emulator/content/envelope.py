@@ -1,9 +1,9 @@
-"""What every message says besides its content: the product, the recipient, the caller's tag."""
+"""The members that every message has: the product, the recipient, the tag of the caller."""
 
 from typing import Any
 
 from emulator.errors import Refused
-from emulator.wire.message import parse_object
+from emulator.wire.request_reply import parse_object
 
 TAG_LIMIT_CHARACTERS = 512
 # The longest international number; the interface takes digits alone.

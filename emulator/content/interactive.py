@@ -1,4 +1,4 @@
-"""Messages to answer by a touch: reply buttons, lists, a button that opens an address, a form (flow)."""
+"""Interactive messages: reply buttons, lists, a button that opens a URL, a form (flow)."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -48,32 +48,32 @@ def _check_header(header: dict[str, Any], media: MediaKinds) -> None:
 
 
 def _check_buttons(action: dict[str, Any]) -> None:
-    place = "interactive.action.buttons"
+    path = "interactive.action.buttons"
     ids = []
     for button in objects_of(action, "buttons", "interactive.action", BUTTON_LIMIT):
         if button.get("type") != "reply":
-            raise Refused(131009, f"{place}[].type is reply")
-        reply = object_of(button, "reply", f"{place}[]")
-        ids.append(text_of(reply, "id", f"{place}[].reply", ID_LIMIT_CHARACTERS))
-        text_of(reply, "title", f"{place}[].reply", TITLE_LIMIT_CHARACTERS)
-    _check_unique(ids, place)
+            raise Refused(131009, f"{path}[].type is reply")
+        reply = object_of(button, "reply", f"{path}[]")
+        ids.append(text_of(reply, "id", f"{path}[].reply", ID_LIMIT_CHARACTERS))
+        text_of(reply, "title", f"{path}[].reply", TITLE_LIMIT_CHARACTERS)
+    _check_unique(ids, path)
 
 
 def _check_list(action: dict[str, Any]) -> None:
     text_of(action, "button", "interactive.action", TITLE_LIMIT_CHARACTERS)
     ids = []
-    place = "interactive.action.sections"
+    path = "interactive.action.sections"
     sections = objects_of(action, "sections", "interactive.action", ROW_LIMIT)
     for section in sections:
         if len(sections) > 1:
-            text_of(section, "title", f"{place}[]", ROW_TITLE_LIMIT_CHARACTERS)
-        for row in objects_of(section, "rows", f"{place}[]", ROW_LIMIT):
-            ids.append(text_of(row, "id", f"{place}[].rows[]", ROW_ID_LIMIT_CHARACTERS))
-            text_of(row, "title", f"{place}[].rows[]", ROW_TITLE_LIMIT_CHARACTERS)
-            optional_text(row, "description", f"{place}[].rows[]", ROW_DESCRIPTION_LIMIT_CHARACTERS)
+            text_of(section, "title", f"{path}[]", ROW_TITLE_LIMIT_CHARACTERS)
+        for row in objects_of(section, "rows", f"{path}[]", ROW_LIMIT):
+            ids.append(text_of(row, "id", f"{path}[].rows[]", ROW_ID_LIMIT_CHARACTERS))
+            text_of(row, "title", f"{path}[].rows[]", ROW_TITLE_LIMIT_CHARACTERS)
+            optional_text(row, "description", f"{path}[].rows[]", ROW_DESCRIPTION_LIMIT_CHARACTERS)
     if len(ids) > ROW_LIMIT:
         raise Refused(131009, f"a list has at most {ROW_LIMIT} rows in all its sections")
-    _check_unique(ids, place)
+    _check_unique(ids, path)
 
 
 def _check_url(action: dict[str, Any]) -> None:
@@ -96,10 +96,10 @@ def _named_parameters(action: dict[str, Any], name: str) -> dict[str, Any]:
     return object_of(action, "parameters", "interactive.action")
 
 
-def _check_unique(ids: Iterable[str], place: str) -> None:
+def _check_unique(ids: Iterable[str], path: str) -> None:
     every = list(ids)
     if len(set(every)) != len(every):
-        raise Refused(131009, f"{place}: each id stands once")
+        raise Refused(131009, f"{path}: each id may occur once")
 
 
 _ACTIONS: dict[str, Callable[[dict[str, Any]], None]] = {

@@ -16,46 +16,46 @@ class MediaKinds(Protocol):
         ...
 
 
-def text_of(content: Mapping[str, Any], name: str, place: str, limit: int, *, empty: bool = False) -> str:
+def text_of(content: Mapping[str, Any], name: str, path: str, limit: int, *, empty: bool = False) -> str:
     """A required text of up to `limit` characters; `Refused` 131008 missing, 131009 wrong."""
     value = content.get(name)
     if value is None:
-        raise Refused(131008, f"{place}.{name} is required")
+        raise Refused(131008, f"{path}.{name} is required")
     if not isinstance(value, str) or len(value) > limit or not (value or empty):
-        raise Refused(131009, f"{place}.{name} is a text of {0 if empty else 1} to {limit} characters")
+        raise Refused(131009, f"{path}.{name} is a text of {0 if empty else 1} to {limit} characters")
     return value
 
 
-def optional_text(content: Mapping[str, Any], name: str, place: str, limit: int) -> None:
+def optional_text(content: Mapping[str, Any], name: str, path: str, limit: int) -> None:
     """A text that may be missing."""
     if content.get(name) is not None:
-        text_of(content, name, place, limit, empty=True)
+        text_of(content, name, path, limit, empty=True)
 
 
-def object_of(content: Mapping[str, Any], name: str, place: str) -> dict[str, Any]:
+def object_of(content: Mapping[str, Any], name: str, path: str) -> dict[str, Any]:
     """A required object."""
     value = content.get(name)
     if value is None:
-        raise Refused(131008, f"{place}.{name} is required")
+        raise Refused(131008, f"{path}.{name} is required")
     if not isinstance(value, dict):
-        raise Refused(131009, f"{place}.{name} is an object")
+        raise Refused(131009, f"{path}.{name} is an object")
     return value
 
 
-def objects_of(content: Mapping[str, Any], name: str, place: str, limit: int) -> list[dict[str, Any]]:
+def objects_of(content: Mapping[str, Any], name: str, path: str, limit: int) -> list[dict[str, Any]]:
     """A required array of 1 to `limit` objects."""
     value = content.get(name)
     if value is None:
-        raise Refused(131008, f"{place}.{name} is required")
+        raise Refused(131008, f"{path}.{name} is required")
     if not isinstance(value, list) or not 0 < len(value) <= limit:
-        raise Refused(131009, f"{place}.{name} is an array of 1 to {limit} elements")
+        raise Refused(131009, f"{path}.{name} is an array of 1 to {limit} elements")
     if not all(isinstance(each, dict) for each in value):
-        raise Refused(131009, f"{place}.{name} is an array of objects")
+        raise Refused(131009, f"{path}.{name} is an array of objects")
     return value
 
 
 def check_depth(content: Any) -> None:
-    """`Refused` (100) for what can be read but not be written again, so that nothing kept is unshowable."""
+    """`Refused` (100) for JSON that can be parsed but not written again: everything stored can be shown."""
     try:
         orjson.dumps(content)
     except orjson.JSONEncodeError:

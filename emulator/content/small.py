@@ -1,4 +1,4 @@
-"""Reactions, places and contact cards."""
+"""Reactions, locations and contact cards."""
 
 from typing import Any
 

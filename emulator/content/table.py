@@ -13,6 +13,11 @@ from emulator.errors import Refused
 Check = Callable[[dict[str, Any], MediaKinds], None]
 
 MEDIA_TYPES = ("image", "video", "audio", "document", "sticker")
+# What a customer may send; each carries an object of its own name.
+INCOMING_TYPES = (
+    "text", *MEDIA_TYPES, "interactive", "button", "reaction", "location", "contacts", "order", "system",
+    "unsupported",
+)  # fmt: skip
 CHECKS: dict[str, Check] = {
     "text": check_text,
     **{kind: check_media(kind) for kind in MEDIA_TYPES},

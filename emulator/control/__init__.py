@@ -1,1 +1,1 @@
-"""The control plane under `/_emulator/`: for tests and people, no part of the service that is emulated."""
+"""The control plane under `/_emulator/`, for tests and people. The real service has no such paths."""

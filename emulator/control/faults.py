@@ -6,29 +6,29 @@ from dataclasses import replace
 from emulator.config import ConfigError, FaultConfig, fault_config
 from emulator.errors import Refused
 from emulator.faults.table import Faults
+from emulator.messaging_service import MessagingService
 from emulator.scenario import read_scenario
-from emulator.service import Service
-from emulator.wire.message import Reply, Request, json_reply, parse_object
+from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 
 class FaultControl:
     """`/_emulator/faults` and `/_emulator/scenario`."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def list(self, _request: Request) -> Reply:
-        """The faults in force, with how often each has struck."""
+        """The faults in force, with the number of times that each occurred."""
         return json_reply({"faults": [fault.record() for fault in self._service.faults]})
 
     def add(self, request: Request) -> Reply:
         """`{"kind", "probability"?, "count"?, …}` or `{"faults": [...]}`: more faults."""
         content = parse_object(request.body)
-        each = content.get("faults", [content])
-        if not isinstance(each, list):
+        given = content.get("faults", [content])
+        if not isinstance(given, list):
             raise Refused(100, "faults is an array")
         try:
-            wanted = [fault_config(one) for one in each]
+            wanted = [fault_config(fault) for fault in given]
             self._try_out(wanted, self._service.numbers)
             for config in wanted:
                 self._service.faults.add(config)
@@ -37,7 +37,7 @@ class FaultControl:
         return self.list(request)
 
     def clear(self, _request: Request) -> Reply:
-        """No faults any more."""
+        """Remove every fault."""
         self._service.faults.clear()
         return json_reply({"success": True})
 
@@ -57,7 +57,7 @@ class FaultControl:
         return json_reply({"success": True, "name": scenario.name, "seed": self._service.config.seed})
 
     def _try_out(self, wanted: Iterable[FaultConfig], numbers: Container[str]) -> None:
-        """`ConfigError` for a fault that cannot be, before anything has changed."""
+        """`ConfigError` for an invalid fault, before anything changes."""
         trial = Faults(0, self._service.clock, numbers)
         for config in wanted:
             trial.add(config)

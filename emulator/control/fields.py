@@ -1,4 +1,4 @@
-"""Reading the fields of a control request; what cannot be is error 100, as everywhere."""
+"""Reads the fields of a control request. An invalid one is error 100, as everywhere."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ def whole_number(query: Mapping[str, str], name: str, default: int) -> int:
 
 
 def check_members(content: Mapping[str, Any], *known: str) -> None:
-    """`Refused` (100) for a member that the command does not take: a misspelt one would be passed over."""
+    """`Refused` (100) for a member that the command does not take, so that no misspelling is ignored."""
     if unknown := sorted(set(content) - set(known)):
         raise Refused(100, f"this takes {', '.join(known)}, not {', '.join(unknown)}")
 

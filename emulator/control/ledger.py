@@ -1,4 +1,4 @@
-"""Asking the ledger and the counters."""
+"""Reads the ledger and the counters."""
 
 from collections.abc import Iterator
 
@@ -6,19 +6,19 @@ import orjson
 
 from emulator.clock import SECOND_NS
 from emulator.control.fields import whole_number
-from emulator.service import Service
-from emulator.wire.message import Reply, Request, StreamReply, json_reply
+from emulator.messaging_service import MessagingService
+from emulator.wire.request_reply import Reply, Request, StreamReply, json_reply
 
 DEFAULT_LIMIT = 1_000
 LARGEST_LIMIT = 10_000
-# Messages in one chunk of a stream: some milliseconds of work between two turns of the loop.
+# Messages in one chunk of a stream: the event loop waits some milliseconds for it.
 STREAM_STEP = 250
 
 
 class LedgerControl:
     """`GET /_emulator/ledger` and `/_emulator/ledger/summary`."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def messages(self, request: Request) -> Reply | StreamReply:
@@ -33,7 +33,7 @@ class LedgerControl:
         return json_reply({"messages": messages, "next": following if following < len(ledger) else None})
 
     def _lines(self, after: int, end: int) -> Iterator[bytes]:
-        """What is in the ledger when the stream begins; a reset under way ends it early."""
+        """The messages that are in the ledger when the stream begins. A reset ends it early."""
         ledger = self._service.ledger
         for begin in range(after, end, STREAM_STEP):
             rows = ledger.rows(begin, min(STREAM_STEP, end - begin))

@@ -1,25 +1,20 @@
-"""The customers, played by hand: who writes in, who is off the network, who fails, and the events so far."""
+"""Plays the customers: who writes in, is off the network, fails or reads; and the summary of events."""
 
 import base64
 import binascii
 from typing import Any
 
 from emulator.content.rules import check_depth
-from emulator.content.table import MEDIA_TYPES
+from emulator.content.table import INCOMING_TYPES, MEDIA_TYPES
 from emulator.control.fields import check_members, digits, field, optional
 from emulator.errors import Refused
-from emulator.events.schedule import READ, Status
 from emulator.identity import Number
-from emulator.service import Service
-from emulator.wire.message import Reply, Request, json_reply, parse_object
+from emulator.messaging_service import MessagingService
+from emulator.schedule import READ, Status
+from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
-# Members of the body that say who writes to whom; the rest is the message itself.
+# Members of the body that are no part of the message itself.
 _ROUTING = ("phone_number_id", "from", "name", "text", "file")
-# What a customer may send; each carries an object of its own name.
-INCOMING_TYPES = (
-    "text", *MEDIA_TYPES, "interactive", "button", "reaction", "location", "contacts", "order", "system",
-    "unsupported",
-)  # fmt: skip
 # A one-pixel PNG: what a customer's picture is, unless the caller brings a file.
 _PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg=="
@@ -36,14 +31,14 @@ _MIME_TYPES = {
 class PeopleControl:
     """`/_emulator/incoming`, `/_emulator/recipients`, `/_emulator/reads`, `/_emulator/events/summary`."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def incoming(self, request: Request) -> Reply:
         """`{"phone_number_id"?, "from", "text"?, "name"?}`: a customer writes in, which opens the window.
 
-        Instead of `text`, `type` and that type's object may be given as the event shows them; the file of a
-        media type is made up, or is `file` in base64, and arrives as a media id.
+        Instead of `text`, the body may have `type` and the object of that type, as the event shows them. The
+        file of a media type is `file` in base64, or a made-up one. It arrives as a media id.
         """
         content = parse_object(request.body)
         number = self._number(content.get("phone_number_id"))
@@ -60,7 +55,9 @@ class PeopleControl:
         elif kind not in message and kind != "unsupported":
             raise Refused(100, f"{kind} is required for type {kind}")
         check_depth(message)
-        return json_reply({"success": True, "id": self._service.inbox.receive(number, sender, message, name)})
+        return json_reply(
+            {"success": True, "id": self._service.incoming.receive(number, sender, message, name)}
+        )
 
     def _attach(self, number: Number, kind: str, content: dict[str, Any]) -> dict[str, Any]:
         given = optional(content, kind, dict) or {}
@@ -69,11 +66,11 @@ class PeopleControl:
         except binascii.Error:
             raise Refused(100, "file is base64") from None
         mime_type = str(given.get("mime_type") or _MIME_TYPES[kind])
-        item = self._service.keep_media(number.id, mime_type, file)
+        item = self._service.media.keep(number.id, mime_type, file)
         return {"id": item.id, "mime_type": item.mime_type, "sha256": item.sha256, **given}
 
     def recipient(self, request: Request) -> Reply:
-        """`{"to", "on_network"?, "blocks"?, "fails_with"?, "reads"?, "wa_id"?}`: the fate of one recipient.
+        """`{"to", "on_network"?, "blocks"?, "fails_with"?, "reads"?, "wa_id"?}`: how one recipient behaves.
 
         `fails_with` 0 means that nothing fails.
         """
@@ -83,26 +80,26 @@ class PeopleControl:
         if "wa_id" in content and content["wa_id"] is not None:
             digits(content, "wa_id")
         kinds = {"on_network": bool, "reads": bool, "fails_with": int, "wa_id": str}
-        fate: dict[str, Any] = {
+        changes: dict[str, Any] = {
             name: optional(content, name, kind) for name, kind in kinds.items() if name in content
         }
         if "blocks" in content:
-            fate["blocks"] = field(content, "blocks", bool)
+            changes["blocks"] = field(content, "blocks", bool)
         try:
             person = self._service.people.know(recipient)
         except ValueError as error:
             raise Refused(100, str(error)) from None
-        for name, value in fate.items():
+        for name, value in changes.items():
             setattr(person, name, value)
         return json_reply({"success": True})
 
     def read_late(self, request: Request) -> Reply:
         """`{"id"}`: the recipient of that message reads it now."""
         wamid = field(parse_object(request.body), "id", str)
-        place = self._service.ledger.index_of(wamid)
-        if place is None:
+        index = self._service.ledger.index_of(wamid)
+        if index is None:
             raise Refused(100, "id is not a message of the ledger")
-        self._service.schedule.add(Status(self._service.clock.now_ns(), place, READ))
+        self._service.schedule.add(Status(self._service.clock.now_ns(), index, READ))
         return json_reply({"success": True})
 
     def events(self, _request: Request) -> Reply:

@@ -7,11 +7,12 @@ from typing import Any
 from emulator.config import NumberConfig, check_callback
 from emulator.control.fields import check_members, field, optional
 from emulator.errors import Refused
+from emulator.events.subscriptions import APP_LIMIT, App
 from emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, QUALITY_RATINGS, Number, Token
-from emulator.service import APP_LIMIT, App, Service
+from emulator.messaging_service import MessagingService
 from emulator.templates.template import STATUSES
 from emulator.tiers import TIERS
-from emulator.wire.message import Reply, Request, json_reply, parse_object
+from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 TEST_RECIPIENTS_LIMIT = 5
 CLOCK_STEP_LIMIT_S = 10 * 366 * 86_400
@@ -24,13 +25,13 @@ _NUMBER_MEMBERS = (
 
 
 class SettingsControl:
-    """The routes that change what the service is."""
+    """The routes that change accounts, numbers, apps, tokens, templates, the callback and the clock."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def health(self, _request: Request) -> Reply:
-        """Alive, and what a newcomer needs to know to begin."""
+        """Whether it is alive, and the settings that a client needs."""
         service, config = self._service, self._service.config
         return json_reply({
             "status": "ok",
@@ -50,7 +51,7 @@ class SettingsControl:
         })  # fmt: skip
 
     def reset(self, request: Request) -> Reply:
-        """Back to the start; `{"seed": N}` starts with another seed."""
+        """Reset to the state of the start; `{"seed": N}` starts with another seed."""
         content = parse_object(request.body) if request.body else {}
         check_members(content, "seed")
         seed = optional(content, "seed", int)
@@ -77,24 +78,24 @@ class SettingsControl:
         if locked is not None:
             account.locked = locked
         if event is not None:
-            self._service.tell_account(account, event)
+            self._service.standing.announce_account(account, event)
         return json_reply({"success": True})
 
     def _lift_lowest_tier(self, account_id: str) -> None:
         """Verification of the business lifts the limit of 250."""
         for number in self._service.numbers.values():
             if number.account_id == account_id and number.tiers.word == "TIER_250":
-                self._service.set_tier(number, "TIER_1K", "UPGRADE")
+                self._service.standing.set_tier(number, "TIER_1K", "UPGRADE")
 
     def set_app(self, request: Request) -> Reply:
         """`{"id", "secret"}`: a further app."""
         content = parse_object(request.body)
         check_members(content, "id", "secret")
         app_id = field(content, "id", str)
-        if len(self._service.apps) >= APP_LIMIT:
+        if len(self._service.subscriptions.apps) >= APP_LIMIT:
             raise Refused(100, f"at most {APP_LIMIT} apps")
-        self._service.apps[app_id] = App(app_id, field(content, "secret", str))
-        self._service.refresh_subscribers()
+        self._service.subscriptions.apps[app_id] = App(app_id, field(content, "secret", str))
+        self._service.subscriptions.refresh()
         return json_reply({"success": True})
 
     def set_number(self, request: Request) -> Reply:
@@ -119,9 +120,9 @@ class SettingsControl:
         if "test_recipients" in content:
             number.test_recipients = testers
         if tier is not None and tier != number.tiers.word:
-            self._service.set_tier(number, tier, "ONBOARDING")
+            self._service.standing.set_tier(number, tier, "ONBOARDING")
         if rating is not None and rating != number.quality_rating:
-            self._service.set_quality(number, rating)
+            self._service.standing.set_quality(number, rating)
         return json_reply({"success": True, "rate_per_s": number.window.rate_per_s})
 
     def _new_number(self, number_id: str, content: dict[str, Any], rate_per_s: Any) -> Number:
@@ -176,18 +177,18 @@ class SettingsControl:
         url = optional(content, "url", str)
         if url is not None:
             _try(check_callback, url)
-        self._service.subscribe(url)
+        self._service.subscriptions.set_callback(url)
         return json_reply({"success": True})
 
     def set_statuses(self, request: Request) -> Reply:
         """`{"on": bool}`: whether messages accepted from now on get statuses."""
         content = parse_object(request.body)
         check_members(content, "on")
-        self._service.turn_statuses(on=field(content, "on", bool))
+        self._service.subscriptions.turn_statuses(on=field(content, "on", bool))
         return json_reply({"success": True})
 
     def advance_clock(self, request: Request) -> Reply:
-        """`{"seconds"}`: skip ahead."""
+        """`{"seconds"}`: advance the clock."""
         content = parse_object(request.body)
         check_members(content, "seconds")
         seconds = content.get("seconds")
@@ -200,7 +201,7 @@ class SettingsControl:
 
 
 def _try(action: Any, *arguments: Any) -> Any:
-    """The action's result; what it says cannot be is error 100."""
+    """The result of the action; an invalid value is error 100."""
     try:
         return action(*arguments)
     except (TypeError, ValueError, OverflowError) as error:

@@ -1,4 +1,4 @@
-"""Snapshots, the OpenAPI document, and the page for people."""
+"""Snapshots, the OpenAPI document, and the web page."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -8,10 +8,10 @@ import orjson
 
 from emulator.document.build import build_document
 from emulator.errors import Refused
+from emulator.messaging_service import MessagingService
 from emulator.overview import overview
-from emulator.service import Service
 from emulator.snapshot import dump, restore
-from emulator.wire.message import Reply, Request, json_reply, parse_object
+from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 _PAGE = files("emulator") / "page"
 _PAGE_TYPES = {"index.html": "text/html; charset=UTF-8", "page.js": "text/javascript", "page.css": "text/css"}
@@ -20,7 +20,7 @@ _PAGE_TYPES = {"index.html": "text/html; charset=UTF-8", "page.js": "text/javasc
 class StateControl:
     """`/_emulator/snapshot`, `/_emulator/restore`, `/_emulator/overview`, `/openapi.json` and `/`."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def show(self, _request: Request) -> Reply:

@@ -1,8 +1,8 @@
-"""What the commands of the control plane take; a test asks each running one whether that is all."""
+"""What the commands of the control plane take. A test checks each against the running emulator."""
 
-from emulator.control.people import INCOMING_TYPES
+from emulator.content.table import INCOMING_TYPES
 from emulator.document.schemas import FLAG, NUMBER, TEXT, WHOLE, Schema, array, record
-from emulator.faults.table import EXCHANGE_KINDS, PLACES, STATUS_KINDS
+from emulator.faults.table import COMMON_OPTIONS, EXCHANGE_KINDS, STATUS_KINDS
 from emulator.identity import QUALITY_RATINGS
 from emulator.templates.template import STATUSES
 from emulator.tiers import TIERS
@@ -44,7 +44,7 @@ INCOMING = record(
 
 def faults_body() -> Schema:
     """One fault, or several; each kind with the options that it takes."""
-    always = {"probability": NUMBER, "count": WHOLE, **{name: {} for name in PLACES}}
+    always = {"probability": NUMBER, "count": WHOLE, **{name: {} for name in COMMON_OPTIONS}}
     kinds = [
         record({"kind": {"const": name}}, {**always, **{option: {} for option in kind.options}})
         for table in (EXCHANGE_KINDS, STATUS_KINDS)

@@ -1,4 +1,4 @@
-"""What each route takes and gives; the table of routes and this one are kept equal by a test."""
+"""What each route takes and gives. A test keeps this table equal to the table of routes."""
 
 from typing import Any, NamedTuple
 
@@ -83,9 +83,9 @@ def interface(base: str, product: str) -> dict[tuple[str, str], Operation]:
         ("GET", f"{base}/{{id}}/subscriptions"): Operation("Show an app's subscription", data),
         ("POST", f"{base}/{{id}}/subscriptions"): Operation("Subscribe a callback", SUCCESS, subscription),
         ("DELETE", f"{base}/{{id}}/subscriptions"): Operation("Unsubscribe", SUCCESS),
-        ("GET", f"{base}/{{id}}/subscribed_apps"): Operation("Show which apps hear of an account", data),
-        ("POST", f"{base}/{{id}}/subscribed_apps"): Operation("Let the token's app hear", SUCCESS),
-        ("DELETE", f"{base}/{{id}}/subscribed_apps"): Operation("Let it hear no more", SUCCESS),
+        ("GET", f"{base}/{{id}}/subscribed_apps"): Operation("Show the apps that get its events", data),
+        ("POST", f"{base}/{{id}}/subscribed_apps"): Operation("Add the token's app to them", SUCCESS),
+        ("DELETE", f"{base}/{{id}}/subscribed_apps"): Operation("Remove it from them", SUCCESS),
         ("GET", f"{base}/{{id}}"): Operation(
             "An account with analytics, a number, or a file", OBJECT, query={"fields": TEXT}
         ),
@@ -99,8 +99,8 @@ def control() -> dict[tuple[str, str], Operation]:
     faults = record({"faults": array(OBJECT)})
     health = record({"status": {"const": "ok"}, "identity": {"const": IDENTITY}, "cpu_s": NUMBER})
     paths: dict[tuple[str, str], Operation] = {
-        ("GET", "health"): Operation("Alive, who it is, and where to begin", health),
-        ("POST", "reset"): Operation("Back to the start", SUCCESS, record({}, {"seed": WHOLE})),
+        ("GET", "health"): Operation("Whether it is alive, what it is, and its settings", health),
+        ("POST", "reset"): Operation("Reset the state", SUCCESS, record({}, {"seed": WHOLE})),
         ("POST", "accounts"): Operation("Open or change an account", SUCCESS, ACCOUNT),
         ("POST", "apps"): Operation("Add an app", SUCCESS, record({"id": TEXT, "secret": TEXT})),
         ("POST", "numbers"): Operation("Register or change a number", SUCCESS, BUSINESS_NUMBER),
@@ -115,7 +115,7 @@ def control() -> dict[tuple[str, str], Operation]:
         ("POST", "scenario"): Operation("Play a scenario", SUCCESS, TEXT, request_type="application/toml"),
         ("GET", "snapshot"): Operation("The whole state", OBJECT),
         ("POST", "snapshot"): Operation("Write the state to a file", SUCCESS, record({"path": TEXT})),
-        ("POST", "restore"): Operation("Take a state back", SUCCESS, OBJECT),
+        ("POST", "restore"): Operation("Restore a state", SUCCESS, OBJECT),
         ("GET", "ledger"): Operation(
             "Accepted messages",
             record({"messages": array(OBJECT), "next": {"type": ["integer", "null"]}}),
@@ -128,9 +128,9 @@ def control() -> dict[tuple[str, str], Operation]:
         ("GET", "ledger/summary"): Operation("Counts", record({"accepted": WHOLE, "numbers": OBJECT})),
         ("GET", "overview"): Operation("What the page shows", OBJECT),
         ("POST", "incoming"): Operation("A customer writes in", SUCCESS, INCOMING),
-        ("POST", "recipients"): Operation("Decide a recipient's fate", SUCCESS, RECIPIENT),
+        ("POST", "recipients"): Operation("Set how a recipient behaves", SUCCESS, RECIPIENT),
         ("POST", "reads"): Operation("A recipient reads now", SUCCESS, record({"id": TEXT})),
-        ("GET", "events/summary"): Operation("Events by what became of them", record({"pending": WHOLE})),
+        ("GET", "events/summary"): Operation("Counts of events by result", record({"pending": WHOLE})),
     }
     return {(method, f"/_emulator/{path}"): operation for (method, path), operation in paths.items()}
 
@@ -162,5 +162,8 @@ def document_operation(operation: Operation, variables: list[str], *, secured: b
     }
     if operation.request is not None:
         body = {operation.request_type: {"schema": operation.request}}
-        described["requestBody"] = {"required": operation.summary != "Back to the start", "content": body}
+        described["requestBody"] = {
+            "required": operation.summary != "Reset the state",
+            "content": body,
+        }
     return described

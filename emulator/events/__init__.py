@@ -1,1 +1,1 @@
-"""What the service pushes to the business: when it happens, how it is packed, and bringing it there."""
+"""The events that the service pushes to the business: queued, packed and delivered."""

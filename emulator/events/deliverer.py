@@ -1,7 +1,7 @@
-"""Brings events to their subscribers: signed, in batches, at least once, without ever holding up a send."""
+"""Delivers events to their subscribers: signed, in batches, at least once, without delaying a send."""
 
 import asyncio
-from collections.abc import Callable
+from typing import Protocol
 
 import aiohttp
 import structlog
@@ -9,21 +9,34 @@ import structlog
 from emulator.clock import Clock
 from emulator.events.envelope import signature
 from emulator.events.events import Events
+from emulator.events.packer import Packer
 from emulator.events.subscriber import CONCURRENCY, Batch, Subscriber
 
 log = structlog.get_logger("emulator")
 
-# How often due events are looked for; it is also what lets a batch gather.
+# How often due events are looked for. Meanwhile a batch gathers.
 PUMP_INTERVAL_S = 0.02
-# A subscriber that has not answered by then is taken to have refused.
+# A subscriber that has not answered by then has refused.
 POST_TIMEOUT_S = 10.0
 
 
-class Deliverer:
-    """Posts what `events()` holds; asked anew each time, because a reset replaces it."""
+class EventSource(Protocol):
+    """Where the events come from. The attributes are read anew each time, because a reset replaces them."""
 
-    def __init__(self, events: Callable[[], Events]) -> None:
-        self._events = events
+    clock: Clock
+    events: Events
+    packer: Packer
+
+    def do_what_is_due(self) -> None:
+        """Queue the events whose time has come."""
+        ...
+
+
+class Deliverer:
+    """Posts the events of a source."""
+
+    def __init__(self, source: EventSource) -> None:
+        self._source = source
         self._posts: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -36,8 +49,8 @@ class Deliverer:
                     try:
                         self._pump(session)
                     except Exception:
-                        # One event that nobody foresaw must not silence all the others.
-                        log.exception("emulator.events")
+                        # One event that cannot be handled must not stop all others.
+                        log.exception("event_delivery_failed")
                     await asyncio.sleep(PUMP_INTERVAL_S)
             finally:
                 for task in self._posts:
@@ -45,13 +58,13 @@ class Deliverer:
                 await asyncio.gather(*self._posts, return_exceptions=True)
 
     def _pump(self, session: aiohttp.ClientSession) -> None:
-        events = self._events()
-        events.move_due()
-        for subscriber in events.subscribers:
-            while subscriber.in_flight < CONCURRENCY and (batch := events.next_batch(subscriber)):
+        self._source.do_what_is_due()
+        clock, packer = self._source.clock, self._source.packer
+        for subscriber in self._source.events.subscribers:
+            while subscriber.in_flight < CONCURRENCY and (batch := packer.next_batch(subscriber)):
                 subscriber.in_flight += 1
                 subscriber.in_flight_updates += batch.updates
-                task = asyncio.create_task(self._deliver(session, events.clock, subscriber, batch))
+                task = asyncio.create_task(self._deliver(session, clock, subscriber, batch))
                 self._posts.add(task)
                 task.add_done_callback(self._posts.discard)
 

@@ -14,7 +14,7 @@ ACCOUNT_UPDATE = "account_update"
 
 
 class Update(NamedTuple):
-    """One thing to tell.
+    """One update of an event.
 
     For the field `messages`, `list_name` is `statuses` or `messages`, `value` one element of it, `contact`
     the writer of an incoming message; for other fields `value` is the whole change.

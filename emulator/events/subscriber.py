@@ -1,4 +1,4 @@
-"""One subscriber: what waits for it, what is on its way, and when a refused batch is tried again."""
+"""One subscriber: its outbox, its open POSTs, and when a refused batch is tried again."""
 
 import heapq
 from collections import deque
@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from emulator.clock import SECOND_NS
 from emulator.events.envelope import Update
-from emulator.events.schedule import Status
+from emulator.schedule import Status
 
 # POSTs that one subscriber is sent at the same time.
 CONCURRENCY = 8
-# Updates kept for a subscriber that does not answer; past it the oldest are dropped, and counted.
+# Updates kept for a subscriber that does not answer. At the limit the oldest are dropped and counted.
 OUTBOX_LIMIT = 3_000_000
-# Bodies that wait for another try; past it nothing new is packed, and the outbox says what is dropped.
+# Bodies that wait for another try. At the limit nothing new is packed, and updates wait in the outbox.
 RETRIES_LIMIT_BYTES = 256 * 1024 * 1024
 # A batch is tried again at once, then after growing waits, and given up after seven days (open point).
 RETRY_WAIT_LIMIT_S = 900.0
@@ -25,7 +25,7 @@ ALL_FIELDS = frozenset({
 
 
 class Batch(NamedTuple):
-    """Packed once, so that every try brings the same bytes. Ordered by when it is due."""
+    """Packed once, so that every try sends the same bytes. Sorted by due time."""
 
     due_ns: int
     order: int
@@ -36,8 +36,8 @@ class Batch(NamedTuple):
 
 
 @dataclass(slots=True)
-class Tally:
-    """Updates by what became of them, and POSTs by how they went."""
+class DeliveryCounts:
+    """Updates and POSTs by their result."""
 
     queued_ever: int = 0
     delivered: int = 0
@@ -49,9 +49,9 @@ class Tally:
 
 @dataclass(slots=True)
 class Subscriber:
-    """A callback with the fields it subscribed to and the accounts it hears of.
+    """A callback with the fields it subscribed to and the accounts whose events it gets.
 
-    `retry_wait_s` is the first wait after the try at once.
+    The second try is immediate; `retry_wait_s` is the wait before the third.
     """
 
     url: str
@@ -65,7 +65,7 @@ class Subscriber:
     retry_bytes: int = 0
     in_flight: int = 0
     in_flight_updates: int = 0
-    tally: Tally = field(default_factory=Tally)
+    counts: DeliveryCounts = field(default_factory=DeliveryCounts)
 
     def wants(self, account_id: str, field: str) -> bool:
         """Whether an event of this account and field is for this subscriber."""
@@ -75,9 +75,9 @@ class Subscriber:
         """Add an update, dropping the oldest when the outbox is full."""
         if len(self.outbox) >= OUTBOX_LIMIT:
             self.outbox.popleft()
-            self.tally.dropped += 1
+            self.counts.dropped += 1
         self.outbox.append(update)
-        self.tally.queued_ever += 1
+        self.counts.queued_ever += 1
 
     def take(self, limit: int) -> list[Status | Update]:
         """The next updates, for one POST."""
@@ -93,25 +93,25 @@ class Subscriber:
 
     @property
     def may_pack(self) -> bool:
-        """Whether there is something to pack, and room for it should it be refused."""
+        """Whether there are updates to pack, and memory for their body if the POST is refused."""
         return bool(self.outbox) and self.retry_bytes < RETRIES_LIMIT_BYTES
 
     def settle(self, batch: Batch, *, delivered: bool, now_ns: int) -> None:
-        """Record how a POST went; a refused batch waits for its next try or is given up."""
-        self.tally.posts += 1
+        """Record the result of a POST. A refused batch waits for its next try or is given up."""
+        self.counts.posts += 1
         if delivered:
-            self.tally.delivered += batch.updates
+            self.counts.delivered += batch.updates
             return
-        self.tally.failed_posts += 1
+        self.counts.failed_posts += 1
         if now_ns - batch.made_ns > GIVE_UP_AFTER_S * SECOND_NS:
-            self.tally.given_up += batch.updates
+            self.counts.given_up += batch.updates
             return
         due_ns = now_ns + round(self._wait_s(batch.tries) * SECOND_NS)
         self.retry_bytes += len(batch.body)
         heapq.heappush(self.retries, batch._replace(due_ns=due_ns, tries=batch.tries + 1))
 
     def _wait_s(self, tries: int) -> float:
-        """After the first try none; then `retry_wait_s`, doubling."""
+        """No wait after the first try, then `retry_wait_s`, doubled each time."""
         return 0.0 if tries == 1 else min(self.retry_wait_s * 2 ** min(tries - 2, 30), RETRY_WAIT_LIMIT_S)
 
     def record(self) -> dict[str, Any]:
@@ -122,8 +122,8 @@ class Subscriber:
             "fields": sorted(self.fields),
             "pending": len(self.outbox) + self.in_flight_updates + waiting,
             "waiting_retry": waiting,
-            "delivered": self.tally.delivered,
-            "failed": self.tally.given_up + self.tally.dropped,
-            "posts": self.tally.posts,
-            "failed_posts": self.tally.failed_posts,
+            "delivered": self.counts.delivered,
+            "failed": self.counts.given_up + self.counts.dropped,
+            "posts": self.counts.posts,
+            "failed_posts": self.counts.failed_posts,
         }

@@ -1,1 +1,1 @@
-"""Faults: what can go wrong, each a small object that strikes by seed."""
+"""Faults: each is a small object that changes an exchange or a status, at random by the seed."""

@@ -1,7 +1,7 @@
 """Faults of a request to send: what they do to the exchange between a client and the service.
 
-A fault has a stage. READ strikes when the head of a request has come and before its body is looked at; ACCEPT
-before the message is accepted; REPLY once it is in the ledger; ANSWER whatever the reply is.
+A fault has a stage. READ applies when the head of a request has arrived, before its body is read; ACCEPT
+before the message is accepted; REPLY when it is in the ledger; ANSWER to every reply.
 """
 
 import math
@@ -15,12 +15,12 @@ import orjson
 from emulator.errors import KINDS, Refused
 from emulator.faults.options import Options, flag_of, number_of, one_of, whole_of
 from emulator.identity import QUALITY_RATINGS
-from emulator.wire.message import JSON_TYPE, Reply, json_reply, render
-from emulator.wire.outcome import Ending
+from emulator.wire.request_reply import JSON_TYPE, Reply, json_reply, render
+from http_server.replies import Ending
 
 
 class Stage(Enum):
-    """When a fault strikes."""
+    """When a fault applies."""
 
     READ = "read"
     ACCEPT = "accept"
@@ -30,7 +30,7 @@ class Stage(Enum):
 
 @dataclass(slots=True)
 class Exchange:
-    """One request under way. A fault changes what the client gets: the bytes, when, and how it ends.
+    """One request and its reply. A fault changes what the client gets: the bytes, the time, and the end.
 
     `reply` set before acceptance means the message is not accepted, as does `refused`, the error to answer
     with. `chunk_bytes` has the reply go out in pieces with `pause_s` between them.
@@ -51,21 +51,21 @@ class ExchangeEffect(Protocol):
 
     @property
     def stage(self) -> Stage:
-        """When it strikes."""
+        """When it applies."""
         ...
 
-    def strike(self, exchange: Exchange, chance: random.Random, /) -> None:
+    def apply(self, exchange: Exchange, chance: random.Random, /) -> None:
         """Change the exchange."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LostReply:
-    """The message is accepted and the client never hears of it: the connection ends instead."""
+    """The message is accepted, but the connection ends without a reply."""
 
     stage: Stage = Stage.REPLY
 
-    def strike(self, exchange: Exchange, _chance: random.Random, /) -> None:
+    def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """No reply."""
         exchange.reply, exchange.ending = b"", Ending.CLOSE
 
@@ -76,20 +76,20 @@ class Reset:
 
     stage: Stage
 
-    def strike(self, exchange: Exchange, _chance: random.Random, /) -> None:
+    def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """No reply, and RST."""
         exchange.reply, exchange.ending = b"", Ending.RESET
 
 
 @dataclass(frozen=True, slots=True)
 class ServerError:
-    """A reply of a gateway that names no error: no body, or a page. REPLY: accepted all the same."""
+    """A reply without an error code, as from a proxy: empty or a page. At REPLY the message is accepted."""
 
     status: int
     stage: Stage
     with_body: bool
 
-    def strike(self, exchange: Exchange, _chance: random.Random, /) -> None:
+    def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """Another reply."""
         page = b"<html><body><h1>The server is busy</h1></body></html>" if self.with_body else b""
         exchange.reply = render(Reply(self.status, page, "text/html" if page else JSON_TYPE))
@@ -97,13 +97,13 @@ class ServerError:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """The reply comes later: by a fixed time, or by a lognormal one around a median."""
+    """The reply is delayed: by a fixed time, or by a lognormal one around a median."""
 
     median_s: float
     sigma: float
     stage: Stage = Stage.ANSWER
 
-    def strike(self, exchange: Exchange, chance: random.Random, /) -> None:
+    def apply(self, exchange: Exchange, chance: random.Random, /) -> None:
         """A later reply."""
         spread = math.exp(chance.gauss(0.0, self.sigma)) if self.sigma else 1.0
         exchange.delay_s += self.median_s * spread
@@ -111,40 +111,40 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class SlowBytes:
-    """The reply dribbles: so many bytes, a pause, the next."""
+    """The reply leaves slowly: `chunk_bytes`, a pause, the next chunk."""
 
     chunk_bytes: int
     pause_s: float
     stage: Stage = Stage.ANSWER
 
-    def strike(self, exchange: Exchange, _chance: random.Random, /) -> None:
+    def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """A reply in pieces."""
         exchange.chunk_bytes, exchange.pause_s = self.chunk_bytes, self.pause_s
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The service refuses with an error of its own: a throttle storm, or any other code."""
+    """The service refuses with an error code: throttling, or any other."""
 
     code: int
     status: int
     headers: tuple[tuple[str, str], ...] = ()
     stage: Stage = Stage.ACCEPT
 
-    def strike(self, exchange: Exchange, _chance: random.Random, /) -> None:
+    def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """The error instead of acceptance."""
-        exchange.refused = Refused(self.code, "a fault that was asked for", self.status)
+        exchange.refused = Refused(self.code, "a fault that was configured", self.status)
         exchange.refused.headers = self.headers
 
 
 @dataclass(frozen=True, slots=True)
 class MessageStatus:
-    """The reply calls the accepted message otherwise, such as held; or not at all, without a word."""
+    """The reply has another `message_status`, such as held; with an empty word it has none."""
 
     word: str
     stage: Stage = Stage.REPLY
 
-    def strike(self, exchange: Exchange, _chance: random.Random, /) -> None:
+    def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """Another `message_status`."""
         _, _, body = (exchange.reply or b"").partition(b"\r\n\r\n")
         if b'"message_status"' not in body:
@@ -158,12 +158,12 @@ class MessageStatus:
 
 @dataclass(frozen=True, slots=True)
 class QualityLoss:
-    """The number's quality rating changes, which is announced; the message itself goes its way."""
+    """The quality rating of the number changes, and is announced. The message is not affected."""
 
     rating: str
     stage: Stage = Stage.ACCEPT
 
-    def strike(self, exchange: Exchange, _chance: random.Random, /) -> None:
+    def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """Another rating."""
         exchange.quality = self.rating
 
@@ -178,7 +178,7 @@ def server_error(options: Options) -> ServerError:
 def latency(options: Options) -> Latency:
     """`median_ms` (100), `sigma` (0: fixed)."""
     median_ms = number_of(options, "median_ms", 100, 0, 86_400_000)
-    # Five is far beyond any service: one reply in a thousand takes five million times the median.
+    # Far beyond any service: at 5, one reply in a thousand takes five million times the median.
     return Latency(median_ms / 1000, number_of(options, "sigma", 0, 0, 5))
 
 
@@ -211,7 +211,7 @@ def quality_loss(options: Options) -> QualityLoss:
 
 
 def _waits(options: Options) -> tuple[tuple[str, str], ...]:
-    """The headers by which the service says when to come back (open point)."""
+    """The headers that say when to try again (open point)."""
     headers = []
     if "retry_after_s" in options:
         headers.append(("Retry-After", str(whole_of(options, "retry_after_s", 0, 0, 86_400))))

@@ -1,49 +1,49 @@
-"""Faults of events: statuses that go missing, come twice, late, or in another order."""
+"""Faults of events: a status is lost, sent twice, late, or in another order."""
 
 import random
 from collections.abc import Callable
 from typing import TypeAlias
 
 from emulator.clock import SECOND_NS
-from emulator.events.schedule import Status, StatusSchedule
 from emulator.faults.options import Options, number_of
+from emulator.schedule import Status, StatusSchedule
 
-# What is sent instead of the status at a place of the batch that is due, by a chance that is the fault's own.
-# The schedule takes what is to happen later.
-Bend: TypeAlias = Callable[[list[Status], int, StatusSchedule, random.Random], list[Status]]
+# What is sent instead of the status at an index of the batch that is due. The random stream is the fault's
+# own; the schedule takes what is to happen later.
+StatusEffect: TypeAlias = Callable[[list[Status], int, StatusSchedule, random.Random], list[Status]]
 
 
 def missing(
-    _batch: list[Status], _place: int, _schedule: StatusSchedule, _chance: random.Random
+    _batch: list[Status], _index: int, _schedule: StatusSchedule, _chance: random.Random
 ) -> list[Status]:
-    """The status is never told."""
+    """The status is not sent."""
     return []
 
 
 def duplicate(
-    batch: list[Status], place: int, _schedule: StatusSchedule, _chance: random.Random
+    batch: list[Status], index: int, _schedule: StatusSchedule, _chance: random.Random
 ) -> list[Status]:
-    """The status is told twice."""
-    return [batch[place], batch[place]]
+    """The status is sent twice."""
+    return [batch[index], batch[index]]
 
 
 def reordered(
-    batch: list[Status], place: int, _schedule: StatusSchedule, chance: random.Random
+    batch: list[Status], index: int, _schedule: StatusSchedule, chance: random.Random
 ) -> list[Status]:
-    """The status changes places with another of its batch, as far as that is still to come."""
-    other = chance.randrange(place, len(batch))
-    batch[place], batch[other] = batch[other], batch[place]
-    return [batch[place]]
+    """The status is swapped with a later one of its batch."""
+    other = chance.randrange(index, len(batch))
+    batch[index], batch[other] = batch[other], batch[index]
+    return [batch[index]]
 
 
-def late(options: Options) -> Bend:
-    """The status is told after `delay_s` (5)."""
+def late(options: Options) -> StatusEffect:
+    """The status is sent after `delay_s` (5)."""
     delay_ns = round(number_of(options, "delay_s", 5, 0, 31 * 86_400) * SECOND_NS)
 
-    def bend(
-        batch: list[Status], place: int, schedule: StatusSchedule, _chance: random.Random
+    def effect(
+        batch: list[Status], index: int, schedule: StatusSchedule, _chance: random.Random
     ) -> list[Status]:
-        schedule.add(batch[place]._replace(due_ns=batch[place].due_ns + delay_ns, bent=True))
+        schedule.add(batch[index]._replace(due_ns=batch[index].due_ns + delay_ns, is_faulted=True))
         return []
 
-    return bend
+    return effect

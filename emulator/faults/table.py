@@ -6,22 +6,22 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from emulator.clock import SECOND_NS, Clock
 from emulator.config import ConfigError, FaultConfig
-from emulator.events.schedule import Status, StatusSchedule
 from emulator.faults import exchange as on_exchange
 from emulator.faults import status as on_status
 from emulator.faults.exchange import Exchange, ExchangeEffect, Stage
 from emulator.faults.options import Options, number_of
-from emulator.faults.status import Bend
+from emulator.faults.status import StatusEffect
+from emulator.schedule import Status, StatusSchedule
 
 FAULTS_LIMIT = 1_000
 
 Effect = TypeVar("Effect")
-# When and where any fault strikes, whatever its kind.
-PLACES = ("number", "from_s", "until_s")
+# Options of every kind: when and for which number the fault occurs.
+COMMON_OPTIONS = ("number", "from_s", "until_s")
 FOR_EVER_S = 1e9
 
 
-class Kind(NamedTuple, Generic[Effect]):
+class FaultKind(NamedTuple, Generic[Effect]):
     """How an effect is made, and which options it takes."""
 
     make: Callable[[Options], Effect]
@@ -29,44 +29,44 @@ class Kind(NamedTuple, Generic[Effect]):
 
 
 _WAITS = ("status", "retry_after_s", "regain_minutes")
-EXCHANGE_KINDS: dict[str, Kind[ExchangeEffect]] = {
-    "lost-reply": Kind(lambda _: on_exchange.LostReply()),
-    "reset-before-reading": Kind(lambda _: on_exchange.Reset(Stage.READ)),
-    "reset-before-accepting": Kind(lambda _: on_exchange.Reset(Stage.ACCEPT)),
-    "reset-after-accepting": Kind(lambda _: on_exchange.Reset(Stage.REPLY)),
-    "server-error": Kind(on_exchange.server_error, ("status", "body", "accepted")),
-    "latency": Kind(on_exchange.latency, ("median_ms", "sigma")),
-    "slow-bytes": Kind(on_exchange.slow_bytes, ("chunk_bytes", "pause_ms")),
-    "throttle-storm": Kind(on_exchange.throttle_storm, _WAITS),
-    "refusal": Kind(on_exchange.refusal, ("code", *_WAITS)),
-    "message-status": Kind(on_exchange.message_status, ("word",)),
-    "quality-loss": Kind(on_exchange.quality_loss, ("rating",)),
+EXCHANGE_KINDS: dict[str, FaultKind[ExchangeEffect]] = {
+    "lost-reply": FaultKind(lambda _: on_exchange.LostReply()),
+    "reset-before-reading": FaultKind(lambda _: on_exchange.Reset(Stage.READ)),
+    "reset-before-accepting": FaultKind(lambda _: on_exchange.Reset(Stage.ACCEPT)),
+    "reset-after-accepting": FaultKind(lambda _: on_exchange.Reset(Stage.REPLY)),
+    "server-error": FaultKind(on_exchange.server_error, ("status", "body", "accepted")),
+    "latency": FaultKind(on_exchange.latency, ("median_ms", "sigma")),
+    "slow-bytes": FaultKind(on_exchange.slow_bytes, ("chunk_bytes", "pause_ms")),
+    "throttle-storm": FaultKind(on_exchange.throttle_storm, _WAITS),
+    "refusal": FaultKind(on_exchange.refusal, ("code", *_WAITS)),
+    "message-status": FaultKind(on_exchange.message_status, ("word",)),
+    "quality-loss": FaultKind(on_exchange.quality_loss, ("rating",)),
 }
-STATUS_KINDS: dict[str, Kind[Bend]] = {
-    "events-missing": Kind(lambda _: on_status.missing),
-    "events-duplicate": Kind(lambda _: on_status.duplicate),
-    "events-late": Kind(on_status.late, ("delay_s",)),
-    "events-reordered": Kind(lambda _: on_status.reordered),
+STATUS_KINDS: dict[str, FaultKind[StatusEffect]] = {
+    "events-missing": FaultKind(lambda _: on_status.missing),
+    "events-duplicate": FaultKind(lambda _: on_status.duplicate),
+    "events-late": FaultKind(on_status.late, ("delay_s",)),
+    "events-reordered": FaultKind(lambda _: on_status.reordered),
 }
 
 
 class Fault:
-    """How often an effect strikes, how many times at most, at which number, and in which seconds."""
+    """How often an effect occurs, how many times at most, for which number, and in which seconds."""
 
     def __init__(self, config: FaultConfig, chance: random.Random, now_ns: int) -> None:
         options = config.options
         self.config = config
         self.chance = chance
         self.left = config.count
-        self.struck = 0
+        self.occurred = 0
         number = options.get("number")
         self.number_id = None if number is None else str(number)
         from_s = number_of(options, "from_s", 0, 0, FOR_EVER_S)
         until_s = number_of(options, "until_s", FOR_EVER_S, 0, FOR_EVER_S)
-        self._from_ns, self._until_ns = (now_ns + round(each * SECOND_NS) for each in (from_s, until_s))
+        self._from_ns, self._until_ns = (now_ns + round(seconds * SECOND_NS) for seconds in (from_s, until_s))
 
-    def strikes(self, number_id: str | None, now_ns: int) -> bool:
-        """Whether it strikes this time; counts it if so."""
+    def occurs(self, number_id: str | None, now_ns: int) -> bool:
+        """Whether it occurs this time; counts it if so."""
         if self.left == 0 or not self._from_ns <= now_ns < self._until_ns:
             return False
         if self.number_id is not None and self.number_id != number_id:
@@ -75,7 +75,7 @@ class Fault:
             return False
         if self.left is not None:
             self.left -= 1
-        self.struck += 1
+        self.occurred += 1
         return True
 
     def remaining(self, now_ns: int) -> dict[str, Any]:
@@ -100,12 +100,12 @@ class Fault:
             "count": self.config.count,
             **self.config.options,
             "left": self.left,
-            "struck": self.struck,
+            "occurred": self.occurred,
         }
 
 
 class Faults:
-    """The faults in force, in the order they were set. `numbers`: ids of the numbers there are."""
+    """The faults in force, in the order in which they were set. `numbers` are the ids of all numbers."""
 
     def __init__(self, seed: int, clock: Clock, numbers: Container[str]) -> None:
         self._seed = seed
@@ -113,9 +113,9 @@ class Faults:
         self._numbers = numbers
         self._made = 0
         self._faults: list[Fault] = []
-        # The send path looks at these alone, and skips everything when they are empty.
+        # The send path looks at these only, and takes its fast way when there are none.
         self.of_exchange: list[tuple[Fault, ExchangeEffect]] = []
-        self._of_status: list[tuple[Fault, Bend]] = []
+        self._of_status: list[tuple[Fault, StatusEffect]] = []
 
     def __iter__(self) -> Iterator[Fault]:
         return iter(self._faults)
@@ -128,17 +128,17 @@ class Faults:
             fault, effect = self._made_of(config, of_exchange)
             self.of_exchange.append((fault, effect))
         elif (of_status := STATUS_KINDS.get(config.kind)) is not None:
-            fault, bend = self._made_of(config, of_status)
-            self._of_status.append((fault, bend))
+            fault, status_effect = self._made_of(config, of_status)
+            self._of_status.append((fault, status_effect))
         else:
             kinds = ", ".join([*EXCHANGE_KINDS, *STATUS_KINDS])
             raise ConfigError(f"a fault is one of {kinds}, not {config.kind!r}")
         self._made += 1
         self._faults.append(fault)
 
-    def _made_of(self, config: FaultConfig, kind: Kind[Effect]) -> tuple[Fault, Effect]:
-        known = (*kind.options, *PLACES)
-        # A misspelt option would leave the fault at its default, and a test without the weather it asked for.
+    def _made_of(self, config: FaultConfig, kind: FaultKind[Effect]) -> tuple[Fault, Effect]:
+        known = (*kind.options, *COMMON_OPTIONS)
+        # With a misspelt option ignored, a test would run without the fault that it asked for.
         if unknown := sorted(set(config.options) - set(known)):
             raise ConfigError(f"fault {config.kind} takes {', '.join(known)}, not {', '.join(unknown)}")
         number = config.options.get("number")
@@ -151,32 +151,32 @@ class Faults:
             raise ConfigError(f"fault {config.kind}: {error}") from None
 
     def clear(self) -> None:
-        """No faults any more."""
+        """Remove every fault."""
         self._faults.clear()
         self.of_exchange.clear()
         self._of_status.clear()
 
-    def meet(self, stage: Stage, exchange: Exchange) -> None:
-        """Let every fault of a stage meet an exchange."""
+    def apply(self, stage: Stage, exchange: Exchange) -> None:
+        """Apply the faults of a stage to an exchange."""
         now_ns = self._clock.now_ns()
         for fault, effect in self.of_exchange:
-            if effect.stage is stage and fault.strikes(exchange.number_id, now_ns):
-                effect.strike(exchange, fault.chance)
+            if effect.stage is stage and fault.occurs(exchange.number_id, now_ns):
+                effect.apply(exchange, fault.chance)
 
-    def bend(
-        self, due: list[Status], schedule: StatusSchedule, now_ns: int, number_at: Callable[[int], str]
+    def apply_to_statuses(
+        self, due: list[Status], schedule: StatusSchedule, now_ns: int, number_of: Callable[[int], str]
     ) -> list[Status]:
-        """What becomes of the statuses that are due; one that was late once is left alone.
+        """What becomes of the statuses that are due.
 
-        `number_at` tells through which number the message at a place of the ledger went.
+        `number_of` gives the number through which the message at an index of the ledger went.
         """
-        for fault, bend in self._of_status:
-            bent: list[Status] = []
-            for place in range(len(due)):
-                number_id = number_at(due[place].place) if fault.number_id else None
-                if not due[place].bent and fault.strikes(number_id, now_ns):
-                    bent += bend(due, place, schedule, fault.chance)
+        for fault, effect in self._of_status:
+            results: list[Status] = []
+            for index in range(len(due)):
+                number_id = number_of(due[index].message) if fault.number_id else None
+                if not due[index].is_faulted and fault.occurs(number_id, now_ns):
+                    results += effect(due, index, schedule, fault.chance)
                 else:
-                    bent.append(due[place])
-            due = bent
+                    results.append(due[index])
+            due = results
         return due

@@ -65,7 +65,7 @@ function bubble(message) {
 }
 
 function faultItem(fault) {
-  return element("li", `${fault.kind}, probability ${fault.probability}, struck ${fault.struck} times`);
+  return element("li", `${fault.kind}, probability ${fault.probability}, occurred ${fault.occurred} times`);
 }
 
 function show(state) {

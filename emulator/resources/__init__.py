@@ -1,1 +1,1 @@
-"""The endpoints beside sending: what an account, a number or a media item can be asked and told."""
+"""The endpoints other than sending: accounts, numbers, templates, media, subscriptions, analytics."""

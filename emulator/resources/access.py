@@ -1,22 +1,22 @@
-"""Who may use an object that stands in a path, and how often."""
+"""Checks who may use the object in a path, and counts the calls."""
 
 import orjson
 
 from emulator.account import Account, CallBudget
 from emulator.errors import Refused
 from emulator.identity import MANAGEMENT, MESSAGING, Number, Token
-from emulator.service import Service
-from emulator.wire.message import Request
+from emulator.messaging_service import MessagingService
+from emulator.wire.request_reply import Request
 
 
-def token_of(service: Service, request: Request, permission: str) -> Token:
+def token_of(service: MessagingService, request: Request, permission: str) -> Token:
     """The token of a request, with a permission; `Refused` 190 or 10."""
     token = service.tokens.find(request.headers.get(b"authorization"))
     service.tokens.check(token, permission, None)
     return token
 
 
-def account_of(service: Service, request: Request) -> Account:
+def account_of(service: MessagingService, request: Request) -> Account:
     """The account in the path, for a token that may manage it: else `Refused` 190, 10, 33, 80007."""
     token = token_of(service, request, MANAGEMENT)
     account = service.accounts.get(request.variables["id"])
@@ -27,7 +27,7 @@ def account_of(service: Service, request: Request) -> Account:
     return account
 
 
-def spend_call(service: Service, account: Account, token: Token) -> None:
+def spend_call(service: MessagingService, account: Account, token: Token) -> None:
     """Count one management call of the token's app on an account."""
     budget = account.budgets.get(token.app_id)
     if budget is None:
@@ -45,7 +45,7 @@ def spend_call(service: Service, account: Account, token: Token) -> None:
         raise
 
 
-def number_of(service: Service, request: Request, permission: str = MESSAGING) -> Number:
+def number_of(service: MessagingService, request: Request, permission: str = MESSAGING) -> Number:
     """The phone number in the path, for a token with the permission; `Refused` 190, 10 or 33."""
     token = token_of(service, request, permission)
     number = service.numbers.get(request.variables["id"])
@@ -55,8 +55,8 @@ def number_of(service: Service, request: Request, permission: str = MESSAGING) -
     return number
 
 
-def managed_number_of(service: Service, request: Request, permission: str = MESSAGING) -> Number:
-    """As `number_of`, for what belongs to the management API: it counts as a call, else `Refused` 80007."""
+def managed_number_of(service: MessagingService, request: Request, permission: str = MESSAGING) -> Number:
+    """As `number_of`, for the management API: counts a call, or `Refused` 80007."""
     number = number_of(service, request, permission)
     spend_call(service, service.accounts[number.account_id], token_of(service, request, permission))
     return number

@@ -10,7 +10,7 @@ from emulator.account import Account
 from emulator.clock import SECOND_NS
 from emulator.errors import Refused
 from emulator.events.events import HALF_HOUR_S
-from emulator.service import Service
+from emulator.messaging_service import MessagingService
 
 _CALL = re.compile(r"(analytics|conversation_analytics)((?:\.\w+\([^)]*\))*)")
 _ARGUMENT = re.compile(r"\.(\w+)\(([^)]*)\)")
@@ -27,10 +27,8 @@ POINTS_LIMIT = 5_000
 COSTS = {"marketing": 0.0625, "utility": 0.0080, "authentication": 0.0315, "service": 0.0}
 
 
-class Question(NamedTuple):
-    """What is asked: from `start_s` up to `end_s`, whole half hours, in steps, for some numbers (none named:
-    all).
-    """
+class Query(NamedTuple):
+    """From `start_s` up to `end_s`, whole half hours, in steps of `step_s`. No numbers: all of them."""
 
     start_s: int
     end_s: int
@@ -42,22 +40,22 @@ class Question(NamedTuple):
 class Analytics:
     """Answers the analytics fields of an account."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     async def read(self, account: Account, fields: str) -> dict[str, Any]:
         """The members `analytics` and `conversation_analytics`, where `fields` asks for them."""
         answer: dict[str, Any] = {}
         for name, arguments in _CALL.findall(fields):
-            question = _question(arguments)
+            query = _read_query(arguments)
             if name == "analytics":
-                answer[name] = self._messages(account, question)
+                answer[name] = self._messages(account, query)
             else:
-                answer[name] = {"data": [{"data_points": await self._conversations(account, question)}]}
+                answer[name] = {"data": [{"data_points": await self._conversations(account, query)}]}
         return answer
 
-    def _messages(self, account: Account, question: Question) -> dict[str, Any]:
-        numbers = self._numbers(account, question)
+    def _messages(self, account: Account, query: Query) -> dict[str, Any]:
+        numbers = self._numbers(account, query)
         points = [
             {
                 "start": begin_s,
@@ -69,33 +67,33 @@ class Analytics:
                     self._service.events.delivered_between(number, begin_s, end_s) for number in numbers
                 ),
             }
-            for begin_s, end_s in _steps(question)
+            for begin_s, end_s in _steps(query)
         ]
         return {
             "phone_numbers": [self._service.numbers[number].display_phone_number for number in numbers],
-            "granularity": question.granularity,
+            "granularity": query.granularity,
             "data_points": points,
         }
 
-    async def _conversations(self, account: Account, question: Question) -> list[dict[str, Any]]:
+    async def _conversations(self, account: Account, query: Query) -> list[dict[str, Any]]:
         """A conversation is what goes to one recipient in one category within a day."""
-        numbers = set(self._numbers(account, question))
+        numbers = set(self._numbers(account, query))
         counts: Counter[tuple[int, str]] = Counter()
         open_until_ns: dict[tuple[int, str], int] = {}
-        begin_ns, end_ns = self._ns(question.start_s, question.end_s)
-        for part in self._service.ledger.parts(begin_ns, end_ns):
-            for number, recipient, template, received_ns in part:
-                category = self._service.category(account, template)
-                if number not in numbers or received_ns < open_until_ns.get((recipient, category), 0):
+        begin_ns, end_ns = self._ns(query.start_s, query.end_s)
+        for messages in self._service.ledger.sent_between(begin_ns, end_ns):
+            for kind, recipient, received_ns in messages:
+                category = account.category(kind.template_key)
+                if kind.number_id not in numbers or received_ns < open_until_ns.get((recipient, category), 0):
                     continue
                 open_until_ns[recipient, category] = received_ns + 86_400 * SECOND_NS
-                step = (self._service.clock.unix_s(received_ns) - question.start_s) // question.step_s
+                step = (self._service.clock.unix_s(received_ns) - query.start_s) // query.step_s
                 counts[step, category] += 1
             await asyncio.sleep(0)
         return [
             {
-                "start": question.start_s + step * question.step_s,
-                "end": min(question.start_s + (step + 1) * question.step_s, question.end_s),
+                "start": query.start_s + step * query.step_s,
+                "end": min(query.start_s + (step + 1) * query.step_s, query.end_s),
                 "conversation": count,
                 "conversation_category": category.upper(),
                 "cost": round(count * COSTS[category], 4),
@@ -103,12 +101,12 @@ class Analytics:
             for (step, category), count in sorted(counts.items())
         ]
 
-    def _numbers(self, account: Account, question: Question) -> list[str]:
+    def _numbers(self, account: Account, query: Query) -> list[str]:
         return [
             number.id
             for number in self._service.numbers.values()
             if number.account_id == account.id
-            and (not question.numbers or question.numbers & {number.id, number.display_phone_number})
+            and (not query.numbers or query.numbers & {number.id, number.display_phone_number})
         ]
 
     def _ns(self, begin_s: int, end_s: int) -> tuple[int, int]:
@@ -116,7 +114,7 @@ class Analytics:
         return clock.at_unix_s(begin_s), clock.at_unix_s(end_s)
 
 
-def _question(arguments: str) -> Question:
+def _read_query(arguments: str) -> Query:
     given = dict(_ARGUMENT.findall(arguments))
     granularity = given.get("granularity", "DAY")
     try:
@@ -129,11 +127,11 @@ def _question(arguments: str) -> Question:
     if not 0 <= start_s < end_s < 2**40 or (end_s - start_s) // step_s > POINTS_LIMIT:
         raise Refused(100, f"start is before end, with at most {POINTS_LIMIT} steps between them")
     numbers = re.findall(r"\d+", given.get("phone_numbers", ""))
-    # What was delivered is counted by half hours, so all of it is told of whole ones.
+    # Deliveries are counted by half hours, so every count covers whole ones.
     begin_s, until_s = start_s // HALF_HOUR_S * HALF_HOUR_S, -(-end_s // HALF_HOUR_S) * HALF_HOUR_S
-    return Question(begin_s, until_s, granularity, step_s, frozenset(numbers))
+    return Query(begin_s, until_s, granularity, step_s, frozenset(numbers))
 
 
-def _steps(question: Question) -> Iterable[tuple[int, int]]:
-    begins = range(question.start_s, question.end_s, question.step_s)
-    return ((begin, min(begin + question.step_s, question.end_s)) for begin in begins)
+def _steps(query: Query) -> Iterable[tuple[int, int]]:
+    begins = range(query.start_s, query.end_s, query.step_s)
+    return ((begin, min(begin + query.step_s, query.end_s)) for begin in begins)

@@ -3,16 +3,16 @@
 from emulator.errors import Refused
 from emulator.identity import MESSAGING
 from emulator.media import MediaItem
+from emulator.messaging_service import MessagingService
 from emulator.resources.access import number_of
-from emulator.service import Service
 from emulator.wire.form import read_form
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.wire.request_reply import Reply, Request, json_reply
 
 
 class MediaEndpoints:
     """`POST /{number}/media`, `GET` and `DELETE /{media}`, and the download address."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def upload(self, request: Request) -> Reply:
@@ -28,7 +28,7 @@ class MediaEndpoints:
         mime_type = form["type"].content.decode("ascii", "replace").strip() if "type" in form else ""
         if "/" not in mime_type:
             raise Refused(100, "type is required: the MIME type of the file")
-        item = self._service.keep_media(number.id, mime_type, file.content)
+        item = self._service.media.keep(number.id, mime_type, file.content)
         return json_reply({"id": item.id})
 
     def show(self, request: Request, media_id: str) -> Reply:

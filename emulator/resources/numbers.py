@@ -6,10 +6,10 @@ from typing import Any
 from emulator.content.envelope import parse_message
 from emulator.errors import Refused
 from emulator.identity import Number
+from emulator.messaging_service import MessagingService
 from emulator.resources.access import account_of, managed_number_of, number_of
 from emulator.resources.paging import page, select
-from emulator.service import Service
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.wire.request_reply import Reply, Request, json_reply
 
 _PIN = re.compile(r"[0-9]{6}", re.ASCII)
 
@@ -29,7 +29,7 @@ WEBSITE_LIMIT_CHARACTERS = 256
 class NumberEndpoints:
     """`/{account}/phone_numbers`, `/{number}/register` and the business profile."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def list(self, request: Request) -> Reply:

@@ -1,20 +1,20 @@
-"""`GET` and `DELETE /{id}`: what the id is decides who answers."""
+"""`GET` and `DELETE /{id}`: the id is an account, a number or a file."""
 
 from emulator.errors import Refused
 from emulator.identity import MANAGEMENT
+from emulator.messaging_service import MessagingService
 from emulator.resources.access import account_of, managed_number_of
 from emulator.resources.analytics import Analytics
 from emulator.resources.media import MediaEndpoints
 from emulator.resources.numbers import number_record
 from emulator.resources.paging import select
-from emulator.service import Service
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.wire.request_reply import Reply, Request, json_reply
 
 
 class ObjectEndpoints:
     """An account with its analytics, a number, or a file."""
 
-    def __init__(self, service: Service, media: MediaEndpoints) -> None:
+    def __init__(self, service: MessagingService, media: MediaEndpoints) -> None:
         self._service = service
         self._media = media
         self._analytics = Analytics(service)

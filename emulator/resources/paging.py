@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from emulator.errors import Refused
-from emulator.wire.message import Reply, Request, json_reply
+from emulator.wire.request_reply import Reply, Request, json_reply
 
 DEFAULT_LIMIT = 25
 LARGEST_LIMIT = 1_000
@@ -18,7 +18,7 @@ def page(request: Request, records: Sequence[Record], base_url: str, summary: Re
     """The page of `records` that the query's `limit`, `after`, `before` and `fields` ask for.
 
     With a `summary` in the query, the members that it names come too. A cursor names a record by its id, so
-    that it survives records that come and go before it.
+    it stays valid when records before it come and go.
     """
     limit = _limit(request.query.get("limit"))
     begin, end = _slice(request.query, [record["id"] for record in records], limit)
@@ -37,7 +37,7 @@ def page(request: Request, records: Sequence[Record], base_url: str, summary: Re
 
 
 def select(record: Record, fields: str | None) -> dict[str, Any]:
-    """The fields asked for, and always the id; every field without a wish. Unknown names are passed over."""
+    """The fields asked for and the id, or all fields if `fields` is empty. Unknown names are ignored."""
     if not fields:
         return dict(record)
     wanted = {"id", *(name.strip().partition("{")[0].partition(".")[0] for name in fields.split(","))}
@@ -54,15 +54,15 @@ def _limit(text: str | None) -> int:
 
 def _slice(query: Mapping[str, str], ids: list[str], limit: int) -> tuple[int, int]:
     if query.get("after"):
-        begin = _place(query["after"], ids) + 1
+        begin = _index_of(query["after"], ids) + 1
         return begin, min(begin + limit, len(ids))
     if query.get("before"):
-        end = _place(query["before"], ids)
+        end = _index_of(query["before"], ids)
         return max(end - limit, 0), end
     return 0, min(limit, len(ids))
 
 
-def _place(cursor: str, ids: list[str]) -> int:
+def _index_of(cursor: str, ids: list[str]) -> int:
     try:
         return ids.index(base64.urlsafe_b64decode(cursor.encode()).decode())
     except ValueError:

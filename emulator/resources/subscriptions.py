@@ -1,4 +1,4 @@
-"""Webhook subscriptions: an app registers its callback and fields, an account says which apps hear of it."""
+"""Webhook subscriptions: an app has a callback and fields, an account has the apps that get its events."""
 
 import secrets
 from typing import Any
@@ -8,20 +8,21 @@ import aiohttp
 from emulator.account import Account
 from emulator.errors import Refused
 from emulator.events.subscriber import ALL_FIELDS
+from emulator.events.subscriptions import App
 from emulator.identity import MANAGEMENT
+from emulator.messaging_service import MessagingService
 from emulator.resources.access import account_of, token_of
-from emulator.service import App, Service
-from emulator.wire.message import Reply, Request, json_reply, parse_object
+from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 VERIFY_TIMEOUT_S = 10.0
-# More than any challenge is long.
+# Longer than any challenge.
 CHALLENGE_LIMIT_BYTES = 4096
 
 
 class SubscriptionEndpoints:
     """`/{app}/subscriptions` and `/{account}/subscribed_apps` (shapes are open points)."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     async def subscribe(self, request: Request) -> Reply:
@@ -36,7 +37,7 @@ class SubscriptionEndpoints:
         fields = _fields(content.get("fields"))
         await _verify(url, verify_token)
         app.subscribe(url, fields, self._service.config.event_retry_wait_s, verify_token)
-        self._service.refresh_subscribers()
+        self._service.subscriptions.refresh()
         return json_reply({"success": True})
 
     def list(self, request: Request) -> Reply:
@@ -52,35 +53,35 @@ class SubscriptionEndpoints:
         return json_reply({"data": data})
 
     def unsubscribe(self, request: Request) -> Reply:
-        """No callback for this app any more."""
+        """Remove the callback of this app."""
         self._app(request).subscriber = None
-        self._service.refresh_subscribers()
+        self._service.subscriptions.refresh()
         return json_reply({"success": True})
 
     def add_app(self, request: Request) -> Reply:
-        """The token's app hears of the account."""
+        """The token's app gets the events of the account."""
         account, app_id = self._pair(request)
         account.subscribed_apps.add(app_id)
-        self._service.refresh_subscribers()
+        self._service.subscriptions.refresh()
         return json_reply({"success": True})
 
     def list_apps(self, request: Request) -> Reply:
-        """Which apps hear of the account."""
+        """The apps that get the events of the account."""
         account, _ = self._pair(request)
         key = f"{self._service.config.product}_business_api_data"
         data = [{key: {"id": app_id}} for app_id in sorted(account.subscribed_apps)]
         return json_reply({"data": data})
 
     def remove_app(self, request: Request) -> Reply:
-        """The token's app hears of the account no more."""
+        """The token's app gets the events of the account no more."""
         account, app_id = self._pair(request)
         account.subscribed_apps.discard(app_id)
-        self._service.refresh_subscribers()
+        self._service.subscriptions.refresh()
         return json_reply({"success": True})
 
     def _app(self, request: Request) -> App:
         token = token_of(self._service, request, MANAGEMENT)
-        app = self._service.apps.get(request.variables["id"])
+        app = self._service.subscriptions.apps.get(request.variables["id"])
         if app is None or token.app_id != app.id:
             raise Refused(33, f"app {request.variables['id']} does not exist, or the token is another app's")
         return app

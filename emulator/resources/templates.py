@@ -6,12 +6,12 @@ from typing import Any
 
 from emulator.content.rules import check_depth
 from emulator.errors import Refused
+from emulator.messaging_service import MessagingService
 from emulator.resources.access import account_of
 from emulator.resources.paging import page
-from emulator.service import Service
 from emulator.templates.book import TEMPLATE_LIMIT
 from emulator.templates.template import CATEGORIES, Template
-from emulator.wire.message import Reply, Request, json_reply, parse_object
+from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 _NAME = re.compile(r"[a-z0-9_]{1,512}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(_[A-Z]{2,3})?")
@@ -22,7 +22,7 @@ BODY_LIMIT_CHARACTERS = 1024
 class TemplateEndpoints:
     """`GET`, `POST` and `DELETE /{account}/message_templates`."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def list(self, request: Request) -> Reply:
@@ -48,7 +48,7 @@ class TemplateEndpoints:
     def create(self, request: Request) -> Reply:
         """A new template, waiting for review; `Refused` (100) for one that cannot be."""
         account = account_of(self._service, request)
-        template = read_template(parse_object(request.body), self._service.new_id())
+        template = read_template(parse_object(request.body), self._service.ids.new())
         account.book.add(template)
         self._service.reviewer.submit(account, template)
         return json_reply({"id": template.id, "status": template.status, "category": template.category})

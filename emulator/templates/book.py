@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from emulator.errors import Refused
 from emulator.templates.template import Template
 
-# What a send of a template in each state is refused with (open point: 132015, 132016).
+# The error for a send, by the status of the template (open point: 132015, 132016).
 _REFUSALS = {
     "PENDING": (132001, "is waiting for review"),
     "REJECTED": (132001, "was rejected"),

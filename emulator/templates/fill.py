@@ -1,4 +1,4 @@
-"""Whether the components of a send fill a template: every placeholder once, with a text that may stand."""
+"""Checks that the components of a send fill a template: every placeholder once, with an allowed text."""
 
 import re
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from emulator.content.rules import MediaKinds
 from emulator.errors import Refused
 from emulator.templates.template import Needs, Template
 
-# New lines, tabs and more than four spaces in a row may not stand in a parameter.
-_UNFIT = re.compile(r"[\n\t]| {5}")
+# A parameter has no new lines, no tabs and at most four spaces in a row.
+_FORBIDDEN = re.compile(r"[\n\t]| {5}")
 PARAMETER_LIMIT_CHARACTERS = 1024
 
 
 def fill(template: Template, components: Any, media: MediaKinds) -> list[Any]:
     """The values of the body's parameters in order; `Refused` (132012) if it is not filled exactly.
 
-    The media of a header keep the rules of a message that is a file.
+    The media of a header follow the rules of media messages.
     """
     needs = template.needs
     if components is None:
@@ -42,7 +42,7 @@ def fill(template: Template, components: Any, media: MediaKinds) -> list[Any]:
 
 
 def _plain_body(needs: Needs, component: Any) -> list[Any] | None:
-    """The values of a component as nearly all are; None to have it looked at closely."""
+    """The values of a component in the usual form; None if it needs the full check."""
     try:
         parameters = component["parameters"]
         if component["type"] != "body" or len(parameters) != len(needs.body):
@@ -77,42 +77,42 @@ def _fill_component(needs: Needs, component: Any, media: MediaKinds) -> tuple[st
     raise Refused(100, f"template.components[].type is body, header or button, not {kind!r}")
 
 
-def _texts(place: str, parameters: list[Any], wanted: Sequence[str], *, named: bool) -> list[Any]:
+def _texts(path: str, parameters: list[Any], wanted: Sequence[str], *, named: bool) -> list[Any]:
     if len(parameters) != len(wanted):
         raise Refused(
             132012,
-            f"{place}: number of localizable_params ({len(parameters)}) "
+            f"{path}: number of localizable_params ({len(parameters)}) "
             f"does not match the expected number of params ({len(wanted)})",
         )
     if named:
         names = [each.get("parameter_name") for each in parameters if isinstance(each, dict)]
         if sorted(map(str, names)) != sorted(wanted):
-            raise Refused(132012, f"{place}: the parameters are named {', '.join(wanted)}")
-    return [_value(place, parameter) for parameter in parameters]
+            raise Refused(132012, f"{path}: the parameters are named {', '.join(wanted)}")
+    return [_value(path, parameter) for parameter in parameters]
 
 
-def _value(place: str, parameter: Any) -> Any:
+def _value(path: str, parameter: Any) -> Any:
     if not isinstance(parameter, dict):
-        raise Refused(100, f"{place}: a parameter must be an object")
+        raise Refused(100, f"{path}: a parameter must be an object")
     kind = parameter.get("type")
     if kind in ("currency", "date_time"):
-        return _fallback(place, kind, parameter)
+        return _fallback(path, kind, parameter)
     text = parameter.get("text")
     if kind != "text" or not isinstance(text, str):
-        raise Refused(132012, f"{place}: a parameter is of type text and has a text")
-    if not text or len(text) > PARAMETER_LIMIT_CHARACTERS or _UNFIT.search(text):
+        raise Refused(132012, f"{path}: a parameter is of type text and has a text")
+    if not text or len(text) > PARAMETER_LIMIT_CHARACTERS or _FORBIDDEN.search(text):
         raise Refused(
             100,
-            f"{place}: a parameter has 1 to {PARAMETER_LIMIT_CHARACTERS} characters, no new line, "
+            f"{path}: a parameter has 1 to {PARAMETER_LIMIT_CHARACTERS} characters, no new line, "
             "no tab and at most four spaces in a row",
         )
     return text
 
 
-def _fallback(place: str, kind: str, parameter: dict[str, Any]) -> Any:
+def _fallback(path: str, kind: str, parameter: dict[str, Any]) -> Any:
     value = parameter.get(kind)
     if not isinstance(value, dict) or not isinstance(value.get("fallback_value"), str):
-        raise Refused(132012, f"{place}: a parameter of type {kind} has a fallback_value")
+        raise Refused(132012, f"{path}: a parameter of type {kind} has a fallback_value")
     return value["fallback_value"]
 
 
@@ -130,15 +130,15 @@ def _header(needs: Needs, parameters: list[Any], media: MediaKinds) -> list[Any]
 
 def _button(needs: Needs, component: dict[str, Any], parameters: list[Any]) -> tuple[str, list[Any]]:
     index, sub_type = str(component.get("index")), component.get("sub_type")
-    place = f"button {index}"
+    path = f"button {index}"
     if sub_type == "url" and index in needs.buttons:
-        return place, _texts(place, parameters, ("1",), named=False)
+        return path, _texts(path, parameters, ("1",), named=False)
     if sub_type == "quick_reply" and index in needs.replies:
         payload = parameters[0] if len(parameters) == 1 and isinstance(parameters[0], dict) else {}
         if payload.get("type") != "payload" or not isinstance(payload.get("payload"), str):
-            raise Refused(132012, f"{place}: one parameter of type payload is expected")
-        return place, []
-    raise Refused(132012, f"{place}: the template has no such {sub_type} button to fill")
+            raise Refused(132012, f"{path}: one parameter of type payload is expected")
+        return path, []
+    raise Refused(132012, f"{path}: the template has no such {sub_type} button to fill")
 
 
 def _check_nothing_missing(needs: Needs, filled: set[str]) -> None:

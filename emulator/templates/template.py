@@ -1,4 +1,4 @@
-"""One template and what a send must bring to fill it."""
+"""One template, and the parameters that a send must have for it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class Template:
     parameter_format: str = "POSITIONAL"
     reason: str = "NONE"
     needs: Needs = field(init=False)
-    # Whether positional parameters of the body are all there is to fill: the send path's short way.
+    # The template has only positional parameters of the body, which the send path checks in a shorter way.
     body_alone: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,7 +78,7 @@ class Template:
         }
 
     def announcement(self) -> dict[str, Any]:
-        """The event that tells of its status (open point)."""
+        """The event that announces its status (open point)."""
         return {
             "event": self.status,
             "message_template_id": int(self.id),
@@ -94,7 +94,7 @@ def placeholders(text: str) -> tuple[str, ...]:
 
 
 def _in_order(names: tuple[str, ...], *, named: bool) -> tuple[str, ...]:
-    """As the parameters of a send fill them: by number, 10 after 9, or by name."""
+    """In the order of the parameters of a send: by number, 10 after 9, or as they appear if named."""
     return names if named else tuple(sorted(names, key=lambda name: (len(name), name)))
 
 
@@ -130,7 +130,7 @@ def _examples(example: Component, name: str) -> int:
 
 
 def needs_of(components: Sequence[Component], *, named: bool) -> Needs:
-    """What a send of these components must bring."""
+    """The parameters that a send of these components must have."""
     by_type = {str(component.get("type", "")).upper(): component for component in components}
     header = by_type.get("HEADER", {})
     header_format = str(header.get("format", "TEXT")).upper()

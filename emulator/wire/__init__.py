@@ -1,1 +1,1 @@
-"""HTTP as the emulator speaks it: one connection, one request, one reply, one table of routes."""
+"""HTTP of the emulator on top of `http_server`: known heads, decoded requests, replies, forms, routes."""

@@ -1,4 +1,4 @@
-"""Forms in several parts, as an upload sends them."""
+"""Multipart forms, as an upload sends them."""
 
 from email.message import Message
 from email.parser import BytesHeaderParser

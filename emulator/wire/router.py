@@ -1,11 +1,11 @@
-"""The table of routes: a method and a pattern lead to a handler."""
+"""The table of routes: from a method and a pattern to a handler."""
 
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from emulator.wire.message import Reply, Request, StreamReply
+from emulator.wire.request_reply import Reply, Request, StreamReply
 
 Handler: TypeAlias = Callable[[Request], Reply | StreamReply | Awaitable[Reply]]
 

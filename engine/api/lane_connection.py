@@ -1,9 +1,10 @@
-"""One connection of aiohttp's pool that carries one request at a time: a lane.
+"""A lane: one connection of aiohttp's pool, which carries one request at a time.
 
-A lane is aiohttp's own protocol of a connection, with aiohttp's own parser. It leaves out what a session
-builds anew for every request: header objects, writer, response, stream and timer. Law: nothing is awaited
-between the gate and the one write; what was written without a complete reply is Unknown, what was not
-written is NotSent; an answer that nobody asked for ends the connection.
+A lane is aiohttp's own connection protocol with aiohttp's own parser. It skips what a session builds for
+every request: header objects, writer, response, stream and timer.
+
+Law: nothing is awaited between the gate and the single write. A request that was written without a complete
+reply is Unknown; a request that was not written is NotSent. An unrequested reply closes the connection.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from aiohttp.client_proto import ResponseHandler
 
-from engine.api.breaks import REASON_CHARACTERS_MAX, reason_of
-from engine.api.parsing import ends_reply, stands_between
+from engine.api.connection_errors import REASON_CHARACTERS_MAX, error_reason
+from engine.api.parsing import ends_reply, is_between_replies
 from engine.api.reply import BODY_BYTES_MAX, outcome_of
-from engine.api.transport import Answered, Gate
+from engine.api.transport import Answered, PermitGate
 from engine.core.outcome import NotSent, Outcome, Unknown
 
 if TYPE_CHECKING:
@@ -28,60 +29,67 @@ if TYPE_CHECKING:
 
 LINE_BYTES_MAX = 8_190
 HEADERS_MAX = 128
-# The head of a plain reply: one length, and no header that changes what the body is or how the reply ends.
-# First letters are spelled out: to match all of it without case takes twice the time.
-_TELLING = rb"[Cc](?i:ontent-(?:length|encoding)|onnection)|[Tt](?i:ransfer-|railer)|[Uu](?i:pgrade)"
-# The group has one way to match and need not be possessive: in CPython 3.11.2 it would match nothing then.
-_OTHER = rb"(?:\r\n(?!" + _TELLING + rb")[A-Za-z0-9-]++:[ -~]*+){0,%d}" % ((HEADERS_MAX - 1) // 2)
-_LENGTH = rb"\r\n[Cc](?i:ontent-length): ?([0-9]{1,6})"
-_PLAIN = re.compile(rb"HTTP/1\.1 200 [ -~]*+" + _OTHER + _LENGTH + _OTHER + rb"\r\n\r\n")
-NO_HEADERS: Mapping[str, str] = {}  # of an acceptance nothing but its body is read
+# The head of a plain reply has one Content-Length and no other header that changes how the body is framed.
+# The first letters are spelled out: a match that ignores the case of every letter takes twice the time.
+_FRAMING_NAME = rb"[Cc](?i:ontent-(?:length|encoding)|onnection)|[Tt](?i:ransfer-|railer)|[Uu](?i:pgrade)"
+# The group is not possessive: in CPython 3.11.2 it would then match nothing. It can match in one way only, so
+# it need not be.
+_OTHER_HEADERS = (
+    rb"(?:\r\n(?!" + _FRAMING_NAME + rb")[A-Za-z0-9-]++:[ -~]*+){0,%d}" % ((HEADERS_MAX - 1) // 2)
+)
+_CONTENT_LENGTH = rb"\r\n[Cc](?i:ontent-length): ?([0-9]{1,6})"
+_PLAIN_HEAD = re.compile(
+    rb"HTTP/1\.1 200 [ -~]*+" + _OTHER_HEADERS + _CONTENT_LENGTH + _OTHER_HEADERS + rb"\r\n\r\n"
+)
+NO_HEADERS: Mapping[str, str] = {}  # an acceptance is read from its body alone
 
 
-class Pool(Protocol):
-    """Who keeps the lanes."""
+class LaneOwner(Protocol):
+    """Keeps the lanes that no request uses."""
 
-    def begin(self, lane: Lane, phone_number_id: str, payload: bytes) -> bytes:
-        """The bytes of a whole request, which is written to the lane now."""
+    def begin_request(self, lane: Lane, phone_number_id: str, payload: bytes) -> bytes:
+        """Start the reply's deadline. Returns the bytes of the whole request, which the lane writes now."""
         ...
 
-    def free(self, lane: Lane) -> None:
-        """An exchange on the lane has ended."""
+    def end_request(self, lane: Lane) -> None:
+        """The exchange on the lane has ended."""
         ...
 
-    def put_back(self, lane: Lane) -> None:
-        """Nothing was written to the lane: its keep-alive goes on where it was."""
+    def release(self, lane: Lane) -> None:
+        """Nothing was written to the lane. Its keep-alive deadline stays as it was."""
         ...
 
 
 class Lane(ResponseHandler):
-    """The protocol of a connection. Until `hold`, and after `give_back` or `drop`, it is only aiohttp's."""
+    """The protocol of a connection. Before `attach`, and after `detach` or `disconnect`, it behaves as
+    aiohttp's own.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
-        self.deadline_s = 0.0  # of the loop's clock: the request's while one is under way, else of keep-alive
+        self.deadline_s = 0.0  # on the loop's clock: of the request in flight, otherwise of the keep-alive
         self._connection: Connection | None = None
-        self._pool: Pool | None = None
+        self._owner: LaneOwner | None = None
         self._at_gate: asyncio.Task[object] | None = None
-        self._answered: Answered | None = None  # of the request under way
+        self._answered: Answered | None = None  # the callback of the request in flight
         self._message: RawResponseMessage | None = None
         self._body: StreamReader | None = None
-        self._broken: str | None = None
-        self._between = True  # the parser is at the beginning of a reply
-        self.suspect = False  # there was more than plain replies: the connection may have ended
+        self._break_reason: str | None = None
+        self._between_replies = True  # the parser expects the beginning of a reply
+        self.suspect = False  # more than plain replies arrived: check `usable` before the next request
 
     @property
     def usable(self) -> bool:
-        """Whether a request may be written: connected, in step, and nothing waits to be read."""
+        """Whether a request may be written: the lane is connected and no unread bytes are pending."""
         transport = self.transport
         return transport is not None and not transport.is_closing() and not self.should_close
 
-    def hold(self, connection: Connection, pool: Pool) -> None:
-        """Take the connection from aiohttp's pool. Its parser serves every reply from now on."""
+    def attach(self, connection: Connection, owner: LaneOwner) -> None:
+        """Take the connection out of aiohttp's pool. One parser reads all its replies from now on."""
         self._connection = connection
-        self._pool = pool
+        self._owner = owner
         if self.transport is not None and self.transport.get_extra_info("sslcontext") is None:
-            # uvloop would keep the bytes until its turn ends, and the pace is judged by when they leave.
+            # By default, uvloop keeps the bytes until its turn ends. The pace is judged by when they leave.
             self.transport.set_write_buffer_limits(high=0)
         self.set_response_params(
             read_until_eof=True,
@@ -91,44 +99,44 @@ class Lane(ResponseHandler):
             max_headers=HEADERS_MAX,
         )
 
-    def give_back(self) -> None:
-        """Return the connection to the pool, which closes it where it is out of step."""
+    def detach(self) -> None:
+        """Return the connection to aiohttp's pool. The pool closes it if it is not usable."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.release()
 
-    def drop(self, reason: str) -> None:
-        """Close the connection; a request under way ends as a break."""
+    def disconnect(self, reason: str) -> None:
+        """Close the connection. A request in flight becomes Unknown."""
         self._break(reason)
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
 
     def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
-        """See `engine.api.transport.Connection`: nothing was awaited since the lane was found usable."""
-        assert self.transport is not None and self._pool is not None
+        """See `engine.api.transport.Connection`. Nothing may be awaited after the lane was found usable."""
+        assert self.transport is not None and self._owner is not None
         self._answered = answered
         try:
-            self.transport.write(self._pool.begin(self, phone_number_id, payload))
-        except Exception as problem:  # a write that fails half-way may have left bytes
-            self._loop.call_soon(self._break, reason_of(problem))
+            self.transport.write(self._owner.begin_request(self, phone_number_id, payload))
+        except Exception as problem:  # the failed write may have sent some bytes
+            self._loop.call_soon(self._break, error_reason(problem))
 
-    def put_back(self) -> None:
-        assert self._pool is not None
-        self._pool.put_back(self)
+    def release(self) -> None:
+        assert self._owner is not None
+        self._owner.release(self)
 
     async def exchange(
-        self, phone_number_id: str, payload: bytes, gate: Gate, gate_until_s: float
+        self, phone_number_id: str, payload: bytes, gate: PermitGate, gate_until_s: float
     ) -> Outcome:
-        """Ask the gate, write the request at once, and return what its reply says."""
-        kept_until_s, self.deadline_s = self.deadline_s, gate_until_s
+        """Wait at the gate, write the request at once, and return the outcome of its reply."""
+        keepalive_until_s, self.deadline_s = self.deadline_s, gate_until_s
         try:
-            refusal = await self._pass(gate)
+            refusal = await self._pass_gate(gate)
         except BaseException:
-            self._put_back_until(kept_until_s)
+            self._release_unused(keepalive_until_s)
             raise
         if refusal is not None:
-            self._put_back_until(kept_until_s)
+            self._release_unused(keepalive_until_s)
             return refusal
         reply: asyncio.Future[Outcome] = self._loop.create_future()
 
@@ -140,120 +148,123 @@ class Lane(ResponseHandler):
         try:
             return await reply
         finally:
-            if self._answered is answered:  # cancelled: the reply would come when nobody waits
-                self.drop("the request was cancelled")
+            if self._answered is answered:  # cancelled: nobody waits for the reply any more
+                self.disconnect("the request was cancelled")
 
-    def _put_back_until(self, kept_until_s: float) -> None:
-        self.deadline_s = kept_until_s
-        self.put_back()
+    def _release_unused(self, keepalive_until_s: float) -> None:
+        self.deadline_s = keepalive_until_s
+        self.release()
 
-    async def _pass(self, gate: Gate) -> NotSent | None:
-        """None when the gate opened and the connection still stands."""
+    async def _pass_gate(self, gate: PermitGate) -> NotSent | None:
+        """None if the gate opened and the connection is still usable."""
         self._at_gate = task = asyncio.current_task()
         assert task is not None
         cancelling = task.cancelling()
         try:
             opened = await gate()
         except asyncio.CancelledError:
-            if self._broken is not None and task.cancelling() > cancelling:
-                task.uncancel()  # the break's own, see `_break`
+            if self._break_reason is not None and task.cancelling() > cancelling:
+                task.uncancel()  # undoes the cancellation by `_break`
             if task.cancelling() > cancelling:
                 raise
-            return NotSent(self._broken or "the gate was cancelled", unreachable=self._broken is not None)
+            broken = self._break_reason is not None
+            return NotSent(self._break_reason or "the gate was cancelled", unreachable=broken)
         finally:
             self._at_gate = None
         if not opened:
-            return NotSent("permit expired")
-        if self._broken is not None or not self.usable:
-            return NotSent(self._broken or "the connection was lost before the request", unreachable=True)
+            return NotSent("claim expired")
+        if self._break_reason is not None or not self.usable:
+            reason = self._break_reason or "the connection was lost before the request"
+            return NotSent(reason, unreachable=True)
         return None
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
-        """aiohttp has parsed a head: keep it until its body is complete."""
+        """aiohttp has parsed a head. Keep it until its body is complete."""
         if self._connection is None:
             super().feed_data(data, size)
         elif self._message is not None:
-            self.force_close()  # a second reply to one request
+            self.force_close()  # this is a second reply to one request
         elif not 100 <= data[0].code < 200 or data[0].code == 101:
             self._message, self._body = data
 
     def data_received(self, data: bytes) -> None:
-        if self._answered is not None and self._between and (body := plain_body(data)) is not None:
-            self._complete(outcome_of(200, NO_HEADERS, body))  # the parser still stands between two replies
+        if self._answered is not None and self._between_replies and (body := plain_body(data)) is not None:
+            self._complete(outcome_of(200, NO_HEADERS, body))  # the parser is still between replies
         elif self._connection is not None and self._answered is None:
             self.force_close()
             self._break("the service answered before the request")
             self.abort()
-        elif self._connection is None and self._pool is not None:
-            self.force_close()  # given back: half an answer to nothing would go down in the parser
+        elif self._connection is None and self._owner is not None:
+            self.force_close()  # detached: part of an unrequested reply would stay unnoticed in the parser
             self.abort()
         else:
             self.suspect = True
             known_bytes = None if self._body is None else self._body.total_bytes
             super().data_received(data)
-            self._between = False
+            self._between_replies = False
             if self._message is not None and self._body is not None:
                 if self._body.is_eof() and not (
-                    ends_reply(data, self._message, self._body, known_bytes) or stands_between(self._parser)
+                    ends_reply(data, self._message, self._body, known_bytes)
+                    or is_between_replies(self._parser)
                 ):
-                    self.force_close()  # what more the parser holds would begin the next reply
-                self._look()
+                    self.force_close()  # the parser holds more bytes, which would begin the next reply
+                self._complete_when_read()
 
     def resume_reading(self, resume_parser: bool = True) -> None:
-        """Every read of a body asks for this; it costs a run of the parser, also where nothing is paused."""
+        """Skip the call if reading is not paused: each read of a body makes it, and it runs the parser."""
         if self._reading_paused:
             super().resume_reading(resume_parser)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
         if self._body is not None and exc is None:
-            self._look()  # a body without a length ends with its connection, unless that broke
-        self._break(reason_of(self.exception() or exc or ConnectionError("connection lost")))
+            self._complete_when_read()  # a body without a length ends when the connection closes cleanly
+        self._break(error_reason(self.exception() or exc or ConnectionError("connection lost")))
 
-    def _look(self) -> None:
-        """Complete the exchange when the body is."""
+    def _complete_when_read(self) -> None:
+        """Complete the exchange if the whole body has arrived."""
         message, body = self._message, self._body
         assert message is not None and body is not None
         if body.total_bytes > BODY_BYTES_MAX or self._reading_paused:
-            self._break(f"HTTP {message.code} with more than {BODY_BYTES_MAX} bytes")
+            self._break(f"an HTTP {message.code} reply with more than {BODY_BYTES_MAX} bytes")
             self.abort()
         elif (problem := body.exception()) is not None:
             self._break(
-                f"HTTP {message.code} that cannot be read: {reason_of(problem)}"[:REASON_CHARACTERS_MAX]
+                f"an unreadable HTTP {message.code} reply: {error_reason(problem)}"[:REASON_CHARACTERS_MAX]
             )
             self.abort()
         elif body.is_eof():
             self._message = self._body = None
-            self._between = True
+            self._between_replies = True
             self._complete(outcome_of(message.code, message.headers, body.read_nowait()))
 
     def _complete(self, outcome: Outcome) -> None:
-        """The request under way has its outcome: the lane is free, then its writer is told."""
+        """The request in flight has its outcome. Free the lane, then call back."""
         answered, self._answered = self._answered, None
         if answered is not None:
-            assert self._pool is not None
-            self._pool.free(self)
+            assert self._owner is not None
+            self._owner.end_request(self)
             answered(outcome)
 
     def _break(self, reason: str) -> None:
-        """End whatever is under way: at the gate by interrupting it, after the write by a doubt."""
+        """The connection broke. Cancel a request that waits at the gate; a written one becomes Unknown."""
         self._message = self._body = None
         self.suspect = True
         if self._answered is not None:
-            self.force_close()  # or the lane would be free for the next request
+            self.force_close()  # otherwise the lane would take the next request
             self._complete(Unknown(reason))
-        elif self._broken is None and self._at_gate is not None:
-            self._broken = reason
+        elif self._break_reason is None and self._at_gate is not None:
+            self._break_reason = reason
             self._at_gate.cancel()
 
 
 def plain_body(data: bytes) -> bytes | None:
-    """The body of a plain reply that came in one piece; None for whatever else the parser has to read.
+    """The body of a plain reply that arrived in one piece. None for every other: the parser reads those.
 
-    Plain is what `_PLAIN` matches: a 200 with a length, no other way to end, no coding. Costs a fifth of the
-    parser's run with its stream and its headers.
+    A plain reply matches `_PLAIN_HEAD`: status 200, a Content-Length, no other framing, no content coding.
+    The match costs a fifth of the parser's run with its stream and its headers.
     """
-    if (found := _PLAIN.match(data)) is None or (head := found.end()) > LINE_BYTES_MAX:
+    if (found := _PLAIN_HEAD.match(data)) is None or (head := found.end()) > LINE_BYTES_MAX:
         return None
     length = len(data) - head
     return data[head:] if length == int(found[1]) and length <= BODY_BYTES_MAX else None

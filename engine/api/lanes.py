@@ -1,8 +1,8 @@
-"""The transport over connections that are held from aiohttp's own pool: lanes.
+"""The transport over lanes: connections that are kept outside aiohttp's pool between requests.
 
-Connecting, name resolution, TLS, proxies and the bound on connections are the connector's; the bytes of a
-request are built once for a number, and only length and body change. A lane stays held between messages, the
-one used last goes first, so that those that nobody needs any more grow old and close.
+aiohttp's connector connects, resolves names, speaks TLS, uses proxies and limits the connections. The head of
+a request is built once for each number; only length and body change. The lane used last is used first, so
+that lanes nobody needs reach their keep-alive deadline and close.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ClientRequest
 from yarl import URL
 
-from engine.api.breaks import cancelled_by_pool, not_sent
+from engine.api.connection_errors import cancelled_by_pool, connect_failure
 from engine.api.lane_connection import Lane
 from engine.api.proxy import proxy_of
 from engine.api.transport import (
@@ -26,24 +26,25 @@ from engine.api.transport import (
     KEEPALIVE_S,
     REPLY_S_MAX,
     TOTAL_S_MAX,
-    Gate,
+    PermitGate,
 )
 from engine.core.interface import API_VERSION
 from engine.core.outcome import Outcome
 
-# How exactly time-outs are met, as a share of the shortest; looked at by one timer for all lanes.
+# One timer checks the time-outs of all lanes. Its period is this share of the shortest time-out.
 SWEEP_SHARE = 0.2
 SWEEP_S_MIN = 0.01
 SWEEP_S_MAX = 0.5
-# The pool may give a connection that has grown stale in it; a service that speaks first does so each time.
-CONNECT_ROUNDS = 2
-HEADS_MAX = 10_000  # numbers whose request heads are kept; a process owns far fewer
-# Of the request that stands for all in the pool; each message brings its own length.
-_OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
+# The first connection may be a stale one from the pool. If the second is not usable either, the service sends
+# bytes before any request.
+CONNECT_ATTEMPTS_MAX = 2
+HEADS_MAX = 10_000  # numbers whose request heads are cached; a process owns far fewer
+# Headers of the shared request that are not sent: each message has its own length.
+_BODY_HEADERS = frozenset({"content-length", "transfer-encoding"})
 
 
 class LaneTransport:
-    """Sends through connections of one pool. Close it when done; `send` after that is NotSent."""
+    """Sends through the connections of one pool. Close it when done; after that, `send` returns NotSent."""
 
     def __init__(
         self,
@@ -59,8 +60,8 @@ class LaneTransport:
         tls: ssl.SSLContext | None = None,
         proxy: str | None = None,
     ) -> None:
-        """Needs a running loop. `connections` bounds the open requests; `tls` replaces the default trust;
-        `proxy` is the URL of an HTTP proxy, with user and password where it wants them.
+        """Needs a running loop. `connections` limits the requests in flight. `tls` replaces the default trust
+        store. `proxy` is the URL of an HTTP proxy, with user and password if it needs them.
         """
         self._loop = asyncio.get_running_loop()
         self._connector = _LaneConnector(connections, keepalive_s)
@@ -69,8 +70,8 @@ class LaneTransport:
         self._root = f"{base_url.rstrip('/')}/{api_version}"
         self._request = _pooled_request(self._root, token, tls, proxy)
         self._heads: dict[str, bytes] = {}
-        self._lanes: set[Lane] = set()  # held from the pool
-        self._idle: list[Lane] = []  # of them, those on which nothing is under way
+        self._lanes: set[Lane] = set()  # attached, whether idle or busy
+        self._idle: list[Lane] = []  # attached lanes without a request
         self._connecting = 0
         self._closed = False
         shortest_s = min(reply_s, total_s, keepalive_s)
@@ -81,43 +82,43 @@ class LaneTransport:
         held, idle, connecting = len(self._lanes), len(self._idle), self._connecting
         return f"<LaneTransport {self._root} busy={held - idle} idle={idle} connecting={connecting}>"
 
-    async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
+    async def send(self, phone_number_id: str, payload: bytes, gate: PermitGate) -> Outcome:
         """See `Transport.send`."""
         try:
-            self._head(phone_number_id)  # or a lane would be taken for a request that cannot be written
-            # Not "or": a lane is a queue too, and an empty one is false.
-            if (lane := self.free_connection()) is None:
+            self._head(phone_number_id)  # raises before a lane is taken for a request that cannot be written
+            # No `or` here: a Lane is also aiohttp's queue, which is false when empty.
+            if (lane := self.acquire_idle()) is None:
                 lane = await self._connect()
         except asyncio.CancelledError as problem:
             if cancelled_by_pool(self._closed):
-                return not_sent(problem)
+                return connect_failure(problem)
             raise
         except Exception as problem:
-            return not_sent(problem)
+            return connect_failure(problem)
         return await lane.exchange(phone_number_id, payload, gate, self._loop.time() + self._total_s)
 
-    def free_connection(self) -> Lane | None:
-        """The lane used last, unless it has grown too old to trust the server's keep-alive."""
+    def acquire_idle(self) -> Lane | None:
+        """The idle lane used last. Lanes past their keep-alive deadline are closed."""
         now_s = self._loop.time()
         while self._idle:
             lane = self._idle.pop()
             if lane.usable and now_s < lane.deadline_s:
                 return lane
-            self._drop(lane, "unused for too long")
+            self._disconnect(lane, "unused for too long")
         return None
 
-    def begin(self, lane: Lane, phone_number_id: str, payload: bytes) -> bytes:
-        """The bytes of a request that is written to this lane now: its reply has a deadline."""
+    def begin_request(self, lane: Lane, phone_number_id: str, payload: bytes) -> bytes:
+        """See `LaneOwner`."""
         lane.deadline_s = self._loop.time() + self._written_s
         head = self._heads.get(phone_number_id) or self._head(phone_number_id)
         return b"%b%d\r\n\r\n%b" % (head, len(payload), payload)
 
     async def close(self) -> None:
-        """Close every connection; open requests end as breaks."""
+        """Close every connection. Requests in flight become Unknown."""
         self._closed = True
         self._sweeper.cancel()
         for lane in list(self._lanes):
-            lane.drop("the transport was closed")
+            lane.disconnect("the transport was closed")
         self._lanes.clear()
         self._idle.clear()
         await self._connector.close()
@@ -127,39 +128,41 @@ class LaneTransport:
             raise ConnectionError("the transport is closed")
         self._connecting += 1
         try:
-            for _ in range(CONNECT_ROUNDS):
+            for _ in range(CONNECT_ATTEMPTS_MAX):
                 connection = await self._connector.connect(self._request, [], self._timeout)
                 lane = connection.protocol
-                if not isinstance(lane, Lane):  # a new aiohttp: its test says what lanes rely on
+                if not isinstance(lane, Lane):  # see tests/api/test_lane_parser.py
                     connection.close()
-                    raise TypeError("this aiohttp does not build connections as lanes need them")
-                lane.hold(connection, self)
+                    raise TypeError("this version of aiohttp does not support lanes")
+                lane.attach(connection, self)
                 if lane.usable:
                     lane.deadline_s = self._loop.time() + self._keepalive_s
                     self._lanes.add(lane)
                     return lane
-                lane.drop("out of step")
-            raise ConnectionError("the service answered before it was asked")
+                lane.disconnect("not usable")
+            raise ConnectionError("the service sent bytes before any request")
         finally:
             self._connecting -= 1
 
-    def free(self, lane: Lane) -> None:
-        """An exchange on this lane has ended: the server keeps it alive from now."""
+    def end_request(self, lane: Lane) -> None:
+        """See `LaneOwner`. The keep-alive begins anew."""
         lane.deadline_s = self._loop.time() + self._keepalive_s
-        self.put_back(lane)
+        self.release(lane)
 
-    def put_back(self, lane: Lane) -> None:
-        """Nothing is under way on this lane any more; it is kept, unless it is out of step."""
+    def release(self, lane: Lane) -> None:
+        """See `LaneOwner`. The lane is kept for the next request if it is usable."""
         if self._closed or (lane.suspect and not lane.usable):
-            self._drop(lane, "out of step")
+            self._disconnect(lane, "not usable")
         elif self._connecting and len(self._lanes) + self._connecting > self._connector.limit:
+            # Lanes and pending connects exceed the pool's limit, so a `send` waits in the pool: return the
+            # connection to it.
             self._lanes.discard(lane)
-            lane.give_back()  # somebody waits in the pool for a place; with those on their way, all who do
+            lane.detach()
         else:
             self._idle.append(lane)
 
     def _head(self, phone_number_id: str) -> bytes:
-        """Everything before the length: request line and headers of one number, built once."""
+        """The request line and the headers of one number, up to the length. Built once."""
         head = self._heads.get(phone_number_id)
         if head is None:
             if len(self._heads) >= HEADS_MAX:
@@ -169,25 +172,25 @@ class LaneTransport:
         return head
 
     def _sweep(self) -> None:
-        """End what has waited too long: requests without a reply, lanes without a request."""
+        """Close the lanes that are past a deadline: of a reply, of a gate or of the keep-alive."""
         self._sweeper = self._loop.call_later(self._sweep_s, self._sweep)
         now_s = self._loop.time()
         aged = [lane for lane in self._idle if lane.deadline_s <= now_s or not lane.usable]
         if aged:
             self._idle = [lane for lane in self._idle if lane.deadline_s > now_s and lane.usable]
             for lane in aged:
-                self._drop(lane, "unused for too long")
+                self._disconnect(lane, "unused for too long")
         idle = set(self._idle)
-        for lane in [one for one in self._lanes if one.deadline_s <= now_s and one not in idle]:
-            lane.drop("no reply in time")
+        for lane in [lane for lane in self._lanes if lane.deadline_s <= now_s and lane not in idle]:
+            lane.disconnect("no reply in time")
 
-    def _drop(self, lane: Lane, reason: str) -> None:
+    def _disconnect(self, lane: Lane, reason: str) -> None:
         self._lanes.discard(lane)
-        lane.drop(reason)
+        lane.disconnect(reason)
 
 
 class _LaneConnector(aiohttp.TCPConnector):
-    """aiohttp's pool, which builds a Lane where it would build a ResponseHandler."""
+    """aiohttp's connection pool, with Lane in place of ResponseHandler."""
 
     def __init__(self, connections: int, keepalive_s: float) -> None:
         super().__init__(limit=connections, keepalive_timeout=keepalive_s, ttl_dns_cache=DNS_CACHE_S)
@@ -199,13 +202,13 @@ def _new_lane(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
 
 
 def _pooled_request(root: str, token: str, tls: ssl.SSLContext | None, proxy: str | None) -> ClientRequest:
-    """The request in whose name the pool connects: it says where to, how to trust, and through whom."""
-    by_way = proxy_of(proxy, root)
+    """The request with which the pool opens every connection: it holds address, trust store and proxy."""
+    route = proxy_of(proxy, root)
     headers = {
         "Authorization": f"Bearer {token}",
         "Content-Type": "application/json",
         "Accept-Encoding": "identity",
-        **by_way.request_headers,
+        **route.request_headers,
     }
     return ClientRequest(
         "POST",
@@ -213,17 +216,20 @@ def _pooled_request(root: str, token: str, tls: ssl.SSLContext | None, proxy: st
         headers=headers,
         loop=asyncio.get_running_loop(),
         ssl=tls if tls is not None else True,
-        proxy=by_way.url,
-        proxy_headers=by_way.tunnel_headers,
+        proxy=route.url,
+        proxy_headers=route.tunnel_headers,
     )
 
 
 def _head_bytes(request: ClientRequest, url: URL) -> bytes:
-    """As aiohttp would write it; a plain proxy is asked for the whole URL. ValueError for a broken header."""
+    """The head as aiohttp writes it. A proxy without a tunnel gets the whole URL.
+
+    Raises ValueError if a header holds a control character.
+    """
     target = str(url) if request.proxy and not request.is_ssl() else url.raw_path_qs
     lines = [f"POST {target} HTTP/1.1"]
     lines += [
-        f"{name}: {value}" for name, value in request.headers.items() if name.lower() not in _OF_THE_BODY
+        f"{name}: {value}" for name, value in request.headers.items() if name.lower() not in _BODY_HEADERS
     ]
     if any(ord(character) < 32 or ord(character) == 127 for line in lines for character in line):
         raise ValueError("a header holds a control character")

@@ -1,4 +1,4 @@
-"""Where aiohttp's parser stands when it has read a reply: what more it holds is no part of the next."""
+"""Checks that aiohttp's parser holds no bytes after a complete reply. They would begin the next reply."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ _PROBE = b"HTTP/1.1 100 %b\r\n\r\n" % _PROBE_WORD.encode()
 
 
 def ends_reply(data: bytes, message: RawResponseMessage, body: StreamReader, known_bytes: int | None) -> bool:
-    """Whether it is sure without the parser that nothing follows a reply that this piece has completed.
-    `known_bytes`: what was known of its body before; None where its head ends in this piece too.
+    """Whether nothing certainly follows the reply that `data` completes. False: ask `is_between_replies`.
+
+    `known_bytes`: the bytes of the body that had arrived before; None if the head ends in `data` too.
     """
     if message.chunked:
         return data.endswith(_END) or _END.endswith(data)
-    # What was coded has another length than what was read. In a piece with the end of a head an empty line
-    # of the body may pass for that end.
+    # A decoded body differs in length from what was received. If the head ends in `data`, the start of the
+    # body is unknown: an empty line in the body looks like the end of the head.
     sure = message.compression is None and known_bytes is not None
     return sure and len(data) == body.total_bytes - (known_bytes or 0)
 
 
-def stands_between(parser: Any) -> bool:
-    """Whether the parser is at the beginning of a reply: only there it reads an interim reply as one.
+def is_between_replies(parser: Any) -> bool:
+    """Whether the parser expects the beginning of a reply: only then does it accept an interim reply.
 
-    Costs a tenth of reading a reply. After a yes the parser stands where it stood; after a no nobody knows.
+    Costs a tenth of reading a reply. True leaves the parser as it was; after False its position is undefined.
     """
     try:
         messages, _, _ = parser.feed_data(_PROBE)
-    except Exception:  # it has ended, or the probe makes no sense where it stands
+    except Exception:  # the parser has ended, or the probe is invalid at its position
         return False
     heads = [(message.code, message.reason, len(message.headers)) for message, _ in messages]
     return heads == [(100, _PROBE_WORD, 0)]

@@ -1,6 +1,6 @@
-"""The HTTP proxy on the way to the service: its address, and apart from it who asks.
+"""The HTTP proxy for the service. The credentials are kept apart from the address.
 
-Errors repeat the address that they were given, and they reach terminals, logs and stored reasons.
+Errors quote the address, and they reach terminals, logs and stored reasons.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from yarl import URL
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """`url`: without user and password, None for no proxy. `tunnel_headers`: for the proxy where it joins the
-    two ends of TLS; `request_headers`: for it where it reads the request itself.
+    """`url`: without user and password; None for no proxy. `tunnel_headers`: sent with CONNECT, for an HTTPS
+    service. `request_headers`: sent with each request, for an HTTP service, whose requests the proxy reads.
     """
 
     url: URL | None = None
@@ -23,12 +23,12 @@ class Proxy:
 
 
 def proxy_of(address: str | None, service: str) -> Proxy:
-    """How the service at this URL is reached by way of the proxy at `address`."""
+    """The proxy at `address`, for requests to the service at the URL `service`."""
     if address is None:
         return Proxy()
     url = URL(address)
     if url.user is None:
         return Proxy(url)
     credentials = b64encode(f"{url.user}:{url.password or ''}".encode()).decode()
-    asks = {"Proxy-Authorization": f"Basic {credentials}"}
-    return Proxy(url.with_user(None), asks, asks if URL(service).scheme == "http" else {})
+    headers = {"Proxy-Authorization": f"Basic {credentials}"}
+    return Proxy(url.with_user(None), headers, headers if URL(service).scheme == "http" else {})

@@ -1,7 +1,7 @@
-"""Reads a complete reply of the service, whatever it holds, and names its outcome.
+"""Reads a complete reply of the service and returns its outcome.
 
-Tolerant by law of the open points: fields may be missing, of another type, or beside fields nobody knows.
-What cannot be read is absent, and the classification decides on what remains.
+The open points require tolerance: fields may be missing, have another type, or stand beside unknown fields.
+An unreadable field counts as absent, and the classification decides on the rest.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import orjson
 from engine.core.classify import classify
 from engine.core.integer import integer
 from engine.core.outcome import Accepted, Outcome
-from engine.core.sanitise import shown
+from engine.core.sanitise import sanitise
 
 BODY_BYTES_MAX = 64 * 1024  # a reply to one send is under 1 KiB
-DETAIL_CHARACTERS_MAX = 500  # enough for every documented detail; it is stored once a failure
-WAMID_CHARACTERS_MAX = 512  # the service's are about 60; it is a key of ours
-WAIT_S_MAX = 24 * 3600.0  # no word of the service stops a number for longer than its longest window
+DETAIL_CHARACTERS_MAX = 500  # enough for every documented detail; stored once per failure
+WAMID_CHARACTERS_MAX = 512  # the service's have about 60 characters; the database indexes them
+WAIT_S_MAX = 24 * 3600.0  # the longest window of the service: no reply stops a number for longer
 _USAGE_HEADER = "x-business-use-case-usage"
 _HELD = "held_for_quality_assessment"  # open point
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a reply says: its error code and most informative text, the name of a message, a wait."""
+    """The content of a reply: error code, most informative error text, message id, wait."""
 
     code: int | None = None
     detail: str = ""
@@ -39,7 +39,7 @@ class Reply:
 
 
 def outcome_of(status: int, headers: Mapping[str, str], body: bytes) -> Outcome:
-    """The outcome of a complete reply; never raises. `headers` compare names without case."""
+    """The outcome of a complete reply. Never raises. `headers` must ignore the case of names."""
     if status == 200 and (accepted := acceptance(body)) is not None:
         return accepted
     reply = parse_reply(status, headers, body)
@@ -47,7 +47,7 @@ def outcome_of(status: int, headers: Mapping[str, str], body: bytes) -> Outcome:
 
 
 def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
-    """What a reply says, as far as it can be read; never raises."""
+    """The readable content of a reply. Never raises."""
     if (accepted := acceptance(body)) is not None:
         return Reply(wamid=accepted.wamid, held=accepted.held)
     code, detail = parse_error(body)
@@ -55,7 +55,7 @@ def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
 
 
 def acceptance(body: bytes) -> Accepted | None:
-    """The message that a body names, by the shortest way: nearly every body does. Never raises."""
+    """The fast path for the usual body, which names a message. None for any other body. Never raises."""
     try:
         first = orjson.loads(body)["messages"][0]
         wamid = first["id"]
@@ -87,7 +87,7 @@ def _error(content: Any) -> tuple[int | None, str]:
 
 
 def _clean(text: str) -> str:
-    return shown(text).strip()[:DETAIL_CHARACTERS_MAX]
+    return sanitise(text).strip()[:DETAIL_CHARACTERS_MAX]
 
 
 def _excerpt(body: bytes) -> str:
@@ -106,7 +106,7 @@ def _retry_after_s(headers: Mapping[str, str]) -> Iterable[float]:
         yield float(text[:9])
     elif text:
         until = _date(text)
-        # The server's own clock, where it shows it, so that a wrong one of ours does no harm.
+        # Compare with the server's clock if it sends one, so that a wrong local clock does no harm.
         now = _date(headers.get("Date", "")) or datetime.now(UTC)
         if until is not None and until > now:
             yield (until - now).total_seconds()

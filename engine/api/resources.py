@@ -1,7 +1,8 @@
-"""What the service manages and we read: message templates and phone numbers.
+"""Reads the account's resources from the service: message templates and phone numbers.
 
-Shapes: open point; every field but an identifier may be absent. The interface allows 200 management calls an
-hour for one app and account; half of that may come at once and the rest trickles, so that no hour sees more.
+Their shapes are an open point: every field but an identifier may be absent. The interface allows 200
+management calls an hour for one app and account. Half of them may be made at once and the other half is
+spread over the hour, so no hour exceeds the limit.
 """
 
 from __future__ import annotations
@@ -19,20 +20,21 @@ from engine.api.proxy import proxy_of
 from engine.api.reply import parse_reply
 from engine.api.transport import CONNECT_S_MAX
 from engine.core.classify import classify
+from engine.core.error_codes import meaning_of, remedy_of
 from engine.core.interface import API_VERSION
 from engine.core.outcome import Rejected, Scope, Throttled, Transient
-from engine.core.sanitise import shown
+from engine.core.sanitise import sanitise
 from engine.errors import AuthenticationError, ConfigurationError, ServiceError, TryLater, Unreachable
 from engine.system_error import system_error_text
 
 CALLS_PER_HOUR = 200
 PAGE_SIZE = 100
-PAGES_MAX = 50  # 5,000 templates; an account may hold 250 to 6,000, and a loop of cursors must end
+PAGES_MAX = 50  # 5,000 templates; an account may hold 250 to 6,000. Also ends a cycle of cursors
 PAGE_BYTES_MAX = 8 * 1024 * 1024
 CALL_S_MAX = 30.0
-# A parameter that is not valid, and an object that is not there or not this token's to see.
+# 100: a parameter is not valid. 33: the object does not exist, or the token may not see it.
 NO_SUCH_OBJECT = (100, 33)
-NO_SUCH_VERSION = 2635  # what services of this family say of one that they serve no more
+NO_SUCH_VERSION = 2635  # services of this family answer it for a version that they no longer support
 
 _NUMBER_FIELDS = "id,display_phone_number,verified_name,quality_rating,messaging_limit_tier,status,throughput"
 _TEMPLATE_FIELDS = "id,name,language,status,category,components,parameter_format"
@@ -40,7 +42,7 @@ _TEMPLATE_FIELDS = "id,name,language,status,category,components,parameter_format
 
 @dataclass(frozen=True, slots=True)
 class TemplateRecord:
-    """A template as the service lists it. Name and language are its key."""
+    """A template as the service lists it. Name and language form its key."""
 
     name: str
     language: str
@@ -51,7 +53,7 @@ class TemplateRecord:
     template_id: str
 
     def definition(self) -> dict[str, Any]:
-        """What `engine.core.message.compile_template` takes."""
+        """The argument for `engine.core.message.compile_template`."""
         return {
             "name": self.name,
             "language": self.language,
@@ -62,7 +64,7 @@ class TemplateRecord:
 
 @dataclass(frozen=True, slots=True)
 class NumberRecord:
-    """A phone number as the service lists it. Texts are empty where it tells nothing."""
+    """A phone number as the service lists it. A text is empty if the service does not send it."""
 
     phone_number_id: str
     display_phone_number: str
@@ -73,13 +75,13 @@ class NumberRecord:
     throughput_level: str
 
 
-def calls_of_an_hour() -> AsyncLimiter:
-    """The budget of one app and account; its clients share it."""
+def hourly_call_budget() -> AsyncLimiter:
+    """The budget of one app and account. All clients of the account share it."""
     return AsyncLimiter(CALLS_PER_HOUR / 2, 3600)
 
 
 class ManagementClient:
-    """Reads the account's resources. Use as `async with`, or close it."""
+    """Reads the account's resources. Use it with `async with`, or close it."""
 
     def __init__(
         self,
@@ -91,14 +93,14 @@ class ManagementClient:
         call_s: float = CALL_S_MAX,
         proxy: str | None = None,
     ) -> None:
-        """Needs a running loop. `budget` may be shared by the clients of one account in this process;
-        `proxy` is the URL of an HTTP proxy.
+        """Needs a running loop. The clients of one account in this process may share `budget`. `proxy` is the
+        URL of an HTTP proxy.
         """
         self._base_url = base_url
         self._root = f"{base_url.rstrip('/')}/{api_version}"
-        self._budget = budget if budget is not None else calls_of_an_hour()
+        self._budget = budget if budget is not None else hourly_call_budget()
         self._proxy = proxy_of(proxy, base_url)
-        # Of each request: what the session has for all of them, aiohttp shows the proxy, too.
+        # Sent with each request. aiohttp would send headers of the session to the proxy too.
         self._headers = {"Authorization": f"Bearer {token}", **self._proxy.request_headers}
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=4),
@@ -127,14 +129,14 @@ class ManagementClient:
         return [_number(entry) async for entry in entries if entry.get("id")]
 
     async def get(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
-        """One GET within the budget: the JSON object it answers with.
+        """The JSON object that answers one GET within the budget.
 
-        TryLater when the hour's calls are spent here or there; AuthenticationError, Unreachable,
-        ConfigurationError (no such thing) and ServiceError say what else went wrong.
+        Raises TryLater if the budget is spent, or if the service says so; AuthenticationError, Unreachable,
+        ConfigurationError (no such object) or ServiceError for other failures.
         """
         if not self._budget.has_capacity():
             raise TryLater(
-                f"the {CALLS_PER_HOUR} management calls of this hour are spent", remedy="wait some minutes"
+                f"the {CALLS_PER_HOUR} management calls of this hour are used up", remedy="wait some minutes"
             )
         await self._budget.acquire()
         try:
@@ -194,29 +196,26 @@ class ManagementClient:
         where = f"{path}, HTTP {status}" + (f", code {code}" if code is not None else "")
         outcome = classify(status, code, detail, None, None)
         if status == 401 or (isinstance(outcome, Rejected) and outcome.scope is Scope.ACCOUNT):
-            return AuthenticationError(
-                detail or "the service refused the token",
-                where=where,
-                remedy="check the access token and its permissions",
-            )
+            name = outcome.name if isinstance(outcome, Rejected) else f"http_{status}"
+            return AuthenticationError(detail or meaning_of(name), where=where, remedy=remedy_of(name))
         if isinstance(outcome, Throttled | Transient) or status >= 500:
             return TryLater(
-                detail or "the service asks to come back later",
+                detail or "the service cannot answer now",
                 where=where,
                 remedy=f"try again in {_minutes(reply.wait_s)}",
                 wait_s=reply.wait_s,
             )
         if code == NO_SUCH_VERSION:
             return ConfigurationError(
-                detail or "the service does not speak this version",
+                detail or "the service does not support this API version",
                 where=where,
                 remedy="check DRUMBEAT_API_VERSION",
             )
         if status == 404 or code in NO_SUCH_OBJECT:
             return ConfigurationError(
-                detail or "the service knows no such object",
+                detail or "the service does not know this object",
                 where=where,
-                remedy="check DRUMBEAT_WABA_ID, the account's id, and DRUMBEAT_BASE_URL",
+                remedy="check DRUMBEAT_WABA_ID (the account's id) and DRUMBEAT_BASE_URL",
             )
         return ServiceError(detail or "the service refused the call", where=where)
 
@@ -227,10 +226,10 @@ def _minutes(wait_s: float | None) -> str:
 
 
 def _entries(page: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
-    """An answer without a list is none: taken for an empty one, it would have every template forgotten."""
+    """The entries of a page. A page without a list is an error: an empty list would remove every template."""
     data = page.get("data")
     if not isinstance(data, list):
-        raise ServiceError("the answer holds no list", where=path, remedy="check DRUMBEAT_BASE_URL")
+        raise ServiceError("the answer has no list `data`", where=path, remedy="check DRUMBEAT_BASE_URL")
     return [entry for entry in data if isinstance(entry, dict)]
 
 
@@ -240,7 +239,7 @@ def _names_next(page: Mapping[str, Any]) -> bool:
 
 
 def _cursor(page: Mapping[str, Any]) -> str | None:
-    """Where the next page begins, `paging.cursors.after`."""
+    """The cursor of the next page, `paging.cursors.after`."""
     paging = page.get("paging")
     cursors = paging.get("cursors") if isinstance(paging, dict) else None
     after = cursors.get("after") if isinstance(cursors, dict) else None
@@ -277,11 +276,11 @@ def _number(entry: Mapping[str, Any]) -> NumberRecord:
 
 def _text(entry: Mapping[str, Any], name: str) -> str:
     value = entry.get(name)
-    return "" if value is None else shown(str(value))
+    return "" if value is None else sanitise(str(value))
 
 
 async def _read_bounded(response: aiohttp.ClientResponse, most_bytes: int) -> bytes | None:
-    """The whole body, or None where it is longer."""
+    """The whole body, or None if it is longer than `most_bytes`."""
     chunks: list[bytes] = []
     size = 0
     async for chunk in response.content.iter_any():

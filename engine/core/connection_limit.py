@@ -1,12 +1,12 @@
-"""How many descriptors a sending process wants, and how many connections it may open with what it gets."""
+"""How many file descriptors a sending process requests, and how many connections it may open with them."""
 
-# Connections follow the lanes, which are bounded number by number; this only bounds a process with many.
+# Each number has its own limit on requests in flight. This limits a process with many numbers.
 CONNECTIONS_MAX = 10_000
-# For all else: connections to the database, files, and what a library opens for a moment. Some 30 are in use.
+# For database connections, files, and what libraries open for a moment. About 30 are in use.
 RESERVE = 128
 WANTED = CONNECTIONS_MAX + RESERVE
 
 
 def connections_within(limit: int) -> int:
-    """How many connections to the service leave enough of `limit` descriptors for everything else."""
+    """How many connections to the service may be open, so that enough of `limit` descriptors remain."""
     return min(CONNECTIONS_MAX, max(limit - RESERVE, limit // 2))

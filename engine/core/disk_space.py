@@ -1,18 +1,19 @@
-"""Whether the disk of the database has room to go on sending.
+"""Whether the disk of the database has enough free space to continue sending.
 
-Law: sending stops while there is still room for what was already sent. What becomes of a message is stored
-after it was written: its outcome, then up to three statuses. Postgres writes each of them twice, in its log
-and in the table, and a log that finds no room takes the whole server down.
+Law: sending stops while enough space remains for the results of the messages already sent. Each of them still
+stores its outcome and up to three statuses. Postgres writes each result twice, to its log and to the table.
+If the log runs out of space, the whole server stops.
 """
 
 MIB = 2**20
-# A message that is under way costs about 1 KiB until it is read on a phone: index, log and three statuses
-# included. This holds a million of them.
+# From its attempt to the status `read`, a message needs about 1 KiB, with index, log and three statuses. This
+# is enough for a million messages.
 LEAST_FREE_MIB = 1_024
-# Sending goes on with this much more than where it stopped: the log shrinks and grows by itself all the time.
+# Sending resumes at this multiple of the limit. Without a margin, the log, which grows and shrinks by itself,
+# would stop and resume it all the time.
 MARGIN = 1.1
 
 
 def is_short(free_bytes: int, least_bytes: int, *, was_short: bool) -> bool:
-    """Whether nothing more may be claimed. `least_bytes` 0: never."""
+    """Whether to stop claims. Never if `least_bytes` is 0."""
     return free_bytes < (least_bytes * MARGIN if was_short else least_bytes)

@@ -1,7 +1,7 @@
-"""What may not be sent now, or not at all: expiry, opt-out, the hours of the day, the pair's pace.
+"""Guards: whether a message may be sent now, later or never (expiry, opt-out, daily window, pair rate).
 
-Each answers `Pass`, `Defer(wait_s, reason)` or `Refuse(reason)`. Waits are lengths, not moments: the guard
-works on clocks that differ from the database's, and only lengths mean the same on all of them.
+Each guard returns `Pass`, `Defer(wait_s, reason)` or `Refuse(reason)`. Waits are durations, not times: the
+guard's clock differs from the database's, and a duration means the same on both.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from zoneinfo import ZoneInfo
 
-from engine.core.bucket import SECOND_NS
+from engine.core.units import SECOND_NS
 
 PAIR_EVERY_S = 6.0  # open point: one message per 6 s for one number and one recipient
-PAIR_BURST = 45  # open point: a burst borrowed from the future
-# Pairs remembered for one number: 5,000/s live within 6 s are 30,000; bursts hold an entry up to 270 s.
+PAIR_BURST = 45  # open point: this many at once, paid back by a longer wait afterwards
+# Pairs remembered for one number. 5,000/s make 30,000 pairs within 6 s; a burst keeps a pair for up to 270 s.
 PAIRS_MAX = 250_000
-# Admissions between two purges, each of which looks at twice as many: so the map shrinks while it is used.
+# Admissions between two purges. A purge checks twice as many pairs, so the map shrinks while it is in use.
 _PURGE_PERIOD = 256
-_OWING_MAX = 32  # that a purge meets before it gives up
+_OWING_MAX = 32  # pairs still in debt after which a purge gives up
 
 _DAY_MINUTES = 24 * 60
 OPTED_OUT = "opted out"
@@ -27,12 +27,12 @@ OPTED_OUT = "opted out"
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Nothing speaks against it."""
+    """The message may be sent now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Defer:
-    """Not before `wait_s` seconds from now."""
+    """The message may be sent `wait_s` seconds from now at the earliest."""
 
     wait_s: float
     reason: str
@@ -40,7 +40,7 @@ class Defer:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Never: the recipient is skipped with this reason."""
+    """The message may never be sent. The recipient is skipped with this reason."""
 
     reason: str
 
@@ -50,7 +50,7 @@ PASS = Pass()
 
 
 def check_recipient(*, opted_out: bool, expires_ns: int | None, now_ns: int) -> Verdict:
-    """Opt-out and expiry, on one clock. A campaign that expires now has expired."""
+    """Opt-out and expiry. Both times are of one clock. A campaign that expires at `now_ns` has expired."""
     if opted_out:
         return Refuse(OPTED_OUT)
     if expires_ns is not None and now_ns >= expires_ns:
@@ -59,17 +59,18 @@ def check_recipient(*, opted_out: bool, expires_ns: int | None, now_ns: int) -> 
 
 
 class PairGuard:
-    """The pace of each recipient of one number: `every_s` apart, `burst` at once borrowed from the future.
+    """The pair rate for all recipients of one number: one message in `every_s`, and `burst` at once.
 
-    Keeps one integer for each recipient, the time at which its debt is paid; one without debt is forgotten.
-    At PAIRS_MAX an old one is forgotten too: the service still throttles that pair (131056).
+    A burst puts the recipient in debt. The guard keeps one integer for each recipient: the time at which its
+    debt is paid. Recipients without debt are removed. At PAIRS_MAX the oldest one is removed too; the service
+    still throttles that pair (131056).
     """
 
     def __init__(
         self, *, every_s: float = PAIR_EVERY_S, burst: int = PAIR_BURST, pairs_max: int = PAIRS_MAX
     ) -> None:
         if every_s <= 0 or burst < 1 or pairs_max < 1:
-            raise ValueError("a pair's pace needs every_s above 0, a burst and room of at least 1")
+            raise ValueError("every_s must be above 0; burst and pairs_max must be at least 1")
         self._every_ns = int(every_s * SECOND_NS)
         self._credit_ns = self._every_ns * (burst - 1)
         self._pairs_max = pairs_max
@@ -80,8 +81,8 @@ class PairGuard:
         return len(self._paid_ns)
 
     def admit(self, recipient: int, now_ns: int) -> Pass | Defer:
-        """Whether the recipient may be written to now (monotonic nanoseconds); Pass counts as a message."""
-        paid_ns = self._paid_ns.pop(recipient, now_ns)  # back at the end, behind what the purge looks at next
+        """Whether the recipient may get a message at `now_ns` (monotonic). Pass counts as a message."""
+        paid_ns = self._paid_ns.pop(recipient, now_ns)  # added again at the end: a purge checks the front
         if paid_ns < now_ns:
             paid_ns = now_ns
         elif paid_ns - now_ns > self._credit_ns:
@@ -96,9 +97,9 @@ class PairGuard:
         return PASS
 
     def _purge(self, now_ns: int) -> None:
-        """Forget recipients without debt, the oldest first; one with debt goes back behind the others.
+        """Remove recipients without debt, the oldest first. One with debt moves to the end.
 
-        It gives up when it has met a few with debt: there is little to forget yet.
+        It gives up after a few recipients with debt: there is little to remove yet.
         """
         self._until_purge = _PURGE_PERIOD
         owing = 0
@@ -113,9 +114,9 @@ class PairGuard:
 
 @dataclass(frozen=True, slots=True)
 class DailyWindow:
-    """Hours of the local day in which sending is allowed, in minutes: opens included, closes not.
+    """The part of the local day in which sending is allowed: from `opens`, up to but without `closes`.
 
-    A window that closes before it opens spans midnight.
+    Both are minutes since midnight. A window that closes before it opens spans midnight.
     """
 
     opens: int
@@ -123,13 +124,13 @@ class DailyWindow:
 
     def __post_init__(self) -> None:
         if not (0 <= self.opens < _DAY_MINUTES and 0 < self.closes <= _DAY_MINUTES):
-            raise ValueError("the hours of a window lie between 00:00 and 24:00")
+            raise ValueError("the times of a window must lie between 00:00 and 24:00")
         if self.opens == self.closes:
-            raise ValueError("a window opens and closes at different times")
+            raise ValueError("a window must open and close at different times")
 
     @classmethod
     def between(cls, opens: time, closes: time) -> DailyWindow:
-        """The window between two local times, to the minute; one that closes at 00:00 ends with the day."""
+        """The window between two local times, to the minute. One that closes at 00:00 ends with the day."""
         return cls(_minute(opens), _minute(closes) or _DAY_MINUTES)
 
     def holds(self, local: time) -> bool:
@@ -144,11 +145,11 @@ def _minute(local: time) -> int:
 
 
 def window_opens_at(now: datetime, window: DailyWindow, zone: ZoneInfo) -> datetime:
-    """The first moment, from now on, inside the window by the clocks of the zone, in UTC: now itself if open.
+    """The first moment, not before `now`, inside the window by the zone's local time. The result is in UTC.
 
-    On the day that an hour is skipped, a window that opens in it opens when the clocks jump. On the day that
-    an hour comes twice, a window that closed in the first of them is not promised for the second. The answer
-    is in UTC because two times of one zone compare and subtract as clocks on the wall, an hour off there.
+    If the clocks skip the hour in which the window opens, it opens when they jump. If an hour comes twice and
+    the window closed in the first one, it may stay closed in the second. UTC because Python compares and
+    subtracts two times of one zone by their wall clocks, which is an hour off across a clock change.
     """
     local = now.astimezone(zone)
     if window.holds(local.time()):
@@ -160,7 +161,7 @@ def window_opens_at(now: datetime, window: DailyWindow, zone: ZoneInfo) -> datet
 
 
 def check_window(now: datetime, window: DailyWindow, zone: ZoneInfo) -> Pass | Defer:
-    """Pass inside the window, else the wait until it opens."""
+    """Pass inside the window, otherwise Defer until it opens."""
     opens_at = window_opens_at(now, window, zone)
     if opens_at <= now:
         return PASS
@@ -169,7 +170,7 @@ def check_window(now: datetime, window: DailyWindow, zone: ZoneInfo) -> Pass | D
 
 
 def _opening(day: date, fold: int, window: DailyWindow, zone: ZoneInfo) -> datetime:
-    """The opening of one local day, in UTC: first or second where the hour comes twice."""
+    """The opening on one local day, in UTC. `fold` selects the first or second of an hour that repeats."""
     local = time(window.opens // 60, window.opens % 60, fold=fold)
     opening = datetime.combine(day, local, zone).astimezone(UTC)
     wall = opening.astimezone(zone)
@@ -178,7 +179,7 @@ def _opening(day: date, fold: int, window: DailyWindow, zone: ZoneInfo) -> datet
 
 
 def _jump(day: date, skipped: time, zone: ZoneInfo) -> datetime:
-    """The moment, in UTC, at which the clocks jump over a local time."""
+    """The moment, in UTC, at which the clocks skip the local time `skipped`."""
     low = datetime.combine(day, skipped.replace(fold=1), zone).astimezone(UTC)
     high = datetime.combine(day, skipped.replace(fold=0), zone).astimezone(UTC)
     before = low.astimezone(zone).utcoffset()

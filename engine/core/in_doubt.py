@@ -1,5 +1,5 @@
 """When an attempt in doubt was probably not sent."""
 
-# After this long without an event, while its number has others. The service reports nearly every status
-# within a quarter of an hour.
+# If an attempt has no event for this long while its number has others, it was probably not sent. The service
+# reports nearly every status within a quarter of an hour.
 SILENCE_S = 900.0

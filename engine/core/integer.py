@@ -1,4 +1,4 @@
-"""Whole numbers of the service, which may come as numbers or as text (open point: tolerate other types)."""
+"""Reads whole numbers of the service, which may be JSON numbers or texts (open point: tolerate both)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ INT4_MAX = 2**31 - 1
 
 
 def integer(value: Any) -> int | None:
-    """The number, also of `"190"` or 190.0; None for anything else, and beyond 32 bits."""
+    """The whole number of 190, 190.0 or `"190"`. None for anything else and for numbers beyond 32 bits."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

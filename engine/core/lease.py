@@ -1,27 +1,27 @@
 """Who may take over a number, and how long the new owner waits before its first write.
 
-Law: a number may be taken over if its lease has ended, if its former owner released it, or if that owner's
-process is proven dead. A claim is a permit of two seconds, so a new owner waits that long, plus the second of
-the pace. After a release or a proven death only the second remains. If an owner ends during its own wait, the
-next one waits the rest of it. If it ends before it fenced its ranges, the next one waits the full time: until
-then an earlier owner may still claim. Times are lengths, in seconds.
+Law: a number may be taken over if its lease has expired, its owner released it, or its owner's process is
+proven dead. A claim is valid for two seconds, so the new owner waits that long, plus one second for the pace.
+After a release or a proven death only that second remains. If an owner ends during its own wait, the next one
+waits for the rest. If it ends before it fenced its ranges, the next one waits for all of it: an earlier owner
+may still claim. Times are durations in seconds.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-PERMIT_S = 2.0
+CLAIM_VALID_S = 2.0
 PACE_WINDOW_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class FormerOwner:
-    """The last owner of a number. `epoch` 0: nobody ever owned it. `dead`: its process is proven dead.
+    """The former owner of a number. `epoch` 0: there was none. `dead`: its process is proven dead.
 
-    `past_lease_s`: since its lease ended, or since it `released` the number. `fence_missing`: it took the
-    number over from an owner that may still claim, and has not fenced its ranges. `no_send_s`: what is left
-    of its own wait.
+    `past_lease_s`: since its lease expired, or since it `released` the number. `fence_missing`: it took over
+    from an owner that may still claim, and has not fenced its ranges. `no_send_s`: the rest of the wait that
+    began when it fenced them.
     """
 
     epoch: int
@@ -34,19 +34,19 @@ class FormerOwner:
 
     @property
     def holds(self) -> bool:
-        """Whether nobody else may take the number."""
+        """Whether it still owns the number, so that nobody may take it over."""
         return self.lease_runs and not (self.released or self.dead)
 
     @property
     def may_claim(self) -> bool:
-        """Whether it may claim until its ranges are fenced: nothing proves that it has ended."""
+        """Whether it may still claim, until its ranges are fenced: nothing proves that it has ended."""
         return not (self.released or self.dead or self.epoch == 0)
 
     @property
     def wait_s(self) -> float:
-        """How long the next owner waits."""
+        """How long the next owner waits before its first write."""
         if self.fence_missing or self.may_claim:
-            return max(self.no_send_s, PERMIT_S + PACE_WINDOW_S)
+            return max(self.no_send_s, CLAIM_VALID_S + PACE_WINDOW_S)
         if self.epoch == 0:
             return 0.0
         past_s = (self.past_lease_s or 0.0) if self.released else 0.0

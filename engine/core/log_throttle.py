@@ -1,35 +1,37 @@
-"""What is logged of an event that comes again and again: the first one, one a minute, and its end."""
+"""Which occurrences of a repeated event are logged: the first, then one a minute, and the end."""
 
-from engine.core.bucket import SECOND_NS
+from engine.core.units import SECOND_NS
 
-TELL_PERIOD_NS = 60 * SECOND_NS
+LOG_PERIOD_NS = 60 * SECOND_NS
 
 
-class Repeats:
-    """Counts one kind of event. One that flickers is logged no more often than one that stays."""
+class LogThrottle:
+    """Counts one kind of event. An event that comes and goes is logged no more often than one that stays."""
 
     def __init__(self) -> None:
-        self._told_ns: int | None = None
-        self._untold = 0
+        self._logged_ns: int | None = None
+        self._unlogged = 0
         self._last_ns = 0
-        self.goes_on = False  # logged, and its end is not
+        self.is_reported = False  # the event is logged, and its end is not
 
-    def happened(self, now_ns: int) -> int | None:
-        """One more. None: log nothing; else how many came since the last line, this one included."""
-        self._untold += 1
+    def count(self, now_ns: int) -> int | None:
+        """Count one occurrence. None: do not log it. Otherwise the occurrences since the last line, this one
+        included.
+        """
+        self._unlogged += 1
         self._last_ns = now_ns
-        if self._told_ns is not None and now_ns - self._told_ns < TELL_PERIOD_NS:
+        if self._logged_ns is not None and now_ns - self._logged_ns < LOG_PERIOD_NS:
             return None
-        self._told_ns = now_ns
-        self.goes_on = True
-        times, self._untold = self._untold, 0
+        self._logged_ns = now_ns
+        self.is_reported = True
+        times, self._unlogged = self._unlogged, 0
         return times
 
-    def is_over(self) -> bool:
-        """The opposite happened. True where that is worth a line: once after each line of the trouble."""
-        told, self.goes_on = self.goes_on, False
-        return told
+    def resolve(self) -> bool:
+        """The event has ended. True if the end must be logged: once after each logged occurrence."""
+        was_reported, self.is_reported = self.is_reported, False
+        return was_reported
 
-    def has_ceased(self, now_ns: int, quiet_ns: int) -> bool:
-        """As `is_over`, of what nothing is the opposite of: it did not come again for `quiet_ns`."""
-        return now_ns - self._last_ns >= quiet_ns and self.is_over()
+    def resolve_if_quiet(self, now_ns: int, quiet_ns: int) -> bool:
+        """`resolve` for an event whose end nobody sees: it has ended if it did not occur for `quiet_ns`."""
+        return now_ns - self._last_ns >= quiet_ns and self.resolve()

@@ -1,7 +1,7 @@
-"""A template, compiled once for a campaign so that one message costs a join of ready pieces.
+"""Compiles a template once for a campaign. Each message is then a join of prepared pieces.
 
-The order of the placeholders is the order of `--param`: header text, body, URL buttons; by number within a
-text of a POSITIONAL template, by first appearance in a NAMED one. Shapes of components: open point.
+The placeholders have the order of `--param`: header text, body, URL buttons. Within a text, a POSITIONAL
+template orders them by number, a NAMED one by first appearance. The shapes of components are an open point.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ from typing import Any
 
 from engine.errors import ConfigurationError
 
-VARIABLE_CHARACTERS_MAX = 1024  # the body of a template holds no more
+VARIABLE_CHARACTERS_MAX = 1024  # the limit for the whole body of a template
 
 _PLACEHOLDER = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 _SUSPECT = re.compile(r"[\n\r\v\f\x85\u2028\u2029]|\t|\x00| {5}")
 _REASON_OF_SUSPECT = {"\t": "tab", "\x00": "control", "     ": "spaces"}
 MEDIA_FORMATS = frozenset({"IMAGE", "VIDEO", "DOCUMENT"})
-# Buttons whose parameters the interface does not show: sending without them would fail every recipient.
+# Buttons whose parameters the interface does not document. Without them, every message would fail.
 _BUTTONS_UNSUPPORTED = frozenset({"COPY_CODE", "OTP", "CATALOG", "MPM"})
 
-# Stand in for the values while the body is serialised once; no definition can hold them, since both carry a
-# character that JSON text from the service never brings unescaped into ours.
-_MARK = "\x00value\x00"
-_MARK_ESCAPED = json.dumps(_MARK)
+# Stands for a value while the body is serialised. It holds NULs, which no name of a template does.
+_SENTINEL = "\x00value\x00"
+_SENTINEL_ESCAPED = json.dumps(_SENTINEL)
 
 
 class UnusableTemplate(ConfigurationError):
@@ -36,7 +35,7 @@ class UnusableTemplate(ConfigurationError):
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """The media of a header, one for a whole campaign: an uploaded `media_id` or an HTTPS `link`."""
+    """The media of a header, the same for a whole campaign: an uploaded `media_id` or an HTTPS `link`."""
 
     media_id: str | None = None
     link: str | None = None
@@ -45,7 +44,7 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """A hole of the template: `component` is header, body or button; `name` its number or name."""
+    """A variable of the template. `component`: header, body or button. `name`: its name, or its number."""
 
     component: str
     name: str
@@ -53,7 +52,7 @@ class Placeholder:
 
 @dataclass(frozen=True, slots=True)
 class CompiledTemplate:
-    """A template ready to be filled. Made by `compile_template`."""
+    """A template ready for its variables. Made by `compile_template`."""
 
     name: str
     language: str
@@ -65,12 +64,12 @@ class CompiledTemplate:
         return len(self.placeholders)
 
     def payload(self, to: int | str, variables: Sequence[str], tag: str | None) -> bytes:
-        """The JSON body of one send; `to` in digits, `tag` None for services without opaque data.
+        """The JSON body of one message. `to`: digits only. `tag`: None for services without opaque data.
 
-        ValueError where the number of variables is not that of the placeholders (else error 132012).
+        Raises ValueError if variables and placeholders differ in number: the service would answer 132012.
         """
         if len(variables) != len(self.placeholders):
-            raise ValueError(f"{len(self.placeholders)} variables wanted, {len(variables)} given")
+            raise ValueError(f"the template needs {len(self.placeholders)} variables, not {len(variables)}")
         pieces = list(self.skeleton)
         pieces[1] = str(to)
         pieces[3:-1:2] = map(encode_basestring_ascii, variables)
@@ -86,7 +85,7 @@ def compile_template(
 ) -> CompiledTemplate:
     """Compile a template as the service lists it: name, language, components, parameter_format.
 
-    UnusableTemplate names what cannot be sent.
+    Raises UnusableTemplate, which names the part that cannot be sent.
     """
     name, language = str(definition.get("name", "")), str(definition.get("language", ""))
     where = f"template {name}, language {language}"
@@ -102,7 +101,7 @@ def compile_template(
 
 
 def check_variable(value: str) -> str | None:
-    """Why the service would refuse a variable, or None: empty, newline, tab, control, spaces, too_long."""
+    """Why the service would refuse a variable: empty, newline, tab, control, spaces, too_long. Or None."""
     if not value or value.isspace():
         return "empty"
     if len(value) > VARIABLE_CHARACTERS_MAX:
@@ -112,7 +111,7 @@ def check_variable(value: str) -> str | None:
 
 
 def _skeleton(product: str, template: dict[str, Any]) -> tuple[str, ...]:
-    """Alternating constant and value: constant, to, constant, variable, ..., constant, tail with the tag."""
+    """Constants and values in turn: constant, to, constant, variable, ..., constant, tail with the tag."""
     body = {
         "messaging_product": product,
         "recipient_type": "individual",
@@ -122,13 +121,13 @@ def _skeleton(product: str, template: dict[str, Any]) -> tuple[str, ...]:
     }
     before, after = json.dumps(body, separators=(",", ":"))[:-1].split("\\u0000to\\u0000")
     pieces = [before, ""]
-    for constant in after.split(_MARK_ESCAPED):
+    for constant in after.split(_SENTINEL_ESCAPED):
         pieces += [constant, ""]
     return tuple(pieces)
 
 
 class _Reader:
-    """Collects the send components of a definition, each in its place whatever order the service lists."""
+    """Collects the components to send, in a fixed order, whatever the order of the definition."""
 
     def __init__(self, where: str, named: bool, header_media: Media | None) -> None:
         self._where = where
@@ -137,13 +136,13 @@ class _Reader:
         self._header: list[dict[str, Any]] = []
         self._body: list[dict[str, Any]] = []
         self._buttons: list[dict[str, Any]] = []
-        self._holes: dict[str, list[Placeholder]] = {"header": [], "body": [], "button": []}
+        self._placeholders: dict[str, list[Placeholder]] = {"header": [], "body": [], "button": []}
 
     def components(self) -> list[dict[str, Any]]:
         return self._header + self._body + self._buttons
 
     def placeholders(self) -> list[Placeholder]:
-        return self._holes["header"] + self._holes["body"] + self._holes["button"]
+        return self._placeholders["header"] + self._placeholders["body"] + self._placeholders["button"]
 
     def read(self, component: Mapping[str, Any]) -> None:
         kind = str(component.get("type", "")).upper()
@@ -171,9 +170,9 @@ class _Reader:
         media = self._header_media
         if media is None or (media.media_id is None) == (media.link is None):
             raise UnusableTemplate(
-                f"the header needs one {kind}, by media id or by link",
+                f"the header needs one {kind}, given by media id or by link",
                 where=self._where,
-                remedy="name it for the campaign",
+                remedy="give --header-media-id or --header-link",
             )
         source: dict[str, str] = {"id": media.media_id} if media.media_id else {"link": str(media.link)}
         if kind == "document" and media.filename:
@@ -187,21 +186,21 @@ class _Reader:
         names = _names_in(str(button.get("url") or "")) if kind == "URL" else []
         if len(names) > 1:
             raise UnusableTemplate(
-                f"button {index} has {len(names)} placeholders, one is allowed", where=self._where
+                f"button {index} has {len(names)} placeholders, only one is allowed", where=self._where
             )
         if names:
-            self._holes["button"].append(Placeholder("button", names[0]))
-            parameters = [{"type": "text", "text": _MARK}]
+            self._placeholders["button"].append(Placeholder("button", names[0]))
+            parameters = [{"type": "text", "text": _SENTINEL}]
             self._buttons.append(
                 {"type": "button", "sub_type": "url", "index": str(index), "parameters": parameters}
             )
 
     def _text_parameters(self, component: str, text: str) -> list[dict[str, Any]]:
         names = _names_in(text) if self._named else self._numbers_in(component, text)
-        self._holes[component] += [Placeholder(component, name) for name in names]
+        self._placeholders[component] += [Placeholder(component, name) for name in names]
         if self._named:
-            return [{"type": "text", "parameter_name": name, "text": _MARK} for name in names]
-        return [{"type": "text", "text": _MARK} for _ in names]
+            return [{"type": "text", "parameter_name": name, "text": _SENTINEL} for name in names]
+        return [{"type": "text", "text": _SENTINEL} for _ in names]
 
     def _numbers_in(self, component: str, text: str) -> list[str]:
         names = sorted(_names_in(text), key=lambda name: (len(name), name))

@@ -1,7 +1,8 @@
-"""What one attempt told us. Law: a request that may have been accepted is never called anything but
-`Accepted` or `Unknown`; every other outcome means that the recipient certainly was not accepted.
+"""Outcomes: the result of one attempt.
 
-An outcome is not a status (what the service says later) and not a state (ours, derived from both).
+Law: if the service may have accepted a message, the outcome is `Accepted` or `Unknown`. Every other outcome
+means that the service certainly did not accept it. An outcome is not a status (what the service reports
+later) and not a state (derived from both).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 
 class Scope(StrEnum):
-    """Whom a refusal concerns. The flow stops that one and lets everything else go on."""
+    """What a refusal applies to. The flow stops only that; everything else continues."""
 
     RECIPIENT = "recipient"
     PAIR = "pair"
@@ -22,9 +23,9 @@ class Scope(StrEnum):
 
 
 class Accepted(NamedTuple):
-    """The service took the message and named it. `held`: it keeps it back for a quality check.
+    """The service accepted the message and gave it an id. `held`: the service holds it for a quality check.
 
-    A tuple, since nearly every message makes one: a frozen dataclass takes twice the time.
+    A tuple, because nearly every message creates one and a frozen dataclass takes twice the time.
     """
 
     wamid: str
@@ -33,9 +34,9 @@ class Accepted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """Refused for pace, by number, pair or account. Spends no budget of attempts, except the pair's own.
+    """Refused because the number, pair or account sends too fast. Only throttles of a pair are counted.
 
-    `wait_s` is the service's own word on when to come back, where it gave one.
+    `wait_s`: the wait that the service asked for, if it did.
     """
 
     scope: Scope
@@ -46,9 +47,9 @@ class Throttled:
 
 @dataclass(frozen=True, slots=True)
 class Transient:
-    """The service failed and says so: worth another attempt, a bounded number of times.
+    """The service reports a failure of its own. Another attempt may work; the number of attempts is limited.
 
-    `wait_s` as of Throttled.
+    `wait_s`: as in Throttled.
     """
 
     code: int | None
@@ -58,13 +59,12 @@ class Transient:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Refused for a reason that the same request would meet again.
+    """Refused. The same request would be refused again.
 
-    `name` is the code as text, or `http_<status>` where the reply carried none. Scope RECIPIENT fails the
-    recipient; TEMPLATE, NUMBER and ACCOUNT stop the campaign, the number or the account and only defer the
-    recipient, whom nobody accepted. Flags: `systematic`, several in a row point at the campaign, not at its
-    recipients; `suppress`, the recipient opted out; `suspend`, the number rests for `wait_s` and
-    returns by itself.
+    `name`: the code as text, or `http_<status>` if the reply has no code. Scope RECIPIENT fails it.
+    TEMPLATE, NUMBER and ACCOUNT stop the campaign, the number or the account, and only defer the recipient.
+    `systematic`: several in a row mean that the campaign is at fault, not its recipients. `suppress`: the
+    recipient has opted out. `suspend`: the number stops for `wait_s`, then resumes by itself.
     """
 
     scope: Scope
@@ -79,15 +79,15 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Bytes were written and no reply tells what became of them: it may have been accepted."""
+    """Bytes were written and no complete reply came back. The service may have accepted the message."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class NotSent:
-    """No byte was written. `unreachable`: the service could not be reached, so waiting makes sense.
-    `exhausted`: this machine had no descriptor left for a connection, which tells nothing about the service.
+    """No byte was written. `unreachable`: the service could not be reached, so a wait may help. `exhausted`:
+    this machine had no file descriptor left for a connection, which says nothing about the service.
     """
 
     reason: str
@@ -96,6 +96,6 @@ class NotSent:
 
 
 Setback = Throttled | Transient | Rejected | Unknown | NotSent
-"""What leaves something to decide about the recipient; see `engine.core.retry`."""
+"""Every outcome after which `engine.core.retry` decides about the recipient."""
 
 Outcome = Accepted | Setback

@@ -1,28 +1,28 @@
-"""The spellings of one phone number, where the service answers with another than it was given.
+"""Phone aliases: two valid numbers that reach the same phone. The service may report either.
 
-Brazil: mobile numbers gained a 9 after the area code. Mexico: 521 before mobiles called from abroad.
-Argentina: 549 before mobiles. The service may report either; both name the same person.
+Brazil: mobile numbers got an additional 9 after the area code. Mexico: 521 for mobiles called from abroad.
+Argentina: 549 for mobiles.
 """
 
-# Of 12 digits, with 54 or 55 before them: all that have a longer spelling which an audience may hold as well.
+# The 12-digit numbers that begin with 54 or 55: only these have a longer alias that an audience may hold too.
 _SHORT_MIN, _SHORT_END = 540_000_000_000, 560_000_000_000
-_MOBILE_BEGINNINGS = "6789"  # of a Brazilian number before it gained its 9
+_MOBILE_BEGINNINGS = "6789"  # the first digit of a Brazilian mobile number without the additional 9
 
 
-def spellings(recipient: str) -> tuple[int, ...]:
-    """All numbers that `recipient` (digits of E.164) may stand for, itself first; none for other texts."""
+def phone_aliases(recipient: str) -> tuple[int, ...]:
+    """The forms of `recipient` (digits of E.164), itself first; empty for any other text."""
     if not (recipient.isascii() and recipient.isdigit() and len(recipient) <= 15):
         return ()
-    other = _other_spelling(recipient)
+    other = _other_form(recipient)
     return (int(recipient),) if other is None else (int(recipient), int(other))
 
 
-def person(phone: int) -> int:
-    """The same number for all spellings of a valid number that are valid, too; the longest of them."""
-    return max(spellings(str(phone))) if _SHORT_MIN <= phone < _SHORT_END else phone
+def canonical_phone(phone: int) -> int:
+    """One number for all valid aliases of a valid number: the longest of them."""
+    return max(phone_aliases(str(phone))) if _SHORT_MIN <= phone < _SHORT_END else phone
 
 
-def _other_spelling(digits: str) -> str | None:
+def _other_form(digits: str) -> str | None:
     if digits.startswith("55"):
         return _other_brazilian(digits)
     if digits.startswith("52"):

@@ -1,9 +1,9 @@
-"""What a setback does to its recipient: in doubt, failed, or another attempt after a wait.
+"""Decides about a recipient after a setback: in doubt, failed, or another attempt after a wait.
 
-Law: throttles by number or account and requests never written spend no budget; transient failures have
-five tries, but those of a downtime are nobody's; pair throttles wait five times and fail at the sixth
-(protocol: 1, 4, 16, 64, 256 s). The lengths of the waits belong to `engine.backoff`; here stands only which
-wait, and how often it was asked for.
+Law: a throttle of the number or the account costs the recipient no attempt, nor does a request that was not
+written. A recipient fails at the fifth transient failure; failures during a downtime do not count. A pair
+throttle waits five times and fails at the sixth (protocol: 1, 4, 16, 64, 256 s). This module chooses the kind
+of wait and counts it; `engine.backoff` computes its length.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PAIR_WAITS_MAX = 5
 
 
 class Wait(StrEnum):
-    """Why a recipient waits, and so how long. NONE: as soon as its number, account or campaign goes on."""
+    """Why a recipient waits, which decides how long. NONE: until its number, account or campaign resumes."""
 
     NONE = "none"
     NUMBER = "number"
@@ -31,7 +31,7 @@ class Wait(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the earlier attempts of a recipient spent, by kind. Counts before the present outcome."""
+    """How many setbacks of each kind a recipient had before the present outcome."""
 
     pair_throttles: int = 0
     transient_failures: int = 0
@@ -40,14 +40,14 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class InDoubt:
-    """May have been accepted: no further attempt, unless the campaign's policy or a person says so."""
+    """May have been accepted. Only the campaign's policy or a person can order another attempt."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Not accepted and not tried again. `name`: the code as text, or `http_<status>`."""
+    """Not accepted, and no further attempt. `name`: the code as text, or `http_<status>`."""
 
     name: str
     detail: str
@@ -56,9 +56,9 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Certainly not accepted; another attempt follows. `attempt` counts waits of this kind from 1.
+    """Certainly not accepted; another attempt follows. `attempt` counts the waits of this kind, from 1.
 
-    `hint_s` is the service's own word, a lower bound of the wait. `spent` goes with the stored row.
+    `hint_s`: the wait that the service asked for, a lower bound. `spent` is stored for the next decision.
     """
 
     wait: Wait
@@ -72,9 +72,9 @@ Decision = Fail | InDoubt | Retry
 
 
 def decide(outcome: Setback, spent: Budget, *, downtime: bool = False) -> Decision:
-    """The decision on one outcome, from what the earlier attempts spent.
+    """The decision after one outcome. `spent`: the setbacks of earlier attempts.
 
-    `downtime`: the service fails everybody at this moment, so that its failures are not the recipient's.
+    `downtime`: the service fails for every recipient now, so a failure does not count against this one.
     """
     match outcome:
         case Unknown(reason=reason):
@@ -115,7 +115,7 @@ def _after_transient(outcome: Transient, spent: Budget) -> Decision:
 
 
 def _after_rejection(outcome: Rejected, spent: Budget) -> Decision:
-    """Only a rejection of the recipient fails it; any other stops more, and the recipient waits for that."""
+    """Only a rejection of the recipient fails it. Any other stops more than that, and the recipient waits."""
     if outcome.scope is Scope.RECIPIENT:
         return Fail(outcome.name, outcome.detail, outcome.suppress)
     return Retry(Wait.NONE, 1, outcome.name, None, spent)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
-from engine.core.outcome import Rejected, Scope
 from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, UsageError
 
 
@@ -23,8 +22,8 @@ class CampaignState(StrEnum):
     EXPIRED = "expired"
 
 
-def with_article(state: str) -> str:
-    """`a paused`, `an expired`."""
+def with_indefinite_article(state: str) -> str:
+    """A state with its article: `a paused`, `an expired`."""
     return f"{'an' if state[0] in 'aeiou' else 'a'} {state}"
 
 
@@ -39,9 +38,9 @@ class CampaignEvent(StrEnum):
     REOPEN = "reopen"
 
 
-# A paused campaign whose time has not come goes back to `scheduled`, so that lifting a pause never starts it
-# early. A draft may be paused too: only a person's `resume` starts it then. `reopen` is for a resend of
-# recipients in doubt after the end.
+# A paused campaign whose start lies ahead goes back to `scheduled`, so a resume never starts it early. A
+# draft can be paused too: then only a user's `resume` starts it. `reopen`: a finished campaign sends again to
+# recipients in doubt.
 CAMPAIGN_TRANSITIONS: dict[tuple[CampaignState, CampaignEvent], CampaignState] = {
     (CampaignState.DRAFT, CampaignEvent.SCHEDULE): CampaignState.SCHEDULED,
     (CampaignState.DRAFT, CampaignEvent.START): CampaignState.RUNNING,
@@ -63,28 +62,28 @@ CAMPAIGN_TRANSITIONS: dict[tuple[CampaignState, CampaignEvent], CampaignState] =
     (CampaignState.FINISHED, CampaignEvent.REOPEN): CampaignState.RUNNING,
 }
 
-# What a person can say; the other events happen.
+# The events that a user can order. The others happen by themselves.
 _COMMANDS = (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME, CampaignEvent.CANCEL)
 
 
 class IllegalTransition(UsageError):
-    """An event that a campaign in this state does not know."""
+    """The campaign's state does not allow this event."""
 
     def __init__(self, state: CampaignState, event: CampaignEvent) -> None:
         self.state = state
         self.event = event
         known = ", ".join(word for word in _COMMANDS if (state, word) in CAMPAIGN_TRANSITIONS)
         remedy = f"possible now: {known}" if known else "it has ended"
-        super().__init__(f"{with_article(state)} campaign cannot {event}", remedy=remedy)
+        super().__init__(f"{with_indefinite_article(state)} campaign cannot {event}", remedy=remedy)
 
 
 def allows(state: CampaignState, event: CampaignEvent) -> bool:
-    """Whether the table has a row."""
+    """Whether the table allows this event in this state."""
     return (state, event) in CAMPAIGN_TRANSITIONS
 
 
 def apply(state: CampaignState, event: CampaignEvent) -> CampaignState:
-    """The state after an event; IllegalTransition where the table has no row."""
+    """The state after an event. Raises IllegalTransition if the table has no row for it."""
     following = CAMPAIGN_TRANSITIONS.get((state, event))
     if following is None:
         raise IllegalTransition(state, event)
@@ -149,23 +148,8 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.EXPIRED: Reason("its time ended before everybody was sent to", Incomplete),
     ReasonCode.CANCELLED_BY_HAND: Reason("a person cancelled it", Incomplete),
 }
-# Codes of a running campaign that waits: `campaign_cache` sets and clears them.
+# Codes of a running campaign that waits: `CampaignReader` sets and clears them.
 WAITS = frozenset({ReasonCode.WINDOW_CLOSED, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_STORED})
-
-_PERMISSION_CODES = frozenset({3, 10, *range(200, 300)})
-
-
-def reason_of_refusal(refusal: Rejected) -> ReasonCode:
-    """Why a campaign is paused by a refusal that concerns more than a recipient or a number."""
-    if refusal.scope is Scope.TEMPLATE:
-        return ReasonCode.TEMPLATE_REFUSED
-    if refusal.scope is not Scope.ACCOUNT:
-        return ReasonCode.RECIPIENTS_REFUSED
-    if refusal.code in (0, 104, 190) or refusal.name == "http_401":
-        return ReasonCode.AUTHENTICATION_FAILED
-    if refusal.code in _PERMISSION_CODES or refusal.name == "http_403":
-        return ReasonCode.PERMISSION_MISSING
-    return ReasonCode.ACCOUNT_REFUSED
 
 
 class RecipientState(StrEnum):
@@ -180,10 +164,10 @@ class RecipientState(StrEnum):
     SKIPPED = "skipped"
 
 
-class Status(IntEnum):
-    """What is known of one attempt, as ranks: the higher one wins, whatever came first.
+class EvidenceRank(IntEnum):
+    """What is known about one attempt, from its outcome and its statuses. The higher rank wins in any order.
 
-    `FAILED` stands below `DELIVERED`: a message seen on a phone has not failed. The numbers are stored.
+    `FAILED` ranks below `DELIVERED`: a message that reached a phone has not failed. The numbers are stored.
     """
 
     ACCEPTED = 1

@@ -1,8 +1,8 @@
-"""The opaque tag of one attempt, `installation.range.seq.attempt_no.epoch`, which its statuses bring back.
+"""The opaque tag of one attempt, `installation.range.seq.attempt_no.epoch`. Its statuses return it.
 
-It is the exact key of a send whose reply was lost. Law: at most 64 bytes of ASCII, and one spelling for
-each tag, so that two different texts never name the same attempt. Anything else decodes to None: statuses of
-other senders on the same number carry texts of their own.
+The tag identifies an attempt whose reply was lost. Law: a tag has at most 64 bytes of ASCII and exactly one
+spelling, so two different texts never name the same attempt. Any other text decodes to None: other senders on
+the same number put their own texts there.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ INT8_MAX = 2**63 - 1
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _INSTALLATION = re.compile(r"[0-9a-z]{8}", re.ASCII)
 _DECIMAL = r"(0|[1-9][0-9]{0,18})"
-# A tag's ends: its range, which up to a thousand tags share, and try with epoch, which nearly all tags share.
+# The two ends of a tag are decoded through a cache: up to a thousand tags share installation and range, and
+# nearly all share attempt and epoch.
 _RANGE = re.compile(r"([0-9a-z]{8})\.([1-9a-z][0-9a-z]{0,12})", re.ASCII)
-_TRY = re.compile(rf"{_DECIMAL}\.{_DECIMAL}", re.ASCII)
-ENDS_REMEMBERED = 4_096
+_ATTEMPT = re.compile(rf"{_DECIMAL}\.{_DECIMAL}", re.ASCII)
+CACHED_ENDS_MAX = 4_096
 
 
 class Tag(NamedTuple):
-    """One try of one recipient: `range_id` from 1, `seq` from 0 in its range, `attempt_no` from 1."""
+    """One attempt for one recipient. `range_id` and `attempt_no` count from 1, `seq` from 0 in its range."""
 
     installation: str
     range_id: int
@@ -36,9 +37,9 @@ class Tag(NamedTuple):
 
 
 def base36(number: int) -> str:
-    """A number from 0 in digits and lower-case letters, without leading zeros."""
+    """A number, at least 0, in digits and lower-case letters without leading zeros."""
     if number < 0:
-        raise ValueError(f"base 36 is written for numbers from 0, not {number}")
+        raise ValueError(f"a number in base 36 must be at least 0, not {number}")
     written = ""
     while number >= 36:
         number, digit = divmod(number, 36)
@@ -47,39 +48,39 @@ def base36(number: int) -> str:
 
 
 class TagEncoder:
-    """Writes the tags of one range under one epoch; the constant parts are written once."""
+    """Writes the tags of one range and one epoch. The constant parts are built once."""
 
     __slots__ = ("_prefix", "_suffix")
 
     def __init__(self, installation: str, range_id: int, epoch: int) -> None:
         if not _INSTALLATION.fullmatch(installation):
-            raise ValueError(f"an installation is 8 characters of [0-9a-z], not {installation!r}")
+            raise ValueError(f"installation must be 8 characters of [0-9a-z], not {installation!r}")
         _check_bounds("range_id", range_id, 1, INT8_MAX)
         _check_bounds("epoch", epoch, 0, INT8_MAX)
         self._prefix = f"{installation}.{base36(range_id)}."
         self._suffix = f".{epoch}"
 
     def encode(self, seq: int, attempt_no: int) -> str:
-        """The tag of one attempt. The bounds are the columns' own (int4), so they are not looked at again."""
+        """The tag of one attempt. Both numbers come from int4 columns, so their bounds are not checked."""
         return f"{self._prefix}{seq}.{attempt_no}{self._suffix}"
 
 
 def encode(tag: Tag) -> str:
-    """The text of any tag; ValueError where a part is out of its bounds."""
+    """The text of a tag. ValueError if a part is out of bounds."""
     _check_bounds("seq", tag.seq, 0, INT4_MAX)
     _check_bounds("attempt_no", tag.attempt_no, 1, INT4_MAX)
     return TagEncoder(tag.installation, tag.range_id, tag.epoch).encode(tag.seq, tag.attempt_no)
 
 
 def decode(text: str) -> Tag | None:
-    """The tag that a text names, or None for every other text. Never raises."""
+    """The tag that a text encodes, or None for any other text. Never raises."""
     if not isinstance(text, str) or len(text) > TAG_BYTES_MAX:
         return None
     head, _, rest = text.partition(".")
     range_digits, _, rest = rest.partition(".")
     seq_digits, _, tail = rest.partition(".")
-    of_range, of_try = _read_range(f"{head}.{range_digits}"), _read_try(tail)
-    if of_range is None or of_try is None:
+    range_part, attempt_part = _read_range(f"{head}.{range_digits}"), _read_attempt(tail)
+    if range_part is None or attempt_part is None:
         return None
     try:
         seq = int(seq_digits)
@@ -87,13 +88,13 @@ def decode(text: str) -> Tag | None:
         return None
     if not 0 <= seq <= INT4_MAX or str(seq) != seq_digits:
         return None
-    # Not Tag(…): each status has one, and this is a call less.
-    return tuple.__new__(Tag, (*of_range, seq, *of_try))
+    # One call less than Tag(…), for every status.
+    return tuple.__new__(Tag, (*range_part, seq, *attempt_part))
 
 
-@lru_cache(ENDS_REMEMBERED)
+@lru_cache(CACHED_ENDS_MAX)
 def _read_range(text: str) -> tuple[str, int] | None:
-    """Installation and range."""
+    """Installation and range id."""
     found = _RANGE.fullmatch(text)
     if found is None:
         return None
@@ -101,10 +102,10 @@ def _read_range(text: str) -> tuple[str, int] | None:
     return (found[1], range_id) if range_id <= INT8_MAX else None
 
 
-@lru_cache(ENDS_REMEMBERED)
-def _read_try(text: str) -> tuple[int, int] | None:
-    """Try and epoch."""
-    found = _TRY.fullmatch(text)
+@lru_cache(CACHED_ENDS_MAX)
+def _read_attempt(text: str) -> tuple[int, int] | None:
+    """Attempt number and epoch."""
+    found = _ATTEMPT.fullmatch(text)
     if found is None:
         return None
     attempt_no, epoch = int(found[1]), int(found[2])

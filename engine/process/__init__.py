@@ -1,1 +1,1 @@
-"""What a process needs to run: settings, logs, identity, memory, files, disk space, the embedded Postgres."""
+"""What runs a process: settings, logs, identity, memory, file descriptors, disk space, embedded Postgres."""

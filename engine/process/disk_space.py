@@ -1,4 +1,4 @@
-"""Looks now and then at the free space of the disk that holds the embedded database."""
+"""Checks the free space of the disk that holds the embedded database, once in a period."""
 
 import shutil
 from dataclasses import dataclass
@@ -10,71 +10,72 @@ from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.disk_space import MIB, is_short
 from engine.process.throttled_log import ThrottledLog
 
-# At 5,000/s this many seconds fill 20 MiB: small against what must be free.
-LOOK_PERIOD_NS = 4 * SECOND_NS
+# At 5,000/s, sending fills 20 MiB in this time: little compared with what must stay free.
+CHECK_PERIOD_NS = 4 * SECOND_NS
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """Where the database keeps its data on this machine, and how much must stay free there."""
+    """The directory of the database's data on this machine, and how much must stay free there."""
 
     directory: Path
     least_free_mib: int
 
 
 def free_bytes(directory: Path) -> int:
-    """What may still be written to the directory's file system. OSError where it cannot be told."""
+    """How much can still be written to the directory's file system. OSError if that cannot be read."""
     return shutil.disk_usage(directory).free
 
 
-class DiskLook:
-    """Whether a disk is short of room, looked at once in `period_ns`."""
+class DiskSpaceProbe:
+    """Whether a disk is short of space. Reads the free space at most once in `period_ns`."""
 
     def __init__(self, disk: Disk, period_ns: int) -> None:
         self.disk = disk
         self._period_ns = period_ns
-        self._looked_ns = -period_ns
+        self._read_ns = -period_ns
         self._short = False
-        self.free_bytes = 0  # at the last look
+        self.free_bytes = 0  # as last read
 
     def is_short(self) -> bool:
-        """OSError where it cannot be told; until the next look it is as it was, then."""
-        if (now_ns := monotonic_ns()) - self._looked_ns >= self._period_ns:
-            self._looked_ns = now_ns
+        """OSError if the free space cannot be read; until the next period the former answer then holds."""
+        if (now_ns := monotonic_ns()) - self._read_ns >= self._period_ns:
+            self._read_ns = now_ns
             self.free_bytes = free_bytes(self.disk.directory)
             self._short = is_short(self.free_bytes, self.disk.least_free_mib * MIB, was_short=self._short)
         return self._short
 
 
-class Room:
-    """`shortage()` is asked before anything is claimed; without a disk to look at it never finds one."""
+class DiskSpaceGuard:
+    """Blocks claims while the database's disk is short of space. Without a disk it never blocks."""
 
     def __init__(self, disk: Disk | None) -> None:
-        self._look = None if disk is None else DiskLook(disk, LOOK_PERIOD_NS)
-        self._told_short = False
+        self._probe = None if disk is None else DiskSpaceProbe(disk, CHECK_PERIOD_NS)
+        self._is_short = False
         self._not_read = ThrottledLog("disk_not_read", "disk_read_again")
 
-    def shortage(self) -> str:
-        """Why nothing may be claimed for now, in words; empty while there is room."""
-        if self._look is None:
+    def blocked_reason(self) -> str:
+        """Why nothing may be claimed now; empty if nothing blocks. Asked before every claim."""
+        if self._probe is None:
             return ""
-        self._tell(self._look)
-        disk = self._look.disk
-        if not self._told_short:
+        self._check(self._probe)
+        if not self._is_short:
             return ""
+        disk = self._probe.disk
         return f"less than {disk.least_free_mib} MiB are free for the database in {disk.directory}"
 
-    def _tell(self, look: DiskLook) -> None:
+    def _check(self, probe: DiskSpaceProbe) -> None:
         try:
-            short = look.is_short()
-        except OSError as problem:  # what cannot be looked at stops nobody: the database will say
-            self._not_read.met(directory=str(look.disk.directory), problem=str(problem)[:200])
+            short = probe.is_short()
+        except OSError as problem:  # no reason to stop: the database itself reports a full disk
+            self._not_read.report(directory=str(probe.disk.directory), problem=str(problem)[:200])
             return
-        self._not_read.look(2 * LOOK_PERIOD_NS)  # between two looks nothing is read
-        if short != self._told_short:
-            self._told_short = short
-            tell = log.warning if short else log.info
-            effect = "sending stops" if short else "sending goes on"
-            tell("disk_short" if short else "disk_has_room", free_mib=look.free_bytes // MIB, effect=effect)
+        self._not_read.check_quiet(2 * CHECK_PERIOD_NS)  # the disk is read only once in a period
+        if short != self._is_short:
+            self._is_short = short
+            write = log.warning if short else log.info
+            effect = "sending stops" if short else "sending continues"
+            event = "disk_space_ran_short" if short else "disk_space_recovered"
+            write(event, free_mib=probe.free_bytes // MIB, effect=effect)

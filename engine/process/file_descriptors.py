@@ -1,4 +1,4 @@
-"""The operating system's limit of this process' descriptors: each connection takes one."""
+"""The operating system's limit on this process' file descriptors. Each connection uses one."""
 
 import resource
 from contextlib import suppress
@@ -7,15 +7,15 @@ from engine.core.connection_limit import WANTED
 
 
 def hard_limit() -> int:
-    """How many the process may ask for."""
+    """The number up to which the process may raise its own limit."""
     return _counted(resource.getrlimit(resource.RLIMIT_NOFILE)[1])
 
 
 def raise_limit() -> int:
-    """Ask for as many as a sender can use; returns how many there are now."""
+    """Raise the limit to what a sender can use, as far as allowed. Returns the limit in force."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if _counted(soft) < (wanted := min(WANTED, _counted(hard))):
-        with suppress(ValueError, OSError):  # some kernels allow less than their hard limit says
+        with suppress(ValueError, OSError):  # some kernels allow less than their hard limit
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     return _counted(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 

@@ -1,8 +1,8 @@
-"""Which process this is, and whether another one is certainly dead.
+"""The identity of a process, and proof that another process is dead.
 
-Law: only the same boot and the same pid namespace can prove a death, and a pid alone proves nothing, since it
-may have been given to somebody else: the start time tells. Where it cannot be known, the answer is "not
-proven". Linux only; elsewhere no death is ever proven, and a lease must run out.
+Law: a death can be proven only within the same boot and the same pid namespace. A pid alone proves nothing,
+since the system may have reused it; the start time shows whether it did. If anything is uncertain, the answer
+is "not proven". This works on Linux only. Elsewhere no death is ever proven, and a lease must expire.
 """
 
 import os
@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-_DEAD_STATES = frozenset("ZX")  # a zombie writes no more
+_DEAD_STATES = frozenset("ZX")  # a zombie writes nothing any more
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """One start of a process: `started_ticks` since boot, as the kernel counts."""
+    """One run of a process. `started_ticks`: its start since boot, in the kernel's clock ticks."""
 
     host: str
     boot: str
@@ -26,7 +26,7 @@ class ProcessIdentity:
 
     @property
     def name(self) -> str:
-        """In words for people: host and pid."""
+        """Host and pid, as shown to users."""
         return f"{self.host}, process {self.pid}"
 
     def stored(self) -> dict[str, Any]:
@@ -34,7 +34,7 @@ class ProcessIdentity:
 
 
 def this_process() -> ProcessIdentity:
-    """The identity of the calling process; zeros where the system does not tell."""
+    """The identity of the calling process. Unknown parts are zero or empty."""
     stat = _stat(os.getpid())
     return ProcessIdentity(
         host=socket.gethostname(),
@@ -46,7 +46,7 @@ def this_process() -> ProcessIdentity:
 
 
 def is_proven_dead(stored: dict[str, Any] | None) -> bool:
-    """Whether the process of a stored identity certainly runs no more."""
+    """Whether the process with this stored identity has certainly ended."""
     if not stored or not stored.get("boot") or stored["boot"] != _boot():
         return False
     if not stored.get("pid_namespace") or stored["pid_namespace"] != _pid_namespace():
@@ -73,7 +73,7 @@ def _pid_namespace() -> int:
 
 
 def _stat(pid: int) -> tuple[str, int] | None:
-    """State letter and start time of a process; the name in the file may itself hold spaces and brackets."""
+    """State letter and start time of a process. The name before them may itself hold spaces and brackets."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
     except OSError:

@@ -1,20 +1,21 @@
-"""Memory that is given back: how often the interpreter looks for cycles, and what the C library keeps."""
+"""Memory tuning: rarer garbage collections, and large blocks that the C library keeps for reuse."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# New objects between two looks: a few milliseconds each, well within the lateness that a pace forgives.
+# New objects between two collections. Each takes a few milliseconds, well within the lateness that the pacer
+# makes up for.
 COLLECTION_OBJECTS = 50_000
-READ_BYTES = 256 * 1024  # what uvloop asks for, and cuts to size, with each read over TLS
+READ_BYTES = 256 * 1024  # uvloop allocates this much for each TLS read, then shrinks it to what arrived
 
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """In the block, look for cycles once in COLLECTION_OBJECTS, and not among the objects of before.
+    """In the block, collect garbage once in COLLECTION_OBJECTS new objects, and skip all earlier objects.
 
-    At the default, a look for each 700 new objects, the looks took an eighth of a sender's CPU and a seventh
-    of the time of a body of a hundred statuses, and paused for longer.
+    The default, a collection for every 700 new objects, took an eighth of a sender's CPU and a seventh of the
+    time to read a body of a hundred statuses. Its pauses were longer, too.
     """
     usual = gc.get_threshold()
     gc.freeze()
@@ -27,11 +28,11 @@ def rare_collections() -> Iterator[None]:
 
 
 def keep_large_blocks() -> None:
-    """Have the C library keep blocks of READ_BYTES for the next that asks, for the rest of the process.
+    """Make the C library reuse blocks of READ_BYTES, for the rest of the process.
 
-    glibc maps a block beyond a threshold anew each time and unmaps it, and raises the threshold only to what
-    was given back whole. Two reads a message over TLS took as much as all else that lanes do. Most imports
-    happen to raise it far enough; this does not leave it to them. No effect where there is no threshold, nor
-    where MALLOC_... or GLIBC_TUNABLES in the environment fix it.
+    glibc maps and unmaps every block above a threshold, and raises the threshold only to the size of a block
+    that was freed whole. With TLS, the two reads of a message then cost as much as all other work of a lane.
+    Most imports happen to raise the threshold far enough; this call makes sure. It has no effect without such
+    a threshold, or if MALLOC_... or GLIBC_TUNABLES in the environment set it.
     """
     bytes(4 * READ_BYTES)

@@ -1,7 +1,7 @@
 """All settings in one frozen object, checked once.
 
-Precedence: command line, environment (`DRUMBEAT_<NAME>`; a secret also by the path of a file in
-`DRUMBEAT_<NAME>_FILE`), `drumbeat.toml` in the working directory, defaults. An empty variable is unset.
+Precedence: command line, environment (`DRUMBEAT_<NAME>`; for a secret also the path of a file in
+`DRUMBEAT_<NAME>_FILE`), `drumbeat.toml` in the working directory, defaults. An empty variable is ignored.
 Law: a secret is a SecretStr from the moment it is read, and no error quotes the value of a setting.
 """
 
@@ -34,14 +34,15 @@ from engine.process.disk_space import Disk
 PREFIX = "DRUMBEAT_"
 SETTINGS_FILE = Path("drumbeat.toml")
 SECRETS = ("database_url", "access_token", "app_secret", "verify_token", "proxy_url")
-SECRET_BYTES_MAX = 16 * 1024  # a path that names the wrong file must not be read into memory
-ROOT_HOME = Path("/var/lib/drumbeat")  # the embedded Postgres runs as another user, who cannot enter /root
+SECRET_BYTES_MAX = 16 * 1024  # limits what is read if the path names the wrong file
+ROOT_HOME = Path("/var/lib/drumbeat")  # for root, Postgres runs as another user, who cannot enter /root
 
 
 def default_home() -> Path:
-    """Where data is kept: for root a place other users can enter, else the user's data directory.
+    """The default data directory. For root it is one that other users can enter, else the user's own.
 
-    Where that has a space in its name, as on macOS, `.drumbeat`: the embedded Postgres cannot lie in it.
+    If the user's data directory has a space in its path, as on macOS, it is `~/.drumbeat`: the embedded
+    Postgres cannot use a path with spaces.
     """
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         return ROOT_HOME
@@ -58,44 +59,46 @@ def _without_slash(url: str) -> str:
 
 
 def _shaped(pattern: str, shape: str) -> AfterValidator:
-    """A text that must match; `shape` says in words what was wanted."""
+    """A text that must match `pattern`. `shape` describes it in the error."""
 
     def check(value: str) -> str:
         if not re.fullmatch(pattern, value):
-            raise ValueError(f"{shape} is wanted")
+            raise ValueError(f"must be {shape}")
         return value
 
     return AfterValidator(check)
 
 
 def _base_url(url: str) -> str:
-    """No user or password: it is shown in errors, and the token says who asks."""
+    """No user or password is allowed: errors show the URL, and the token authenticates the caller."""
     try:
-        is_one = re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url) and urlsplit(url).port != 0
-    except ValueError:  # of the port, or of brackets
-        is_one = False
-    if not is_one:
-        raise ValueError("a URL like https://service.example, without a user or password, is wanted")
+        is_valid = re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url) and urlsplit(url).port != 0
+    except ValueError:  # a bad port or unbalanced brackets
+        is_valid = False
+    if not is_valid:
+        raise ValueError("must be a URL like https://service.example, without a user or password")
     return url
 
 
 def _proxy(value: SecretStr) -> SecretStr:
     url = value.get_secret_value()
     if not re.fullmatch(r"http://[^\s/?#]+/?", url) or ":" in unquote(urlsplit(url).username or ""):
-        raise ValueError("a URL like http://proxy.example:3128 is wanted")
+        raise ValueError("must be a URL like http://proxy.example:3128")
     return value
 
 
 def _plain(value: SecretStr) -> SecretStr:
-    """No return of a file that Windows wrote: a header cannot hold it, and a signature would never match."""
+    """Refuse control characters, such as the carriage return of a file written on Windows: no header may hold
+    one, and no signature would match.
+    """
     if not value.get_secret_value().isprintable():
-        raise ValueError("a text without line ends and control characters is wanted")
+        raise ValueError("must be a text without line ends and control characters")
     return value
 
 
 def _token(value: SecretStr) -> SecretStr:
     if not re.fullmatch(r"[\x21-\x7e]*", value.get_secret_value()):
-        raise ValueError("a token of plain letters and signs, without spaces and line ends, is wanted")
+        raise ValueError("must be printable ASCII without spaces and line ends")
     return value
 
 
@@ -111,11 +114,11 @@ Product = Annotated[str, _shaped(r"[a-z][a-z_]*", "a lower-case word")]
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """What the engine needs in order to talk to the service; `pair_*`: rule of one number and one recipient.
+    """What the engine needs to call the service. `pair_*`: the limit for one number and one recipient.
 
-    `tag`: whether requests carry opaque data, which comes back in their statuses (open point "Send").
-    `silence_s`: how late its events may come; a doubt without one for longer was probably not sent.
-    `proxy_url`: the HTTP proxy on the way to it; secret, since it may hold a password.
+    `tag`: whether requests carry opaque data, which the service returns in statuses (open point "Send").
+    `silence_s`: how late a status may arrive. An attempt in doubt without a status for longer was probably
+    not sent. `proxy_url`: the HTTP proxy for the service; a secret, since it may hold a password.
     """
 
     base_url: str
@@ -135,7 +138,7 @@ class ServiceSettings:
 
 
 class Settings(BaseSettings):
-    """Made by `load_settings`. `database_url` None: the embedded Postgres in `home`."""
+    """All settings, made by `load_settings`. `database_url` None means the embedded Postgres in `home`."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", hide_input_in_errors=True
@@ -155,7 +158,7 @@ class Settings(BaseSettings):
     pair_burst: int = Field(default=PAIR_BURST, ge=1)
     tag: bool = True
     silence_s: float = Field(default=SILENCE_S, gt=0)
-    # below it nothing is sent; 0: never looked at
+    # with less free space nothing is sent; 0 turns the check off
     least_free_mib: int = Field(default=LEAST_FREE_MIB, ge=0)
 
     @classmethod
@@ -167,12 +170,12 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the library names its arguments
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The precedence of the module's first lines; values outrank files that hold values."""
+        """The precedence stated in the module's docstring. A variable outranks its `_FILE` variant."""
         files = _SecretFiles(settings_cls)
         return init_settings, env_settings, files, TomlConfigSettingsSource(settings_cls, SETTINGS_FILE)
 
     def service(self) -> ServiceSettings:
-        """The view for what talks to the service; ConfigurationError names what is missing."""
+        """The settings for calls to the service. ConfigurationError names a missing one."""
         return ServiceSettings(
             base_url=self.required("base_url"),
             access_token=self.required_secret("access_token"),
@@ -187,18 +190,18 @@ class Settings(BaseSettings):
         )
 
     def disk(self) -> Disk | None:
-        """The disk of the embedded Postgres; None where the database is somebody else's to look after."""
+        """The disk of the embedded Postgres. None for another database: its operator watches its disk."""
         return None if self.database_url is not None else Disk(self.home, self.least_free_mib)
 
     def required(self, name: Literal["base_url", "waba_id"]) -> str:
-        """A setting that has no default; ConfigurationError says how to give it."""
+        """A setting without a default. ConfigurationError says how to set it."""
         value: str | None = getattr(self, name)
         if value is None:
             raise _missing(name)
         return value
 
     def required_secret(self, name: Literal["access_token", "app_secret", "verify_token"]) -> SecretStr:
-        """As `required`, for secrets; an empty one counts as missing."""
+        """As `required`, for secrets. An empty secret counts as missing."""
         value: SecretStr | None = getattr(self, name)
         if value is None or not value.get_secret_value():
             raise _missing(name)
@@ -206,7 +209,7 @@ class Settings(BaseSettings):
 
 
 class _SecretFiles(PydanticBaseSettingsSource):
-    """Secrets by path: `DRUMBEAT_ACCESS_TOKEN_FILE=/run/secrets/token`; white space around one is dropped."""
+    """Reads secrets from files: `DRUMBEAT_ACCESS_TOKEN_FILE=/run/secrets/token`. Strips white space."""
 
     def get_field_value(self, field: object, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002
         return self._read(field_name), field_name, False
@@ -226,14 +229,14 @@ class _SecretFiles(PydanticBaseSettingsSource):
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not text"
             raise ConfigurationError(
-                f"the secret cannot be read from {path}: {reason}", where=f"environment {variable}"
+                f"cannot read the secret from {path}: {reason}", where=f"environment {variable}"
             ) from None
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """Read all sources; `overrides` come from the command line, None for what was not given.
+    """Read all sources. `overrides` come from the command line; None means not given.
 
-    Raises ConfigurationError that names each wrong setting and where it was given, never its value.
+    Raises ConfigurationError, which names each wrong setting and its source, never its value.
     """
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
@@ -242,7 +245,7 @@ def load_settings(**overrides: Any) -> Settings:
         problems = (_explain(problem["loc"], problem["msg"], given) for problem in error.errors())
         raise ConfigurationError("; ".join(problems)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise ConfigurationError(f"the settings cannot be read: {error}", where=str(SETTINGS_FILE)) from None
+        raise ConfigurationError(f"cannot read the settings: {error}", where=str(SETTINGS_FILE)) from None
 
 
 def _missing(name: str) -> ConfigurationError:

@@ -1,7 +1,7 @@
-"""Log events: what happened in a word or two, with fields, to stderr, set up in one place.
+"""Sets up logging: events with fields, written to stderr.
 
-Law: no secret and no recipient's number leaves this module readable, whoever logs it: our own events, those
-of libraries, and tracebacks pass the same masks.
+Law: no secret and no recipient's number is logged in readable form. Our own events, those of libraries, and
+tracebacks all pass the same masks.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ LEVEL_VARIABLE = "DRUMBEAT_LOG_LEVEL"
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 MASK = "***"
 DIGITS_KEPT = 4
-SECRET_CHARACTERS_MIN = 4  # masking every "a" of a log would tell the secret by its gaps
+SECRET_CHARACTERS_MIN = 4  # if every "a" of a log were masked, the gaps would reveal the secret
 
-# Fields that hold a recipient's number, whatever their type.
+# Fields that hold a recipient's number, as text or as an integer.
 PHONE_FIELDS = frozenset({"phone", "phones", "recipient", "recipient_id", "to", "sender", "wa_id"})
-# Fields whose digits are no recipient's: ids of the service and of ours.
+# Fields whose digits are never a recipient's number: the service's ids and ours.
 PLAIN_FIELDS = frozenset(
     {"phone_number_id", "number", "numbers", "waba_id", "range_id", "timestamp", "level"}
 )
 
-# Their news is told by us, once a minute and without a traceback: the pool's own is "the database is away".
-TOLD_BY_US = ("asyncpg.pool",)
+# Loggers whose messages are dropped. The pool logs a traceback for every lost connection; Drumbeat logs
+# `database_lost` once a minute instead.
+DROPPED_LOGGERS = ("asyncpg.pool",)
 
 _BEARER = re.compile(r"(?i)\b(bearer\s+)[^\s\"',;]+")
 _URL_PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
-# 8 to 15 digits are a number of E.164; longer runs are ids, shorter ones are counts.
+# 8 to 15 digits are an E.164 number. Longer runs are ids, shorter ones are counts.
 _PHONE = re.compile(r"(?<![\w.])\+?\d{8,15}(?!\w|\.\d)")
 
 
 def configure_logging(secrets: Iterable[SecretStr | None] = (), *, level: str | None = None) -> None:
-    """Send all log events to stderr: for people on a terminal, as JSON lines elsewhere.
+    """Write all log events to stderr: readable text on a terminal, JSON lines elsewhere.
 
-    `secrets`: their values are masked wherever they occur. `level` outranks DRUMBEAT_LOG_LEVEL (debug, info,
-    warning, error; info by default); ConfigurationError for any other word.
+    The values of `secrets` are masked wherever they occur. `level` outranks DRUMBEAT_LOG_LEVEL (debug, info,
+    warning or error; info by default). Raises ConfigurationError for any other level.
     """
     number = _level(level)
     structlog.configure(
@@ -55,17 +56,17 @@ def configure_logging(secrets: Iterable[SecretStr | None] = (), *, level: str | 
         cache_logger_on_first_use=False,
     )
     logging.basicConfig(handlers=[_Forward()], level=max(number, logging.WARNING), force=True)
-    for name in TOLD_BY_US:
+    for name in DROPPED_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def quieten() -> None:
-    """From now on only warnings and errors."""
+    """From now on, log only warnings and errors."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
 
 
 def mask(secrets: Iterable[SecretStr | None] = ()) -> Processor:
-    """A processor that masks secrets and numbers in every field of an event."""
+    """A processor that masks secrets and phone numbers in every field of an event."""
     hide = _hider(secrets)
 
     def processor(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
@@ -75,12 +76,12 @@ def mask(secrets: Iterable[SecretStr | None] = ()) -> Processor:
 
 
 def mask_phone(phone: int | str) -> str:
-    """A recipient's number as logs may show it: `***4567`."""
+    """A recipient's number in the form that logs may show: `***4567`."""
     return MASK + str(phone)[-DIGITS_KEPT:]
 
 
 def mask_text(text: str) -> str:
-    """A text as logs may show it; secrets that only settings know are not masked."""
+    """A text in the form that logs may show. It does not know the secrets of the settings."""
     return _without_phones(_hider(())(text))
 
 
@@ -104,7 +105,7 @@ def _level(level: str | None) -> int:
     word = (level or os.environ.get(LEVEL_VARIABLE) or "info").lower()
     if word not in LEVELS:
         raise ConfigurationError(
-            f"setting log_level (environment {LEVEL_VARIABLE}): one of {', '.join(LEVELS)} is wanted"
+            f"setting log_level (environment {LEVEL_VARIABLE}): must be one of {', '.join(LEVELS)}"
         )
     return LEVELS[word]
 
@@ -143,7 +144,7 @@ def _without_phones(text: str) -> str:
 
 
 class _CurrentStderr:
-    """stderr of the moment of writing: a live display puts itself in its place for a while."""
+    """Writes to the present `sys.stderr`: a live display replaces it for a while."""
 
     def write(self, text: str) -> int:
         return sys.stderr.write(text)
@@ -153,9 +154,9 @@ class _CurrentStderr:
 
 
 class _Forward(logging.Handler):
-    """Brings what libraries log to the same place, through the same masks."""
+    """Passes the log records of libraries through the same masks to the same output."""
 
     def emit(self, record: logging.LogRecord) -> None:
         logger = structlog.get_logger()
-        level = min(50, max(10, record.levelno // 10 * 10))  # levels between the standard ones have no name
+        level = min(50, max(10, record.levelno // 10 * 10))  # structlog knows only the standard levels
         logger.log(level, record.getMessage(), logger=record.name, exc_info=record.exc_info)

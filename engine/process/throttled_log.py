@@ -1,38 +1,42 @@
-"""One line a minute about what goes wrong again and again, and one when it is over."""
+"""Logs a repeated problem at most once a minute, and once when it is over."""
 
 from typing import Any
 
 import structlog
 
 from engine.clock import monotonic_ns
-from engine.core.log_throttle import Repeats
+from engine.core.log_throttle import LogThrottle
 
 log = structlog.get_logger(__name__)
 
 
 class ThrottledLog:
-    """One kind of trouble of one process, reported here wherever it is met."""
+    """The log of one kind of problem in one process. Every part that meets the problem reports it here."""
 
     def __init__(self, event: str, end: str) -> None:
-        """`event` is logged as a warning with `times`, how often it was met; `end` when it is over."""
+        """`event` is logged as a warning; its field `times` counts the reports. `end` is logged when the
+        problem is over.
+        """
         self._event = event
         self._end = end
-        self._repeats = Repeats()
+        self._throttle = LogThrottle()
 
     @property
-    def is_told(self) -> bool:
-        """Whether a log says that it goes on."""
-        return self._repeats.goes_on
+    def is_reported(self) -> bool:
+        """Whether the log says that the problem continues."""
+        return self._throttle.is_reported
 
-    def met(self, **what: Any) -> None:
-        if (times := self._repeats.happened(monotonic_ns())) is not None:
-            log.warning(self._event, times=times, **what)
+    def report(self, **fields: Any) -> None:
+        """The problem occurred."""
+        if (times := self._throttle.count(monotonic_ns())) is not None:
+            log.warning(self._event, times=times, **fields)
 
-    def is_over(self, **what: Any) -> None:
-        if self._repeats.is_over():
-            log.info(self._end, **what)
+    def resolve(self, **fields: Any) -> None:
+        """The problem is over. Logs its end once, if the problem was logged."""
+        if self._throttle.resolve():
+            log.info(self._end, **fields)
 
-    def look(self, quiet_ns: int, **what: Any) -> None:
-        """Say that it is over when it was not met for `quiet_ns`; to be called now and then."""
-        if self._repeats.has_ceased(monotonic_ns(), quiet_ns):
-            log.info(self._end, **what)
+    def check_quiet(self, quiet_ns: int, **fields: Any) -> None:
+        """Resolve the problem if it has not occurred for `quiet_ns`. Call it regularly."""
+        if self._throttle.resolve_if_quiet(monotonic_ns(), quiet_ns):
+            log.info(self._end, **fields)

@@ -1,1 +1,1 @@
-"""The sending flow: from a claim to a recorded outcome, one file for each role."""
+"""The sending flow: from a claimed message to its outcome, one role a file."""

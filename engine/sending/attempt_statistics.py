@@ -1,4 +1,4 @@
-"""What numbers do for campaigns, counted from the facts of a batch for the report."""
+"""Statistics for the report: what each number did for each campaign, counted from the facts of a batch."""
 
 import secrets
 from collections.abc import Sequence
@@ -6,25 +6,25 @@ from itertools import pairwise
 
 from engine.store.facts import Attempts, Fact, FactKind
 
-LATE_US_MAX = 60_000_000  # no reply takes as long
-GAP_US_MAX = 1_000_000  # longer pauses between two attempts are not time spent sending
-# Pairs of campaign and number whose last request is kept in mind; a process works on far fewer at a time.
+LATE_US_MAX = 60_000_000  # no reply takes this long
+GAP_US_MAX = 1_000_000  # of a longer pause between two attempts, only this much counts as time spent sending
+# Pairs of campaign and number whose last request is remembered; a process works on far fewer at a time.
 LAST_MAX = 10_000
 
 
 class AttemptStatistics:
-    """Of one process, from its start. `limits_per_s`: of its numbers, told by their owners."""
+    """Counts for one process, from its start. `limits_per_s`: the limit of each number it sends with."""
 
     def __init__(self, cpu_s: float) -> None:
-        """`cpu_s`: of the process so far, in seconds; as in `counted`."""
-        # Of the batches of counts: one that is replayed counts once.
+        """`cpu_s`: CPU seconds that the process has used so far."""
+        # Together they identify a batch, so that a batch that is repeated counts once.
         self._name, self._batch = secrets.token_hex(8), 0
         self._cpu_s = cpu_s
         self._last_us: dict[tuple[int, str], int] = {}  # the last request of each number for each campaign
         self.limits_per_s: dict[str, float] = {}
 
-    def counted(self, batch: Sequence[Fact], cpu_s: float) -> list[Attempts]:
-        """What each number did for each campaign, by the requests of a batch."""
+    def count(self, batch: Sequence[Fact], cpu_s: float) -> list[Attempts]:
+        """What each number did for each campaign, by the requests of a batch. `cpu_s`: as in `__init__`."""
         self._batch += 1
         spent_s, self._cpu_s = cpu_s - self._cpu_s, cpu_s
         written: dict[tuple[int, str], list[Fact]] = {}
@@ -32,9 +32,9 @@ class AttemptStatistics:
             if fact.attempted_us is not None:
                 written.setdefault((fact.campaign_id, fact.phone_number_id), []).append(fact)
         total = sum(map(len, written.values()))
-        return [self._count(key, facts, spent_s * len(facts) / total) for key, facts in written.items()]
+        return [self._count_pair(key, facts, spent_s * len(facts) / total) for key, facts in written.items()]
 
-    def _count(self, key: tuple[int, str], facts: list[Fact], cpu_s: float) -> Attempts:
+    def _count_pair(self, key: tuple[int, str], facts: list[Fact], cpu_s: float) -> Attempts:
         _, _, _, _, _, _, kinds, _, _, _, times_us, _, _, _, throttled = zip(*facts, strict=True)
         return Attempts(
             *key,
@@ -54,8 +54,8 @@ class AttemptStatistics:
         last_us = max(times_us)
         before_us = self._last_us.pop(key, min(times_us))
         if before_us - last_us > LATE_US_MAX:
-            before_us = min(times_us)  # the wall clock was put back
-        self._last_us[key] = max(before_us, last_us)  # at the end
+            before_us = min(times_us)  # the wall clock was set back
+        self._last_us[key] = max(before_us, last_us)  # back at the end: the first is the oldest
         if len(self._last_us) > LAST_MAX:
             del self._last_us[next(iter(self._last_us))]
         return active_us(before_us, times_us)
@@ -64,6 +64,6 @@ class AttemptStatistics:
 def active_us(before_us: int, times_us: Sequence[int]) -> int:
     """The time spent sending since `before_us`, by the times of requests in any order."""
     if (span_us := max(times_us) - before_us) <= GAP_US_MAX:
-        return max(0, span_us)  # no pause in it; or nothing newer, as after a step of the clock
-    known_us = [before_us, *sorted(time_us for time_us in times_us if time_us > before_us)]
-    return sum(min(later - earlier, GAP_US_MAX) for earlier, later in pairwise(known_us))
+        return max(0, span_us)  # no pause; or nothing newer, as after a step of the clock
+    sorted_us = [before_us, *sorted(time_us for time_us in times_us if time_us > before_us)]
+    return sum(min(later - earlier, GAP_US_MAX) for earlier, later in pairwise(sorted_us))

@@ -1,28 +1,31 @@
-"""Raises the watermarks of a process' numbers together: one statement, and one commit, for all that ask at
-once.
+"""Claims for all numbers of a process together: one statement, and one commit, for those that ask at once.
 
-Law: no number hears of a claim before its commit. A number whose claim is refused, or whose range is locked
-at this moment, holds up no other.
+Law: a claim is reported to its number only after the commit. A number whose claim is refused, or whose range
+is locked at this moment, does not delay the others.
 """
 
 import asyncio
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
 from engine.store.claims import WatermarkAdvance, advance_watermarks
 from engine.store.database import OwnConnection, Pool
 
-# From one statement to the next: a commit waits for the disk, whatever it holds. A number asks when an eighth
-# of a second of its pace is left; alone, it asks more seldom and never waits for this.
+# Between two statements: a commit waits for the disk, however much it holds. A number asks while its queue
+# still holds an eighth of a second of its rate. A number alone asks less often, so it never waits for this.
 PERIOD_NS = SECOND_NS // 40
 
-Waiting = tuple[WatermarkAdvance, asyncio.Future[int | None]]
+
+class Waiting(NamedTuple):
+    """A number that asked. `claimed_ns` becomes what `advance_watermark` returns."""
+
+    wanted: WatermarkAdvance
+    claimed_ns: asyncio.Future[int | None]
 
 
 class ClaimBatcher:
-    """One for a process. `run` asks the database; `advance_watermark` may be called by any number
-    meanwhile.
-    """
+    """One for each process. `run` asks the database; any number may call `advance_watermark` meanwhile."""
 
     def __init__(self, pool: Pool) -> None:
         self._own = OwnConnection(pool)
@@ -32,16 +35,17 @@ class ClaimBatcher:
     async def advance_watermark(self, wanted: WatermarkAdvance) -> int | None:
         """Claim; returns when the claiming statement was issued, in ns on the suspend-aware clock.
 
-        None: nothing is claimed, and `opted_out_phones`, `recorded_above` and `advance_watermark` of the
-        store tell why. Raises what a lost database raises: then `read_watermark` tells whether it is claimed.
+        None: nothing is claimed; `opted_out_phones`, `recorded_above` and `advance_watermark` of the store
+        find out why. Raises what a lost database raises: then `read_watermark` finds out whether it is
+        claimed.
         """
-        told: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((wanted, told))
+        claimed_ns: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(Waiting(wanted, claimed_ns))
         self._asked.set()
-        return await told
+        return await claimed_ns
 
     async def run(self) -> None:
-        """Raise until cancelled; who waits then is cancelled too."""
+        """Claim until cancelled; numbers that wait then are cancelled too."""
         issued_ns = -PERIOD_NS
         batch: list[Waiting] = []
         try:
@@ -50,25 +54,26 @@ class ClaimBatcher:
                 await asyncio.sleep(max(0, issued_ns + PERIOD_NS - monotonic_ns()) / SECOND_NS)
                 issued_ns = monotonic_ns()
                 self._asked.clear()
-                # Who was cancelled meanwhile claims nothing.
-                batch, self._waiting = [one for one in self._waiting if not one[1].done()], []
+                # A number that was cancelled meanwhile claims nothing.
+                batch, self._waiting = [ask for ask in self._waiting if not ask.claimed_ns.done()], []
                 if batch:
-                    await self._raise(batch)
+                    await self._claim(batch)
         finally:
-            for _, told in (*batch, *self._waiting):
-                told.cancel()
+            for ask in (*batch, *self._waiting):
+                ask.claimed_ns.cancel()
             await self._own.release()
 
-    async def _raise(self, batch: Sequence[Waiting]) -> None:
+    async def _claim(self, batch: Sequence[Waiting]) -> None:
         try:
             async with self._own.use() as connection:
                 issued_ns = suspend_aware_ns()
-                raised = await advance_watermarks(connection, [wanted for wanted, _ in batch])
-        except Exception as problem:  # each number has to hear of it, whatever it is
-            for _, told in batch:
-                if not told.done():
-                    told.set_exception(problem)
+                claimed = await advance_watermarks(connection, [ask.wanted for ask in batch])
+        except Exception as problem:  # whatever it is, each number that asked must get it
+            for ask in batch:
+                if not ask.claimed_ns.done():
+                    ask.claimed_ns.set_exception(problem)
             return
-        for wanted, told in batch:
-            if not told.done():
-                told.set_result(issued_ns if (wanted.held.range_id, wanted.lease.epoch) in raised else None)
+        for wanted, claimed_ns in batch:
+            if not claimed_ns.done():
+                is_claimed = (wanted.held.range_id, wanted.lease.epoch) in claimed
+                claimed_ns.set_result(issued_ns if is_claimed else None)

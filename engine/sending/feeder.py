@@ -1,4 +1,4 @@
-"""Feeds one number: takes ranges of the campaigns that may send, a page each, the next one ahead of need."""
+"""Feeds one number: takes ranges of campaigns that may send, and reads each in one page ahead of need."""
 
 import asyncio
 from collections import deque
@@ -10,7 +10,7 @@ from engine.store.database import LOST_CONNECTION, Pool
 from engine.store.leases import Lease
 from engine.store.ranges import HeldRange, own_ranges, release_ranges, take_range
 
-CLOSE_S = 0.5  # for a fetch that is under way when the process ends
+CLOSE_S = 0.5  # for a fetch that is in progress when the process ends
 
 
 @dataclass(slots=True)
@@ -31,16 +31,16 @@ class Feeder:
         self._feeds: deque[Feed] = deque()
         self._ahead: asyncio.Task[None] | None = None
         self._last_campaign = 0
-        self._uncertain = False  # an answer was lost: the database may hold ranges for us that we do not know
+        self._uncertain = False  # an answer was lost: `held` may lack ranges that we own
         self.held: dict[int, HeldRange] = {}
 
     @property
     def unclaimed(self) -> int:
-        """Recipients in hand that nobody has claimed yet."""
+        """How many recipients are read and not yet claimed."""
         return sum(len(feed.page) for feed in self._feeds)
 
     async def recover(self) -> None:
-        """Go on with what the database holds for us: after an adoption, and after an answer was lost."""
+        """Feed the ranges that the database holds for us: after a take-over, and after an answer was lost."""
         self._uncertain = False
         async with self._pool.acquire(timeout=5) as connection:
             ranges = await own_ranges(connection, self._lease)
@@ -50,41 +50,41 @@ class Feeder:
                 await self._add(held)
 
     async def feed(self) -> Feed | None:
-        """The feed to claim from now, or None while no campaign has anything for this number."""
+        """The feed to claim from now, or None if no campaign has recipients for this number."""
         if (feed := self._sendable()) is not None:
             return feed
         await (self._ahead or self._fetch())
         return self._sendable()
 
     def look_ahead(self, need: int) -> None:
-        """Begin to fetch the next range when fewer than `need` recipients are in hand."""
+        """Start to fetch the next range if fewer than `need` recipients are read and not yet claimed."""
         if self._ahead is not None or self._sendable_count() >= need:
             return
         self._ahead = asyncio.create_task(self._fetch())
         self._ahead.add_done_callback(self._fetched)
 
-    def drop(self, range_id: int) -> None:
-        """Claim nothing more from a range: it is closed, lost or given back."""
+    def stop_feeding(self, range_id: int) -> None:
+        """Claim nothing more from a range: it is closed, lost or released."""
         self._feeds = deque(feed for feed in self._feeds if feed.held.range_id != range_id)
 
-    def forget(self, range_ids: set[int]) -> None:
+    def remove(self, range_ids: set[int]) -> None:
         """These ranges are no longer ours."""
         for range_id in range_ids:
-            self.drop(range_id)
+            self.stop_feeding(range_id)
             self.held.pop(range_id, None)
 
-    async def release(self, ranges: list[HeldRange]) -> None:
-        """Give ranges back; the caller knows that nothing is under way in them."""
+    async def release_ranges(self, ranges: list[HeldRange]) -> None:
+        """Release ranges in which, as the caller knows, nothing is under way."""
         if ranges:
-            self._uncertain = True  # one with a claim that nobody accounts for stays ours
+            self._uncertain = True  # a range with a claim that has no outcome stays ours
             async with self._pool.acquire(timeout=5) as connection:
                 await release_ranges(connection, self._lease, ranges)
-            self.forget({held.range_id for held in ranges})
+            self.remove({held.range_id for held in ranges})
             for held in ranges:
                 self._campaign_cache.some_free(held.campaign_id)
 
     async def close(self) -> None:
-        """End the fetch that may be under way; a range that it takes is kept in `held`."""
+        """End a fetch that is in progress; a range that it takes is kept in `held`."""
         if self._ahead is not None:
             _, stuck = await asyncio.wait([self._ahead], timeout=CLOSE_S)
             for task in stuck:
@@ -128,12 +128,12 @@ class Feeder:
     def _fetched(self, task: asyncio.Task[None]) -> None:
         self._ahead = None
         if not task.cancelled():
-            task.exception()  # the next fetch meets the same trouble where somebody awaits it
+            task.exception()  # retrieved and dropped: the next fetch is awaited, and raises if it fails too
 
     async def _add(self, held: HeldRange) -> None:
         self.held[held.range_id] = held
         if held.state == "open" and held.claimed_through < held.last_seq:
             async with self._pool.acquire(timeout=5) as connection:
                 candidates = await page(connection, held)
-            # Looked up after the wait: `drop` may have put another deque in its place meanwhile.
+            # Looked up after the wait: `stop_feeding` may have put another deque in its place meanwhile.
             self._feeds.append(Feed(held, deque(candidates)))

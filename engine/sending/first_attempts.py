@@ -1,8 +1,7 @@
-"""Claims first attempts for one number: guards the next recipients of a page and raises their range's
-watermark.
+"""Claims first attempts for one number: guards the next recipients of a page, then raises the watermark.
 
-Law: nobody is sent to before the claim is known to be committed. When the answer to a COMMIT was lost, the
-database says what became of it before anything else is claimed.
+Law: nothing is sent before the claim is known to be committed. If the answer to a COMMIT was lost, the
+database is asked whether it happened before anything else is claimed.
 """
 
 import asyncio
@@ -11,9 +10,9 @@ from itertools import islice
 from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.guard import PairGuard
 from engine.sending.feeder import Feed, Feeder
-from engine.sending.flow_context import Shared
+from engine.sending.flow_context import FlowContext
 from engine.sending.guarding import Guarded, guard_first_attempts, refuse_opted_out
-from engine.sending.messages import Granted
+from engine.sending.messages import GrantedClaims
 from engine.store.claims import (
     ClaimRefused,
     WatermarkAdvance,
@@ -26,41 +25,41 @@ from engine.store.claims import (
 from engine.store.database import LOST_CONNECTION
 from engine.store.leases import Lease
 
-ASK_AGAIN_S = 0.5  # between two questions what became of a claim
+ASK_AGAIN_S = 0.5  # between two questions whether a claim was committed
 
 
 class FirstAttempts:
-    """Of one number. `claim` raises ClaimRefused, or what a lost database raises: then nothing is claimed."""
+    """For one number. If `claim` raises ClaimRefused, or what a lost database raises, nothing is claimed."""
 
-    def __init__(self, shared: Shared, lease: Lease, feeder: Feeder, pairs: PairGuard) -> None:
-        self._shared = shared
+    def __init__(self, context: FlowContext, lease: Lease, feeder: Feeder, pairs: PairGuard) -> None:
+        self._context = context
         self._lease = lease
         self._feeder = feeder
         self._pairs = pairs
 
-    async def claim(self, feed: Feed, room: int) -> Granted:
-        """Claim the feed's next recipients, up to `room` of them; it goes on behind them."""
-        candidates = list(islice(feed.page, room))
-        campaign = self._shared.campaign_cache[feed.held.campaign_id]
+    async def claim(self, feed: Feed, limit: int) -> GrantedClaims:
+        """Claim the feed's next recipients, `limit` at most, and remove them from it."""
+        candidates = list(islice(feed.page, limit))
+        campaign = self._context.campaign_cache[feed.held.campaign_id]
         guarded = guard_first_attempts(candidates, campaign, self._pairs, self._lease, monotonic_ns())
         claimed_through = candidates[-1].seq if len(candidates) < len(feed.page) else feed.held.last_seq
         claimed_ns = await self._raise(feed, claimed_through, guarded)
         for _ in candidates:
             feed.page.popleft()
-        return Granted(guarded.passed, [1] * len(guarded.passed), claimed_ns)
+        return GrantedClaims(guarded.passed, [1] * len(guarded.passed), claimed_ns)
 
     async def _raise(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int:
         """Raise the watermark; returns when the claiming statement was issued, on the suspend-aware clock.
 
-        Recipients who asked for silence since the page was read are then no longer in `guarded.passed`.
+        Recipients who opted out since the page was read are then no longer in `guarded.passed`.
         """
         claimed_ns = suspend_aware_ns()
         try:
-            claimed_ns = await self._together(feed, claimed_through, guarded) or await self._alone(
+            claimed_ns = await self._in_batch(feed, claimed_through, guarded) or await self._alone(
                 feed, claimed_through, guarded
             )
         except ClaimRefused:
-            await self._look_at_refused(feed)
+            await self._follow_refusal(feed)
             raise
         except LOST_CONNECTION:
             if await self._stored_watermark(feed) != claimed_through:
@@ -68,43 +67,48 @@ class FirstAttempts:
         feed.held.claimed_through = claimed_through
         return claimed_ns
 
-    async def _together(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int | None:
-        """With other numbers, as nearly always; None: not claimed, and `_alone` finds out why."""
+    async def _in_batch(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int | None:
+        """Claim with other numbers, as nearly always. None: not claimed, and `_alone` finds out why."""
         if guarded.decided:
             return None
-        return await self._shared.claim_batcher.advance_watermark(
+        return await self._context.claim_batcher.advance_watermark(
             WatermarkAdvance(self._lease, feed.held, claimed_through, guarded.passed)
         )
 
     async def _alone(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int:
-        async with self._shared.pool.acquire(timeout=5) as connection:
-            gone = await opted_out_phones(connection, guarded.passed)
-            refuse_opted_out(guarded, gone, self._shared.campaign_cache[feed.held.campaign_id], self._lease)
+        async with self._context.pool.acquire(timeout=5) as connection:
+            opted_out = await opted_out_phones(connection, guarded.passed)
+            refuse_opted_out(
+                guarded, opted_out, self._context.campaign_cache[feed.held.campaign_id], self._lease
+            )
             known = await recorded_above(connection, feed.held, claimed_through)
-            guarded.passed = [one for one in guarded.passed if one.seq not in known]
+            guarded.passed = [candidate for candidate in guarded.passed if candidate.seq not in known]
             claimed_ns = suspend_aware_ns()
             await advance_watermark(connection, self._lease, feed.held, claimed_through, guarded.decided)
         return claimed_ns
 
-    async def _look_at_refused(self, feed: Feed) -> None:
-        """A watermark where we left it: the range is closed, and only its outcomes are waited for. A
-        watermark beyond is a raise whose answer was lost and which came late: nobody sent what it covers.
+    async def _follow_refusal(self, feed: Feed) -> None:
+        """Find out why a claim was refused, and leave the feed as the database has it.
+
+        If the watermark stands where we left it, the range is closed, and only outcomes are still to come. If
+        it stands further on, an earlier claim was committed late and its answer lost: what it covers was not
+        sent, and is deferred.
         """
         claimed_through = await self._stored_watermark(feed)
         if claimed_through == feed.held.claimed_through:
-            self._feeder.drop(feed.held.range_id)
+            self._feeder.stop_feeding(feed.held.range_id)
         while feed.page and feed.page[0].seq <= claimed_through:
-            self._shared.results_writer.put(unsent_first_attempt(feed.page.popleft(), self._lease))
+            self._context.results_writer.put(unsent_first_attempt(feed.page.popleft(), self._lease))
         feed.held.claimed_through = claimed_through
 
     async def _stored_watermark(self, feed: Feed) -> int:
-        """Ask until the database answers. ClaimRefused: the range has a new owner, and is forgotten here."""
+        """Ask until the database answers. ClaimRefused: the range has a new owner, and is removed here."""
         while True:
             try:
-                async with self._shared.pool.acquire(timeout=5) as connection:
+                async with self._context.pool.acquire(timeout=5) as connection:
                     return await read_watermark(connection, self._lease, feed.held)
             except ClaimRefused:
-                self._feeder.forget({feed.held.range_id})
+                self._feeder.remove({feed.held.range_id})
                 raise
             except LOST_CONNECTION:
                 await asyncio.sleep(ASK_AGAIN_S)

@@ -1,7 +1,8 @@
-"""Applies the guards to candidates before they are claimed: pass, store as deferred, or store as skipped."""
+"""Applies the guards before a claim: a candidate passes, or is stored as deferred or skipped."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from engine.clock import monotonic_ns
 from engine.core.guard import Defer, PairGuard, Refuse, check_recipient
@@ -12,19 +13,27 @@ from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
 
 
+class Postponed(NamedTuple):
+    """A recipient that already waits for another attempt, and waits on for `wait_s`."""
+
+    candidate: Candidate
+    wait_s: float
+    reason: str
+
+
 @dataclass(slots=True)
 class Guarded:
-    """What the guards said. `decided` is stored with the claim; `postponed` retries only move their time."""
+    """What the guards said. `decided` is stored with the claim; for `postponed` only the time moves."""
 
     passed: list[Candidate] = field(default_factory=list)
     decided: list[Fact] = field(default_factory=list)
-    postponed: list[tuple[Candidate, float, str]] = field(default_factory=list)
+    postponed: list[Postponed] = field(default_factory=list)
 
 
 def guard_first_attempts(
     candidates: Sequence[Candidate], campaign: RunningCampaign, pairs: PairGuard, lease: Lease, now_ns: int
 ) -> Guarded:
-    """Guard recipients that were never claimed; a deferral becomes a stored fact of try 0."""
+    """Guard recipients that were never claimed; a deferral becomes a stored fact of attempt 0."""
     guarded = Guarded()
     for candidate in candidates:
         refusal = _refusal(candidate, campaign, now_ns)
@@ -38,7 +47,7 @@ def guard_first_attempts(
 
 
 def refuse_opted_out(guarded: Guarded, phones: set[int], campaign: RunningCampaign, lease: Lease) -> None:
-    """Look again: skip those who passed and have asked for silence meanwhile."""
+    """Check again those who passed, now with `phones`, which opted out since the page was read."""
     now_ns = monotonic_ns()
     passed, guarded.passed = guarded.passed, []
     for candidate in passed:
@@ -56,16 +65,14 @@ def guard_retries(
     lease: Lease,
     now_ns: int,
 ) -> Guarded:
-    """Guard recipients that wait for another attempt; they are stored already, so a deferral moves their
-    time.
-    """
+    """Guard recipients that wait for another attempt: already stored, so a deferral only moves the time."""
     guarded = Guarded()
     for candidate in candidates:
         refusal = _refusal(candidate, campaign_cache[candidate.campaign_id], now_ns)
         if refusal is not None:
             guarded.decided.append(_fact(candidate, lease, FactKind.SKIPPED, refusal))
         elif isinstance(verdict := pairs.admit(candidate.phone, now_ns), Defer):
-            guarded.postponed.append((candidate, verdict.wait_s, verdict.reason))
+            guarded.postponed.append(Postponed(candidate, verdict.wait_s, verdict.reason))
         else:
             guarded.passed.append(candidate)
     return guarded
@@ -80,7 +87,7 @@ def _refusal(candidate: Candidate, campaign: RunningCampaign, now_ns: int) -> st
             return verdict.reason
     variables = candidate.variables
     if len(variables) != len(campaign.template.placeholders) or None in variables:
-        return "variables do not fit the template"  # planning checks it; a row must never block its range
+        return "variables do not fit the template"  # planning checks this; a bad row must not block its range
     return None
 
 

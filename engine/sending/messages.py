@@ -1,4 +1,4 @@
-"""What travels through the flow: what was granted, its messages, and what the flow knows of campaigns."""
+"""The values of the sending flow: granted claims, their messages, and a running campaign."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from engine.core.retry import Budget
 from engine.store.claims import Candidate
 
 
-class Granted(NamedTuple):
-    """Recipients whose claim is committed, each with the attempt that it covers (from 1).
+class GrantedClaims(NamedTuple):
+    """Recipients whose claim is committed, and the attempt number of each (from 1).
 
-    `claimed_ns`, on the suspend-aware clock: no later than the claiming statement.
+    `claimed_ns`, on the suspend-aware clock: a moment no later than the claiming statement.
     """
 
     candidates: Sequence[Candidate]
@@ -22,8 +22,8 @@ class Granted(NamedTuple):
     claimed_ns: int
 
 
-class Claimed(NamedTuple):
-    """A message that may be written until `expires_ns` (suspend-aware clock): its claim is committed."""
+class ClaimedMessage(NamedTuple):
+    """A message whose claim is committed. It may be written until `expires_ns` (suspend-aware clock)."""
 
     campaign_id: int
     range_id: int
@@ -36,11 +36,11 @@ class Claimed(NamedTuple):
 
 @dataclass(slots=True)
 class RunningCampaign:
-    """A campaign as the flow sees it.
+    """A campaign that the database says is running.
 
-    `sending` is False outside its window, and after this process stopped it (`stopped`).
-    On the monotonic clock: `expires_ns`, by the time that the database last said was left (its clock and ours
-    may differ), and `none_free_until_ns`, until when nobody looks for a free range of it.
+    `sending` is False while it is blocked (`blocked_reason`, as stored) or `stopped` by this process.
+    On the monotonic clock: `expires_ns`, from the time left that the database last reported (its clock and
+    ours may differ), and `none_free_until_ns`, until when no number asks for a free range of it.
     """
 
     campaign_id: int
@@ -51,6 +51,6 @@ class RunningCampaign:
     time_zone: ZoneInfo
     sending: bool = True
     stopped: bool = False
-    waiting: str = ""
+    blocked_reason: str = ""
     none_free_until_ns: int = 0
     expires_ns: int | None = None

@@ -1,4 +1,4 @@
-"""What the service says of its numbers: for `numbers sync`, and when an event says that they changed."""
+"""Reads the account's numbers from the service: for `numbers sync`, and when an event reports a change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from engine.store.database import Pool
 from engine.store.queries import queries
 
-if TYPE_CHECKING:  # who only asks for the default limit needs no client of the service
+if TYPE_CHECKING:  # importers of the default limit need no client of the service
     from engine.api.resources import NumberRecord
 
 DEFAULT_LIMIT_PER_S = 80.0  # the interface: "80 messages per second by default"
@@ -29,20 +29,20 @@ _TEXTS = (
 
 
 class NumbersSource(Protocol):
-    """What lists the numbers of an account: `engine.api.resources.ManagementClient`."""
+    """Lists the numbers of an account, as `engine.api.resources.ManagementClient` does."""
 
     async def phone_numbers(self, waba_id: str) -> list[NumberRecord]: ...
 
 
 async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> None:
-    """Read the account's numbers from the service and store them; owners follow a new limit at once."""
+    """Read the account's numbers from the service and store them; their owners follow a new limit at once."""
     await store_numbers(pool, await source.phone_numbers(waba_id))
 
 
 async def store_numbers(pool: Pool, records: Sequence[NumberRecord]) -> None:
-    """Store what the service says; a limit set by a person, and everything about the owner, stay.
+    """Store what the service says. A limit set by a person, and everything about the owner, stay.
 
-    Of a number that is listed twice the last word counts. Postgres knows no NUL in a text.
+    If a number is listed twice, the last entry counts. Postgres stores no NUL in a text, so they are removed.
     """
     rows: dict[str, list[str]] = {}
     for record in records:

@@ -1,4 +1,4 @@
-"""What an outcome means beyond its recipient: for the pace, the number, the campaign, the account."""
+"""What an outcome means: the fact to store, and what follows for the pace, number, campaign and account."""
 
 import time
 
@@ -6,13 +6,15 @@ import structlog
 
 from engine.backoff import deferral_s
 from engine.clock import monotonic_ns
-from engine.core.governor import Governor
+from engine.core.error_codes import pause_reason
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
+from engine.core.pace.rate_governor import RateGovernor
 from engine.core.retry import Fail, InDoubt, Retry, decide
-from engine.core.states import ReasonCode, reason_of_refusal
+from engine.core.states import ReasonCode
 from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX
-from engine.sending.flow_context import AccountStop, CampaignPause, NumberRest, Shared
-from engine.sending.messages import Claimed
+from engine.sending.flow_context import FlowContext
+from engine.sending.messages import ClaimedMessage
+from engine.sending.orders import AccountStop, CampaignPause, NumberRest
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
 
@@ -20,17 +22,17 @@ log = structlog.get_logger(__name__)
 
 
 def fact_of(
-    message: Claimed, outcome: Outcome, lease: Lease, written_ns: int | None, *, downtime: bool = False
+    message: ClaimedMessage, outcome: Outcome, lease: Lease, written_ns: int | None, *, downtime: bool = False
 ) -> Fact:
-    """The fact to store for one attempt. `written_ns` None: no byte was written; `downtime`: see `decide`."""
+    """The fact to store for one attempt. `written_ns` None: no byte was written. `downtime`: see `decide`."""
     attempted_us = None  # since 1970
     if written_ns is not None:
         attempted_us = (time.time_ns() - monotonic_ns() + written_ns) // 1_000
     campaign_id, range_id, seq, attempt_no, _, _, spent = message
-    if isinstance(outcome, Accepted):  # nearly every message; not Fact(…): a call less
-        tried = (campaign_id, range_id, seq, attempt_no, lease.epoch, lease.phone_number_id)
-        told = (FactKind.ACCEPTED, outcome.wamid, None, None, attempted_us, 0.0, spent, False, False)
-        return tuple.__new__(Fact, tried + told)
+    if isinstance(outcome, Accepted):  # nearly every message; not Fact(…): saves a call
+        attempt = (campaign_id, range_id, seq, attempt_no, lease.epoch, lease.phone_number_id)
+        acceptance = (FactKind.ACCEPTED, outcome.wamid, None, None, attempted_us, 0.0, spent, False, False)
+        return tuple.__new__(Fact, attempt + acceptance)
     decision = decide(outcome, spent, downtime=downtime)
     wait_s, suppress = 0.0, False
     match decision:
@@ -60,24 +62,24 @@ def fact_of(
 
 
 class OutcomePolicy:
-    """The reactions of one number's flow. `blocked`: the service stopped the number; the database follows."""
+    """Reacts to the outcomes of one number. `rest_ordered`: the number rests before the database says so."""
 
-    def __init__(self, shared: Shared, phone_number_id: str, governor: Governor) -> None:
-        self._shared = shared
+    def __init__(self, context: FlowContext, phone_number_id: str, governor: RateGovernor) -> None:
+        self._context = context
         self._phone_number_id = phone_number_id
         self._governor = governor
-        self.blocked = False
+        self.rest_ordered = False
 
-    def react(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
-        breaker, away = self._shared.breaker, self._shared.service_away
-        rejections = self._shared.campaign_cache.systematic_rejections
+    def react(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:
+        breaker, away = self._context.breaker, self._context.service_away
+        rejections = self._context.campaign_cache.systematic_rejections
         if type(outcome) is Accepted and not breaker.failures and not rejections:
-            return  # nearly every outcome: nothing was the matter, and nothing is
+            return  # nearly every outcome: nothing was wrong before, and nothing is now
         now_ns = monotonic_ns()
         if breaker.record(outcome, now_ns):
-            away.met(reason=breaker.reason, effect="waits, then tries one")
-        elif away.is_told and not breaker.suspicious:
-            away.is_over()
+            away.report(reason=breaker.reason, effect="sending waits, then one message probes the service")
+        elif away.is_reported and not breaker.tripped:
+            away.resolve()
         if type(outcome) is Accepted:
             rejections.pop(message.campaign_id, None)
         elif isinstance(outcome, Throttled):
@@ -85,40 +87,40 @@ class OutcomePolicy:
         elif isinstance(outcome, Rejected):
             self._rejected(message.campaign_id, outcome)
         elif isinstance(outcome, NotSent) and outcome.exhausted:
-            self._shared.descriptors_short.met(reason=outcome.reason, effect="fewer connections")
+            self._context.descriptors_short.report(reason=outcome.reason, effect="fewer connections")
 
     def suspend(self, wait_s: float | None, reason: str) -> None:
-        """Rest the number, here and in the database for its next owner. None: until a person looks."""
-        self.blocked = True
-        self._shared.order(NumberRest(self._phone_number_id, reason, wait_s))
+        """Let the number rest: here at once, and by an order in the database, for its next owner too.
+
+        `wait_s` None: until a person resumes it.
+        """
+        self.rest_ordered = True
+        self._context.orders.give(NumberRest(self._phone_number_id, reason, wait_s))
 
     def _throttled(self, outcome: Throttled, now_ns: int, written_ns: int) -> None:
         if outcome.scope is Scope.NUMBER:
             self._governor.throttled(now_ns, written_ns, outcome.wait_s)
         elif outcome.scope is Scope.ACCOUNT:
-            self._shared.slow_account(now_ns, written_ns, outcome.wait_s)
+            self._context.slow_account(now_ns, written_ns, outcome.wait_s)
 
     def _rejected(self, campaign_id: int, outcome: Rejected) -> None:
         reason = f"{outcome.detail} ({outcome.name})" if outcome.detail else outcome.name
         if outcome.scope is Scope.ACCOUNT:
-            self._shared.order(AccountStop(reason, reason_of_refusal(outcome)))
+            self._context.orders.give(AccountStop(reason, pause_reason(outcome.name)))
         elif outcome.scope is Scope.TEMPLATE:
-            self._pause(campaign_id, reason, reason_of_refusal(outcome))
+            self._pause(campaign_id, reason, pause_reason(outcome.name))
         elif outcome.scope is Scope.NUMBER:
             self.suspend((outcome.suspend and outcome.wait_s) or None, reason)
         elif outcome.systematic:
             self._count_systematic(campaign_id, reason)
 
     def _count_systematic(self, campaign_id: int, reason: str) -> None:
-        rejections = self._shared.campaign_cache.systematic_rejections
+        rejections = self._context.campaign_cache.systematic_rejections
         rejections[campaign_id] = rejections.get(campaign_id, 0) + 1
         if rejections[campaign_id] >= SYSTEMATIC_REJECTIONS_MAX:
-            self._pause(
-                campaign_id,
-                f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: {reason}",
-                ReasonCode.RECIPIENTS_REFUSED,
-            )
+            words = f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: {reason}"
+            self._pause(campaign_id, words, ReasonCode.RECIPIENTS_REFUSED)
 
     def _pause(self, campaign_id: int, reason: str, code: ReasonCode) -> None:
-        self._shared.campaign_cache.stop(campaign_id)
-        self._shared.order(CampaignPause(campaign_id, reason, code))
+        self._context.campaign_cache.stop(campaign_id)
+        self._context.orders.give(CampaignPause(campaign_id, reason, code))

@@ -1,8 +1,8 @@
-"""Stores what became of attempts, in batches, and says when the rest of the flow must stop for it.
+"""Stores outcomes in batches, and says when claims must stop because too many wait to be stored.
 
-Law: if outcomes cannot be stored, stop sending. What waits here is the part of the doubt that a crash would
-leave, so it is bounded: above HIGH_MARK nobody claims. A batch that the database could not take is repeated
-for as long as it takes. A fact that it refuses never holds up the others: its recipient ends in doubt.
+Law: if outcomes cannot be stored, stop sending. A crash puts in doubt every outcome that waits here, so their
+number is bounded: above HIGH_MARK nothing is claimed. A batch that the database could not take is repeated
+until it is stored. A fact that the database refuses does not delay the others: its recipient is put in doubt.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
 from engine.store.facts import Attempts, Fact, FactKind
 from engine.store.recording import record
 
-PERIOD_S = 0.05  # of outcomes in one transaction: amortises a commit, and adds this little to the doubt
-BATCH_MAX = 1_000  # longer transactions would jitter the pace
-MANY = 500  # enough for a transaction of its own: waiting longer would only add doubt
+PERIOD_S = 0.05  # between two batches: amortises a commit; a crash puts this much more in doubt
+BATCH_MAX = 1_000  # larger transactions would disturb the pace
+MANY = 500  # enough for a transaction: to wait for more would only put more in doubt after a crash
 HIGH_MARK = 2_000
 
-# What the driver cannot encode, or the database does not take. No other error is the fault of a fact.
+# What the driver cannot encode, or the database refuses. No other error is caused by a fact.
 REFUSED_FACT = (
     ValueError,
     TypeError,
@@ -38,10 +38,10 @@ log = structlog.get_logger(__name__)
 
 
 class ResultsWriter:
-    """One for a process. `put` never waits, `run` stores, `flushed` returns when what was put is stored."""
+    """One for each process. `put` never waits, `run` stores, `flushed` waits until what was put is stored."""
 
     def __init__(self, pool: Pool) -> None:
-        self._own = OwnConnection(pool)  # outcomes must not pile up behind claims that wait
+        self._own = OwnConnection(pool)  # outcomes must not queue behind claims that wait for a connection
         self._facts: list[Fact] = []
         self.attempt_statistics = AttemptStatistics(time.process_time())
         self._arrived = asyncio.Event()
@@ -86,7 +86,7 @@ class ResultsWriter:
             await self._own.release()
 
     async def relief(self, wait_s: float) -> None:
-        """Return when there is room again, or after `wait_s`."""
+        """Return when claims may go on, or after `wait_s`."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._relieved.wait(), wait_s)
 
@@ -97,8 +97,8 @@ class ResultsWriter:
             await self._progress.wait_for(lambda: self._stored >= target)
 
     async def _store_next(self) -> None:
-        """Store one batch. Facts that arrive meanwhile wait for more of them: a batch costs Postgres a
-        millisecond before its first row.
+        """Store one batch. Facts that arrive meanwhile form the next: a batch costs Postgres a millisecond
+        before its first row.
         """
         self._arrived.clear()
         self._many.clear()
@@ -113,56 +113,55 @@ class ResultsWriter:
             self._arrived.set()
 
     async def _store(self, batch: list[Fact]) -> None:
-        counted = self.attempt_statistics.counted(batch, time.process_time())
+        counted = self.attempt_statistics.count(batch, time.process_time())
         async for attempt in reconnecting(*LOST_CONNECTION, asyncpg.PostgresError, before_sleep=self._failed):
             with attempt:
                 await self._store_once(batch, counted)
         if self.problem:
             self.problem = ""
-            self._not_stored.is_over(pending=self.pending)
+            self._not_stored.resolve(pending=self.pending)
 
     async def _store_once(self, batch: list[Fact], counted: list[Attempts]) -> None:
         try:
             async with self._own.use() as connection:
                 await record(connection, batch, counted)
         except REFUSED_FACT as problem:
-            if counted:  # it may be they that are refused, and no fact
+            if counted:  # the database may refuse the statistics, and no fact
                 await self._store_once(batch, [])
-                await self._store_counts(counted)
+                await self._store_statistics(counted)
             else:
-                await self._store_apart(batch, problem)
+                await self._store_halves(batch, problem)
 
-    async def _store_counts(self, counted: list[Attempts]) -> None:
-        """The counts of a batch that was refused: they are for the report, and must not be the trouble."""
+    async def _store_statistics(self, counted: list[Attempts]) -> None:
+        """Store the statistics of a refused batch. They are for the report, so a failure is only logged."""
         try:
             async with self._own.use() as connection:
                 await record(connection, [], counted)
         except REFUSED_FACT as problem:
-            log.warning("counts_not_storable", problem=str(problem)[:200])
+            log.warning("statistics_refused", problem=str(problem)[:200])
 
-    async def _store_apart(self, batch: list[Fact], problem: Exception) -> None:
-        """The database refuses something in the batch: halve it until the one bad fact stands alone."""
+    async def _store_halves(self, batch: list[Fact], problem: Exception) -> None:
+        """Halve a batch in which the database refuses something, until the one bad fact is alone."""
         if len(batch) > 1:
             middle = len(batch) // 2
             await self._store_once(batch[:middle], [])
             await self._store_once(batch[middle:], [])
             return
-        log.error(
-            "fact_not_storable", range_id=batch[0].range_id, seq=batch[0].seq, problem=str(problem)[:200]
-        )
-        if batch[0].kind is not FactKind.UNKNOWN:
-            await self._store_once([_in_doubt(batch[0])], [])
+        [fact] = batch
+        log.error("fact_refused", range_id=fact.range_id, seq=fact.seq, problem=str(problem)[:200])
+        if fact.kind is not FactKind.UNKNOWN:
+            await self._store_once([_in_doubt(fact)], [])
 
     def _failed(self, state: RetryCallState) -> None:
         if not self.problem:
-            self._relieved.clear()  # or whoever waits for room would spin until the database is back
+            self._relieved.clear()  # or a claim loop would spin in `relief` until the database is back
             problem = repr(state.outcome.exception() if state.outcome else None)[:200]
             self.problem = f"outcomes cannot be stored: {problem}"
-            self._not_stored.met(problem=problem, pending=self.pending, effect="sending stops")
+            self._not_stored.report(problem=problem, pending=self.pending, effect="sending stops")
 
 
 def _in_doubt(fact: Fact) -> Fact:
-    """What remains of a fact that the database refuses: that its recipient is in doubt."""
+    """The fact that puts the recipient in doubt, in place of one that the database refuses."""
     return Fact(
         fact.campaign_id,
         fact.range_id,

@@ -1,25 +1,25 @@
-"""Claims further attempts for one number: of recipients whose wait is over, in ranges that it holds."""
+"""Claims further attempts for one number: for recipients whose wait is over, in ranges that it holds."""
 
 from engine.clock import SECOND_NS, suspend_aware_ns
 from engine.core.guard import PairGuard
 from engine.sending.feeder import Feeder
-from engine.sending.flow_context import Shared
+from engine.sending.flow_context import FlowContext
 from engine.sending.guarding import Guarded, guard_retries
-from engine.sending.messages import Granted
+from engine.sending.messages import GrantedClaims
 from engine.store.database import LOST_CONNECTION
 from engine.store.leases import Lease
 from engine.store.retry_claims import claim_retries, due_retries, postpone_retries, unsent_claims
 
 RETRY_PERIOD_NS = SECOND_NS // 4
-# While nobody is found who waits: with many slow numbers these looks cost as much as all claims together.
+# While no recipient waits: with many slow numbers these queries cost as much as all claims together.
 RETRY_PERIOD_NS_MAX = SECOND_NS
 
 
 class Retries:
-    """Of one number. `unanswered`: claims of which nobody knows may be committed: `give_up_unanswered`."""
+    """For one number. `unanswered`: the answer to a claim was lost; `give_up_unanswered` settles it."""
 
-    def __init__(self, shared: Shared, lease: Lease, feeder: Feeder, pairs: PairGuard) -> None:
-        self._shared = shared
+    def __init__(self, context: FlowContext, lease: Lease, feeder: Feeder, pairs: PairGuard) -> None:
+        self._context = context
         self._lease = lease
         self._feeder = feeder
         self._pairs = pairs
@@ -28,31 +28,33 @@ class Retries:
         self.unanswered = False
 
     def expect(self) -> None:
-        """Somebody begins to wait: look as often as at first."""
+        """A recipient was deferred: ask for due retries at the shortest period again."""
         self._period_ns = RETRY_PERIOD_NS
 
-    async def claim(self, now_ns: int, room: int) -> Granted:
-        """Claim what is due, the longest waiting first, up to `room`; nobody between two looks."""
+    async def claim(self, now_ns: int, limit: int) -> GrantedClaims:
+        """Claim what is due, the longest waiting first, `limit` at most; nothing until the period is over."""
         claimed_ns = suspend_aware_ns()
         if now_ns - self._looked_ns < self._period_ns or not self._feeder.held:
-            return Granted([], [], claimed_ns)
+            return GrantedClaims([], [], claimed_ns)
         self._looked_ns = now_ns
         try:
-            guarded, attempt_nos = await self._look(now_ns, room)
+            guarded, attempt_nos = await self._claim_due(now_ns, limit)
         except LOST_CONNECTION:
             self.unanswered = True
             raise
         found = guarded.passed or guarded.decided or guarded.postponed
         self._period_ns = RETRY_PERIOD_NS if found else min(2 * self._period_ns, RETRY_PERIOD_NS_MAX)
-        granted = [one for one in guarded.passed if (one.range_id, one.seq) in attempt_nos]
-        return Granted(granted, [attempt_nos[one.range_id, one.seq] for one in granted], claimed_ns)
+        granted = [passed for passed in guarded.passed if (passed.range_id, passed.seq) in attempt_nos]
+        return GrantedClaims(
+            granted, [attempt_nos[candidate.range_id, candidate.seq] for candidate in granted], claimed_ns
+        )
 
-    async def _look(self, now_ns: int, room: int) -> tuple[Guarded, dict[tuple[int, int], int]]:
-        """What the guards said of those who are due, and the attempts that were granted, by range and seq."""
-        campaign_cache = self._shared.campaign_cache
+    async def _claim_due(self, now_ns: int, limit: int) -> tuple[Guarded, dict[tuple[int, int], int]]:
+        """What the guards said of due recipients, and the granted attempt numbers by range and seq."""
+        campaign_cache = self._context.campaign_cache
         sendable = [held for held in self._feeder.held.values() if campaign_cache.sends(held.campaign_id)]
-        async with self._shared.pool.acquire(timeout=5) as connection:
-            due = await due_retries(connection, sendable, room)
+        async with self._context.pool.acquire(timeout=5) as connection:
+            due = await due_retries(connection, sendable, limit)
             guarded = guard_retries(due, campaign_cache, self._pairs, self._lease, now_ns)
             if guarded.postponed:
                 await postpone_retries(connection, guarded.postponed)
@@ -61,11 +63,11 @@ class Retries:
             return guarded, await claim_retries(connection, self._lease, guarded.passed, guarded.decided)
 
     async def give_up_unanswered(self) -> None:
-        """Claims whose COMMIT lost its answer: what they granted was never sent. Nothing may be under way."""
-        await self._shared.results_writer.flushed()
-        async with self._shared.pool.acquire(timeout=5) as connection:
+        """Defer again what the unanswered claim granted: it was never sent. Nothing may be in flight."""
+        await self._context.results_writer.flushed()
+        async with self._context.pool.acquire(timeout=5) as connection:
             unsent = await unsent_claims(connection, self._lease, list(self._feeder.held.values()))
         for fact in unsent:
-            self._shared.results_writer.put(fact)
-        await self._shared.results_writer.flushed()
+            self._context.results_writer.put(fact)
+        await self._context.results_writer.flushed()
         self.unanswered = False

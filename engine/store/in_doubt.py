@@ -12,8 +12,8 @@ from datetime import datetime
 import asyncpg
 
 from engine.core.in_doubt import SILENCE_S
-from engine.core.phone_aliases import spellings
-from engine.core.states import CampaignEvent, CampaignState, ReasonCode, with_article
+from engine.core.phone_aliases import phone_aliases
+from engine.core.states import CampaignEvent, CampaignState, ReasonCode, with_indefinite_article
 from engine.errors import UsageError
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
@@ -156,7 +156,7 @@ async def _defer(
 async def _waiting_untagged(connection: Connection, ranges: Sequence[int]) -> tuple[list[str], list[int]]:
     """Whom untagged events that wait may be about: numbers and phones, with both aliases of each phone."""
     rows = await connection.fetch(queries("in_doubt")["waiting_untagged_events"], ranges)
-    pairs = [(row["phone_number_id"], phone) for row in rows for phone in spellings(row["recipient"])]
+    pairs = [(row["phone_number_id"], phone) for row in rows for phone in phone_aliases(row["recipient"])]
     return [number for number, _ in pairs], [phone for _, phone in pairs]
 
 
@@ -186,7 +186,9 @@ async def _require_sending(connection: Connection, campaign_id: int) -> None:
     row = await _campaign(connection, campaign_id)
     remedy = "--assume-sent closes what is in doubt"
     if row["state"] in (CampaignState.CANCELLED, CampaignState.EXPIRED):
-        raise _SendsNothing(f"{with_article(row['state'])} campaign sends nothing again", remedy=remedy)
+        raise _SendsNothing(
+            f"{with_indefinite_article(row['state'])} campaign sends nothing again", remedy=remedy
+        )
     if row["overdue"]:
         raise _SendsNothing("the campaign's time is over: it sends nothing again", remedy=remedy)
 

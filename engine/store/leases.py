@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from engine.core.bucket import LIMIT_PER_S_MAX
 from engine.core.lease import FormerOwner
+from engine.core.pace.token_bucket import LIMIT_PER_S_MAX
 from engine.errors import ConfigurationError, TryLater
 from engine.process.identity import ProcessIdentity, is_proven_dead
 from engine.store.database import Connection

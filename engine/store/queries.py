@@ -15,9 +15,14 @@ _HEADER = re.compile(r"^-- name: (?P<name>[a-z_]+)\s*$", re.MULTILINE)
 @cache
 def queries(group: str) -> dict[str, str]:
     """All statements of one group, by name. Using a name that does not exist raises KeyError."""
-    text = (files("engine.store") / "sql" / "queries" / f"{group}.sql").read_text("utf-8")
+    name = f"{group}.sql"
+    return named_statements((files("engine.store") / "sql" / "queries" / name).read_text("utf-8"), name)
+
+
+def named_statements(text: str, file_name: str) -> dict[str, str]:
+    """The statements of a file's text, by name. ValueError if a name occurs twice."""
     parts = _HEADER.split(text)
     named = dict(zip(parts[1::2], (body.strip().rstrip(";") for body in parts[2::2]), strict=True))
     if len(named) * 2 != len(parts) - 1:
-        raise ValueError(f"{group}.sql: a statement name occurs twice")
+        raise ValueError(f"{file_name}: a statement name occurs twice")
     return named

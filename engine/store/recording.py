@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from engine.core.phone_aliases import spellings
+from engine.core.phone_aliases import phone_aliases
 from engine.core.states import CampaignEvent, ReasonCode
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
@@ -71,7 +71,7 @@ async def _suppress(connection: Connection, opted_out: Sequence[Fact]) -> None:
     """Add these recipients to the suppression list, with both aliases: campaigns may differ in them."""
     reasons = [f"opted out ({fact.reason})" for fact in opted_out]
     rows = await connection.fetch(queries("facts")["phones"], *_keys(opted_out), reasons)
-    listed = [(phone, row["reason"]) for row in rows for phone in spellings(str(row["phone"]))]
+    listed = [(phone, row["reason"]) for row in rows for phone in phone_aliases(str(row["phone"]))]
     await connection.execute(
         queries("suppression")["add_each"], [phone for phone, _ in listed], [reason for _, reason in listed]
     )

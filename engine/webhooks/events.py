@@ -42,7 +42,7 @@ class StatusEvent(NamedTuple):
     """
 
     wamid: str
-    status: int  # a rank of engine.core.states.Status
+    status: int  # a rank of engine.core.states.EvidenceRank
     status_us: int
     phone_number_id: str | None
     recipient: str | None

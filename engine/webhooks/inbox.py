@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from engine.core.phone_aliases import spellings
+from engine.core.phone_aliases import phone_aliases
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.queries import queries
 from engine.webhooks.events import (
@@ -152,7 +152,7 @@ async def _suppress(connection: Connection, statuses: Sequence[StatusRow]) -> No
     rows = [
         (status[INSTALLATION], status[RANGE_ID], status[SEQ], phone)
         for status in statuses
-        for phone in spellings(status[RECIPIENT] or "") or (None,)
+        for phone in phone_aliases(status[RECIPIENT] or "") or (None,)
     ]
     await connection.execute(queries("inbox")["suppress"], *map(list, zip(*rows, strict=True)))
 

@@ -1,6 +1,6 @@
-"""Group commit: bodies are read as they come into the group that waits, and a group is committed together.
+"""Group commit: each body is parsed into the waiting group on arrival, and one commit stores a whole group.
 
-Law: `done(True)` is called only after the commit that holds the body. A line that is full refuses at once.
+Law: `done(True)` is called only after the commit that holds the body. A full queue refuses at once.
 """
 
 import asyncio
@@ -15,20 +15,20 @@ from engine.webhooks.events import Parsed
 from engine.webhooks.inbox import EventFlow, Group, write
 from engine.webhooks.metrics import Metrics
 
-WAITING_EVENTS_MAX = 50_000  # about 50 MB of bodies; the last body that enters may go beyond it
+WAITING_EVENTS_MAX = 50_000  # about 50 MB of bodies; the last accepted body may exceed it
 WAITING_BYTES_MAX = 64 * 1024 * 1024
-COMMIT_EVENTS_MAX = 1_000  # keeps one commit, and so every answer in it, short
-# A commit needs turns of the loop, and the database idles while bodies are read between them: with two at
-# once a core that was three quarters full is full.
+COMMIT_EVENTS_MAX = 1_000  # keeps a commit short, and so the wait of every answer in it
+# A commit takes several turns of the loop. Between them bodies are parsed and the database idles. Two commits
+# at once raise the use of a core from three quarters to all of it.
 COMMITS_AT_ONCE = 2
-COMMIT_TIMEOUT_S = 5.0  # the service wants its answer; a commit that was only slow is a harmless repetition
+COMMIT_TIMEOUT_S = 5.0  # the service waits for the answer; a repeat of a slow commit does no harm
 
 WATCH_S = 1.0
 _AWAY = (*LOST_CONNECTION, asyncpg.PostgresError)
 
 
 class _Waiting:
-    """A group, and who waits for its commit."""
+    """A group and the callbacks that wait for its commit."""
 
     __slots__ = ("body_bytes", "dones", "group")
 
@@ -42,7 +42,7 @@ class _Waiting:
 
 
 class Intake:
-    """The line and its committers. `healthy`: what the last commit, or the last look, said."""
+    """The queue of groups and its committers. `healthy`: whether the last commit or check succeeded."""
 
     def __init__(
         self,
@@ -63,13 +63,15 @@ class Intake:
         self._commit_timeout_s = commit_timeout_s
         self._line: deque[_Waiting] = deque()
         self._bytes = 0
-        self._commits = 0  # under way
+        self._commits = 0  # in progress
         self._not_stored = ThrottledLog("events_not_stored", "events_stored_again")
         self._wake = asyncio.Event()
         self._flow = EventFlow()
 
     def offer(self, body: bytes, done: Callable[[bool], None]) -> bool:
-        """Queue a signed body; `done` hears later whether it is committed. False: full, it never hears."""
+        """Queue a signed body. `done` is called later with whether it is committed. False: the queue is full
+        and `done` is never called.
+        """
         metrics = self._metrics
         if metrics.waiting >= self._waiting_events_max or self._bytes + len(body) > WAITING_BYTES_MAX:
             return False
@@ -84,7 +86,7 @@ class Intake:
         return True
 
     async def run(self) -> None:
-        """Commit until cancelled: the next group is what came during the last commit."""
+        """Commit until cancelled. The next group holds what arrived during the last commit."""
         try:
             async with asyncio.TaskGroup() as committers:
                 for _ in range(COMMITS_AT_ONCE):
@@ -105,11 +107,11 @@ class Intake:
             await connection.release()
 
     def _may_take_next(self) -> bool:
-        """Beside another commit only a full group: a smaller one grows meanwhile."""
+        """While another commit runs, only a full group is taken: a smaller one can still grow."""
         return bool(self._line) and (not self._commits or self._line[0].is_full())
 
     async def watch(self) -> None:
-        """Ask the database now and then whether it is there, for the readiness answer; until cancelled."""
+        """Check once a WATCH_S whether the database answers, for `/readyz`. Runs until cancelled."""
         while True:
             try:
                 async with asyncio.timeout(self._commit_timeout_s):
@@ -120,7 +122,7 @@ class Intake:
             await asyncio.sleep(WATCH_S)
 
     def _open_group(self) -> _Waiting:
-        """The group that takes what comes from now on."""
+        """Start the group that takes new bodies from now on."""
         waiting = _Waiting(Group(self._product))
         self._line.append(waiting)
         self._wake.set()
@@ -141,10 +143,10 @@ class Intake:
             async with asyncio.timeout(self._commit_timeout_s), own.use() as connection:
                 await write(connection, group, self._flow)
         except _AWAY as error:
-            self._not_stored.met(problem=type(error).__name__, answered=503)
+            self._not_stored.report(problem=type(error).__name__, answered=503)
             self.healthy = False
             return False
-        self._not_stored.is_over()
+        self._not_stored.resolve()
         self.healthy = True
         return True
 

@@ -1,7 +1,7 @@
-"""Reads a signed body into records. Total: whatever the bytes, it returns, and every part is somewhere.
+"""Parses a signed body into records. It accepts any bytes, never raises, and loses no part.
 
-Tolerates what the interface does not show: absent fields, unknown ones, other types. What the store cannot
-hold (a NUL in a text) is cleaned out of a status and kept as bytes elsewhere.
+It tolerates what the interface does not document: absent fields, unknown fields, other types. The store
+cannot hold a NUL in a text: a status loses it, any other part is kept as bytes.
 """
 
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ from typing import Any
 
 import orjson
 
-from engine.core.classify import silences
+from engine.core.error_codes import opts_out
 from engine.core.integer import integer
-from engine.core.sanitise import shown
-from engine.core.states import Status
+from engine.core.sanitise import sanitise
+from engine.core.states import EvidenceRank
 from engine.core.tag import decode
 from engine.webhooks.events import (
     FOREIGN,
@@ -26,44 +26,44 @@ from engine.webhooks.events import (
     Unreadable,
 )
 
-TEXT_CHARACTERS_MAX = 512  # of what a status carries; its whole length is bounded by the body's
+TEXT_CHARACTERS_MAX = 512  # per text; the limit on the body bounds the rest
 TIMES_REMEMBERED, TIME_CHARACTERS_MAX = 1_024, 20
 TEMPLATE_FIELD = "message_template_status_update"
 _STATUSES = {
-    "sent": int(Status.SENT),
-    "failed": int(Status.FAILED),
-    "delivered": int(Status.DELIVERED),
-    "read": int(Status.READ),
+    "sent": int(EvidenceRank.SENT),
+    "failed": int(EvidenceRank.FAILED),
+    "delivered": int(EvidenceRank.DELIVERED),
+    "read": int(EvidenceRank.READ),
 }
-_ACCEPTED, _FAILED = int(Status.ACCEPTED), int(Status.FAILED)
+_ACCEPTED, _FAILED = int(EvidenceRank.ACCEPTED), int(EvidenceRank.FAILED)
 _NO_FAILURE = (None, None)
 _SECONDS_MAX = 253_402_300_799  # the last second of the year 9999
 _EPOCH, _MICROSECOND = datetime.fromtimestamp(0, UTC), timedelta(microseconds=1)
-SUBJECT_CHARACTERS_MAX = 500  # an entry of an index holds 2,704 bytes; a name is far shorter
-_NUL = b"\\u0000"  # how JSON writes a NUL; raw ones are no JSON
+SUBJECT_CHARACTERS_MAX = 500  # an index entry holds at most 2,704 bytes; names are far shorter
+_NUL = b"\\u0000"  # how JSON writes a NUL; a raw NUL is not valid JSON
 
 
 def parse(body: bytes, product: str, received_at: datetime | None = None) -> Parsed:
-    """Read one body by itself; arguments as of a Reader. Never raises."""
+    """Read a single body. The arguments are those of Reader. Never raises."""
     parsed = Parsed()
     Reader(parsed, product, received_at).read(body)
     return parsed
 
 
 class Reader:
-    """Sorts the parts of bodies into `parsed`; a part that cannot be read goes to `unreadable`.
+    """Sorts the parts of bodies into `parsed`. Unreadable parts go to its `unreadable`.
 
-    `received_at`, by default the moment of reading, stands in for a time that is missing or cannot be read.
+    `received_at` replaces a missing or unreadable time; by default it is the time of reading.
     """
 
     def __init__(self, parsed: Parsed, product: str, received_at: datetime | None = None) -> None:
         self._parsed = parsed
         self._expected = f"{product}_business_account"
         self._received_at = received_at
-        self._has_nul = False  # in the present body
+        self._has_nul = False  # whether the current body holds a NUL
 
     def read(self, body: bytes) -> int:
-        """Read one body; returns how many events it held, at least one. Never raises."""
+        """Read one body. Returns the number of its events, at least 1. Never raises."""
         parsed = self._parsed
         before = parsed.events
         self._has_nul = _NUL in body
@@ -111,7 +111,7 @@ class Reader:
             self._read_account("messages", value, entry)
 
     def _read_statuses(self, statuses: list[Any], number: str | None) -> None:
-        """What is as it should be costs two calls, for the tag and the time: a body may hold a thousand."""
+        """The usual status costs two calls, for the tag and the time: a body may hold a thousand statuses."""
         rows, clean = self._parsed.statuses, not self._has_nul
         for status in statuses:
             wamid = status.get("id") if type(status) is dict else None
@@ -123,7 +123,7 @@ class Reader:
             word = status.get("status")
             rank = _STATUSES.get(word) if type(word) is str else None
             if rank is None:
-                # Whatever it says, the service has taken the message; the words themselves are kept.
+                # Any status proves that the service accepted the message. The unknown word is kept.
                 self._keep(status, "a status of an unknown word")
                 rank = _ACCEPTED
             recipient = status.get("recipient_id")
@@ -136,7 +136,7 @@ class Reader:
             why = _failure(status) if rank == _FAILED else _NO_FAILURE
             row = (wamid, rank, at_us, number, recipient, *tag, *why)
             rows.append(row)
-            if rank == _FAILED and silences(why[0]):
+            if rank == _FAILED and opts_out(why[0]):
                 self._parsed.opted_out.append(row)
 
     def _now(self) -> datetime:
@@ -167,14 +167,14 @@ class Reader:
         self._parsed.account.append(AccountEvent(field, text, subject, occurred_at))
 
     def _list_of(self, parent: dict[str, Any], name: str) -> list[Any]:
-        """The list of that name; anything else in its place is kept as it is."""
+        """The list of that name. Anything else in its place is kept as unreadable."""
         found = parent.get(name)
         if found is not None and not isinstance(found, list):
             self._keep(found, f"{name} is no list")
         return _list(found)
 
     def _json(self, part: Any) -> str | None:
-        """The part as JSON again, or None for a NUL, or for a depth that only reading bears."""
+        """The part as JSON again. None if it holds a NUL, or is nested too deeply to write."""
         try:
             text = orjson.dumps(part)
         except orjson.JSONEncodeError:
@@ -190,7 +190,7 @@ class Reader:
 
 
 def read_template_status(value: dict[str, Any]) -> TemplateStatus | None:
-    """The template's status in an event's value (open point), or None where name, language or event lack."""
+    """The template's status in an event's value (open point). None without name, language or event."""
     name = _words(value.get("message_template_name"))
     language = _words(value.get("message_template_language"))
     event = _words(value.get("event"))
@@ -208,7 +208,7 @@ def _subject(field: str, value: dict[str, Any], template: TemplateStatus | None)
 
 
 def _failure(status: dict[str, Any]) -> tuple[int | None, str | None]:
-    """Code and detail of the first error; the most informative text wins (open point)."""
+    """Code and most informative text of the first error (open point)."""
     for error in _list(status.get("errors")):
         if isinstance(error, dict):
             return integer(error.get("code")), next(_details(error), None)
@@ -229,14 +229,14 @@ def _time_or_none(given: Any) -> datetime | None:
 
 
 def _seconds_or_none(given: Any) -> int | None:
-    """Unix seconds, as text (interface) or number; None for anything else, and for the year 10000."""
+    """Unix seconds, as text (interface) or number. None for anything else, and from the year 10000 on."""
     remembered = type(given) is str and len(given) <= TIME_CHARACTERS_MAX
     return _seconds_of_text(given) if remembered else _seconds_of(given)
 
 
 @lru_cache(TIMES_REMEMBERED)
 def _seconds_of_text(given: str) -> int | None:
-    """Statuses of the same seconds come together: nearly every one repeats what another said."""
+    """Cached: statuses of the same second arrive together, so nearly every time repeats."""
     return _seconds_of(given)
 
 
@@ -249,7 +249,7 @@ def _seconds_of(given: Any) -> int | None:
 
 
 def _text(given: Any) -> str | None:
-    """A text that the store can hold: bounded, without NUL; a whole number is taken as its digits."""
+    """A text that the store can hold: limited in length, without NUL. A whole number becomes its digits."""
     if type(given) is str and len(given) <= TEXT_CHARACTERS_MAX and "\x00" not in given:
         return given
     if isinstance(given, int) and not isinstance(given, bool):
@@ -261,13 +261,13 @@ def _text(given: Any) -> str | None:
 
 
 def _words(given: Any) -> str | None:
-    """A text for people."""
+    """A text that may be shown."""
     text = _text(given)
-    return None if text is None else shown(text)
+    return None if text is None else sanitise(text)
 
 
 def _identifier(given: Any) -> str | None:
-    """A text that names something: cut short or cleaned it would name something else."""
+    """A text that identifies something. It is never shortened or cleaned: that would change what it names."""
     text = _text(given)
     if text is given:
         return text or None

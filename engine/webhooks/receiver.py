@@ -1,7 +1,8 @@
 """The callback that the service pushes to, and what operators ask of it.
 
 `/webhook`: the verification handshake (GET) and the events (POST), 200 only after the commit; `/livez`,
-`/readyz`, `/metrics` beside it. Law: an unsigned request learns nothing but 403; what is signed is kept.
+`/readyz`, `/metrics` beside it. Law: an unsigned request gets 403 and no further information; a signed one is
+kept.
 """
 
 import asyncio
@@ -9,7 +10,7 @@ import errno
 import hmac
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from urllib.parse import parse_qs
@@ -18,16 +19,19 @@ from pydantic import SecretStr
 
 from engine.errors import ConfigurationError
 from engine.process.memory import rare_collections
-from engine.webhooks.http import Answer, HttpConnection, Limits, Slot
+from engine.webhooks.answers import LIMITS, Answer, encode
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
-from engine.webhooks.places import Places
 from engine.webhooks.signature import SIGNATURE_HEADER, Verifier
+from http_server.connection import Connection
+from http_server.limits import Limits
+from http_server.parser import RawRequest
+from http_server.replies import ReplySlot
+from http_server.server import Server
 
 CALLBACK_PATH = b"/webhook"
-SWEEP_S = 1.0  # how late a slow peer may be noticed
-DRAIN_S = 3.0  # for answers that wait for their commit when we are told to stop
-BACKLOG = 1_024  # connections that the kernel holds while we are busy
+DRAIN_S = 3.0  # for answers that wait for their commit when the receiver stops
+BACKLOG = 1_024  # connections that the kernel holds while the receiver is busy
 
 _COMMITTED = Answer(200)
 _FORBIDDEN = Answer(403)
@@ -36,14 +40,14 @@ _AWAY = Answer(503)
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What the service and we know: the key of the signatures, and the word of the handshake."""
+    """What the service and the receiver share: the key of the signatures, and the token of the handshake."""
 
     app_secret: SecretStr
     verify_token: SecretStr
 
 
 class Receiver:
-    """Answers requests; one for all connections of a server."""
+    """Answers the requests of all connections of `server`."""
 
     def __init__(
         self, intake: Intake, metrics: Metrics, secrets: Secrets, limits: Limits | None = None
@@ -52,64 +56,42 @@ class Receiver:
         self._metrics = metrics
         self._verify = Verifier(secrets.app_secret.get_secret_value().encode()).verify
         self._verify_token = secrets.verify_token.get_secret_value().encode()
-        self._limits = limits or Limits()
-        self._places = Places(self._limits.large_bodies, self._limits.waiting_bytes)
-        self._connections: set[HttpConnection] = set()
-        self._empty = asyncio.Event()
-        self._empty.set()
+        self.server = Server(self, limits or LIMITS, Connection, self._count_connections)
 
-    def connect(self) -> asyncio.Protocol:
-        """The protocol of a new connection; one too many is closed without a word."""
-        if len(self._connections) >= self._limits.connections:
-            self._metrics.refused_connections += 1
-            return _Refused()
-        connection = HttpConnection(
-            self._handle, self._limits, self._places, self._forget, self._metrics.answers
-        )
-        self._connections.add(connection)
-        self._empty.clear()
-        self._metrics.connections = len(self._connections)
-        return connection
-
-    async def sweep(self) -> None:
-        """End slow and idle peers, until cancelled."""
-        while True:
-            await asyncio.sleep(SWEEP_S)
-            now = asyncio.get_running_loop().time()
-            for connection in list(self._connections):
-                connection.expire(now)
-
-    async def drain(self) -> None:
-        """Let every connection end after what it was promised, for at most DRAIN_S."""
-        for connection in list(self._connections):
-            connection.stop()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN_S):
-                await self._empty.wait()
-        for connection in list(self._connections):
-            connection.abort()
-
-    def _handle(
-        self, slot: Slot, method: bytes, target: bytes, headers: dict[bytes, bytes], body: bytes
-    ) -> None:
+    def handle(self, request: RawRequest, slot: ReplySlot) -> None:
+        """See `Application`. Events are answered after their commit, everything else at once."""
+        method, target, headers, body, _ = request
         path, _, query = target.partition(b"?")
         if path != CALLBACK_PATH:
-            slot.fill(self._tell(method, path))
+            self._fill(slot, self._tell(method, path))
         elif method == b"POST":
             self._take_events(slot, headers.get(SIGNATURE_HEADER), body)
         elif method == b"GET":
-            slot.fill(self._shake_hands(query))
+            self._fill(slot, self._shake_hands(query))
         else:
-            slot.fill(Answer(405))
+            self._fill(slot, Answer(405))
 
-    def _take_events(self, slot: Slot, signature: bytes | None, body: bytes) -> None:
+    def refusal(self, status: int) -> bytes:
+        """See `Application`."""
+        self._metrics.answers[status] += 1
+        return encode(Answer(status), closes=True)
+
+    def _fill(self, slot: ReplySlot, answer: Answer) -> None:
+        if slot.is_wanted:
+            self._metrics.answers[answer.status] += 1
+            slot.finish(encode(answer, closes=slot.last))
+
+    def _take_events(self, slot: ReplySlot, signature: bytes | None, body: bytes) -> None:
         if not self._verify(body, signature):
-            slot.fill(_FORBIDDEN)
-        elif not self._intake.offer(body, partial(_settle, slot)):
-            slot.fill(_AWAY)
+            self._fill(slot, _FORBIDDEN)
+        elif not self._intake.offer(body, partial(self._settle, slot)):
+            self._fill(slot, _AWAY)
+
+    def _settle(self, slot: ReplySlot, committed: bool) -> None:
+        self._fill(slot, _COMMITTED if committed else _AWAY)
 
     def _shake_hands(self, query: bytes) -> Answer:
-        """Interface, "Callback endpoints": the challenge for a caller that knows the token, else 403."""
+        """Interface, "Callback endpoints": a caller that knows the token gets the challenge, others 403."""
         try:
             given = parse_qs(query.decode("ascii"), max_num_fields=16)
         except ValueError:
@@ -133,37 +115,26 @@ class Receiver:
             return Answer(503, b"the database does not answer\n")
         return Answer(200, b"ok\n")
 
-    def _forget(self, connection: HttpConnection) -> None:
-        self._connections.discard(connection)
-        if not self._connections:
-            self._empty.set()
-        self._metrics.connections = len(self._connections)
-
-
-def _settle(slot: Slot, committed: bool) -> None:
-    slot.fill(_COMMITTED if committed else _AWAY)
-
-
-class _Refused(asyncio.Protocol):
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        transport.close()
+    def _count_connections(self) -> None:
+        self._metrics.connections = len(self.server.connections)
+        self._metrics.refused_connections = self.server.refused
 
 
 @asynccontextmanager
 async def listening(
     receiver: Receiver, intake: Intake, host: str, port: int, *, on_bug: Callable[[], None] = lambda: None
 ) -> AsyncIterator[str]:
-    """Accept connections; yields the URL of the callback. On exit nothing new is accepted, the rest drained.
+    """Accept connections; yields the URL of the callback. The exit accepts no more and drains the rest.
 
-    Raises ConfigurationError naming host and port where they cannot be listened on. Port 0: any free one.
-    `on_bug` hears of a part that ends by itself, before the exit raises why: without it nobody commits.
+    Raises ConfigurationError if it cannot listen on host and port. Port 0 is any free port. `on_bug` is
+    called when a task of the receiver ends by itself: nothing is committed any more. The exit raises why.
     """
     loop = asyncio.get_running_loop()
     try:
-        server = await loop.create_server(receiver.connect, host, port, backlog=BACKLOG)
+        server = await loop.create_server(receiver.server.connect, host, port, backlog=BACKLOG)
     except OSError as error:
         raise _cannot_listen(host, port, error) from error
-    tasks = [asyncio.create_task(work) for work in (intake.run(), intake.watch(), receiver.sweep())]
+    tasks = [asyncio.create_task(work) for work in (intake.run(), intake.watch(), receiver.server.sweep())]
     for task in tasks:
         task.add_done_callback(lambda _: on_bug())
     try:
@@ -173,7 +144,7 @@ async def listening(
             yield f"http://{shown}:{bound}{CALLBACK_PATH.decode()}"
     finally:
         server.close()
-        await receiver.drain()
+        await receiver.server.drain(DRAIN_S)
         for task in tasks:
             task.cancel()
         results = await asyncio.gather(*tasks, return_exceptions=True)

@@ -120,12 +120,12 @@ class Reconciler:
         # The timeout also bounds the return of a connection that no longer answers.
         async with self._pool.acquire(timeout=ACQUIRE_S) as connection:
             done = await work(connection)
-        self._not_applied.is_over()
+        self._not_applied.resolve()
         return done
 
     def _log_failure(self, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome is not None else None
-        self._not_applied.met(problem=type(error).__name__)
+        self._not_applied.report(problem=type(error).__name__)
 
     async def _apply_statuses(self, connection: Connection) -> int:
         batch = await apply_statuses(connection)

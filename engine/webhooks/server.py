@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable
 
 from engine.store.database import Pool
-from engine.webhooks.http import Limits
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.receiver import Receiver, Secrets, listening
 from engine.webhooks.reconciler import Intervals, Reconciler
+from http_server.limits import Limits
 
 POOL_CONNECTIONS = 7  # two commits, health, statuses, account events, policies, one spare
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from engine.core.phone_aliases import spellings
+from engine.core.phone_aliases import phone_aliases
 from engine.store.database import Connection
 from engine.store.queries import queries
 
@@ -90,7 +90,7 @@ async def _match(connection: Connection) -> None:
     spelled = [
         (row["phone_number_id"], row["recipient"], phone)
         for row in pairs
-        for phone in spellings(row["recipient"])
+        for phone in phone_aliases(row["recipient"])
     ]
     if spelled:
         await connection.execute(sql["match_pairs"], *map(list, zip(*spelled, strict=True)))

@@ -94,7 +94,7 @@ def test_a_signal_drains_and_leaves_the_campaign_running(
     asked_s = time.monotonic()
     stdout, _ = run.communicate(timeout=30)
     assert run.returncode == exit_code
-    assert "nobody sends it now; go on with: drumbeat campaign run spring (a worker" in stdout
+    assert "no process sends it now; continue with: drumbeat campaign run spring (a worker" in stdout
     assert "left" not in stdout
     assert time.monotonic() - asked_s < DRAINED_S
     assert scene.state() == "running"

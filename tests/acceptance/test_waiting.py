@@ -36,7 +36,7 @@ def test_a_run_that_waits_can_be_stopped(scene: Scene) -> None:
     scene.create(20, "--start-at", (datetime.now(UTC) + timedelta(days=1)).isoformat())
     run = scene.drumbeat.start("campaign", "run", "spring", "--wait")
     assert run.stderr is not None
-    until(lambda: "waiting" in run.stderr.readline(), "it says that it waits")
+    until(lambda: "run_postponed" in run.stderr.readline(), "it says that it waits")
     run.terminate()
     run.communicate(timeout=30)
     assert run.returncode == 143

@@ -89,4 +89,4 @@ async def test_an_end_without_the_database_is_told(scene: Scene, other: Connecti
     worker.terminate()
     assert worker.wait(timeout=30) == 69
     await other.execute("ROLLBACK")
-    assert "not all outcomes are stored" in log.read_text()
+    assert "some results are not stored" in log.read_text()

@@ -1,4 +1,4 @@
-"""Connections that are kept, waited for, lost, or never come about."""
+"""Connections that are reused, waited for, lost, or cannot be opened."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from .transports import (
 class ConnectionsContract:
     """A part of `TransportContract`."""
 
-    async def test_a_connection_is_used_again(self, factory: Factory) -> None:
+    async def test_a_connection_is_reused(self, factory: Factory) -> None:
         async with sending(factory, answering(200, ACCEPTED)) as (server, transport):
             for _ in range(5):
                 assert isinstance(await transport.send("1", PAYLOAD, open_gate), Accepted)
         assert (server.connections, len(server.requests)) == (1, 5)
 
-    async def test_a_lack_of_descriptors_is_not_the_services(self, factory: Factory) -> None:
+    async def test_a_lack_of_descriptors_does_not_count_against_the_service(self, factory: Factory) -> None:
         async with sending(factory, answering(200, ACCEPTED)) as (server, transport):
             with no_descriptors():
                 outcome = await transport.send("1", PAYLOAD, open_gate)
@@ -42,10 +42,10 @@ class ConnectionsContract:
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert len(server.requests) == 1
 
-    async def test_a_look_up_that_fails_for_want_of_descriptors_is_not_the_services(
+    async def test_a_lookup_that_fails_for_lack_of_descriptors_does_not_count_against_the_service(
         self, factory: Factory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The system's resolver only says that it failed for now."""
+        """The system's resolver reports only a temporary failure."""
 
         async def resolve(*_: object, **__: object) -> list[Any]:
             raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
@@ -64,7 +64,7 @@ class ConnectionsContract:
     async def test_a_post_is_never_repeated_on_a_connection_that_the_server_closed(
         self, factory: Factory
     ) -> None:
-        """The server answers once, then reads the next request on the same connection and hangs up."""
+        """The server answers once, then reads the next request on the same connection and closes it."""
 
         async def once(server: Server, conversation: Conversation) -> None:
             if await server.read(conversation):
@@ -78,7 +78,7 @@ class ConnectionsContract:
         bodies = [request.split(b"\r\n\r\n")[1] for request in server.requests]
         assert bodies == [b'{"n":1}', b'{"n":2}', b'{"n":3}']
 
-    async def test_keep_alive_closed_by_the_server_while_idle_loses_and_repeats_nothing(
+    async def test_a_server_that_closes_an_idle_connection_loses_and_repeats_nothing(
         self, factory: Factory
     ) -> None:
         async def one_each(server: Server, conversation: Conversation) -> None:
@@ -96,13 +96,13 @@ class ConnectionsContract:
             if isinstance(outcome, Accepted):
                 assert b'{"n":%d}' % n in bodies
 
-    async def test_nobody_listening_is_not_sent(self, factory: Factory) -> None:
+    async def test_a_refused_connection_is_not_sent(self, factory: Factory) -> None:
         async with aclosing_transport(factory(f"http://127.0.0.1:{free_port()}")) as transport:
             outcome = await transport.send("1", PAYLOAD, open_gate)
         assert isinstance(outcome, NotSent)
         assert outcome.unreachable
 
-    async def test_a_name_that_nobody_knows_is_not_sent(self, factory: Factory) -> None:
+    async def test_an_unknown_host_name_is_not_sent(self, factory: Factory) -> None:
         async with aclosing_transport(factory("http://nobody.invalid")) as transport:
             outcome = await transport.send("1", PAYLOAD, open_gate)
         assert isinstance(outcome, NotSent)
@@ -129,10 +129,10 @@ class ConnectionsContract:
             await asyncio.gather(first, return_exceptions=True)
         assert len(server.requests) == 1
 
-    async def test_whoever_waits_for_a_connection_gets_one_though_many_are_free_at_once(
+    async def test_every_waiting_send_gets_a_connection_when_many_become_free_at_once(
         self, factory: Factory
     ) -> None:
-        """One was given back to the pool, and the others kept for newcomers, who did not come."""
+        """The fault was: one connection went back to the pool, and the others stayed idle while sends waited."""
         together = asyncio.Barrier(4)
 
         async def script(server: Server, conversation: Conversation) -> None:
@@ -151,8 +151,8 @@ class ConnectionsContract:
             assert isinstance(await transport.send("1", PAYLOAD, open_gate), NotSent)
         assert server.requests == []
 
-    async def test_closing_ends_a_wait_for_a_connection_with_an_outcome(self, factory: Factory) -> None:
-        """The pool cancels whoever waits in it; that is no cancellation of the one who sends."""
+    async def test_close_ends_a_wait_for_a_connection_with_an_outcome(self, factory: Factory) -> None:
+        """The pool cancels everyone who waits in it. That must not look like a cancellation of `send`."""
         async with sending(factory, stalling, connections=1) as (server, transport):
             sends = [asyncio.create_task(transport.send("1", PAYLOAD, open_gate)) for _ in range(3)]
             await server.received.wait()

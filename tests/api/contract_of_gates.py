@@ -1,4 +1,4 @@
-"""Nothing is written before the gate opens, and then at once."""
+"""Nothing is written before the gate opens. Then the request is written at once."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .transports import (
 class GatesContract:
     """A part of `TransportContract`."""
 
-    async def test_a_shut_gate_writes_nothing(self, factory: Factory) -> None:
+    async def test_a_closed_gate_writes_nothing(self, factory: Factory) -> None:
         async with sending(factory, answering(200, ACCEPTED)) as (server, transport):
-            assert await transport.send("1", PAYLOAD, shut_gate) == NotSent("permit expired")
+            assert await transport.send("1", PAYLOAD, shut_gate) == NotSent("claim expired")
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert len(server.requests) == 1
 
-    async def test_the_gate_is_asked_once_with_a_connection_in_hand_and_nothing_written(
+    async def test_the_gate_is_awaited_once_with_a_connection_ready_and_nothing_written(
         self, factory: Factory
     ) -> None:
         connected, at_gate, release = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -61,7 +61,7 @@ class GatesContract:
         assert asked == [OPEN]
         assert len(received) == 1
 
-    async def test_a_gate_is_not_asked_without_a_connection(self, factory: Factory) -> None:
+    async def test_the_gate_is_not_awaited_without_a_connection(self, factory: Factory) -> None:
         asked: list[str] = []
 
         async def gate() -> bool:
@@ -92,7 +92,7 @@ class GatesContract:
         assert isinstance(outcome, NotSent)
         assert server.requests == []
 
-    async def test_what_the_gate_raises_is_raised_and_nothing_written(self, factory: Factory) -> None:
+    async def test_send_raises_what_the_gate_raises_and_writes_nothing(self, factory: Factory) -> None:
         async def broken() -> bool:
             raise LookupError("the claim is gone")
 
@@ -129,8 +129,8 @@ class GatesContract:
         assert len(server.requests) == 1
         assert b"/2/messages" in server.requests[0]
 
-    async def test_the_write_follows_the_gate_before_anything_else_runs(self, factory: Factory) -> None:
-        """A callback queued by the gate's last step finds the request at the server's socket already."""
+    async def test_the_write_follows_the_gate_before_other_code_runs(self, factory: Factory) -> None:
+        """A callback that the gate queues last already finds the request at the server's socket."""
         seen: list[bool] = []
         talks: list[Conversation] = []
 

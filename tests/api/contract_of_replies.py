@@ -1,4 +1,4 @@
-"""What a reply, or its lack, means for the recipient."""
+"""The outcome of a reply, or of a missing reply."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .transports import (
 class RepliesContract:
     """A part of `TransportContract`."""
 
-    async def test_a_request_is_the_payload_to_the_numbers_path(self, factory: Factory) -> None:
+    async def test_a_request_posts_the_payload_to_the_path_of_its_number(self, factory: Factory) -> None:
         async with sending(factory, answering(200, ACCEPTED)) as (server, transport):
             assert await transport.send("1055", PAYLOAD, open_gate) == Accepted("wamid.A")
         head, body = server.requests[0].split(b"\r\n\r\n")
@@ -67,7 +67,7 @@ class RepliesContract:
             assert await transport.send("1", PAYLOAD, open_gate) == expected
 
     @pytest.mark.parametrize("status", [200, 202, 500, 502])
-    async def test_a_reply_that_tells_nothing_is_in_doubt(self, factory: Factory, status: int) -> None:
+    async def test_a_reply_without_a_result_is_in_doubt(self, factory: Factory, status: int) -> None:
         async with sending(factory, answering(status, b"{}")) as (server, transport):
             assert isinstance(await transport.send("1", PAYLOAD, open_gate), Unknown)
         assert len(server.requests) == 1
@@ -102,7 +102,7 @@ class RepliesContract:
         ids=["nothing", "half a head", "half a body", "bad chunk", "other protocol", "garbage", "huge head"],
     )
     @pytest.mark.parametrize("reset", [False, True])
-    async def test_a_break_after_the_request_is_in_doubt(
+    async def test_a_connection_that_breaks_after_the_request_is_in_doubt(
         self, factory: Factory, raw: bytes, reset: bool
     ) -> None:
         async with sending(factory, writing(raw, reset=reset)) as (server, transport):
@@ -110,7 +110,7 @@ class RepliesContract:
             assert isinstance(await transport.send("1", PAYLOAD, open_gate), Unknown)
         assert len(server.requests) == 2
 
-    async def test_an_oversize_reply_is_in_doubt_and_not_read_to_its_end(self, factory: Factory) -> None:
+    async def test_an_oversized_reply_is_in_doubt_and_not_read_to_its_end(self, factory: Factory) -> None:
         stopped = asyncio.Event()
         chunks = 0
 
@@ -128,17 +128,19 @@ class RepliesContract:
         async with sending(factory, endless) as (_, transport):
             assert isinstance(await transport.send("1", PAYLOAD, open_gate), Unknown)
             await asyncio.wait_for(stopped.wait(), 10)
-        assert chunks * 4096 < 32 * 1024 * 1024  # the buffers of two sockets, not ten seconds of loopback
+        assert (
+            chunks * 4096 < 32 * 1024 * 1024
+        )  # the buffers of two sockets, not what loopback carries in ten seconds
 
     @pytest.mark.parametrize("limits", [{"reply_s": 0.05, "total_s": 900}, {"reply_s": 900, "total_s": 0.05}])
-    async def test_silence_after_the_request_is_in_doubt(
+    async def test_a_request_without_a_reply_is_in_doubt(
         self, factory: Factory, limits: dict[str, float]
     ) -> None:
         async with sending(factory, stalling, **limits) as (server, transport):
             assert isinstance(await asyncio.wait_for(transport.send("1", PAYLOAD, open_gate), 20), Unknown)
         assert len(server.requests) == 1
 
-    async def test_bytes_that_drip_end_at_the_total_limit(self, factory: Factory) -> None:
+    async def test_a_reply_that_arrives_byte_by_byte_ends_at_the_total_limit(self, factory: Factory) -> None:
         async def dripping(server: Server, conversation: Conversation) -> None:
             await server.read(conversation)
             await conversation.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n")
@@ -149,8 +151,8 @@ class RepliesContract:
         async with sending(factory, dripping, total_s=0.2) as (_, transport):
             assert isinstance(await transport.send("1", PAYLOAD, open_gate), Unknown)
 
-    async def test_half_a_refusal_that_a_reset_ends_is_in_doubt(self, factory: Factory) -> None:
-        """Without a length only the end of the connection says where the body ends, and it may go on."""
+    async def test_a_refusal_cut_off_by_a_reset_is_in_doubt(self, factory: Factory) -> None:
+        """Without a length, only a clean end of the connection ends the body. After a reset, more may be missing."""
 
         async def script(server: Server, conversation: Conversation) -> None:
             await server.read(conversation)
@@ -166,7 +168,7 @@ class RepliesContract:
         [(b"HTTP/1.1 100 Continue\r\n\r\n", b""), (b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n", b" ")],
         ids=["interim", "dripping"],
     )
-    async def test_a_reply_that_only_began_ends_at_the_limit_of_replies(
+    async def test_an_unfinished_reply_ends_at_the_reply_limit(
         self, factory: Factory, began: bytes, drop: bytes
     ) -> None:
         async def script(server: Server, conversation: Conversation) -> None:
@@ -182,7 +184,7 @@ class RepliesContract:
         assert isinstance(outcome, Unknown)
 
     @pytest.mark.parametrize("pieces", [1, 2])
-    async def test_a_head_with_too_many_lines_is_in_doubt(self, factory: Factory, pieces: int) -> None:
+    async def test_a_head_with_too_many_headers_is_in_doubt(self, factory: Factory, pieces: int) -> None:
         lines = b"".join(b"X-%d: 1\r\n" % n for n in range(200))
         raw = b"HTTP/1.1 200 OK\r\n%bContent-Length: %d\r\n\r\n%b" % (lines, len(ACCEPTED), ACCEPTED)
 

@@ -1,4 +1,4 @@
-"""What nobody asked for is never taken for a reply."""
+"""Unrequested bytes are never taken for a reply."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .transports import ACCEPTED, PAYLOAD, STRAY, Factory, open_gate, sending, t
 class StraysContract:
     """A part of `TransportContract`."""
 
-    async def test_an_answer_to_nothing_is_not_taken_for_ours(self, factory: Factory) -> None:
+    async def test_an_unrequested_reply_is_not_taken_for_the_reply(self, factory: Factory) -> None:
         answered = asyncio.Event()
 
         async def eager(server: Server, conversation: Conversation) -> None:
@@ -33,7 +33,7 @@ class StraysContract:
         assert isinstance(outcome, NotSent)
         assert server.requests == []
 
-    async def test_a_second_answer_on_an_idle_connection_is_not_taken_for_the_next_request(
+    async def test_a_second_reply_on_an_idle_connection_is_not_taken_for_the_next_one(
         self, factory: Factory
     ) -> None:
         first_done, doubled = asyncio.Event(), asyncio.Event()
@@ -53,7 +53,7 @@ class StraysContract:
             assert await transport.send("1", PAYLOAD, open_gate) != Accepted("wamid.STRAY")
 
     @pytest.mark.parametrize("cut", [1, 20, -20])
-    async def test_an_answer_that_began_before_the_request_is_not_taken_for_its_reply(
+    async def test_a_reply_that_began_before_the_request_is_not_taken_for_its_reply(
         self, factory: Factory, cut: int
     ) -> None:
         began = asyncio.Event()
@@ -88,7 +88,7 @@ class StraysContract:
             b"HTTP/1.1 100 Go\r\n\r\n",
         ],
     )
-    async def test_whatever_comes_on_an_idle_connection_ends_it(self, factory: Factory, more: bytes) -> None:
+    async def test_any_bytes_on_an_idle_connection_close_it(self, factory: Factory, more: bytes) -> None:
         idle, came = asyncio.Event(), asyncio.Event()
 
         async def script(server: Server, conversation: Conversation) -> None:
@@ -111,10 +111,10 @@ class StraysContract:
 
     @pytest.mark.parametrize("cut", [0, 10, -1])
     @pytest.mark.parametrize("more", [b"HTTP/1.1 429 Slow\r\nX: ", STRAY[:-1], STRAY])
-    async def test_more_behind_a_reply_is_no_part_of_the_next(
+    async def test_bytes_after_a_reply_are_no_part_of_the_next_one(
         self, factory: Factory, more: bytes, cut: int
     ) -> None:
-        """The reply's own empty line stands where its head would end if the rest were its body."""
+        """If the extra bytes were the body, the head would end at the empty line inside the reply."""
         body = b" " * (len(more) - 4) + b"\r\n\r\n" + ACCEPTED
         reply = b"HTTP/1.1 200 OK\r\nTrailer: x\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
         told_nothing = b"HTTP/1.1 200 OK\r\nTrailer: x\r\nContent-Length: 60\r\n\r\n{}" + b" " * 58

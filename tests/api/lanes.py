@@ -1,4 +1,4 @@
-"""Lanes to a server on loopback, by their long way and by their short one."""
+"""Lanes to a server on loopback, by the slow path and by the fast path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from engine.api.lanes import LaneTransport
-from engine.api.transport import Gate, Transport
+from engine.api.transport import PermitGate, Transport
 from engine.core.outcome import NotSent, Outcome, Unknown
 
 from .transports import shut_gate
@@ -22,21 +22,21 @@ def lane_transport(
     )
 
 
-class ShortWay:
-    """Writes to a free connection, which a message that stops at its gate has opened before."""
+class FastPathTransport:
+    """Writes to an idle connection, which a message that stopped at its gate has opened before."""
 
     def __init__(self, base_url: str, **limits: Any) -> None:
         self._transport = lane_transport(base_url, **limits)
         self.close = self._transport.close
-        self.free_connection = self._transport.free_connection
+        self.acquire_idle = self._transport.acquire_idle
 
-    async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
+    async def send(self, phone_number_id: str, payload: bytes, gate: PermitGate) -> Outcome:
         unopened = await self._transport.send(phone_number_id, payload, shut_gate)
         if isinstance(unopened, NotSent) and (unopened.unreachable or unopened.exhausted):
             return unopened
         if not await gate():
-            return NotSent("permit expired")
-        connection = self.free_connection()
+            return NotSent("claim expired")
+        connection = self.acquire_idle()
         if connection is None:
             return NotSent("closed meanwhile", unreachable=True)
         reply: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
@@ -44,7 +44,7 @@ class ShortWay:
         try:
             return await asyncio.shield(reply)
         except asyncio.CancelledError:
-            connection.drop("cancelled")
+            connection.disconnect("cancelled")
             assert isinstance(reply.result(), Unknown)
             raise
 

@@ -1,4 +1,4 @@
-"""A real server on loopback whose behaviour for each request is a script of the test."""
+"""A real server on loopback. A script of the test decides how it answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BODY_MARK = b"\r\n\r\n"
 
 
 class Conversation:
-    """One connection, seen from the server."""
+    """The server's side of one connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -56,7 +56,7 @@ class Conversation:
         self._writer.transport.resume_reading()  # type: ignore[attr-defined]
 
     def arrived(self) -> bytes:
-        """What lies in the kernel's buffer, not yet read by the loop."""
+        """The bytes in the kernel's buffer that the loop has not read yet."""
         with socket.socket(fileno=os.dup(self._writer.get_extra_info("socket").fileno())) as peer:
             try:
                 return peer.recv(65536, socket.MSG_PEEK | socket.MSG_DONTWAIT)
@@ -132,7 +132,7 @@ class Server:
 
 @asynccontextmanager
 async def serving(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
-    """A server that plays the script for each connection, on a port of its own."""
+    """A server on its own port, which runs the script for each connection."""
     server = Server(script)
     listener = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=tls)
     scheme = "http" if tls is None else "https"
@@ -145,7 +145,7 @@ async def serving(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIte
 
 
 def free_port() -> int:
-    """A port on which nobody listens."""
+    """A port on which no server listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

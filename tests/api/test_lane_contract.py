@@ -1,10 +1,10 @@
-"""The contract of every transport, kept by lanes on both of their ways."""
+"""The transport contract for lanes, by the slow path and by the fast path."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.api.lanes import ShortWay, lane_transport
+from tests.api.lanes import FastPathTransport, lane_transport
 
 from .transport_contract import TransportContract
 from .transports import Factory
@@ -16,15 +16,15 @@ class TestLaneTransport(TransportContract):
         return lane_transport
 
 
-class TestShortWay(TransportContract):
-    """The same contract without the tests of a gate that waits, since a permit is taken without a wait, and of
-    a pool that is full: what was opened may be somebody else's then.
+class TestFastPath(TransportContract):
+    """The same contract without two kinds of tests: those of a gate that waits, since the fast path takes its
+    permit without a wait, and that of a full pool, where another message may use the opened connection.
     """
 
     test_a_connection_lost_at_the_gate_is_not_sent = None
     test_a_cancelled_gate_is_not_sent = None
-    test_whoever_waits_for_a_connection_gets_one_though_many_are_free_at_once = None
+    test_every_waiting_send_gets_a_connection_when_many_become_free_at_once = None
 
     @pytest.fixture
     def factory(self) -> Factory:
-        return ShortWay
+        return FastPathTransport

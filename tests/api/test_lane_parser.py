@@ -1,4 +1,4 @@
-"""What lanes rely on in aiohttp's parser and pool, and the plain replies that they read without it."""
+"""The parts of aiohttp's parser and pool that lanes rely on, and plain replies, which skip the parser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TestReliance:
     `engine/api/lane_connection.py` against it before the lock moves.
     """
 
-    def test_the_pool_connects_in_the_name_of_a_request(self) -> None:
+    def test_the_pool_connects_for_a_request(self) -> None:
         assert list(inspect.signature(aiohttp.TCPConnector.connect).parameters) == [
             "self",
             "req",
@@ -76,8 +76,8 @@ class TestReliance:
             assert protocol._parser is parser
             assert not protocol.should_close
 
-    async def test_a_read_of_a_body_asks_to_resume(self) -> None:
-        """Why a lane looks before it resumes: this would run the parser once more for every reply."""
+    async def test_each_read_of_a_body_resumes_reading(self) -> None:
+        """The reason for `Lane.resume_reading`: without it the parser runs once more for every reply."""
         protocol = _Recorder(asyncio.get_running_loop())
         protocol.set_response_params(read_until_eof=True)
         protocol.data_received(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
@@ -130,7 +130,7 @@ VALUES = (
 
 
 class TestPlainReplies:
-    """What a lane completes without the parser, the parser would have completed alike."""
+    """A reply that a lane reads without the parser has the same outcome as with the parser."""
 
     @settings(max_examples=300, deadline=None)
     @given(
@@ -143,7 +143,7 @@ class TestPlainReplies:
         ),
         body=st.sampled_from((b"12345", b"1234", b"123456", b"")),
     )
-    def test_agree_with_the_parser(
+    def test_the_fast_path_agrees_with_the_parser(
         self, headers: list[tuple[str, str]], length: str, status: str, body: bytes
     ) -> None:
         lines = [status, *(f"{name}: {value}" for name, value in headers), length]
@@ -165,7 +165,7 @@ class TestPlainReplies:
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nX-Id: a\r\n\r\n"
         assert plain_body(head % len(ACCEPTED) + ACCEPTED) == ACCEPTED
 
-    async def test_the_rest_of_a_parsed_reply_is_never_taken_for_a_plain_one(self) -> None:
+    async def test_the_rest_of_a_parsed_reply_is_never_taken_for_a_plain_reply(self) -> None:
         inner = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(ACCEPTED) + ACCEPTED
 
         async def script(server: Server, conversation: Conversation) -> None:

@@ -1,4 +1,4 @@
-"""The connections of lanes: how long they are kept, what ends them, and the heads that they write."""
+"""Lanes: how long they stay open, what closes them, and the request heads that they write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine.api import lanes as lanes_module
-from engine.api.lanes import CONNECT_ROUNDS, LaneTransport
+from engine.api.lanes import CONNECT_ATTEMPTS_MAX, LaneTransport
 from engine.api.reply import BODY_BYTES_MAX
 from engine.core.outcome import Accepted, NotSent, Unknown
 from tests.api.lanes import lane_transport, lanes
@@ -29,7 +29,7 @@ from .transports import (
 
 
 class TestConnections:
-    async def test_a_lane_that_was_unused_for_too_long_is_not_written_to(self) -> None:
+    async def test_the_sweep_closes_a_lane_that_was_unused_for_too_long(self) -> None:
         closed = asyncio.Event()
 
         async def script(server: Server, conversation: Conversation) -> None:
@@ -42,25 +42,25 @@ class TestConnections:
             lanes(server.base_url, keepalive_s=0.02) as transport,
         ):
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
-            await asyncio.wait_for(closed.wait(), 10)  # by the sweep: nobody asked for a lane meanwhile
+            await asyncio.wait_for(closed.wait(), 10)  # by the sweep: no message asked for a lane meanwhile
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert server.connections == 2
 
-    async def test_only_an_exchange_keeps_a_lane_alive(self) -> None:
-        """The server counts from the last request that it saw."""
+    async def test_only_a_request_extends_the_keep_alive(self) -> None:
+        """The server counts its keep-alive from the last request that it received."""
         async with sending(lane_transport, answering(200, ACCEPTED)) as (server, transport):
             await transport.send("1", PAYLOAD, open_gate)
-            lane = transport.free_connection()
+            lane = transport.acquire_idle()
             kept_until_s = lane.deadline_s
-            lane.put_back()
+            lane.release()
             assert lane.deadline_s == kept_until_s
-            assert await transport.send("1", PAYLOAD, shut_gate) == NotSent("permit expired")
+            assert await transport.send("1", PAYLOAD, shut_gate) == NotSent("claim expired")
             assert lane.deadline_s == kept_until_s
             await transport.send("1", PAYLOAD, open_gate)
             assert lane.deadline_s > kept_until_s
         assert server.connections == 1
 
-    async def test_who_waits_for_a_place_gets_the_next_free_connection(self) -> None:
+    async def test_a_waiting_send_gets_the_next_free_connection(self) -> None:
         answer = asyncio.Event()
 
         async def script(server: Server, conversation: Conversation) -> None:
@@ -75,7 +75,7 @@ class TestConnections:
             assert await asyncio.gather(*sends) == [Accepted("wamid.A")] * 5
         assert (server.connections, len(server.requests)) == (1, 5)
 
-    async def test_a_reply_that_ends_the_connection_ends_the_lane(self) -> None:
+    async def test_a_reply_with_connection_close_closes_the_lane(self) -> None:
         async with sending(lane_transport, answering(200, ACCEPTED, "Connection: close")) as (
             server,
             transport,
@@ -85,7 +85,7 @@ class TestConnections:
                 assert "idle=0" in repr(transport)
         assert server.connections == 3
 
-    async def test_a_body_without_a_length_ends_with_its_connection(self) -> None:
+    async def test_a_body_without_a_length_ends_when_the_connection_closes(self) -> None:
         async def script(server: Server, conversation: Conversation) -> None:
             if await server.read(conversation):
                 await conversation.write(b"HTTP/1.1 200 OK\r\n\r\n" + ACCEPTED)
@@ -94,7 +94,7 @@ class TestConnections:
         async with sending(lane_transport, script) as (_, transport):
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
 
-    async def test_a_hundred_continue_is_not_the_reply(self) -> None:
+    async def test_a_100_continue_is_not_the_reply(self) -> None:
         async def script(server: Server, conversation: Conversation) -> None:
             while await server.read(conversation):
                 await conversation.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -105,7 +105,7 @@ class TestConnections:
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert server.connections == 1
 
-    async def test_two_replies_to_one_request_end_the_connection(self) -> None:
+    async def test_two_replies_to_one_request_close_the_connection(self) -> None:
         async def script(server: Server, conversation: Conversation) -> None:
             while await server.read(conversation):
                 await conversation.write(2 * (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"))
@@ -115,7 +115,7 @@ class TestConnections:
                 assert isinstance(await transport.send("1", PAYLOAD, open_gate), Unknown)
         assert server.connections == 2
 
-    async def test_half_an_answer_to_nothing_ends_a_lane_that_was_given_back(self) -> None:
+    async def test_part_of_an_unrequested_reply_closes_a_detached_lane(self) -> None:
         idle, strayed = asyncio.Event(), asyncio.Event()
 
         async def script(server: Server, conversation: Conversation) -> None:
@@ -127,16 +127,16 @@ class TestConnections:
 
         async with sending(lane_transport, script) as (server, transport):
             await transport.send("1", PAYLOAD, open_gate)
-            lane = transport.free_connection()
+            lane = transport.acquire_idle()
             transport._lanes.discard(lane)
-            lane.give_back()
+            lane.detach()
             idle.set()
             await strayed.wait()
             await turns_of_the_loop()
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert server.connections == 2
 
-    async def test_a_service_that_speaks_first_is_not_connected_to_again_and_again(self) -> None:
+    async def test_a_service_that_sends_bytes_before_a_request_gets_few_connects(self) -> None:
         async def script(server: Server, conversation: Conversation) -> None:
             await conversation.write(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
             await conversation.closed_by_client()
@@ -147,17 +147,17 @@ class TestConnections:
             async def connect(*arguments: Any) -> Any:
                 assert server.connections < 10, "bounded"
                 connection = await real(*arguments)
-                await turns_of_the_loop()  # its word is there before it is asked
+                await turns_of_the_loop()  # its bytes arrive before the request
                 return connection
 
             transport._connector.connect = connect
             outcome = await transport.send("1", PAYLOAD, open_gate)
-            told = "the service answered before it was asked"
-            assert outcome == NotSent(told, unreachable=True)
-        assert server.connections == CONNECT_ROUNDS
+            reason = "the service sent bytes before any request"
+            assert outcome == NotSent(reason, unreachable=True)
+        assert server.connections == CONNECT_ATTEMPTS_MAX
         assert server.requests == []
 
-    async def test_half_an_answer_to_nothing_is_not_the_beginning_of_the_next_reply(self) -> None:
+    async def test_part_of_an_unrequested_reply_does_not_begin_the_next_reply(self) -> None:
         idle, strayed = asyncio.Event(), asyncio.Event()
         stray = b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n" + ACCEPTED.replace(b".A", b".STRAY")
 
@@ -187,10 +187,10 @@ class TestConnections:
     )
     @pytest.mark.parametrize("more", [b"", b"HTTP/1.1 200 OK\r\nContent-Len"], ids=["whole", "more"])
     @pytest.mark.parametrize("cut", [0, 30, -len(ACCEPTED), -20, -1])
-    async def test_half_a_head_behind_a_reply_ends_the_lane(
+    async def test_part_of_a_head_after_a_reply_closes_the_lane(
         self, reply: bytes, more: bytes, cut: int
     ) -> None:
-        """What follows would be taken for the rest of it. A reply that is whole ends no lane, however it comes."""
+        """Otherwise the next reply would be taken for the rest of the head. A whole reply never closes the lane."""
 
         async def script(server: Server, conversation: Conversation) -> None:
             while await server.read(conversation):
@@ -203,23 +203,23 @@ class TestConnections:
                 assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert server.connections == (3 if more else 1)
 
-    async def test_a_coded_reply_that_nobody_asked_for_keeps_its_lane(self) -> None:
+    async def test_a_compressed_reply_keeps_its_lane(self) -> None:
         script = answering(200, gzip.compress(ACCEPTED), "Content-Encoding: gzip")
         async with sending(lane_transport, script) as (server, transport):
             for _ in range(3):
                 assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert server.connections == 1
 
-    async def test_a_body_that_cannot_be_decoded_is_noticed_at_once(self) -> None:
+    async def test_a_body_that_cannot_be_decompressed_is_noticed_at_once(self) -> None:
         script = answering(200, b"this is no gzip", "Content-Encoding: gzip")
         async with sending(lane_transport, script) as (server, transport):
             for _ in range(2):
                 outcome = await transport.send("1", PAYLOAD, open_gate)
                 assert isinstance(outcome, Unknown)
-                assert outcome.reason.startswith("HTTP 200 that cannot be read: ")
+                assert outcome.reason.startswith("an unreadable HTTP 200 reply: ")
         assert server.connections == 2
 
-    async def test_a_cancelled_request_takes_its_connection_with_it(self) -> None:
+    async def test_a_cancelled_request_closes_its_connection(self) -> None:
         async def script(server: Server, conversation: Conversation) -> None:
             while await server.read(conversation):
                 if len(server.requests) > 1:
@@ -234,7 +234,7 @@ class TestConnections:
             assert await transport.send("2", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert server.connections == 2
 
-    async def test_a_break_at_the_gate_leaves_no_cancellation_behind(self) -> None:
+    async def test_a_connection_that_breaks_at_the_gate_leaves_no_cancellation(self) -> None:
         at_gate = asyncio.Event()
 
         async def script(server: Server, conversation: Conversation) -> None:
@@ -253,9 +253,9 @@ class TestConnections:
             task = asyncio.current_task()
             assert task is not None
             assert task.cancelling() == 0
-            await asyncio.sleep(0)  # would raise what was left
+            await asyncio.sleep(0)  # would raise a remaining cancellation
 
-    async def test_nothing_is_written_when_the_connection_ends_while_the_gate_opens(self) -> None:
+    async def test_nothing_is_written_if_the_connection_closes_while_the_gate_opens(self) -> None:
         async def gate() -> bool:
             (lane,) = transport._lanes
             assert lane.transport is not None
@@ -268,7 +268,7 @@ class TestConnections:
             assert outcome.unreachable
         assert server.requests == []
 
-    async def test_a_reply_in_countless_pieces_is_in_doubt_and_ends_the_connection(self) -> None:
+    async def test_a_reply_in_too_many_chunks_is_in_doubt_and_closes_the_connection(self) -> None:
         async def script(server: Server, conversation: Conversation) -> None:
             await server.read(conversation)
             await conversation.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -279,7 +279,7 @@ class TestConnections:
             outcome = await asyncio.wait_for(transport.send("1", PAYLOAD, open_gate), 10)
         assert isinstance(outcome, Unknown)
 
-    async def test_an_oversize_reply_ends_at_its_size(self) -> None:
+    async def test_reading_an_oversized_reply_stops_at_the_size_limit(self) -> None:
         async def script(server: Server, conversation: Conversation) -> None:
             await server.read(conversation)
             await conversation.write(b"HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n")
@@ -288,9 +288,9 @@ class TestConnections:
 
         async with sending(lane_transport, script, reply_s=900, total_s=900) as (_, transport):
             outcome = await asyncio.wait_for(transport.send("1", PAYLOAD, open_gate), 10)
-        assert outcome == Unknown(f"HTTP 200 with more than {BODY_BYTES_MAX} bytes")
+        assert outcome == Unknown(f"an HTTP 200 reply with more than {BODY_BYTES_MAX} bytes")
 
-    async def test_closing_leaves_no_connection_behind(self) -> None:
+    async def test_close_leaves_no_connection_open(self) -> None:
         complaints: list[dict[str, Any]] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
         async with serving(answering(200, ACCEPTED)) as server:
@@ -301,7 +301,7 @@ class TestConnections:
             gc.collect()
         assert complaints == []
 
-    async def test_closing_ends_what_is_open_as_breaks(self) -> None:
+    async def test_close_ends_requests_in_flight_as_unknown(self) -> None:
         async def script(server: Server, conversation: Conversation) -> None:
             await server.read(conversation)
             await conversation.closed_by_client()
@@ -322,8 +322,8 @@ class TestConnections:
             assert await written == Unknown("the transport was closed")
             assert await waiting == NotSent("the transport was closed", unreachable=True)
 
-    async def test_sweeps_end_nothing_that_has_time_left(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Neither a message that waits at its gate nor one that waits for its reply."""
+    async def test_a_sweep_ends_nothing_before_its_deadline(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Neither a message that waits at its gate nor one that waits for its reply is ended early."""
         monkeypatch.setattr(lanes_module, "SWEEP_S_MAX", 0.01)
         sweeps = 0
 
@@ -354,33 +354,33 @@ class TestConnections:
                 assert await transport.send("1", PAYLOAD, gate) == Accepted("wamid.A")
         assert server.connections == 1
 
-    async def test_a_lane_that_has_grown_old_since_the_last_sweep_is_not_written_to(self) -> None:
+    async def test_a_lane_that_expired_since_the_last_sweep_is_not_used(self) -> None:
         async with sending(lane_transport, answering(200, ACCEPTED)) as (server, transport):
             await transport.send("1", PAYLOAD, open_gate)
-            lane = transport.free_connection()
-            lane.put_back()
+            lane = transport.acquire_idle()
+            lane.release()
             lane.deadline_s = asyncio.get_running_loop().time()
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert server.connections == 2
 
-    async def test_silence_is_named_as_such(self) -> None:
+    async def test_a_missing_reply_has_its_own_reason(self) -> None:
         async with sending(lane_transport, stalling, reply_s=0.05) as (_, transport):
             assert await transport.send("1", PAYLOAD, open_gate) == Unknown("no reply in time")
 
-    async def test_a_request_leaves_in_the_moment_of_its_write(self) -> None:
-        """Every loop may keep bytes back up to this limit, and the pace is judged by when they leave."""
+    async def test_a_request_is_sent_when_it_is_written(self) -> None:
+        """An event loop may delay bytes up to this limit, and the pace is judged by when they are sent."""
         async with sending(lane_transport, answering(200, ACCEPTED)) as (_, transport):
             await transport.send("1", PAYLOAD, open_gate)
-            assert transport.free_connection().transport.get_write_buffer_limits() == (0, 0)
+            assert transport.acquire_idle().transport.get_write_buffer_limits() == (0, 0)
 
 
 class TestRequestHeads:
-    async def test_a_number_cannot_add_lines(self) -> None:
+    async def test_a_phone_number_id_cannot_add_header_lines(self) -> None:
         async with sending(lane_transport, answering(200, ACCEPTED)) as (server, transport):
             assert await transport.send("1 HTTP/1.1\r\nX: y", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert server.requests[0].startswith(b"POST /v22.0/1%20HTTP/1.1X:%20y/messages HTTP/1.1\r\nHost:")
 
-    async def test_a_token_cannot_add_lines(self) -> None:
+    async def test_a_token_cannot_add_header_lines(self) -> None:
         async with serving(answering(200, ACCEPTED)) as server:
             transport = LaneTransport(server.base_url, "token\r\nX: y")
             assert isinstance(await transport.send("1", PAYLOAD, open_gate), NotSent)

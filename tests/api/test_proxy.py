@@ -1,4 +1,4 @@
-"""The proxy on the way to the service: who asks is told to it, and to nobody else."""
+"""The HTTP proxy: only the proxy gets its credentials."""
 
 from base64 import b64encode
 
@@ -26,7 +26,7 @@ async def refusing(server: Server, conversation: Conversation) -> None:
 
 
 def assert_told(proxy: Server) -> None:
-    """It knows who asks it, and not the token that the service is asked with."""
+    """It gets the credentials of the proxy, and not the token of the service."""
     head = proxy.requests[0].lower()
     assert head.startswith(b"connect service.invalid:443 ")
     assert ASKS in head
@@ -50,7 +50,7 @@ ME = {"Proxy-Authorization": "Basic bWU6c0A="}
         ("http://me:s%40@proxy:1/", "http://service", Proxy(URL("http://proxy:1/"), ME, ME)),
     ],
 )
-def test_who_asks_stands_apart_from_the_address(address: str | None, service: str, proxy: Proxy) -> None:
+def test_credentials_are_kept_apart_from_the_address(address: str | None, service: str, proxy: Proxy) -> None:
     assert proxy_of(address, service) == proxy
 
 
@@ -67,7 +67,7 @@ async def test_a_proxy_that_refuses_is_reported_without_its_password() -> None:
     assert_told(proxy)
 
 
-async def test_a_call_of_the_management_tells_no_password_either() -> None:
+async def test_an_error_of_a_management_call_shows_no_password() -> None:
     async with (
         serving(refusing) as proxy,
         ManagementClient("https://service.invalid", "t", proxy=asked_by_me(proxy)) as client,

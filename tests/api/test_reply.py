@@ -1,4 +1,4 @@
-"""Replies as services, proxies and accidents write them."""
+"""Reads replies of services, replies of proxies, and damaged replies."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def test_bodies_without_an_error_have_no_code(body: bytes) -> None:
     assert (reply.code, reply.wamid, reply.wait_s) == (None, None, None)
 
 
-def test_what_is_no_json_is_told_without_what_a_terminal_obeys() -> None:
+def test_a_body_that_is_not_json_is_quoted_without_control_characters() -> None:
     assert parse_error(b"<b>\x1b[31mno\n\x07way</b>") == (None, "<b>[31mno way</b>")
 
 
-def test_a_detail_is_cut() -> None:
+def test_a_long_detail_is_cut() -> None:
     assert len(parse(error(message="x" * 9_000)).detail) == DETAIL_CHARACTERS_MAX
 
 
@@ -72,28 +72,28 @@ def test_a_detail_is_cut() -> None:
     "messages",
     [[], [{}], [{"id": ""}], [{"id": 7}], [{"id": "x" * 513}], [{"id": "a\x00"}], ["wamid"], None, "wamid"],
 )
-def test_a_message_without_a_usable_name_is_in_doubt(messages: Any) -> None:
+def test_a_message_without_a_usable_id_is_in_doubt(messages: Any) -> None:
     assert isinstance(outcome_of(200, {}, orjson.dumps({"messages": messages})), Unknown)
 
 
 @pytest.mark.parametrize(
     ("status", "held"), [("accepted", False), ("held_for_quality_assessment", True), (None, False)]
 )
-def test_a_named_message_is_accepted(status: str | None, held: bool) -> None:
+def test_a_message_with_an_id_is_accepted(status: str | None, held: bool) -> None:
     body = orjson.dumps(
         {"messages": [{"id": "wamid.A", "message_status": status}, {"id": "wamid.B"}], "more": 1}
     )
     assert outcome_of(200, {}, body) == Accepted("wamid.A", held)
 
 
-def test_what_another_status_says_of_a_named_message() -> None:
+def test_a_message_with_an_id_under_another_status() -> None:
     body = b'{"messages":[{"id":"wamid.A","message_status":"held_for_quality_assessment"}]}'
     assert outcome_of(201, {}, body) == Accepted("wamid.A", held=True)
     for status in (302, 400, 500):
         assert isinstance(outcome_of(status, {}, body), Unknown), "it may have been accepted"
 
 
-def test_what_is_no_json_is_shown_as_it_is() -> None:
+def test_a_body_that_is_not_json_is_quoted() -> None:
     assert parse_error(b"<html>\n <b>Bad</b>\x00  gateway") == (None, "<html> <b>Bad</b> gateway")
 
 
@@ -128,7 +128,7 @@ DATE = "Mon, 04 May 2026 12:00:00 GMT"
         ),
     ],
 )
-def test_the_services_word_on_when_to_come_back(headers: dict[str, str], wait_s: float | None) -> None:
+def test_the_wait_that_the_service_asks_for(headers: dict[str, str], wait_s: float | None) -> None:
     assert parse(error(code=130429), 429, **headers).wait_s == wait_s
     outcome = outcome_of(
         429,

@@ -1,4 +1,4 @@
-"""Reading templates and numbers from a service that pages, lacks fields, refuses and goes away."""
+"""Reads templates and numbers from a service that sends pages, omits fields, refuses, or does not answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Query = dict[str, str]
 
 
 def pages(answer: Callable[[Query], Any], status: int = 200) -> Script:
-    """Answers each GET with what `answer` makes of its query."""
+    """Answers each GET with the result of `answer` for its query."""
 
     async def script(server: Server, conversation: Conversation) -> None:
         while request := await server.read(conversation):
@@ -71,8 +71,8 @@ async def test_pages_are_followed_to_the_last() -> None:
     assert b"Authorization: Bearer the-token" in server.requests[0]
 
 
-async def test_a_full_page_that_names_no_next_one_may_have_one() -> None:
-    """`next` is optional: what is asked for after the cursor of a full page is the rest, or nothing."""
+async def test_a_full_page_without_a_next_link_may_have_a_next_page() -> None:
+    """`next` is optional. The page after the cursor of a full page holds the rest, or nothing."""
 
     def two_pages(query: Query) -> dict[str, Any]:
         first, count = (PAGE_SIZE, 1) if "after" in query else (0, PAGE_SIZE)
@@ -85,7 +85,7 @@ async def test_a_full_page_that_names_no_next_one_may_have_one() -> None:
     assert len(server.requests) == 2, "and none after a page that is not full"
 
 
-async def test_a_record_is_ready_to_be_compiled_and_absent_fields_are_empty() -> None:
+async def test_a_template_record_compiles_and_its_absent_fields_are_empty() -> None:
     entry = {"name": "a", "language": "en", "components": [{"type": "BODY", "text": "{{1}}"}], "new": {}}
     script = pages(lambda _: {"data": [entry, {"name": "b", "language": "en"}, {"id": "9"}, 7]})
     async with serving(script) as server, ManagementClient(server.base_url, "t") as client:
@@ -115,7 +115,7 @@ async def test_numbers_with_and_without_their_fields() -> None:
     assert (second.phone_number_id, second.quality_rating, second.throughput_level) == ("1056", "UNKNOWN", "")
 
 
-async def test_texts_are_fit_to_be_shown() -> None:
+async def test_texts_are_sanitised() -> None:
     entry = dict.fromkeys(
         ("id", "name", "language", "status", "category", "verified_name"), "\x1b]0;a\x07\nb"
     )
@@ -128,7 +128,7 @@ async def test_texts_are_fit_to_be_shown() -> None:
     assert told == ("]0;a b",) * 5
 
 
-async def test_a_circle_of_cursors_ends() -> None:
+async def test_a_cycle_of_cursors_ends() -> None:
     circle = pages(
         lambda query: {
             "data": [template(1)],
@@ -189,7 +189,7 @@ async def test_errors_say_what_where_and_what_to_do(
         ("X-Other: 1", "try again in some minutes", None),
     ],
 )
-async def test_the_services_word_on_when_to_come_back_is_told(
+async def test_the_remedy_names_the_wait_that_the_service_asks_for(
     header: str, words: str, wait_s: float | None
 ) -> None:
     spent = orjson.dumps({"error": {"code": 80007, "message": "slow"}})
@@ -202,7 +202,7 @@ async def test_the_services_word_on_when_to_come_back_is_told(
     assert refused.value.wait_s == wait_s
 
 
-async def test_nobody_there_is_unreachable() -> None:
+async def test_a_refused_connection_is_unreachable() -> None:
     base_url = f"http://127.0.0.1:{free_port()}"
     async with ManagementClient(base_url, "t") as client:
         with pytest.raises(Unreachable, match=base_url) as gone:
@@ -210,7 +210,7 @@ async def test_nobody_there_is_unreachable() -> None:
     assert gone.value.exit_code == 69
 
 
-async def test_silence_is_unreachable() -> None:
+async def test_a_service_that_does_not_answer_is_unreachable() -> None:
     async def silent(server: Server, conversation: Conversation) -> None:
         await conversation.closed_by_client()
 
@@ -219,7 +219,7 @@ async def test_silence_is_unreachable() -> None:
             await client.phone_numbers("77")
 
 
-async def test_the_budget_of_the_hour_is_kept() -> None:
+async def test_the_hourly_budget_is_kept() -> None:
     script = pages(lambda _: {"data": []})
     async with serving(script) as server, ManagementClient(server.base_url, "t") as client:
         for _ in range(CALLS_PER_HOUR // 2):
@@ -229,7 +229,7 @@ async def test_the_budget_of_the_hour_is_kept() -> None:
     assert len(server.requests) == CALLS_PER_HOUR // 2
 
 
-async def test_a_budget_may_be_shared() -> None:
+async def test_clients_may_share_a_budget() -> None:
     budget = AsyncLimiter(2, 3600)
     async with serving(pages(lambda _: {"data": []})) as server:
         async with ManagementClient(server.base_url, "t", budget=budget) as client:

@@ -1,4 +1,4 @@
-"""Both transports through TLS and through HTTP proxies."""
+"""The transport through TLS and through HTTP proxies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .transports import ACCEPTED, PAYLOAD, aclosing_transport, answering, open_g
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate of localhost and its key, made for this run."""
+    """A certificate for localhost and its key, made for this run."""
     home = tmp_path_factory.mktemp("tls")
     key, chain = home / "key.pem", home / "chain.pem"
     words = (
@@ -54,9 +54,7 @@ class TestTls:
                 assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert (server.connections, len(server.requests)) == (1, 3)
 
-    async def test_a_certificate_that_nobody_trusts_is_not_sent_to(
-        self, certificate: tuple[Path, Path]
-    ) -> None:
+    async def test_nothing_is_sent_to_an_untrusted_certificate(self, certificate: tuple[Path, Path]) -> None:
         async with (
             tls_server(certificate) as server,
             aclosing_transport(LaneTransport(server.base_url, "the-token")) as transport,
@@ -68,7 +66,7 @@ class TestTls:
 
 
 async def proxying(server: Server, conversation: Conversation) -> None:
-    """Answers plain requests itself and joins the two ends of a CONNECT."""
+    """Answers HTTP requests itself, and opens a tunnel for CONNECT."""
     while head := await server.read(conversation):
         if head.startswith(b"CONNECT"):
             host, port = head.split()[1].decode().split(":")
@@ -87,7 +85,7 @@ class TestProxies:
                 assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert b"\r\nproxy-authorization: basic " in proxy.requests[0].lower()
 
-    async def test_a_plain_proxy_is_asked_for_the_whole_url(self) -> None:
+    async def test_a_proxy_without_a_tunnel_gets_the_whole_url(self) -> None:
         async with serving(proxying) as proxy:
             address = proxy.base_url.replace("http://", "http://user:secret@")
             async with lanes("http://service.invalid", proxy=address) as transport:

@@ -1,4 +1,4 @@
-"""What the tests of transports send, to servers that misbehave, and through which gates."""
+"""Payloads, misbehaving servers and gates for the tests of transports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPEN = "open"
 
 
 class Factory(Protocol):
-    """Makes a transport to a base address; the limits are seconds, kept short by the tests."""
+    """Makes a transport to a base URL. The limits are in seconds; tests keep them short."""
 
     def __call__(
         self,
@@ -43,14 +43,14 @@ async def shut_gate() -> bool:
 
 
 async def turns_of_the_loop() -> None:
-    """Time enough for whatever is ready on loopback to be read and handled."""
+    """Enough turns of the loop to read and handle everything that has arrived on loopback."""
     for _ in range(20):
         await asyncio.sleep(0)
 
 
 @contextmanager
 def no_descriptors() -> Iterator[None]:
-    """Nothing more can be opened by this process."""
+    """This process can open no more file descriptors."""
     limits, taken = resource.getrlimit(resource.RLIMIT_NOFILE), []
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, limits[0]), limits[1]))
     try:
@@ -59,13 +59,13 @@ def no_descriptors() -> Iterator[None]:
                 taken.append(os.dup(0))
         yield
     finally:
-        for one in taken:
-            os.close(one)
+        for descriptor in taken:
+            os.close(descriptor)
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def answering(status: int, body: bytes, *headers: str) -> Script:
-    """Answers every request alike and keeps the connection."""
+    """Gives every request the same answer and keeps the connection open."""
 
     async def script(server: Server, conversation: Conversation) -> None:
         while await server.read(conversation):
@@ -75,7 +75,7 @@ def answering(status: int, body: bytes, *headers: str) -> Script:
 
 
 def writing(raw: bytes, *, reset: bool = False) -> Script:
-    """Reads a request, writes these bytes and ends the connection."""
+    """Reads a request, writes `raw` and closes the connection."""
 
     async def script(server: Server, conversation: Conversation) -> None:
         if await server.read(conversation):

@@ -4,7 +4,7 @@ import asyncpg
 import pytest
 
 from campaigns.planning.create import create_campaign
-from campaigns.planning.progress import PlanProgress
+from campaigns.planning.plan import PlanProgress
 from campaigns.planning.spec import CampaignSpec
 from engine.store.database import Pool
 

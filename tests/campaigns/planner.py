@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 from campaigns.planning.create import create_campaign
-from campaigns.planning.progress import PlanProgress
+from campaigns.planning.plan import PlanProgress
 from campaigns.planning.spec import CampaignSpec
 
 

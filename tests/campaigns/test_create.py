@@ -8,9 +8,9 @@ from datetime import UTC, datetime, time
 import pytest
 
 from campaigns.planning.create import create_campaign
-from campaigns.planning.progress import PlanCounts, PlanProgress
+from campaigns.planning.plan import PlanCounts, PlanProgress
 from campaigns.planning.spec import CampaignSpec
-from engine.core.phone_aliases import person
+from engine.core.phone_aliases import canonical_phone
 from engine.errors import UsageError
 from engine.store.database import Pool
 from engine.store.queries import queries
@@ -201,7 +201,7 @@ async def test_a_template_without_placeholders_needs_no_params(
         "INSERT INTO templates (name, language, status, definition) VALUES ('plain', 'en', 'APPROVED', $1)",
         {"components": [{"type": "BODY", "text": "Hello"}]},
     )
-    with pytest.raises(UsageError, match="0 placeholders, and --param is given once: leave out --param"):
+    with pytest.raises(UsageError, match="0 placeholders, but --param is given once: remove --param"):
         await create_campaign(ready, replace(spec, template="plain", params=("name",)))
     await create_campaign(ready, replace(spec, template="plain", params=()))
 
@@ -245,7 +245,7 @@ async def test_the_plan_knows_people_as_the_core_does(pool: Pool) -> None:
     await pool.execute("INSERT INTO suppressions SELECT unnest($1::bigint[]), 'asked'", phones)
     async with pool.acquire() as connection:
         await connection.execute(queries("plan")["create_staging"])
-        rows = list(enumerate(map(person, phones)))
+        rows = list(enumerate(map(canonical_phone, phones)))
         await connection.copy_records_to_table("staging", records=[*rows, (-1, 4915112345678)])
         await connection.execute(queries("plan")["find_suppressed"])
         found = await connection.fetch("SELECT line FROM suppressed ORDER BY line")

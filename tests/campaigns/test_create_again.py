@@ -85,7 +85,7 @@ async def test_an_external_id_is_created_once_at_a_time_under_whatever_name(
 ) -> None:
     async with pool.acquire() as elsewhere:
         assert await elsewhere.fetchval(queries("plan")["try_lock"], "external:crm-7")
-        with pytest.raises(TryLater, match="being created elsewhere"):
+        with pytest.raises(TryLater, match="another process is creating"):
             await create_campaign(ready, replace(spec, external_id="crm-7"))
         await elsewhere.execute("SELECT pg_advisory_unlock_all()")
 
@@ -114,6 +114,6 @@ async def creating(ready: str, spec: CampaignSpec) -> AsyncIterator[asyncio.Even
 async def test_two_creates_of_one_name_at_once(
     ready: str, pool: Pool, spec: CampaignSpec, creating: asyncio.Event
 ) -> None:
-    with pytest.raises(TryLater, match="being created elsewhere"):
+    with pytest.raises(TryLater, match="another process is creating"):
         await create_campaign(ready, spec)
     assert not (await create_campaign(ready, replace(spec, name="other"))).unchanged

@@ -8,11 +8,10 @@ from typing import Any
 import asyncpg
 import pytest
 
-from campaigns.planning import create
-from campaigns.planning import disk_space as room
+from campaigns.planning import create, disk_limit
 from campaigns.planning import freeze as freezing
 from campaigns.planning.create import create_campaign
-from campaigns.planning.progress import PlanCounts, PlanProgress
+from campaigns.planning.plan import PlanCounts, PlanProgress
 from campaigns.planning.spec import CampaignSpec
 from engine.errors import TryLater
 from engine.process.disk_space import Disk
@@ -71,14 +70,14 @@ async def test_a_disk_that_gets_too_full_ends_the_planning_and_room_lets_it_go_o
         if progress.stage == full_at:
             free[0] = 0
 
-    monkeypatch.setattr(room, "LOOK_PERIOD_NS", 0)
+    monkeypatch.setattr(disk_limit, "CHECK_PERIOD_NS", 0)
     monkeypatch.setattr("engine.process.disk_space.free_bytes", lambda _: free[0])
     for full_at in ("reading", "checking", "freezing"):
         free[0] = 10**12
         seen.clear()
-        with pytest.raises(TryLater, match="nothing is planned with less than 200 MiB") as refused:
+        with pytest.raises(TryLater, match="planning needs at least 200 MiB") as refused:
             await create_campaign(ready, large, fill, disk=disk)
-        assert "make room" in refused.value.remedy
+        assert "free some space" in refused.value.remedy
         assert (seen.count(full_at), seen[-1]) == (1, full_at), "it went on with a full disk"
         assert await pool.fetchval("SELECT count(*) FROM campaigns WHERE planned_at IS NOT NULL") == 0
     free[0] = 10**12
@@ -160,7 +159,7 @@ async def test_leftovers_wait_for_a_chunk_that_outlives_its_process(
         campaign_id = await pool.fetchval("SELECT campaign_id FROM campaigns")
         held = await writer.fetchval(queries("plan")["hold_unplanned"], campaign_id)
         assert held is not None
-        with pytest.raises(TryLater, match="being created elsewhere"):
+        with pytest.raises(TryLater, match="another process is creating"):
             await create_campaign(ready, spec)
         assert await everything(pool) == before
 

@@ -10,7 +10,7 @@ import pytest
 from campaigns.audience.inspection import inspect_audience
 from campaigns.planning import create
 from campaigns.planning.create import create_campaign
-from campaigns.planning.progress import PlanProgress
+from campaigns.planning.plan import PlanProgress
 from campaigns.planning.spec import CampaignSpec
 from engine.core.message import Media
 from engine.errors import ConfigurationError, DrumbeatError, UsageError
@@ -22,20 +22,20 @@ from tests.campaigns.creating import everything
 @pytest.mark.parametrize(
     ("change", "error", "said"),
     [
-        ({"template": "ordre"}, ConfigurationError, 'no template "ordre"; there is order'),
+        ({"template": "ordre"}, ConfigurationError, 'no template "ordre"; stored are order'),
         ({"language": "de"}, ConfigurationError, 'in "de", only in en, pt_BR'),
         ({"template": "promo"}, ConfigurationError, "promo .en. is PAUSED"),
         ({"params": ("name",)}, UsageError, r"2 placeholders.*body \{\{1\}\}, body \{\{2\}\}"),
         ({"params": ("name", "town")}, ConfigurationError, 'no column "town"'),
         ({"phone_column": "mobile"}, ConfigurationError, 'no column "mobile"'),
-        ({"numbers": ("1001", "77")}, ConfigurationError, "number ID 77; it has 1001, 1002.*numbers sync"),
+        ({"numbers": ("1001", "77")}, ConfigurationError, "number ID 77; known are 1001, 1002.*numbers sync"),
         ({"numbers": ()}, UsageError, "--number"),
         ({"region": "XX"}, UsageError, "XX"),
         ({"window": "9-5"}, UsageError, "--window"),
         ({"time_zone": "Mars"}, UsageError, "Mars"),
         ({"on_unknown": "guess"}, UsageError, "hold, resend-silent, resend"),
         ({"max_failed": "lots"}, UsageError, "--max-failed"),
-        ({"expires_at": "2020-01-01T00:00Z"}, UsageError, "passed"),
+        ({"expires_at": "2020-01-01T00:00Z"}, UsageError, "in the past"),
         ({"audience": Path("nobody.csv")}, ConfigurationError, r"nobody\.csv"),
         ({"name": " "}, UsageError, "name"),
     ],
@@ -89,9 +89,9 @@ async def pictured(ready: str, pool: Pool) -> str:
     ("template", "media", "words"),
     [
         ("poster", None, "poster .en. needs one image.*--header-link or --header-media-id"),
-        ("order", IMAGE, "order .en. has no media.*leave out --header-link"),
+        ("order", IMAGE, "order .en. has no media.*remove --header-link"),
         ("poster", replace(IMAGE, filename="a.pdf"), "--header-filename"),
-        ("poster", Media(link="not-a-url"), "--header-link 'not-a-url' is no HTTPS URL.*https://"),
+        ("poster", Media(link="not-a-url"), "--header-link 'not-a-url' is not an HTTPS URL.*https://"),
         ("poster", Media(link="http://files.example/a.jpg"), "--header-link"),
         ("poster", Media(link="ftp://files.example/a"), "--header-link"),
     ],

@@ -15,7 +15,7 @@ TEXT = "phone;name\r\n5511987654321;João Ação\r\n"
 def read(content: bytes) -> tuple[str, str]:
     file = io.BytesIO(content)
     found = detect(file, "a.csv")
-    return found.label, "".join(text for text, _ in decode(file, found, "a.csv"))
+    return found.label, "".join(chunk.text for chunk in decode(file, found, "a.csv"))
 
 
 @pytest.mark.parametrize(
@@ -143,5 +143,5 @@ def test_text_in_utf8_survives_any_chunking(text: str, chunk_bytes: int) -> None
     file = io.BytesIO(text.encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encodings, "CHUNK_BYTES", chunk_bytes)
-        pieces = [piece for piece, _ in decode(file, encodings.UTF_8, "a.csv")]
+        pieces = [chunk.text for chunk in decode(file, encodings.UTF_8, "a.csv")]
     assert "".join(pieces) == text

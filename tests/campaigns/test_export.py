@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from campaigns.cli.report import read_report
-from campaigns.cli.words import report_lines
+from campaigns.cli.report_text import report_lines
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.results.export import export_rows, headings, require_kept
-from campaigns.results.report import MEANINGS
+from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError, TryLater
 from engine.store.database import Pool
@@ -84,12 +84,12 @@ async def test_the_code_of_who_failed_is_a_column_of_its_own(
         " SELECT range_id, seq, attempt_no, 1, kind, status, '1001', code, reason FROM ranges, (VALUES"
         " (1, 1, 2, NULL, 131047, 'an earlier one'), (1, 2, 2, NULL, 131026, '131026'), (2, 1, 1, 3, 131049, 'not now'),"
         " (3, 1, 2, NULL, NULL, 'http_405'), (4, 1, 2, NULL, 131000, '131000'), (4, 2, 1, 1, NULL, NULL)"
-        ") AS planted (seq, try, kind, status, code, reason)"
+        ") AS planted (seq, attempt_no, kind, status, code, reason)"
     )
     rows = [row async for page in export_rows(pool, campaign_id) for row in page]
     columns = [headings(2).index(name) for name in ("state", "code", "reason")]
     assert [[row[column] for column in columns] for row in rows] == [
-        ["failed", "131026", MEANINGS["131026"]],
+        ["failed", "131026", meaning_of("131026")],
         ["failed", "131049", "not now"],
         ["failed", "", "HTTP 405 without an error code"],
         ["accepted", "", ""],
@@ -124,14 +124,18 @@ async def test_recipients_that_were_pruned_are_told(ready: str, pool: Pool, spec
     for table in ("recipients", "ranges"):
         await pool.execute(f"DELETE FROM {table}")
 
-    with pytest.raises(ConfigurationError, match=r"are gone.*pruned.*drumbeat campaign report spring"):
+    with pytest.raises(
+        ConfigurationError, match=r"were dropped by `db prune`.*drumbeat campaign report spring"
+    ):
         await require_kept(pool, created.campaign_id, spec.name)
     report = await read_report(pool, spec.name)
     assert report.as_json()["pruned"] is True
-    assert "  pruned: who they were, and the reasons, are gone" in list(report_lines(report))
+    assert "  pruned: the recipients and their reasons were dropped; the counts stay" in list(
+        report_lines(report)
+    )
 
 
 async def test_what_is_half_planned_has_no_report_yet(ready: str, pool: Pool, spec: CampaignSpec) -> None:
     await create_and_be_killed(ready, spec)
-    with pytest.raises(TryLater, match="is not planned"):
+    with pytest.raises(TryLater, match="is not fully planned"):
         await read_report(pool, spec.name)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience import inspection, repeats
+from campaigns.audience import duplicate_counter, inspection
+from campaigns.audience.duplicate_counter import DuplicateCounter
 from campaigns.audience.encoding import UnreadableAudience
 from campaigns.audience.inspection import Inspection, inspect_audience
-from campaigns.audience.repeats import Repeats
-from campaigns.planning.progress import PlanProgress
+from campaigns.planning.plan import PlanProgress
 from engine.errors import ConfigurationError
 from tests.campaigns.conftest import WriteAudience
 
@@ -61,9 +61,9 @@ def test_a_file_that_is_still_written_is_refused(write_audience: WriteAudience) 
 @given(st.lists(st.lists(st.integers(10**6, 10**6 + 40) | st.integers(10**6, 10**15 - 1))))
 def test_repeats_are_counted_exactly(batches: list[list[int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(repeats, "PARTS", 3)
-        patch.setattr(repeats, "PART_PHONES", 2)
-        with Repeats() as found:
+        patch.setattr(duplicate_counter, "PARTS", 3)
+        patch.setattr(duplicate_counter, "PART_PHONES", 2)
+        with DuplicateCounter() as found:
             for batch in batches:
                 found.add(batch)
             counted = found.count()
@@ -71,7 +71,7 @@ def test_repeats_are_counted_exactly(batches: list[list[int]]) -> None:
 
 
 def test_many_phones_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Repeats() as found:
+    with DuplicateCounter() as found:
         held = 0
         for start in range(0, 3_000_000, 20_000):
             found.add(range(10**12 + start, 10**12 + start + 20_000))
@@ -82,11 +82,13 @@ def test_many_phones_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_room_for_that_is_told(monkeypatch: pytest.MonkeyPatch, write_audience: WriteAudience) -> None:
-    monkeypatch.setattr(repeats, "PART_PHONES", 1)
+    monkeypatch.setattr(duplicate_counter, "PART_PHONES", 1)
     monkeypatch.setattr("tempfile.TemporaryFile", full)
-    with pytest.raises(ConfigurationError, match=r"cannot be counted: No space left.*TMPDIR"):
+    with pytest.raises(
+        ConfigurationError, match=r"cannot be counted, because a temporary file failed: No space left.*TMPDIR"
+    ):
         inspected(write_audience(f"phone,name\n{GOOD},Ana\n"))
-    assert inspection.Repeats is Repeats
+    assert inspection.DuplicateCounter is DuplicateCounter
 
 
 def full(**_: object) -> None:

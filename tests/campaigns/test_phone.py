@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaigns.audience.numbering import INTERNATIONAL, Plains, known_region
+from campaigns.audience.numbering_plan import INTERNATIONAL, Plains, known_region
 from campaigns.audience.phone import Normaliser
 from engine.errors import UsageError
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience.check import CheckedBatch
-from campaigns.audience.staged import staged_batch
+from campaigns.audience.row_check import CheckedBatch
+from campaigns.audience.staged_batch import encode_for_copy
 from campaigns.planning.range_cut import COLUMNS, RangeCut
 
 PHONE = 5511960000000
@@ -12,7 +12,7 @@ PHONE = 5511960000000
 
 def staged(lines: list[int]) -> bytes:
     phones = [PHONE + line for line in lines]
-    return staged_batch(CheckedBatch(0, lines, phones, [("Ana",)] * len(lines), [])).recipients
+    return encode_for_copy(CheckedBatch(0, lines, phones, [("Ana",)] * len(lines), [])).recipients
 
 
 def written(text: bytes) -> list[dict[str, str]]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from campaigns.audience.rejects import RejectFile
-from campaigns.audience.staged import StagedBatch
-from campaigns.planning.progress import no_progress
+from campaigns.audience.reject_file import RejectFile
+from campaigns.audience.staged_batch import StagedBatch
+from campaigns.planning.plan import no_progress
 from campaigns.planning.staging import stage
 from engine.store.database import Connection
 

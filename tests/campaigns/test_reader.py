@@ -193,7 +193,7 @@ def test_a_file_without_a_header_is_refused(write_audience: WriteAudience) -> No
 
 
 def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableAudience, match=r"no such audience file.*nobody\.csv"):
+    with pytest.raises(UnreadableAudience, match=r"audience file does not exist.*nobody\.csv"):
         open_audience(tmp_path / "nobody.csv")
     with pytest.raises(UnreadableAudience, match="directory"):
         open_audience(tmp_path)
@@ -201,7 +201,7 @@ def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:
 
 def test_a_named_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UnreadableAudience, match="must be a file"):
+    with pytest.raises(UnreadableAudience, match="must be a regular file"):
         open_audience(tmp_path / "pipe")
 
 

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.cli.words import report_lines
+from campaigns.cli.report_text import report_lines
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
-from campaigns.results.report import UNLISTED, campaign_report, meaning_of
-from engine.core.classify import RULES
+from campaigns.results.report import campaign_report
 from engine.core.states import RecipientState
 from engine.store.closing import close_ranges
 from engine.store.database import Pool
@@ -174,14 +173,3 @@ async def test_a_report_tells_what_was_done_with_its_own_campaign_in_order(pool:
     assert title == "Audit"
     assert paused.endswith(" ana: pause")
     assert resent.endswith(" ana: resend, recipients 1,200"), "for people: no braces and quotes"
-
-
-def test_every_code_that_the_interface_lists_has_a_meaning() -> None:
-    """Also those that only defer: the report of a paused campaign says why everybody waits."""
-    assert [code for code in RULES if meaning_of(str(code)) in ("", UNLISTED)] == []
-
-
-def test_what_is_no_listed_code_is_not_given_a_meaning() -> None:
-    assert [meaning_of(reason) for reason in ("7777", "199", "300")] == [UNLISTED] * 3
-    assert meaning_of("http_404") == "HTTP 404 without an error code"
-    assert meaning_of("the connection was lost") == ""

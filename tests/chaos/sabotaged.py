@@ -15,8 +15,9 @@ import asyncpg
 import campaigns.cli.main
 import engine.app
 import engine.sending.claim_batcher
+import engine.sending.claim_loop
 import engine.sending.first_attempts
-import engine.sending.number_sender
+import engine.sending.number_ranges
 import engine.sending.results_writer
 import engine.sending.retries
 import engine.store.recording
@@ -87,12 +88,12 @@ def retries() -> None:
 
 def permit() -> None:
     """A claim is good for ever."""
-    _replace(engine.sending.number_sender, "PERMIT_S", 1e6)
+    _replace(engine.sending.claim_loop, "CLAIM_VALID_S", 1e6)
 
 
 def stop() -> None:
     """Sending goes on while outcomes cannot be stored; the look for finished ranges waits for none."""
-    release_idle_ranges = engine.sending.number_sender.release_idle_ranges
+    release_idle_ranges = engine.sending.number_ranges.release_idle_ranges
 
     async def let_go_or_not(connection: Connection, *arguments: Any) -> set[int]:
         await connection.execute("SET lock_timeout = '50ms'")
@@ -103,7 +104,7 @@ def stop() -> None:
         finally:
             await connection.execute("RESET lock_timeout")
 
-    _replace(engine.sending.number_sender, "release_idle_ranges", let_go_or_not)
+    _replace(engine.sending.number_ranges, "release_idle_ranges", let_go_or_not)
     engine.sending.results_writer.ResultsWriter.full = property(lambda _: False)  # type: ignore[assignment, method-assign]
 
 

@@ -6,7 +6,7 @@ The short form kills an owner, loses answers of the database and spoils events. 
 
 import pytest
 
-from engine.core.lease import PACE_WINDOW_S, PERMIT_S
+from engine.core.lease import CLAIM_VALID_S, PACE_WINDOW_S
 from engine.store.leases import LEASE_S
 from tests.chaos import schedule
 from tests.chaos.bench import Bench, standing
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.xdist_group("chaos")
 RECIPIENTS = 1_200
 SENDING_S = 1.0
 RATE_PER_S = 1_000
-TAKEOVER_S = LEASE_S + PERMIT_S + PACE_WINDOW_S
+TAKEOVER_S = LEASE_S + CLAIM_VALID_S + PACE_WINDOW_S
 SHORT_PLANS = (
     Plan(
         0,

@@ -2,14 +2,14 @@
 
 import pytest
 
-from engine.core.lease import PACE_WINDOW_S, PERMIT_S
+from engine.core.lease import CLAIM_VALID_S, PACE_WINDOW_S
 from engine.store.leases import LEASE_S
 from tests.chaos.bench import RUN_S_MAX, Report, standing
 from tests.chaos.schedule import Plan, Planned, Strike
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("chaos")]
 
-THAW_S = LEASE_S + PERMIT_S + PACE_WINDOW_S + 1.5  # when the successor has begun to send
+THAW_S = LEASE_S + CLAIM_VALID_S + PACE_WINDOW_S + 1.5  # when the successor has begun to send
 SLOW_REFUSALS = (
     {"kind": "refusal", "probability": 0.3, "code": 131016},
     {"kind": "latency", "probability": 1.0, "median_ms": 600},

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from engine.core.lease import PACE_WINDOW_S, PERMIT_S
+from engine.core.lease import CLAIM_VALID_S, PACE_WINDOW_S
 from engine.process.identity import ProcessIdentity, this_process
 from engine.store import claims, ranges, retry_claims
 from engine.store.claims import Candidate, ClaimRefused
@@ -324,10 +324,10 @@ async def test_a_release_inside_the_wait_leaves_the_rest_of_it_to_the_next_owner
     await take(connection, NUMBER, ELSEWHERE)
     await run_out(connection)
     second = await take(connection, NUMBER, this_process())
-    assert second.wait_s == PERMIT_S + PACE_WINDOW_S
+    assert second.wait_s == CLAIM_VALID_S + PACE_WINDOW_S
     await release(connection, second)
     third = await take(connection, NUMBER, this_process())
-    assert PERMIT_S < third.wait_s <= PERMIT_S + PACE_WINDOW_S
+    assert CLAIM_VALID_S < third.wait_s <= CLAIM_VALID_S + PACE_WINDOW_S
 
 
 async def test_a_death_inside_the_wait_leaves_the_rest_of_it_to_the_next_owner(
@@ -340,7 +340,7 @@ async def test_a_death_inside_the_wait_leaves_the_rest_of_it_to_the_next_owner(
     dead = ProcessIdentity(me.host, me.boot, me.pid_namespace, me.pid, me.started_ticks + 1)
     await take(connection, NUMBER, dead)
     third = await take(connection, NUMBER, me)
-    assert PERMIT_S < third.wait_s <= PERMIT_S + PACE_WINDOW_S
+    assert CLAIM_VALID_S < third.wait_s <= CLAIM_VALID_S + PACE_WINDOW_S
 
 
 async def test_a_number_whose_ranges_nobody_fenced_keeps_the_full_wait(connection: Connection) -> None:
@@ -350,7 +350,7 @@ async def test_a_number_whose_ranges_nobody_fenced_keeps_the_full_wait(connectio
     me = this_process()
     dead = ProcessIdentity(me.host, me.boot, me.pid_namespace, me.pid, me.started_ticks + 1)
     await take(connection, NUMBER, dead)
-    assert (await take(connection, NUMBER, dead)).wait_s == PERMIT_S + PACE_WINDOW_S
+    assert (await take(connection, NUMBER, dead)).wait_s == CLAIM_VALID_S + PACE_WINDOW_S
     await ranges.take_over_ranges(connection, await take(connection, NUMBER, dead))
     await connection.execute("UPDATE numbers SET no_send_before = no_send_before - interval '1 minute'")
     assert (await take(connection, NUMBER, me)).wait_s == PACE_WINDOW_S

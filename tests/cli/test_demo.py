@@ -45,7 +45,7 @@ def assert_it_proves_itself(drumbeat: Drumbeat) -> None:
         "demo", "--rows", "400", base_url="http://127.0.0.1:9", access_token="other", product="other"
     )
     assert done.exit_code == 0, done.stderr
-    assert "sent twice 0, forgotten 0, unknown 0" in done.stdout
+    assert "sent twice 0, forgotten 0, in doubt 0" in done.stdout
     assert "every row of the file and every recipient is accounted for" in done.stdout
     assert "400 rows = 388 recipients + 8 rejected + 4 duplicates" in done.stdout
 

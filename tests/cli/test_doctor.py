@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from campaigns.doctor import Finding, Level, look_at_database, look_at_service, look_at_variables
+from campaigns.doctor import Finding, Level, check_database, check_service, check_variables
 from engine.process.settings import Settings
 from engine.store.database import Pool
 from engine.store.queries import queries
@@ -15,11 +15,11 @@ from tests.api.loopback import Conversation, Script, Server, free_port, serving
 def test_a_misspelt_variable_is_told_with_the_one_that_may_be_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HOME", "ACCESS_TOKEN_FILE", "LOG_LEVEL", "DATABSE_URL", "baseurl", "PORT_8080_TCP"):
         monkeypatch.setenv(f"DRUMBEAT_{name}", "x")
-    found = {finding.subject: finding for finding in look_at_variables()}
+    found = {finding.subject: finding for finding in check_variables()}
     assert {name: finding.remedy for name, finding in found.items()} == {
-        "DRUMBEAT_DATABSE_URL": "write DRUMBEAT_DATABASE_URL, if that was meant",
-        "DRUMBEAT_PORT_8080_TCP": "leave it out",
-        "DRUMBEAT_baseurl": "write DRUMBEAT_BASE_URL, if that was meant",
+        "DRUMBEAT_DATABSE_URL": "did you mean DRUMBEAT_DATABASE_URL?",
+        "DRUMBEAT_PORT_8080_TCP": "remove it",
+        "DRUMBEAT_baseurl": "did you mean DRUMBEAT_BASE_URL?",
     }
     assert {finding.level for finding in found.values()} == {Level.WARN}
 
@@ -28,14 +28,14 @@ async def test_a_database_that_may_forget_commits_is_warned_of(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server of the tests runs without fsync."""
-    found = {finding.subject: finding for finding in await look_at_database(pool)}
+    found = {finding.subject: finding for finding in await check_database(pool)}
     durability = found["durability of the database"]
     assert (durability.level, durability.exit_code) == (Level.WARN, 0)
     assert "fsync" in durability.remedy
     durable = queries("doctor")["database"].replace("current_setting('fsync')", "'on'")
     durable = durable.replace("current_setting('full_page_writes')", "'on'")
     monkeypatch.setitem(queries("doctor"), "database", durable)
-    found = {finding.subject: finding for finding in await look_at_database(pool)}
+    found = {finding.subject: finding for finding in await check_database(pool)}
     assert found["durability of the database"].level is Level.OK
 
 
@@ -63,7 +63,7 @@ async def looked_at(tmp_path: Path, base_url: str, proxy: str | None = None) -> 
         waba_id="1",
         proxy_url=None if proxy is None else SecretStr(proxy),
     )
-    return {finding.subject: finding for finding in await look_at_service(settings)}
+    return {finding.subject: finding for finding in await check_service(settings)}
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_help_fits_a_terminal_of_80_columns(
         (("campaign", "resume"), "name one campaign, or give --all"),
         (("campaign", "resume", "x", "--all"), "name one campaign, or give --all"),
         (("numbers", "limit", "1", "fast"), "is not a rate"),
-        (("campaign", "settle", "x", "--resend", "--assume-sent"), "say the opposite"),
+        (("campaign", "settle", "x", "--resend", "--assume-sent"), "contradict each other"),
         (("campaign", "run", "x", "--max-failed", "some"), "--max-failed"),
         (("db", "prune", "--older-than", "1"), "--older-than"),
     ],

@@ -66,7 +66,7 @@ def test_who_only_asks_the_database_does_not_import_the_client_of_the_service() 
 
 def test_a_terminal_is_still_drawn_on() -> None:
     """`rich` is kept from one library only, not from the process."""
-    code = "import campaigns.cli.main as main; main.import_log(); import campaigns.cli.screen"
+    code = "import campaigns.cli.main as main; main.import_log(); import campaigns.cli.terminal_view"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

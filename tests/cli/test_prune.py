@@ -28,7 +28,7 @@ SELECT range_id, campaign_id, 3, 2, 1 FROM planted RETURNING campaign_id
 """
 
 
-async def plant(pool: Pool, name: str, state: str, ended_days: int, month: str) -> int:
+async def seed_campaign(pool: Pool, name: str, state: str, ended_days: int, month: str) -> int:
     day = date.fromisoformat(f"{month}-15")
     await pool.execute("SELECT create_partitions($1)", day)
     campaign_id: int = await pool.fetchval(PLANT, name, state, ended_days, day)
@@ -41,7 +41,7 @@ async def months(pool: Pool, *, dry_run: bool = False) -> dict[str, tuple[str, .
 
 
 async def test_an_old_month_goes_and_its_counts_stay(pool: Pool) -> None:
-    old = await plant(pool, "old", "finished", 400, "2024-03")
+    old = await seed_campaign(pool, "old", "finished", 400, "2024-03")
     assert await months(pool, dry_run=True) == {"2024-03": ("old",)}
     assert await pool.fetchval("SELECT count(*) FROM ranges") == 1
     before = await campaign_status(pool, old)
@@ -56,7 +56,7 @@ async def test_an_old_month_goes_and_its_counts_stay(pool: Pool) -> None:
 
 async def test_a_month_goes_out_of_every_large_table_and_no_other_month(pool: Pool) -> None:
     planted = [
-        await plant(pool, month, "finished" if month == "2024-03" else "paused", 400, month)
+        await seed_campaign(pool, month, "finished" if month == "2024-03" else "paused", 400, month)
         for month in ("2024-02", "2024-03", "2024-04")
     ]
     before = [(await campaign_status(pool, campaign)).counts for campaign in planted]
@@ -69,27 +69,27 @@ async def test_a_month_goes_out_of_every_large_table_and_no_other_month(pool: Po
     )
     assert [tuple(row) for row in found] == [
         (table, ["_2024_02", "_2024_04"])
-        for table in ("claims", "pending_attempts", "outcomes", "ranges", "recipients", "range_counters")
+        for table in ("claims", "outcomes", "pending_attempts", "range_counters", "ranges", "recipients")
     ]
 
 
 @pytest.mark.parametrize(("state", "ended_days"), [("paused", 400), ("running", 400), ("finished", 10)])
 async def test_one_campaign_that_may_go_on_keeps_its_month(pool: Pool, state: str, ended_days: int) -> None:
-    await plant(pool, "old", "finished", 400, "2024-03")
-    await plant(pool, "other", state, ended_days, "2024-03")
+    await seed_campaign(pool, "old", "finished", 400, "2024-03")
+    await seed_campaign(pool, "other", state, ended_days, "2024-03")
     assert await months(pool) == {}
     assert await pool.fetchval("SELECT count(*) FROM ranges") == 2
 
 
 @pytest.mark.parametrize("state", ["cancelled", "expired"])
 async def test_every_end_is_an_end(pool: Pool, state: str) -> None:
-    await plant(pool, "old", state, 400, "2024-03")
+    await seed_campaign(pool, "old", state, 400, "2024-03")
     assert await months(pool) == {"2024-03": ("old",)}
 
 
 async def test_a_month_that_still_goes_on_stays(pool: Pool) -> None:
     """A create may just be writing to it."""
-    await plant(pool, "old", "finished", 400, f"{datetime.now(UTC):%Y-%m}")
+    await seed_campaign(pool, "old", "finished", 400, f"{datetime.now(UTC):%Y-%m}")
     assert (await prune(pool, older_than_days=0, dry_run=False)).pruned == ()
 
 
@@ -108,7 +108,7 @@ async def test_a_campaign_that_is_opened_again_in_this_moment_keeps_its_month(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("campaigns.life.prune.ATTEMPTS_MAX", 2)
-    old = await plant(pool, "old", "finished", 400, "2024-03")
+    old = await seed_campaign(pool, "old", "finished", 400, "2024-03")
     async with pool.acquire() as sender:
         async with sender.transaction():
             await sender.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
@@ -120,7 +120,7 @@ async def test_a_campaign_that_is_opened_again_in_this_moment_keeps_its_month(
 
 
 async def test_every_count_stays_and_each_campaigns_own(pool: Pool) -> None:
-    campaigns = [await plant(pool, name, "finished", 400, "2024-03") for name in ("one", "two")]
+    campaigns = [await seed_campaign(pool, name, "finished", 400, "2024-03") for name in ("one", "two")]
     states = [state.value for state in RecipientState if state is not RecipientState.PENDING]
     counts = ", ".join(f"{state} = campaign_id * 100 + {place}" for place, state in enumerate(states))
     await pool.execute(f"UPDATE range_counters SET recipients = 100000, {counts}")
@@ -144,25 +144,25 @@ async def test_sinks_of_old_are_forgotten(pool: Pool) -> None:
 
 
 async def test_who_keeps_a_month_is_told_with_how_to_go_on(pool: Pool, drumbeat: Drumbeat) -> None:
-    await plant(pool, "old", "finished", 400, "2024-03")
+    await seed_campaign(pool, "old", "finished", 400, "2024-03")
     for name, state in (("a draft", "draft"), ("paused", "paused"), ("killed", "draft")):
-        await plant(pool, name, state, 400, "2024-03")
+        await seed_campaign(pool, name, state, 400, "2024-03")
     await pool.execute("UPDATE campaigns SET finished_at = NULL WHERE state IN ('draft', 'paused')")
     await pool.execute("UPDATE campaigns SET planned_at = now() WHERE name <> 'killed'")
-    await plant(pool, "young", "finished", 10, "2024-03")
+    await seed_campaign(pool, "young", "finished", 10, "2024-03")
     told = drumbeat.ok("db", "prune", "--older-than", "90", "--yes").stdout.splitlines()
     young = await pool.fetchval(
         "SELECT (finished_at AT TIME ZONE 'UTC')::date FROM campaigns WHERE name = 'young'"
     )
     assert told == [
         "nothing to prune",
-        "kept 2024-03, since not all of its campaigns ended long ago:",
-        "  a draft: draft; `drumbeat campaign run 'a draft'` goes on with it,"
+        "kept 2024-03, because not all of its campaigns ended long enough ago:",
+        "  a draft: draft; `drumbeat campaign run 'a draft'` continues it,"
         " `drumbeat campaign cancel 'a draft'` ends it",
-        "  paused: paused; `drumbeat campaign resume paused` goes on with it,"
+        "  paused: paused; `drumbeat campaign resume paused` continues it,"
         " `drumbeat campaign cancel paused` ends it",
-        "  killed: its create was killed; another `drumbeat campaign create` of that name removes what is left",
-        f"  young: finished only since {young}",
+        "  killed: its `campaign create` did not finish; repeat it, and what is left of it is removed",
+        f"  young: finished on {young}, too recently",
     ]
     kept = drumbeat.ok("db", "prune", "--older-than", "90", "--dry-run", "--json").json["kept"]
     assert [month["month"] for month in kept] == ["2024-03"]
@@ -176,7 +176,7 @@ async def test_who_keeps_a_month_is_told_with_how_to_go_on(pool: Pool, drumbeat:
 
 async def test_a_month_in_use_is_left_for_later(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("campaigns.life.prune.ATTEMPTS_MAX", 2)
-    old = await plant(pool, "old", "finished", 400, "2024-03")
+    old = await seed_campaign(pool, "old", "finished", 400, "2024-03")
     before = (await campaign_status(pool, old)).counts
     async with pool.acquire() as reader, reader.transaction():
         await reader.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
@@ -189,7 +189,7 @@ async def test_a_month_in_use_is_left_for_later(pool: Pool, monkeypatch: pytest.
 
 async def test_whoever_prunes_gives_way_to_a_sender(pool: Pool) -> None:
     """A sender locks range counters before outcomes, a drop the other way round: it is not the sender who ends."""
-    await plant(pool, "old", "finished", 400, "2024-03")
+    await seed_campaign(pool, "old", "finished", 400, "2024-03")
     async with pool.acquire() as sender, pool.acquire() as looking:
         async with sender.transaction():
             # Sooner than the other session's, so that of two that wait for each other this one would end.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.rejects import HEADER
+from campaigns.audience.reject_file import HEADER
 from campaigns.results.export import safe_cell
 from tests.cli.processes import Drumbeat, Service
 
@@ -166,7 +166,7 @@ def test_steering_a_campaign_that_does_not_run(drumbeat: Drumbeat, synced: Servi
     assert moved("start", "spring") == ("running", True)
     assert moved("start", "spring") == ("running", False)
     started = drumbeat.ok("campaign", "start", "spring")
-    assert "nobody sends it now; go on with: drumbeat campaign run spring" in started.stderr
+    assert "no process sends it now; continue with: drumbeat campaign run spring" in started.stderr
     assert moved("pause", "--all") == ("paused", True)
     assert drumbeat("campaign", "start", "spring").exit_code == 75
     assert moved("resume", "spring") == ("running", True)

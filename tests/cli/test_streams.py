@@ -83,7 +83,7 @@ def test_a_result_that_cannot_be_written_is_a_line_and_78(
             cwd=drumbeat.directory,
             env={**environment(drumbeat), "PYTHONUNBUFFERED": unbuffered},
         )
-    assert done.stderr == "drumbeat: stdout cannot be written: No space left on device\n"
+    assert done.stderr == "drumbeat: cannot write to stdout: No space left on device\n"
     assert done.returncode == 78
 
 
@@ -103,7 +103,7 @@ def test_how_a_run_ended_counts_for_more_than_a_summary_that_is_lost(
         )
     assert done.returncode == 3
     assert "drumbeat: cancelled" in done.stderr
-    assert "drumbeat: stdout cannot be written: No space left on device\n" in done.stderr
+    assert "drumbeat: cannot write to stdout: No space left on device\n" in done.stderr
 
 
 def test_a_pipe_that_breaks_and_is_not_stdout_is_told(
@@ -119,4 +119,4 @@ def test_a_pipe_that_breaks_and_is_not_stdout_is_told(
     for name in ("stdout", "stderr"):  # the library puts others in their place
         monkeypatch.setattr(sys, name, getattr(sys, name))
     assert main._run([]) == 1
-    assert "unexpected: BrokenPipeError" in capsys.readouterr().err
+    assert "unexpected error: BrokenPipeError" in capsys.readouterr().err

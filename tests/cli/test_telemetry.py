@@ -64,7 +64,7 @@ def test_what_is_masked_in_a_text(text: str, shown: str) -> None:
 
 def test_an_error_that_nobody_foresaw_shows_none_either(capsys: pytest.CaptureFixture[str]) -> None:
     """It may quote a row of the database."""
-    assert main._tell_unexpected(LookupError(f"(phone)=({PHONE}) of postgresql://u:{SECRET}@db/x")) == 1
+    assert main._print_unexpected(LookupError(f"(phone)=({PHONE}) of postgresql://u:{SECRET}@db/x")) == 1
     assert "(phone)=(***4321) of postgresql://u:***@db/x" in capsys.readouterr().err
 
 

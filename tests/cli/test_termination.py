@@ -21,8 +21,8 @@ def handled() -> Iterator[None]:
     former = signal.signal(signal.SIGTERM, main._terminate)
     yield
     signal.signal(signal.SIGTERM, former)
-    main._ending.clear()
-    main._asked.clear()
+    main._scheduled_ends.clear()
+    main._signal_codes.clear()
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run])

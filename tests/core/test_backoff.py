@@ -1,4 +1,4 @@
-"""The lengths of the waits, and the loop that reconnects."""
+"""The lengths of the waits, and the reconnect loop."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_services_hint_is_a_lower_bound() -> None:
     assert deferral_s(Retry(Wait.PAIR, 2, "131056", None, Budget())) == 4
 
 
-async def test_a_reconnect_tries_until_it_works_with_bounded_waits() -> None:
+async def test_a_reconnect_retries_until_it_works_with_bounded_waits() -> None:
     heard: list[float] = []
 
     def hear(state: RetryCallState) -> None:
@@ -57,7 +57,7 @@ async def test_a_reconnect_tries_until_it_works_with_bounded_waits() -> None:
     assert max(heard) <= RECONNECT_WAIT_S_MAX
 
 
-async def test_a_reconnect_raises_what_it_was_not_told_about_and_its_last_error() -> None:
+async def test_a_reconnect_raises_other_errors_at_once_and_its_own_at_the_end() -> None:
     with pytest.raises(KeyError):
         async for attempt in reconnecting(OSError):
             with attempt:

@@ -1,4 +1,4 @@
-"""Each error knows its exit code and says what, where, and what to do."""
+"""Each error has an exit code and says what happened, where, and what to do."""
 
 from __future__ import annotations
 

@@ -1,52 +1,52 @@
-"""What is told of something that happens again and again, in virtual time."""
+"""Which occurrences of a repeated event are logged, in virtual time."""
 
-from engine.core.bucket import SECOND_NS
-from engine.core.log_throttle import Repeats
+from engine.core.log_throttle import LogThrottle
+from engine.core.units import SECOND_NS
 
 MINUTE_NS = 60 * SECOND_NS
 
 
-def told(repeats: Repeats, *at_s: float) -> list[int | None]:
-    return [repeats.happened(int(one * SECOND_NS)) for one in at_s]
+def counts(throttle: LogThrottle, *at_s: float) -> list[int | None]:
+    return [throttle.count(int(second * SECOND_NS)) for second in at_s]
 
 
-def test_the_first_is_told_at_once_then_one_a_minute_with_their_number() -> None:
-    assert told(Repeats(), 0, 0.4, 59.9, 60, 61, 119.9, 200) == [1, None, None, 3, None, None, 3]
+def test_the_first_is_logged_at_once_then_one_a_minute_with_the_count() -> None:
+    assert counts(LogThrottle(), 0, 0.4, 59.9, 60, 61, 119.9, 200) == [1, None, None, 3, None, None, 3]
 
 
-def test_a_storm_of_a_day_is_a_line_a_minute() -> None:
-    repeats = Repeats()
-    lines = [line for line in told(repeats, *(n * 0.5 for n in range(172_800))) if line is not None]
+def test_a_day_of_repeats_is_one_line_a_minute() -> None:
+    throttle = LogThrottle()
+    lines = [line for line in counts(throttle, *(n * 0.5 for n in range(172_800))) if line is not None]
     assert len(lines) == 1_440
-    assert sum(lines) == 172_800 - 119, "all but those since the last line"
+    assert sum(lines) == 172_800 - 119, "all except those since the last line"
 
 
-def test_its_end_is_told_once_and_only_of_what_was_told() -> None:
-    repeats = Repeats()
-    assert not repeats.is_over()
-    repeats.happened(0)
-    assert repeats.is_over()
-    assert not repeats.is_over()
-    assert repeats.happened(SECOND_NS) is None
-    assert not repeats.is_over(), "nobody was told of the second"
+def test_the_end_is_logged_once_and_only_if_the_event_was_logged() -> None:
+    throttle = LogThrottle()
+    assert not throttle.resolve()
+    throttle.count(0)
+    assert throttle.resolve()
+    assert not throttle.resolve()
+    assert throttle.count(SECOND_NS) is None
+    assert not throttle.resolve(), "the second was not logged"
 
 
-def test_what_has_no_opposite_is_over_when_it_did_not_come_again_for_a_while() -> None:
-    repeats, quiet_ns = Repeats(), 10 * SECOND_NS
-    assert not repeats.has_ceased(quiet_ns, quiet_ns)
-    told(repeats, 0, 9)
-    assert not repeats.has_ceased(18 * SECOND_NS, quiet_ns)
-    assert repeats.has_ceased(19 * SECOND_NS, quiet_ns)
-    assert not repeats.has_ceased(30 * SECOND_NS, quiet_ns), "once"
+def test_an_event_without_a_visible_end_is_resolved_after_a_quiet_time() -> None:
+    throttle, quiet_ns = LogThrottle(), 10 * SECOND_NS
+    assert not throttle.resolve_if_quiet(quiet_ns, quiet_ns)
+    counts(throttle, 0, 9)
+    assert not throttle.resolve_if_quiet(18 * SECOND_NS, quiet_ns)
+    assert throttle.resolve_if_quiet(19 * SECOND_NS, quiet_ns)
+    assert not throttle.resolve_if_quiet(30 * SECOND_NS, quiet_ns), "once"
 
 
-def test_whoever_flickers_is_told_of_as_seldom_as_whoever_stays_away() -> None:
-    repeats, lines = Repeats(), 0
+def test_an_event_that_comes_and_goes_is_logged_no_more_often_than_one_that_stays() -> None:
+    throttle, lines = LogThrottle(), 0
     for n in range(1_200):  # away and back, ten times a second, for two minutes
-        lines += repeats.happened(n * SECOND_NS // 10) is not None
-        lines += repeats.is_over()
+        lines += throttle.count(n * SECOND_NS // 10) is not None
+        lines += throttle.resolve()
     assert lines == 4
 
 
-def test_who_begins_on_a_machine_that_has_just_started_is_told_of() -> None:
-    assert Repeats().happened(1) == 1
+def test_the_first_event_is_logged_even_just_after_the_boot() -> None:
+    assert LogThrottle().count(1) == 1

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.phone_aliases import person, spellings
+from engine.core.phone_aliases import canonical_phone, phone_aliases
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from engine.core.phone_aliases import person, spellings
     ],
 )
 def test_both_spellings_match(one: str, other: str) -> None:
-    assert set(spellings(one)) == set(spellings(other)) == {int(one), int(other)}
+    assert set(phone_aliases(one)) == set(phone_aliases(other)) == {int(one), int(other)}
 
 
 @pytest.mark.parametrize(
@@ -32,12 +32,12 @@ def test_both_spellings_match(one: str, other: str) -> None:
     ],
 )
 def test_others_have_one_spelling(sole: str) -> None:
-    assert spellings(sole) == (int(sole),)
+    assert phone_aliases(sole) == (int(sole),)
 
 
 @pytest.mark.parametrize("text", ["", "+5511", "55 11", "anonymous", "1" * 16, "٣٣"])
 def test_what_is_no_number_has_none(text: str) -> None:
-    assert spellings(text) == ()
+    assert phone_aliases(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -49,15 +49,15 @@ def test_what_is_no_number_has_none(text: str) -> None:
     ],
 )
 def test_both_spellings_are_one_person(one: int, other: int) -> None:
-    assert person(one) == person(other) == other
+    assert canonical_phone(one) == canonical_phone(other) == other
 
 
 @pytest.mark.parametrize("sole", [551133334444, 5511987654321, 525512345678, 4915112345678, 15551234567])
 def test_others_are_themselves(sole: int) -> None:
-    assert person(sole) == sole
+    assert canonical_phone(sole) == sole
 
 
 @given(st.from_regex(r"(55|52|54)[0-9]{8,13}", fullmatch=True))
 def test_matching_is_mutual(digits: str) -> None:
-    for other in spellings(digits):
-        assert int(digits) in spellings(str(other))
+    for other in phone_aliases(digits):
+        assert int(digits) in phone_aliases(str(other))

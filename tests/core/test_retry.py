@@ -1,4 +1,4 @@
-"""What each outcome does to its recipient and its budget, followed from try to try."""
+"""The decision after each outcome, and its effect on the recipient's budget, attempt by attempt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NONE = Budget()
 
 
 def follow(outcome: Setback, most: int) -> list[Retry | Fail]:
-    """Meet the same outcome again and again, until it fails or `most` times."""
+    """Apply the same outcome repeatedly, until the recipient fails, at most `most` times."""
     spent, met = NONE, []
     for _ in range(most):
         decision = decide(outcome, spent)
@@ -36,14 +36,14 @@ def test_a_pair_waits_five_times_and_fails_at_the_sixth() -> None:
     assert len(met) == 6
 
 
-def test_a_transient_failure_is_tried_five_times() -> None:
+def test_a_recipient_fails_at_the_fifth_transient_failure() -> None:
     met = follow(Transient(131016, "down"), 10)
     assert len(met) == 5
     assert met[-1] == Fail("131016", "down")
     assert [step.attempt for step in met if isinstance(step, Retry)] == [1, 2, 3, 4]
 
 
-def test_a_downtime_of_the_service_costs_nobody_a_try() -> None:
+def test_a_downtime_of_the_service_costs_no_attempt() -> None:
     spent = Budget(pair_throttles=1, transient_failures=4, unreachable=2)
     decision = decide(Transient(131016, "down"), spent, downtime=True)
     assert decision == Retry(Wait.UNREACHABLE, 3, "131016", None, Budget(1, 4, 3))
@@ -56,13 +56,13 @@ def test_a_downtime_of_the_service_costs_nobody_a_try() -> None:
         (Throttled(Scope.NUMBER, 130429, 3.0, ""), Wait.NUMBER),
         (Throttled(Scope.NUMBER, None, None, ""), Wait.NUMBER),
         (Throttled(Scope.ACCOUNT, 80007, None, ""), Wait.ACCOUNT),
-        (NotSent("permit expired"), Wait.NONE),
+        (NotSent("claim expired"), Wait.NONE),
         (Rejected(Scope.NUMBER, 131045, "131045", ""), Wait.NONE),
         (Rejected(Scope.ACCOUNT, 190, "190", ""), Wait.NONE),
         (Rejected(Scope.TEMPLATE, 132015, "132015", ""), Wait.NONE),
     ],
 )
-def test_what_is_nobodys_fault_spends_nothing(outcome: Setback, wait: Wait) -> None:
+def test_a_setback_that_is_not_the_recipients_fault_costs_no_attempt(outcome: Setback, wait: Wait) -> None:
     met = follow(outcome, 50)
     assert len(met) == 50
     for step in met:
@@ -70,17 +70,17 @@ def test_what_is_nobodys_fault_spends_nothing(outcome: Setback, wait: Wait) -> N
         assert (step.wait, step.spent) == (wait, NONE)
 
 
-def test_an_unreachable_service_backs_off_and_never_fails_anybody() -> None:
+def test_an_unreachable_service_means_longer_waits_and_never_a_failure() -> None:
     met = follow(NotSent("refused", unreachable=True), 40)
     assert [step.attempt for step in met if isinstance(step, Retry)] == list(range(1, 41))
 
 
-def test_who_lacks_a_descriptor_of_ours_waits_as_for_a_service_out_of_reach() -> None:
+def test_a_lack_of_descriptors_waits_like_an_unreachable_service() -> None:
     met = follow(NotSent("too many open files", exhausted=True), 40)
     assert [step.wait for step in met if isinstance(step, Retry)] == [Wait.UNREACHABLE] * 40
 
 
-def test_budgets_are_counted_apart() -> None:
+def test_budgets_are_counted_separately() -> None:
     spent = Budget(pair_throttles=4, transient_failures=3, unreachable=9)
     fifth = decide(Throttled(Scope.PAIR, 131056, None, ""), spent)
     fourth = decide(Transient(2, ""), spent)
@@ -90,12 +90,12 @@ def test_budgets_are_counted_apart() -> None:
     assert fourth.spent == Budget(4, 4, 9)
 
 
-def test_who_waits_for_a_number_that_rests_is_free_for_another_one() -> None:
+def test_a_recipient_of_a_suspended_number_may_go_to_another_number() -> None:
     decision = decide(Rejected(Scope.NUMBER, 131048, "131048", "", wait_s=86_400, suspend=True), NONE)
     assert decision == Retry(Wait.NONE, 1, "131048", None, NONE)
 
 
-def test_a_hint_of_the_service_goes_along() -> None:
+def test_the_wait_that_the_service_asks_for_is_passed_on() -> None:
     throttles = [Throttled(scope, None, 3.0, "") for scope in (Scope.NUMBER, Scope.PAIR, Scope.ACCOUNT)]
     for outcome in (*throttles, Transient(131016, "down", 3.0)):
         for downtime in (False, True):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.sanitise import CONTROLS, shown
+from engine.core.sanitise import CONTROLS, sanitise
 
 
 @pytest.mark.parametrize(
@@ -18,10 +18,10 @@ from engine.core.sanitise import CONTROLS, shown
     ],
 )
 def test_controls_go_and_all_letters_stay(text: str, fit: str) -> None:
-    assert shown(text) == fit
+    assert sanitise(text) == fit
 
 
 @given(st.text())
 def test_nothing_in_what_is_shown_is_a_control(text: str) -> None:
-    assert CONTROLS.isdisjoint(shown(text))
-    assert shown(text) == text or not CONTROLS.isdisjoint(text)
+    assert CONTROLS.isdisjoint(sanitise(text))
+    assert sanitise(text) == text or not CONTROLS.isdisjoint(text)

@@ -1,4 +1,4 @@
-"""One spelling for each tag, within 64 bytes, and None for everything else."""
+"""Each tag has one spelling within 64 bytes. Any other text decodes to None."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ tags = st.builds(
 
 
 @given(tags)
-def test_a_tag_comes_back_as_it_went(tag: Tag) -> None:
+def test_a_tag_decodes_to_itself(tag: Tag) -> None:
     text = encode(tag)
     assert decode(text) == tag
     assert len(text.encode("ascii")) <= TAG_BYTES_MAX
@@ -40,7 +40,7 @@ def test_any_text_decodes_to_its_own_tag_or_to_none(text: str) -> None:
 
 
 @given(tags, st.integers(0, 63), st.characters())
-def test_a_changed_character_never_names_a_tag_by_another_spelling(tag: Tag, place: int, other: str) -> None:
+def test_a_tag_has_no_second_spelling(tag: Tag, place: int, other: str) -> None:
     text = encode(tag)
     changed = text[:place] + other + text[place + 1 :]
     found = decode(changed)
@@ -71,12 +71,12 @@ def test_a_changed_character_never_names_a_tag_by_another_spelling(tag: Tag, pla
         "abcd1234.1.2.1.9223372036854775808",
     ],
 )
-def test_what_is_no_tag(text: str) -> None:
+def test_other_texts_are_no_tags(text: str) -> None:
     assert decode(text) is None
 
 
 @pytest.mark.parametrize("value", [None, 7, b"abcd1234.1.2.1.1", ["abcd1234.1.2.1.1"]])
-def test_what_is_no_text_is_no_tag(value: object) -> None:
+def test_a_value_that_is_not_a_text_is_no_tag(value: object) -> None:
     assert decode(value) is None  # type: ignore[arg-type]
 
 
@@ -97,5 +97,5 @@ def test_a_tag_out_of_bounds_is_not_written(tag: Tag) -> None:
 
 
 @given(st.integers(0, INT8_MAX))
-def test_base_36_reads_back(number: int) -> None:
+def test_base_36_can_be_read_back(number: int) -> None:
     assert int(base36(number), 36) == number

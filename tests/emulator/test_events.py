@@ -121,9 +121,9 @@ def test_what_waits_for_another_try_is_bounded(monkeypatch: pytest.MonkeyPatch) 
 async def test_many_statuses_go_in_batches_of_up_to_a_thousand(start: Start, receiver: Receiver) -> None:
     client = await start(read_ratio=0.0)
     service = client.emulator.service
-    line = service.lines[f"/v22.0/{NUMBER}/messages".encode()]
+    line = service.send_endpoints[f"/v22.0/{NUMBER}/messages".encode()]
     service.numbers[NUMBER].window.set_rate(100_000)
-    service.subscribe(receiver.url)
+    service.subscriptions.set_callback(receiver.url)
     for number in range(1200):
         body = client.session.json_serialize(template(f"55119876{number:05d}")).encode()
         assert line.answer(b"Bearer emulator-token", body).startswith(b"HTTP/1.1 200")

@@ -29,7 +29,7 @@ async def test_a_connection_that_breaks(client: Client, kind: str, in_ledger: in
         await client.send(template())
     assert await accepted(client) == in_ledger
     assert (await client.send(template("5511987654322"))).status == 200
-    assert (await client.ask("faults"))["faults"][0]["struck"] == 1
+    assert (await client.ask("faults"))["faults"][0]["occurred"] == 1
 
 
 @pytest.mark.parametrize("taken", [True, False])
@@ -74,7 +74,7 @@ async def test_a_fault_of_events_may_keep_to_one_number(start: Start, receiver: 
     heard = (await client.send(template(), number=NUMBER)).wamid
     await receiver.until(lambda _: len(receiver.statuses(heard)) == 2)
     assert receiver.statuses(silent) == []
-    assert (await client.ask("faults"))["faults"][0]["struck"] == 2
+    assert (await client.ask("faults"))["faults"][0]["occurred"] == 2
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_faults_are_reproducible_by_their_seed() -> None:
         faults.add(FaultConfig("lost-reply", 0.3))
         exchanges = [Exchange("1") for _ in range(200)]
         for exchange in exchanges:
-            faults.meet(Stage.REPLY, exchange)
+            faults.apply(Stage.REPLY, exchange)
         return [exchange.reply == b"" for exchange in exchanges]
 
     assert strikes(1) == strikes(1) != strikes(2)

@@ -2,7 +2,9 @@
 
 import orjson
 
-from emulator.ledger import SEGMENT_MESSAGES, Call, Ledger
+from emulator.ledger.kinds import MessageKind
+from emulator.ledger.ledger import Ledger
+from emulator.ledger.segments import SEGMENT_MESSAGES
 from tests.emulator.conftest import ANA, NUMBER, OTHER_NUMBER, Client, free_form, template
 
 
@@ -74,33 +76,33 @@ async def test_a_reset_empties_it_and_never_issues_an_id_again(client: Client) -
 
 async def test_a_full_ledger_refuses_instead_of_forgetting(client: Client) -> None:
     service = client.emulator.service
-    service.ledger.full = True
+    service.ledger.messages.full = True
     assert (await client.send(template())).code == 131016
     assert len(service.ledger) == 0
 
 
 def test_it_is_full_before_it_grows_past_its_limit() -> None:
     ledger = Ledger(limit_messages=2 * SEGMENT_MESSAGES)
-    call = ledger.place_of(Call("n", "text"))
-    while not ledger.full:
-        ledger.append(call, 1, 1, b"")
+    kind = ledger.kinds.index_of(MessageKind("n", "text"))
+    while not ledger.messages.full:
+        ledger.messages.append(kind, 1, 1, b"")
     assert SEGMENT_MESSAGES < len(ledger) <= 2 * SEGMENT_MESSAGES + 1
 
 
 def test_a_full_ledger_is_full_after_a_restore() -> None:
     ledger, restored = (Ledger(limit_messages=2 * SEGMENT_MESSAGES) for _ in range(2))
-    call = ledger.place_of(Call("n", "text"))
-    while not ledger.full:
-        ledger.append(call, 1, 1, b"")
+    kind = ledger.kinds.index_of(MessageKind("n", "text"))
+    while not ledger.messages.full:
+        ledger.messages.append(kind, 1, 1, b"")
     restored.load(ledger.dump())
-    assert restored.full
+    assert restored.messages.full
 
 
 def test_ids_lead_back_to_their_messages_across_segments() -> None:
     ledger = Ledger()
-    call = ledger.place_of(Call("n", "text"))
+    kind = ledger.kinds.index_of(MessageKind("n", "text"))
     for index in range(SEGMENT_MESSAGES + 2):
-        ledger.append(call, 551100000000 + index, 1000 + index, b'["tag%d",null]' % index)
+        ledger.messages.append(kind, 551100000000 + index, 1000 + index, b'["tag%d",null]' % index)
     for index in (0, 1, SEGMENT_MESSAGES - 1, SEGMENT_MESSAGES, SEGMENT_MESSAGES + 1):
         assert ledger.index_of(ledger.wamid(index)) == index
         assert ledger.tag(index) == f"tag{index}"

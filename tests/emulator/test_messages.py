@@ -10,11 +10,15 @@ LINK = "https://lantern.example/a"
 
 
 def buttons(count: int) -> list[dict[str, Any]]:
-    return [{"type": "reply", "reply": {"id": f"b{place}", "title": f"B{place}"}} for place in range(count)]
+    return [
+        {"type": "reply", "reply": {"id": f"b{number}", "title": f"B{number}"}} for number in range(count)
+    ]
 
 
 def rows(count: int, prefix: str = "r") -> list[dict[str, Any]]:
-    return [{"id": f"{prefix}{place}", "title": f"Row {place}", "description": "d"} for place in range(count)]
+    return [
+        {"id": f"{prefix}{number}", "title": f"Row {number}", "description": "d"} for number in range(count)
+    ]
 
 
 def interactive(kind: str, action: dict[str, Any], **rest: Any) -> dict[str, Any]:

@@ -62,7 +62,7 @@ async def test_a_template_paused_after_acceptance_fails_the_message(start: Start
 
 
 async def fill(client: Client, count: int, offset: int = 0) -> list[int | None]:
-    everyone = [f"5511{place + offset:08d}" for place in range(count)]
+    everyone = [f"5511{number + offset:08d}" for number in range(count)]
     return [(await client.send(template(to))).code for to in everyone]
 
 
@@ -129,10 +129,10 @@ async def test_volume_and_quality_raise_the_throughput_by_themselves(
     client = await start(callback=receiver.url, statuses=False)
     service = client.emulator.service
     await client.control("numbers", id=OTHER_NUMBER, messaging_limit_tier="TIER_1K")
-    for place, tier in enumerate(("TIER_10K", "TIER_100K")):
+    for number, tier in enumerate(("TIER_10K", "TIER_100K")):
         service.numbers[OTHER_NUMBER].tiers._most_people = 10_000
         await client.control("clock", seconds=86_400)
-        assert (await client.send(template(f"551190000000{place}"), number=OTHER_NUMBER)).status == 200
+        assert (await client.send(template(f"551190000000{number}"), number=OTHER_NUMBER)).status == 200
         shown = (await client.call("GET", f"/{OTHER_NUMBER}")).body
         assert shown["messaging_limit_tier"] == tier
         assert shown["throughput"] == {"level": "HIGH" if tier == "TIER_100K" else "STANDARD"}

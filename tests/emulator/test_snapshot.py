@@ -63,8 +63,8 @@ def spoilt(good: dict[str, Any]) -> list[dict[str, Any]]:
         {**good, "schedule": [[1, 0, 9, 0, False]]},
         {**good, "now_ns": 1},
         {**good, "ledger": None},
-        {**good, "ledger": {**ledger, "calls": []}},
-        {**good, "ledger": {**ledger, "issues": []}},
+        {**good, "ledger": {**ledger, "kinds": []}},
+        {**good, "ledger": {**ledger, "ids": []}},
         {**good, "ledger": {**ledger, "segments": [{**segment, "recipients": ""}]}},
         {**good, "ledger": {**ledger, "segments": [{**segment, "notes": ""}]}},
         {**good, "ledger": {**ledger, "segments": [segment, segment]}},
@@ -93,8 +93,8 @@ async def test_what_is_sent_after_a_restore_gets_ids_of_its_own(client: Client) 
     before = (await client.send(template())).wamid
     state = await client.ask("snapshot")
     wamids = {before}
-    for place in range(3):
-        wamids.add((await client.send(template(f"551190000000{place}"))).wamid)
+    for number in range(3):
+        wamids.add((await client.send(template(f"551190000000{number}"))).wamid)
         await client.control("restore", **state)
     last = (await client.send(template("5511900000009"))).wamid
     assert len(wamids | {last}) == 5

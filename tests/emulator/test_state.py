@@ -42,7 +42,7 @@ async def play(client: Client, text: str) -> Any:
 async def test_a_scenario_is_the_same_each_time(client: Client) -> None:
     async def minute() -> list[int]:
         assert (await play(client, SCENARIO))["seed"] == 7
-        return [(await client.send(template(f"55119{place:07d}"))).status for place in range(40)]
+        return [(await client.send(template(f"55119{number:07d}"))).status for number in range(40)]
 
     first = await minute()
     assert first == await minute()
@@ -126,8 +126,8 @@ async def test_events_reordered(start: Start, receiver: Receiver) -> None:
     client = await start(callback=receiver.url)
     client.emulator.service.schedule._delay_ns = [10**9] * 4
     await client.control("faults", kind="events-reordered")
-    for place in range(20):
-        await client.send(template(f"55119{place:07d}"))
+    for number in range(20):
+        await client.send(template(f"55119{number:07d}"))
     await client.control("clock", seconds=3600)
     await client.settled()
     arrived = [(status["id"], status["timestamp"]) for status in receiver.statuses()]

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 import orjson
 import pytest
 
-from emulator.wire.connection import HEAD_LIMIT_BYTES, IDLE_TIMEOUT_TICKS, REQUEST_TIMEOUT_TICKS, Connection
+from emulator.gateway import LIMITS
+from http_server.connection import Connection
 from tests.emulator.conftest import ACCOUNT, NUMBER, Client, template
 
 WAIT_LIMIT_S = 60.0
@@ -130,8 +131,8 @@ async def test_a_chunked_body_is_read(client: Client) -> None:
         (b"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
         (b"GET /_emulator/health HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", 400),
         (b"GET /%ff%fe HTTP/1.1\r\n\r\n", 400),
-        (b"GET /" + b"a" * (HEAD_LIMIT_BYTES * 3), 431),
-        (b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * HEAD_LIMIT_BYTES, 431),
+        (b"GET /" + b"a" * (LIMITS.head_bytes * 3), 431),
+        (b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * LIMITS.head_bytes, 431),
         (b"POST /v22.0/1/register HTTP/1.1\r\nContent-Length: 9999999\r\n\r\n" + b"x" * 2_000_000, 413),
     ],
 )
@@ -149,7 +150,7 @@ async def test_what_is_no_request_is_answered_and_ended(client: Client, data: by
 
 
 async def test_one_connection_too_many_is_ended(client: Client) -> None:
-    client.emulator.gateway.connection_limit = 1
+    client.emulator.server.connections_max = 1
     async with connected(client) as (reader, writer):
         await _service_side(client, reader, writer, b"")
         async with connected(client) as (further, _):
@@ -161,8 +162,11 @@ async def test_one_connection_too_many_is_ended(client: Client) -> None:
 async def test_what_stays_unfinished_is_ended(client: Client) -> None:
     async with connected(client) as (reader, writer):
         connection = await _service_side(client, reader, writer, b"POST /v22.0/1/messages HTTP/1.1\r\nConte")
-        connection.check_time(REQUEST_TIMEOUT_TICKS)
-        connection.check_time(REQUEST_TIMEOUT_TICKS + 2)
+        now = asyncio.get_running_loop().time()
+        connection.expire(now)
+        connection.expire(now + LIMITS.request_s - 5)
+        assert not reader.at_eof()
+        connection.expire(now + LIMITS.request_s)
         assert (await read_reply(reader))[0] == 408
         assert await reader.read() == b""
 
@@ -170,9 +174,11 @@ async def test_what_stays_unfinished_is_ended(client: Client) -> None:
 async def test_what_is_idle_is_ended(client: Client) -> None:
     async with connected(client) as (reader, writer):
         connection = await _service_side(client, reader, writer, b"")
-        connection.check_time(IDLE_TIMEOUT_TICKS - 2)
+        now = asyncio.get_running_loop().time()
+        connection.expire(now)
+        connection.expire(now + LIMITS.idle_s - 5)
         assert not reader.at_eof()
-        connection.check_time(IDLE_TIMEOUT_TICKS + 2)
+        connection.expire(now + LIMITS.idle_s)
         assert await reader.read() == b""
 
 
@@ -182,7 +188,7 @@ async def _service_side(
     """The service's end, after it has answered one request and seen what was `begun` behind it."""
     writer.write(b"GET /_emulator/health HTTP/1.1\r\n\r\n" + begun)
     await read_reply(reader)
-    return next(iter(client.emulator.gateway.connections))
+    return next(iter(client.emulator.server.connections))
 
 
 async def test_a_fault_of_the_emulator_itself_shows_no_traceback(

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from engine.core.states import RecipientState, Status
+from engine.core.states import EvidenceRank, RecipientState
 from tests.model.protocol import steps
 from tests.model.tries import evidence, may_claim
 from tests.model.world import DOUBT_MAX, REACHED, Limits, Recipient, Rules, World, start
@@ -47,7 +47,7 @@ def _uncounted(world: World) -> str | None:
 def _unheard(world: World) -> str | None:
     """Once events came, every accepted try is known."""
     for seq, attempt_no in world.ledger:
-        tries = evidence(world.recipients[seq].tries, attempt_no, Status.SENT)
+        tries = evidence(world.recipients[seq].tries, attempt_no, EvidenceRank.SENT)
         known = tries.current >= attempt_no and tries.ranks[attempt_no - 1] is not None
         if not known and not _sent_before_its_claim(world, seq):
             return f"an accepted try of recipient {seq} cannot be known"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from engine.core.states import RecipientState, Status
+from engine.core.states import EvidenceRank, RecipientState
 from tests.model.tries import Tries, claimed, closed, evidence, lost, may_claim, not_accepted
 from tests.model.world import (
     DOUBT_MAX,
@@ -256,7 +256,7 @@ def _recorded(world: World, fact: Fact, rules: Rules) -> World:
         tries = claimed(tries)
         world = replace(world, mark=max(world.mark, fact.seq + 1))
     if fact.kind == "accepted":
-        accepted = evidence(tries, fact.attempt_no, Status.ACCEPTED, doubted=one.doubted)
+        accepted = evidence(tries, fact.attempt_no, EvidenceRank.ACCEPTED, doubted=one.doubted)
         world = _change(world, fact.seq, accepted)
         if not rules.counted_by_difference:
             world = replace(world, counted_accepted=min(9, world.counted_accepted + 1))
@@ -276,19 +276,19 @@ def _doubtful(tries: Tries, attempt_no: int) -> bool:
 
 def _events(world: World, rules: Rules, limits: Limits) -> Iterator[Step]:
     """The service tells of what it accepted: at any time, however often."""
-    ranks = (Status.SENT, Status.FAILED) if limits.failures else (Status.SENT,)
+    ranks = (EvidenceRank.SENT, EvidenceRank.FAILED) if limits.failures else (EvidenceRank.SENT,)
     for (seq, attempt_no), rank in product(sorted(set(world.ledger)), ranks):
         told = told_of(world, seq, attempt_no, rank, rules)
         if told != world:
             yield f"event {seq}, try {attempt_no}, {rank.name}", told
 
 
-def told_of(world: World, seq: int, attempt_no: int, rank: Status, rules: Rules) -> World:
+def told_of(world: World, seq: int, attempt_no: int, rank: EvidenceRank, rules: Rules) -> World:
     """The world after an event of one accepted try."""
     one = world.recipients[seq]
     changed = evidence(one.tries, attempt_no, rank, doubted=one.doubted)
     reached = one.reached or changed.cancelled
-    if not rules.cancelled_for_good and rank is Status.FAILED:
+    if not rules.cancelled_for_good and rank is EvidenceRank.FAILED:
         changed = replace(changed, cancelled=False)
     told = _change(world, seq, changed)
     return _counted(_put(told, seq, replace(told.recipients[seq], reached=reached)))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core.states import RecipientState, Status
+from engine.core.states import EvidenceRank, RecipientState
 from tests.model.tries import (
     Tries,
     best,
@@ -27,7 +27,7 @@ from tests.model.tries import (
 
 def test_best_of_nothing_is_nothing() -> None:
     assert best([]) is None
-    assert best([None, Status.SENT, Status.ACCEPTED]) is Status.SENT
+    assert best([None, EvidenceRank.SENT, EvidenceRank.ACCEPTED]) is EvidenceRank.SENT
 
 
 def show(tries: Tries, *, owned: bool = True) -> RecipientState:
@@ -49,22 +49,30 @@ SECOND = claimed(not_accepted(FIRST, 1))
         (closed(not_accepted(FIRST, 1)), True, "skipped"),
         (not_accepted(closed(FIRST), 1), True, "skipped"),
         (closed(FIRST), False, "unknown"),
-        (evidence(closed(FIRST), 1, Status.ACCEPTED), False, "accepted"),
-        (evidence(FIRST, 1, Status.FAILED), True, "failed"),
+        (evidence(closed(FIRST), 1, EvidenceRank.ACCEPTED), False, "accepted"),
+        (evidence(FIRST, 1, EvidenceRank.FAILED), True, "failed"),
         (rejected(FIRST, 1), True, "failed"),
         (rejected(FIRST, 1), False, "failed"),
         (rejected(not_accepted(FIRST, 1), 1), True, "failed"),
         (rejected(SECOND, 1), True, "pending"),
-        (evidence(rejected(SECOND, 2), 1, Status.SENT), True, "sent"),
-        (evidence(evidence(rejected(SECOND, 2), 1, Status.SENT), 1, Status.FAILED), True, "failed"),
-        (evidence(rejected(FIRST, 1), 1, Status.SENT), True, "failed"),
-        (evidence(rejected(evidence(FIRST, 1, Status.SENT), 1), 1, Status.FAILED), True, "failed"),
-        (evidence(rejected(FIRST, 1), 1, Status.READ), True, "read"),
-        (evidence(SECOND, 1, Status.FAILED), True, "pending"),
-        (evidence(SECOND, 1, Status.FAILED), False, "unknown"),
-        (evidence(SECOND, 1, Status.SENT), True, "sent"),
-        (evidence(evidence(SECOND, 1, Status.DELIVERED), 2, Status.FAILED), True, "delivered"),
-        (evidence(evidence(FIRST, 1, Status.FAILED), 1, Status.READ), True, "read"),
+        (evidence(rejected(SECOND, 2), 1, EvidenceRank.SENT), True, "sent"),
+        (
+            evidence(evidence(rejected(SECOND, 2), 1, EvidenceRank.SENT), 1, EvidenceRank.FAILED),
+            True,
+            "failed",
+        ),
+        (evidence(rejected(FIRST, 1), 1, EvidenceRank.SENT), True, "failed"),
+        (
+            evidence(rejected(evidence(FIRST, 1, EvidenceRank.SENT), 1), 1, EvidenceRank.FAILED),
+            True,
+            "failed",
+        ),
+        (evidence(rejected(FIRST, 1), 1, EvidenceRank.READ), True, "read"),
+        (evidence(SECOND, 1, EvidenceRank.FAILED), True, "pending"),
+        (evidence(SECOND, 1, EvidenceRank.FAILED), False, "unknown"),
+        (evidence(SECOND, 1, EvidenceRank.SENT), True, "sent"),
+        (evidence(evidence(SECOND, 1, EvidenceRank.DELIVERED), 2, EvidenceRank.FAILED), True, "delivered"),
+        (evidence(evidence(FIRST, 1, EvidenceRank.FAILED), 1, EvidenceRank.READ), True, "read"),
     ],
 )
 def test_what_is_shown(tries: Tries, owned: bool, state: str) -> None:
@@ -74,8 +82,8 @@ def test_what_is_shown(tries: Tries, owned: bool, state: str) -> None:
 def test_late_evidence_cancels_a_deferral() -> None:
     deferred = not_accepted(SECOND, 2)
     assert may_claim(deferred)
-    assert not may_claim(evidence(deferred, 1, Status.ACCEPTED))
-    assert show(evidence(deferred, 1, Status.ACCEPTED)) == "accepted"
+    assert not may_claim(evidence(deferred, 1, EvidenceRank.ACCEPTED))
+    assert show(evidence(deferred, 1, EvidenceRank.ACCEPTED)) == "accepted"
 
 
 def test_an_old_tries_refusal_says_nothing_about_the_current_one() -> None:
@@ -84,28 +92,30 @@ def test_an_old_tries_refusal_says_nothing_about_the_current_one() -> None:
 
 def test_a_deferral_that_was_cancelled_never_returns() -> None:
     """The service accepted a message: that it failed later is its fate, and no reason for a second one."""
-    sent = evidence(SECOND, 1, Status.SENT)
+    sent = evidence(SECOND, 1, EvidenceRank.SENT)
     for cancelled in (
-        evidence(not_accepted(SECOND, 2), 1, Status.SENT),  # a deferral waited
+        evidence(not_accepted(SECOND, 2), 1, EvidenceRank.SENT),  # a deferral waited
         not_accepted(sent, 2),  # a reply said that it would wait
-        evidence(SECOND, 1, Status.SENT, doubted=True),  # a doubt
+        evidence(SECOND, 1, EvidenceRank.SENT, doubted=True),  # a doubt
         lost(sent),  # a reply that will not come
     ):
         assert show(cancelled, owned=False) == "sent"
-        failed = evidence(cancelled, 1, Status.FAILED, doubted=True)
+        failed = evidence(cancelled, 1, EvidenceRank.FAILED, doubted=True)
         assert show(failed, owned=False) == "failed"
         assert not may_claim(failed)
-        assert show(evidence(failed, 2, Status.SENT), owned=False) == "sent", "the later one was accepted too"
+        assert show(evidence(failed, 2, EvidenceRank.SENT), owned=False) == "sent", (
+            "the later one was accepted too"
+        )
 
 
 def test_a_later_try_under_way_outlives_the_failure_of_an_earlier_one() -> None:
-    failed = evidence(evidence(SECOND, 1, Status.SENT), 1, Status.FAILED)
+    failed = evidence(evidence(SECOND, 1, EvidenceRank.SENT), 1, EvidenceRank.FAILED)
     assert show(failed, owned=True) == "pending"
     assert show(not_accepted(failed, 2)) == "deferred"
 
 
 def test_a_settled_try_is_not_deferred() -> None:
-    for settled in (rejected(FIRST, 1), *(evidence(FIRST, 1, rank) for rank in Status)):
+    for settled in (rejected(FIRST, 1), *(evidence(FIRST, 1, rank) for rank in EvidenceRank)):
         assert not_accepted(settled, 1) == settled
         assert not may_claim(settled)
 
@@ -116,15 +126,15 @@ def test_a_rejection_ends_the_deferral_of_its_own_try_and_of_no_later_one() -> N
 
 
 def test_a_rejection_after_a_sign_of_acceptance_says_nothing() -> None:
-    sent = evidence(FIRST, 1, Status.SENT)
+    sent = evidence(FIRST, 1, EvidenceRank.SENT)
     assert rejected(sent, 1) == sent
 
 
 def test_facts_about_tries_that_never_were_change_nothing() -> None:
     assert rejected(FIRST, 2) == FIRST
     assert rejected(Tries(), 0) == Tries()
-    assert evidence(FIRST, 2, Status.READ) == FIRST
-    assert evidence(Tries(), 0, Status.READ) == Tries()
+    assert evidence(FIRST, 2, EvidenceRank.READ) == FIRST
+    assert evidence(Tries(), 0, EvidenceRank.READ) == Tries()
     assert not_accepted(Tries(), 0) == Tries()
 
 
@@ -135,17 +145,17 @@ def test_a_second_claim_needs_a_deferral() -> None:
 
 facts = st.lists(
     st.one_of(
-        st.tuples(st.just("claim"), st.just(0), st.just(Status.SENT)),
-        st.tuples(st.just("not accepted"), st.integers(0, 4), st.just(Status.SENT)),
-        st.tuples(st.just("evidence"), st.integers(0, 4), st.sampled_from(Status)),
-        st.tuples(st.just("rejected"), st.integers(0, 4), st.just(Status.SENT)),
-        st.tuples(st.just("close"), st.just(0), st.just(Status.SENT)),
+        st.tuples(st.just("claim"), st.just(0), st.just(EvidenceRank.SENT)),
+        st.tuples(st.just("not accepted"), st.integers(0, 4), st.just(EvidenceRank.SENT)),
+        st.tuples(st.just("evidence"), st.integers(0, 4), st.sampled_from(EvidenceRank)),
+        st.tuples(st.just("rejected"), st.integers(0, 4), st.just(EvidenceRank.SENT)),
+        st.tuples(st.just("close"), st.just(0), st.just(EvidenceRank.SENT)),
     ),
     max_size=14,
 )
 
 
-def learn(tries: Tries, fact: tuple[str, int, Status]) -> Tries:
+def learn(tries: Tries, fact: tuple[str, int, EvidenceRank]) -> Tries:
     kind, attempt_no, rank = fact
     if kind == "claim":
         return claimed(tries) if may_claim(tries) else tries
@@ -159,14 +169,16 @@ def learn(tries: Tries, fact: tuple[str, int, Status]) -> Tries:
 @settings(max_examples=500)
 @given(facts)
 def test_no_history_sends_again_what_is_accepted_or_unsees_it_without_a_failure(
-    history: list[tuple[str, int, Status]],
+    history: list[tuple[str, int, EvidenceRank]],
 ) -> None:
     tries = Tries()
     for fact in history:
         before, tries = tries, learn(tries, fact)
         seen, shown = rank_shown(before), rank_shown(tries)
         if seen is not None:
-            earlier_failed = fact[0] == "evidence" and fact[2] is Status.FAILED and fact[1] < before.current
+            earlier_failed = (
+                fact[0] == "evidence" and fact[2] is EvidenceRank.FAILED and fact[1] < before.current
+            )
             assert earlier_failed or (shown is not None and shown >= seen)
             assert tries.current == before.current
         if before.closed:
@@ -174,7 +186,7 @@ def test_no_history_sends_again_what_is_accepted_or_unsees_it_without_a_failure(
 
 
 @given(facts)
-def test_a_fact_told_twice_is_told_once(history: list[tuple[str, int, Status]]) -> None:
+def test_a_fact_told_twice_is_told_once(history: list[tuple[str, int, EvidenceRank]]) -> None:
     once = twice = Tries()
     for fact in history:
         once = learn(once, fact)
@@ -182,7 +194,7 @@ def test_a_fact_told_twice_is_told_once(history: list[tuple[str, int, Status]]) 
     assert once == twice
 
 
-def orders(told: list[tuple[int, Status]]) -> Iterator[Tries]:
+def orders(told: list[tuple[int, EvidenceRank]]) -> Iterator[Tries]:
     for order in permutations(told):
         tries = SECOND
         for attempt_no, rank in order:
@@ -190,14 +202,14 @@ def orders(told: list[tuple[int, Status]]) -> Iterator[Tries]:
         yield tries
 
 
-@given(st.lists(st.tuples(st.integers(1, 2), st.sampled_from(Status)), max_size=5))
-def test_the_order_of_events_does_not_matter(told: list[tuple[int, Status]]) -> None:
+@given(st.lists(st.tuples(st.integers(1, 2), st.sampled_from(EvidenceRank)), max_size=5))
+def test_the_order_of_events_does_not_matter(told: list[tuple[int, EvidenceRank]]) -> None:
     assert len(set(orders(told))) == 1
 
 
 @given(facts)
 def test_what_was_reached_while_nobody_waited_is_never_sent_again(
-    history: list[tuple[str, int, Status]],
+    history: list[tuple[str, int, EvidenceRank]],
 ) -> None:
     tries, over = Tries(), False
     for fact in history:

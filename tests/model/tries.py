@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from engine.core.states import RecipientState, Status
+from engine.core.states import EvidenceRank, RecipientState
 
 _STATE_OF_STATUS = {
-    Status.ACCEPTED: RecipientState.ACCEPTED,
-    Status.SENT: RecipientState.SENT,
-    Status.FAILED: RecipientState.FAILED,
-    Status.DELIVERED: RecipientState.DELIVERED,
-    Status.READ: RecipientState.READ,
+    EvidenceRank.ACCEPTED: RecipientState.ACCEPTED,
+    EvidenceRank.SENT: RecipientState.SENT,
+    EvidenceRank.FAILED: RecipientState.FAILED,
+    EvidenceRank.DELIVERED: RecipientState.DELIVERED,
+    EvidenceRank.READ: RecipientState.READ,
 }
 
 
-def best(ranks: Iterable[Status | None]) -> Status | None:
+def best(ranks: Iterable[EvidenceRank | None]) -> EvidenceRank | None:
     """The highest of some ranks, or None where nothing is known."""
     return max((rank for rank in ranks if rank is not None), default=None)
 
@@ -38,7 +38,7 @@ class Tries:
     `rejected`: tries that the service refused for good; that says nothing about what an earlier one reached.
     """
 
-    ranks: tuple[Status | None, ...] = ()
+    ranks: tuple[EvidenceRank | None, ...] = ()
     refused: bool = False
     closed: bool = False
     cancelled: bool = False
@@ -49,12 +49,12 @@ class Tries:
         return len(self.ranks)
 
 
-def rank_shown(tries: Tries) -> Status | None:
+def rank_shown(tries: Tries) -> EvidenceRank | None:
     """The rank that the recipient shows: its best try, where only the current one can fail it."""
     ranks = tries.ranks
     if tries.cancelled:  # the last attempt that reached anything is the current one
         ranks = ranks[: max(place for place, rank in enumerate(ranks, 1) if rank is not None)]
-    earlier = (rank for rank in ranks[:-1] if rank is not Status.FAILED)
+    earlier = (rank for rank in ranks[:-1] if rank is not EvidenceRank.FAILED)
     return best((*earlier, *ranks[-1:]))
 
 
@@ -94,14 +94,14 @@ def lost(tries: Tries) -> Tries:
     return _unawaited(tries)
 
 
-def evidence(tries: Tries, attempt_no: int, rank: Status, *, doubted: bool = False) -> Tries:
+def evidence(tries: Tries, attempt_no: int, rank: EvidenceRank, *, doubted: bool = False) -> Tries:
     """A try reached a rank: by its reply (accepted) or by a status, whoever sent it.
 
     `doubted`: no reply of the current attempt will come. Of a rejected try only what was seen on a phone counts.
     """
     if not 1 <= attempt_no <= tries.current:
         return tries
-    if attempt_no in tries.rejected and rank <= Status.FAILED:
+    if attempt_no in tries.rejected and rank <= EvidenceRank.FAILED:
         return tries
     ranks = list(tries.ranks)
     ranks[attempt_no - 1] = best((ranks[attempt_no - 1], rank))

@@ -1,4 +1,4 @@
-"""What the C library does with a block as large as a read over TLS, in an interpreter that did nothing else."""
+"""How the C library handles a block of the size of a TLS read, in a fresh interpreter."""
 
 import os
 import subprocess
@@ -48,7 +48,7 @@ def mapped_blocks(*words: str) -> int:
     return int(done.stdout)
 
 
-def test_a_read_over_tls_maps_no_memory_anew() -> None:
+def test_a_tls_read_maps_no_new_memory() -> None:
     if mapped_blocks() == 0:
         pytest.skip("this interpreter has given back a larger block before anything of ours runs")
     assert mapped_blocks("keep") == 0

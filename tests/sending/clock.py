@@ -1,8 +1,8 @@
-"""A monotonic clock for tests: it stands until they move it."""
+"""A monotonic clock that moves only when a test moves it."""
 
 
 class Clock:
-    """Called as the clocks of `engine.clock` are."""
+    """Called like the clocks of `engine.clock`."""
 
     def __init__(self) -> None:
         self.now_ns = 0

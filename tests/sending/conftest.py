@@ -1,4 +1,4 @@
-"""Runs whose housekeeping is quicker than in life, for what does not depend on it; a connection of its own."""
+"""Fixtures: housekeeping that runs more often than in production, short waits, a second connection."""
 
 from collections.abc import AsyncIterator
 
@@ -7,25 +7,24 @@ import pytest
 from engine import backoff
 from engine.clock import SECOND_NS
 from engine.core.retry import Wait
-from engine.sending import number_sender as number
-from engine.sending import retries, worker
+from engine.sending import claim_loop, number_ranges, retries, worker
 from engine.store.database import Connection, connect
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranges are let go, campaigns finished and orders of people read some ten times as often."""
+    """Ranges are released, campaigns finished and the actions of people read some ten times as often."""
     monkeypatch.setattr(worker, "CONTROL_PERIOD_S", 0.05)
-    monkeypatch.setattr(number, "LET_GO_PERIOD_NS", SECOND_NS // 20)
-    for module in (number, retries):
+    monkeypatch.setattr(number_ranges, "RELEASE_PERIOD_NS", SECOND_NS // 20)
+    for module in (claim_loop, retries):
         monkeypatch.setattr(module, "RETRY_PERIOD_NS", SECOND_NS // 40)
     monkeypatch.setattr(retries, "RETRY_PERIOD_NS_MAX", SECOND_NS // 10)
-    monkeypatch.setattr(number, "IDLE_S", 0.05)
+    monkeypatch.setattr(claim_loop, "IDLE_S", 0.05)
 
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Wait, int]]:
-    """The waits that were asked for, in order; none of them lasts."""
+    """The waits that were asked for, in order; each is shortened."""
     asked: list[tuple[Wait, int]] = []
     real = backoff.wait_s
 
@@ -39,7 +38,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Wait, int]]:
 
 @pytest.fixture
 async def elsewhere(database_url: str) -> AsyncIterator[Connection]:
-    """The connection of somebody else."""
+    """A connection of another process."""
     connection = await connect(database_url)
     yield connection
     await connection.close()

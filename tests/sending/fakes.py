@@ -1,4 +1,4 @@
-"""A service that answers as a test says, and claims out of thin air."""
+"""A transport that answers as a test says, and messages without a claim behind them."""
 
 import asyncio
 import math
@@ -6,34 +6,34 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from engine.api.transport import Answered, Gate
+from engine.api.transport import Answered, PermitGate
 from engine.clock import suspend_aware_ns
 from engine.core.outcome import Accepted, NotSent, Outcome, Unknown
 from engine.core.retry import Budget
-from engine.sending.messages import Claimed
+from engine.sending.messages import ClaimedMessage
 
 
-def claimed(seq: int, expires_ns: int | None = None) -> Claimed:
+def claimed(seq: int, expires_ns: int | None = None) -> ClaimedMessage:
     """A message whose payload is its seq; its claim lasts a minute."""
     if expires_ns is None:
         expires_ns = suspend_aware_ns() + 60_000_000_000
-    return Claimed(1, 1, seq, 1, str(seq).encode(), expires_ns, Budget())
+    return ClaimedMessage(1, 1, seq, 1, str(seq).encode(), expires_ns, Budget())
 
 
 class FakeTransport:
     """Keeps the order of the port: connection, gate, write, reply. Latency is `hold` or `latency_s`.
 
-    `keeps`: what has been opened once is free for the short way afterwards, as with lanes. `carries_per_s`: what
+    `keeps`: what has been opened once is free for the fast path afterwards, as with lanes. `answers_per_s`: how many
     it answers a second; the others wait for their turn.
     """
 
     def __init__(self, latency_s: float = 0.0, *, keeps: bool = False) -> None:
         self.keeps = keeps
         self.free: list[FakeConnection] = []
-        self.short = 0
+        self.fast = 0
         self.latency_s = latency_s
         self.hold: asyncio.Event | None = None
-        self.carries_per_s = math.inf
+        self.answers_per_s = math.inf
         self._turn_s = 0.0
         self.reply: Callable[[int], Outcome] = lambda seq: Accepted(f"wamid.{seq}")
         self.connecting: asyncio.Event | None = None
@@ -41,12 +41,12 @@ class FakeTransport:
         self.open = 0
         self.most_open = 0
 
-    async def send(self, phone_number_id: str, payload: bytes, gate: Gate) -> Outcome:
+    async def send(self, phone_number_id: str, payload: bytes, gate: PermitGate) -> Outcome:
         if self.connecting is not None:
             await self.connecting.wait()
         try:
             if not await gate():
-                return NotSent("permit expired")
+                return NotSent("claim expired")
             return await self.exchange(payload)
         finally:
             if self.keeps:
@@ -66,10 +66,10 @@ class FakeTransport:
 
     def _until_its_turn_s(self) -> float:
         now_s = time.monotonic()
-        self._turn_s = max(now_s, self._turn_s + 1 / self.carries_per_s)
+        self._turn_s = max(now_s, self._turn_s + 1 / self.answers_per_s)
         return self._turn_s - now_s
 
-    def free_connection(self) -> "FakeConnection | None":
+    def acquire_idle(self) -> "FakeConnection | None":
         return self.free.pop() if self.free else None
 
     async def close(self) -> None:
@@ -85,18 +85,18 @@ class FakeConnection:
 
     def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
         def ended(exchange: "asyncio.Task[Outcome]") -> None:
-            self.put_back()
+            self.release()
             broken = exchange.cancelled() or exchange.exception() is not None
             answered(Unknown("broken") if broken else exchange.result())
 
-        self._transport.short += 1
+        self._transport.fast += 1
         self._exchange = asyncio.create_task(self._transport.exchange(payload))
         self._exchange.add_done_callback(ended)
 
-    def put_back(self) -> None:
+    def release(self) -> None:
         self._transport.free.append(self)
 
-    def drop(self, reason: str) -> None:
+    def disconnect(self, reason: str) -> None:
         assert self._exchange is not None
         self._exchange.cancel()
 
@@ -108,7 +108,7 @@ class Outcomes:
         self.by_seq: dict[int, Any] = {}
         self.written_ns: dict[int, int | None] = {}
 
-    def __call__(self, message: Claimed, outcome: Outcome, written_ns: int | None) -> None:
+    def __call__(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:
         assert message.seq not in self.by_seq, f"two outcomes of {message.seq}"
         self.by_seq[message.seq] = outcome
         self.written_ns[message.seq] = written_ns

@@ -1,13 +1,20 @@
-"""Numbers and campaigns planted straight into the store, ready to be sent, and what became of them."""
+"""Inserts numbers and campaigns that are ready to be sent, and reads what became of them."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
+from engine.core.pace.circuit_breaker import CircuitBreaker
 from engine.process.identity import ProcessIdentity, this_process
+from engine.process.settings import ServiceSettings
+from engine.sending.campaign_cache import CampaignCache
+from engine.sending.claim_batcher import ClaimBatcher
+from engine.sending.flow_context import FlowContext
+from engine.sending.orders import Orders
+from engine.sending.results_writer import ResultsWriter
 from engine.store.claims import WatermarkAdvance, page
 from engine.store.database import Connection, Pool
 from engine.store.leases import Lease, take
@@ -42,11 +49,17 @@ class Planted:
         return list(range(self.first_phone, self.first_phone + self.recipients))
 
 
+def context_of(pool: Pool) -> FlowContext:
+    """What the numbers of a process share, without numbers and without a service."""
+    campaign_cache, service = CampaignCache(), cast("ServiceSettings", None)
+    parts = ResultsWriter(pool), ClaimBatcher(pool), CircuitBreaker(float), Orders(campaign_cache)
+    return FlowContext(pool, service, "abcdefgh", campaign_cache, *parts)
+
+
 def another_process(**others: Any) -> ProcessIdentity:
-    """A process of this machine that never ran: its pid is beyond what the kernel gives."""
-    here = this_process()
-    told = {"pid": 4_194_305, "started_ticks": 1, **others}
-    return ProcessIdentity(**{**here.stored(), **told})
+    """A process of this machine that never ran: the kernel gives no pid as high as this one."""
+    dead = {"pid": 4_194_305, "started_ticks": 1, **others}
+    return ProcessIdentity(**{**this_process().stored(), **dead})
 
 
 async def plant_numbers(connection: Connection, **limits_per_s: float) -> None:
@@ -115,7 +128,7 @@ async def planted(pool: Pool, recipients: int, rate_per_s: float, **others: obje
 async def take_one_each(
     connection: Connection, numbers: Sequence[str], *, range_size: int = 10
 ) -> list[tuple[Lease, HeldRange]]:
-    """A campaign of a range for each number, which a process that is dead by now took."""
+    """A campaign with one range for each number; a process that is now dead took numbers and ranges."""
     await plant_numbers(connection, **dict.fromkeys(numbers, 80))
     campaign = await plant_campaign(
         connection, recipients=range_size * len(numbers), range_size=range_size, numbers=numbers
@@ -139,7 +152,7 @@ async def up_to(
 
 
 async def counts(connection: Connection, campaign_id: int) -> Counter[str]:
-    """Recipients of a campaign by present state, as the store counts; states with nobody are left out."""
+    """Recipients of a campaign by present state, from the range counters; empty states are left out."""
     sums = ", ".join(f"coalesce(sum({state}), 0)::bigint AS {state}" for state in STATES)
     row = await connection.fetchrow(
         f"SELECT coalesce(sum(recipients), 0)::bigint AS recipients, {sums} FROM range_counters WHERE campaign_id = $1",
@@ -153,7 +166,7 @@ async def counts(connection: Connection, campaign_id: int) -> Counter[str]:
 
 
 async def recount(connection: Connection, campaign_id: int) -> Counter[str]:
-    """The same, counted anew from the facts."""
+    """The same, counted from the facts."""
     rows = await connection.fetch("SELECT state FROM recipient_states WHERE campaign_id = $1", campaign_id)
     return Counter(row["state"] for row in rows)
 

@@ -1,4 +1,4 @@
-"""A runner and a service in one loop: start, watch by states, and ask the ledger afterwards."""
+"""Runs a campaign against the emulator in one loop, waits for states, and checks the ledger afterwards."""
 
 import asyncio
 import time
@@ -25,7 +25,7 @@ HIGH_RATE_PER_S = 2_000.0
 
 @asynccontextmanager
 async def serving(*faults: FaultConfig, **rates_per_s: float) -> AsyncIterator[Emulator]:
-    """The service, with numbers by id (by default SLOW, at a rate that costs tests no time)."""
+    """The emulator, with numbers by id (by default SLOW, at a rate that costs tests no time)."""
     numbers = tuple(NumberConfig(*one) for one in (rates_per_s or {SLOW: HIGH_RATE_PER_S}).items())
     async with running_emulator(EmulatorConfig(port=0, numbers=numbers, faults=faults)) as emulator:
         yield emulator
@@ -41,7 +41,7 @@ def settings_of(emulator: Emulator, **others: Any) -> ServiceSettings:
 
 
 class Runner:
-    """One call of `run_numbers`, under way."""
+    """One call of `run_numbers`, in a task."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ async def started(
     disk: Disk | None = None,
     **others: Any,
 ) -> AsyncIterator[Runner]:
-    """A runner of one campaign, or a worker; stopped at the end of the block whatever happened."""
+    """A runner of one campaign, or a worker; always stopped at the end of the block."""
     campaign_id = campaign.campaign_id if campaign else None
     runner = Runner(pool, settings_of(emulator, **others), numbers, campaign_id, disk)
     try:
@@ -101,7 +101,7 @@ async def run_to_end(
 
 
 async def until(holds: Callable[[], bool] | Callable[[], Awaitable[bool]]) -> None:
-    """Return when a state is reached; AssertionError when nobody reaches it any more."""
+    """Return when a state is reached; AssertionError after PATIENCE_S."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         held = holds()
@@ -112,7 +112,7 @@ async def until(holds: Callable[[], bool] | Callable[[], Awaitable[bool]]) -> No
 
 
 def accepted_phones(emulator: Emulator) -> Counter[int]:
-    """The judge: how often the service accepted a message to each recipient."""
+    """How often the service accepted a message to each recipient."""
     return Counter(int(row["to"]) for row in emulator.service.ledger.rows(0, 1_000_000))
 
 
@@ -126,12 +126,12 @@ def received_ns(emulator: Emulator, number: str) -> list[int]:
 
 
 def assert_each_once(emulator: Emulator, *campaigns: Planted) -> None:
-    """Everybody of the campaigns was accepted exactly once, and nobody else."""
+    """Each recipient of the campaigns was accepted exactly once, and no other recipient."""
     assert accepted_phones(emulator) == Counter(phone for one in campaigns for phone in one.phones)
 
 
 async def assert_counts(pool: Pool, campaign: Planted, **wanted: int) -> None:
-    """Recipients by state, none left out, in range counters that equal a recount."""
+    """The campaign has these recipients by state and no others, and its range counters equal a recount."""
     async with pool.acquire() as connection:
         assert await counts(connection, campaign.campaign_id) == Counter(wanted)
         await assert_tallies_hold(connection)

@@ -1,4 +1,4 @@
-"""What numbers did for campaigns, counted from the requests of batches; times in microseconds since 1970."""
+"""What each number did for each campaign, counted from batches of requests."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def attempted(campaign_id: int = 1, at_s: float = 0.0, number: str = "1", thrott
 
 
 def active_s(attempt_statistics: AttemptStatistics, campaign_id: int, at_s: float) -> float:
-    [counted] = attempt_statistics.counted([attempted(campaign_id, at_s)], 0.0)
+    [counted] = attempt_statistics.count([attempted(campaign_id, at_s)], 0.0)
     return counted.active_s
 
 
@@ -44,7 +44,7 @@ def test_each_number_is_counted_for_each_campaign_and_the_time_of_the_process_is
     attempt_statistics.limits_per_s["1"] = 80.0
     facts = [attempted(), attempted(at_s=0.5, throttled=True), attempted(2), attempted(number="2")]
     unwritten = Fact(3, 1, 1, 1, 1, "1", FactKind.DEFERRED)
-    first, second, third = attempt_statistics.counted([*facts, unwritten], cpu_s=3.0)
+    first, second, third = attempt_statistics.count([*facts, unwritten], cpu_s=3.0)
     assert (first.campaign_id, first.phone_number_id, first.limit_per_s) == (1, "1", 80.0)
     assert (first.attempts, first.accepted, first.throttled, first.active_s) == (2, 1, 1, 0.5)
     assert (first.first_attempt_us, first.last_attempt_us) == (AT_US, AT_US + 500_000)
@@ -54,12 +54,12 @@ def test_each_number_is_counted_for_each_campaign_and_the_time_of_the_process_is
 
 def test_batches_are_numbered_and_two_processes_named_apart() -> None:
     attempt_statistics, other = AttemptStatistics(0.0), AttemptStatistics(0.0)
-    batches = [attempt_statistics.counted([attempted()], 0.0)[0] for _ in range(2)]
+    batches = [attempt_statistics.count([attempted()], 0.0)[0] for _ in range(2)]
     assert [one.batch for one in batches] == [1, 2]
     assert (
         batches[0].results_writer
         == batches[1].results_writer
-        != other.counted([attempted()], 0.0)[0].results_writer
+        != other.count([attempted()], 0.0)[0].results_writer
     )
 
 

@@ -1,4 +1,4 @@
-"""Who asks while a statement is under way goes with the next; all of a statement share its fate."""
+"""A number that asks while a statement runs is in the next one; all in a statement share its result."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -19,14 +19,14 @@ NUMBERS = [f"70{place}" for place in range(5)]
 
 
 async def planted(pool: Pool) -> list[WatermarkAdvance]:
-    """For each number the claim of its range's first four."""
+    """For each number, a claim of the first four recipients of its range."""
     async with pool.acquire() as connection:
         owners = await take_one_each(connection, NUMBERS)
         return [await up_to(connection, lease, held, 4) for lease, held in owners]
 
 
 class Statements:
-    """Counts what each statement raises; while `open` is not set, the answer is held back."""
+    """Counts the claims of each statement, and delays the answer until `open` is set."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sizes: list[int] = []

@@ -1,12 +1,11 @@
-"""The clock on the wall steps while a run is under way: the pace stays, and an expiry is the database's."""
+"""The wall clock steps during a run: the pace stays the same, and expiry follows the database's clock."""
 
 import time
 from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
 
-from engine.sending import campaign_cache as campaign_board
-from engine.sending import guarding
+from engine.sending import campaign_reader, guarding
 from engine.store.database import Pool
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
 from tests.sending.running import (
@@ -28,7 +27,7 @@ STEP_S = 3_600.0
 
 
 class Wall:
-    """The wall clock of the sending process, as somebody sets it."""
+    """The wall clock of the sending process, which the test can set."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.step_s = 0.0
@@ -41,7 +40,7 @@ class Wall:
 
         monkeypatch.setattr(time, "time", lambda: real_s() + wall.step_s)
         monkeypatch.setattr(time, "time_ns", lambda: real_ns() + int(wall.step_s * 1e9))
-        for module in (guarding, campaign_board):
+        for module in (guarding, campaign_reader):
             monkeypatch.setattr(module, "datetime", Stepped, raising=False)  # whichever asks the wall
 
 

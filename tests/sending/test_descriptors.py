@@ -1,4 +1,4 @@
-"""A sending process asks for the descriptors that it needs, and opens no more connections than they allow."""
+"""A sending process raises its limit of file descriptors, and opens no more connections than it allows."""
 
 import resource
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from engine.process.settings import ServiceSettings
 
 @pytest.fixture
 def low() -> Iterator[int]:
-    """A soft limit as of a login shell."""
+    """A soft limit like that of a login shell."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (512, before[1]))
     yield 512

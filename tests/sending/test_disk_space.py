@@ -1,4 +1,4 @@
-"""A disk that fills up: sending stops before anything is lost, says why, and goes on when there is room."""
+"""A disk that fills up: sending stops before anything is lost, says why, and goes on when space is free."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -36,7 +36,7 @@ async def campaign(pool: Pool) -> Planted:
 
 
 async def says(pool: Pool, campaign: Planted, words: str) -> None:
-    """Return when the campaign, still running, gives a reason with these words; empty for none."""
+    """Return when the campaign is running with a reason that contains these words; empty: with no reason."""
 
     async def said() -> bool:
         async with pool.acquire() as connection:
@@ -47,7 +47,7 @@ async def says(pool: Pool, campaign: Planted, words: str) -> None:
 
 
 async def stands_still(pool: Pool, emulator: Emulator) -> int:
-    """Return when nothing is sent any more and everything claimed was sent: how many that are."""
+    """Wait until sending has stopped and every claimed message was sent; returns how many were."""
 
     async def still() -> bool:
         marked = await pool.fetchval("SELECT sum(claimed_through) FROM ranges")
@@ -85,7 +85,7 @@ async def test_a_disk_that_runs_short_stops_claims_and_nothing_else(
     pool: Pool, campaign: Planted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     free = {"bytes": 100 * MIB}
-    monkeypatch.setattr(room, "LOOK_PERIOD_NS", 0)
+    monkeypatch.setattr(room, "CHECK_PERIOD_NS", 0)
     monkeypatch.setattr(room, "free_bytes", lambda _: free["bytes"])
 
     async def fill() -> None:
@@ -134,7 +134,7 @@ def test_a_disk_that_cannot_be_looked_at_stops_nobody_and_is_told_of_once(
     )
     monkeypatch.setattr(trouble, "log", log)
     monkeypatch.setattr(room, "log", log)
-    monkeypatch.setattr(room, "LOOK_PERIOD_NS", 0)
+    monkeypatch.setattr(room, "CHECK_PERIOD_NS", 0)
     looks: list[int | OSError] = [OSError("stale"), OSError("stale"), 9 * MIB, OSError("stale"), 12 * MIB]
 
     def free_bytes(_: Path) -> int:
@@ -144,15 +144,17 @@ def test_a_disk_that_cannot_be_looked_at_stops_nobody_and_is_told_of_once(
         return look
 
     monkeypatch.setattr(room, "free_bytes", free_bytes)
-    disk = room.Room(Disk(tmp_path, least_free_mib=10))
-    assert [bool(disk.shortage()) for _ in range(5)] == [False, False, True, True, False], "else as it was"
-    assert told == ["disk_not_read", "disk_read_again", "disk_short", "disk_has_room"]
+    disk = room.DiskSpaceGuard(Disk(tmp_path, least_free_mib=10))
+    assert [bool(disk.blocked_reason()) for _ in range(5)] == [False, False, True, True, False], (
+        "else as it was"
+    )
+    assert told == ["disk_not_read", "disk_read_again", "disk_space_ran_short", "disk_space_recovered"]
 
 
 def test_between_two_looks_the_disk_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     looks: list[Path] = []
     monkeypatch.setattr(room, "free_bytes", lambda directory: looks.append(directory) or MIB)
-    look = room.DiskLook(Disk(tmp_path, least_free_mib=1), 3_600 * SECOND_NS)
+    look = room.DiskSpaceProbe(Disk(tmp_path, least_free_mib=1), 3_600 * SECOND_NS)
     assert not look.is_short() and not look.is_short()
     assert looks == [tmp_path]
 

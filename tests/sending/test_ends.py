@@ -1,4 +1,4 @@
-"""When a run waits for its hours or its time, how a campaign ends early, and how a process stops in order."""
+"""Windows and start times, campaigns that end early, and processes that drain."""
 
 import asyncio
 import time
@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from emulator.testing import Emulator
-from engine.sending import campaign_cache as campaign_board
-from engine.sending import worker
-from engine.sending.messages import Granted
+from engine.sending import campaign_housekeeping, worker
+from engine.sending.messages import GrantedClaims
 from engine.sending.retries import Retries
 from engine.store.claims import advance_watermark
 from engine.store.database import Connection, Pool
@@ -41,7 +40,7 @@ SECOND_NS = 1_000_000_000
 
 
 def late(emulator: Emulator, since_ns: int) -> int:
-    """Messages received more than a second after a moment."""
+    """How many messages were received more than a second after a moment."""
     return sum(at > since_ns + SECOND_NS for at in received_ns(emulator, SLOW))
 
 
@@ -101,7 +100,7 @@ async def test_outside_its_hours_a_campaign_tries_nobody_again(
 
     looks, real = 0, Retries.claim
 
-    async def look(self: Retries, now_ns: int, room: int) -> Granted:
+    async def look(self: Retries, now_ns: int, room: int) -> GrantedClaims:
         nonlocal looks
         looks += bool(self._feeder.held)
         return await real(self, now_ns, room)
@@ -139,7 +138,7 @@ async def test_an_expired_campaign_ends_and_skips_whoever_was_not_sent_to(
 async def test_the_end_of_a_campaign_that_a_kill_interrupted_is_finished(
     pool: Pool, elsewhere: Connection, state: str
 ) -> None:
-    """Whoever ended it died between the new state and the last of the ranges."""
+    """The process that ended it died after it set the state and before it closed the last range."""
     campaign = await planted(pool, 60, HIGH_RATE_PER_S, range_size=20, state=state)
 
     async def all_skipped() -> bool:
@@ -156,8 +155,8 @@ async def test_the_end_of_a_campaign_that_a_kill_interrupted_is_finished(
 async def test_the_end_that_a_kill_interrupted_reaches_ranges_that_a_living_worker_holds(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It goes on for days, and would keep their recipients pending for as long."""
-    monkeypatch.setattr(campaign_board, "UNCLOSED_PERIOD_S", 0.1)
+    """The worker may run for days, and the recipients would stay pending until then."""
+    monkeypatch.setattr(campaign_housekeeping, "UNCLOSED_PERIOD_S", 0.1)
     campaign = await planted(pool, 600, 100)
     async with serving() as emulator, started(pool, emulator) as worker:
         await until(lambda: len(emulator.service.ledger) >= 20)
@@ -189,7 +188,7 @@ async def test_a_scheduled_campaign_starts_when_its_time_has_come(pool: Pool, el
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("latency_ms", [0, 400])
 async def test_a_stop_drains_and_a_rerun_finishes(pool: Pool, elsewhere: Connection, latency_ms: int) -> None:
-    """Nobody is in doubt, ranges and numbers are free, and the rest is sent later."""
+    """No recipient is in doubt, ranges and numbers are released, and a rerun sends the rest."""
     campaign = await planted(pool, 400, 300, range_size=150)
     async with serving(fault("latency", median_ms=latency_ms)) as emulator:
         async with started(pool, emulator, campaign) as runner:
@@ -210,7 +209,7 @@ async def test_a_stop_drains_and_a_rerun_finishes(pool: Pool, elsewhere: Connect
 async def test_a_drain_begins_when_nothing_else_is_done_in_the_database(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A connection that breaks under a cancellation hides it: what goes on could take numbers anew."""
+    """A connection that breaks under a cancellation hides it from its task, which could take numbers again."""
     busy = asyncio.Event()
     going_on: list[asyncio.Task[object]] = []
 
@@ -239,7 +238,7 @@ async def test_a_drain_begins_when_nothing_else_is_done_in_the_database(
 
 
 async def test_a_drain_waits_for_no_reply_longer_than_it_may(pool: Pool, elsewhere: Connection) -> None:
-    """Requests whose reply does not come in time are doubts, named at once."""
+    """Requests without a reply in time are in doubt at once."""
     campaign = await planted(pool, 100, 100)
     async with serving(fault("latency", count=5, median_ms=20_000)) as emulator:
         async with started(pool, emulator, campaign) as runner:

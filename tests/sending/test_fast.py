@@ -1,4 +1,4 @@
-"""A thousand a second at a second of latency: a thousand open requests, and the rate is reached."""
+"""1,000 messages/s at one second of latency: a thousand in-flight requests, and the rate is reached."""
 
 import asyncio
 import re
@@ -22,7 +22,7 @@ SERVE = [
 
 @pytest.mark.slow
 async def test_a_thousand_a_second_through_a_second_of_latency(pool: Pool) -> None:
-    """The service is a process of its own: in one loop it would be the measured one's load."""
+    """The service is a process of its own: in the same loop it would slow down the process that is measured."""
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{FAST: RATE_PER_S})
         campaign = await plant_campaign(connection, recipients=10_000, numbers=(FAST,))

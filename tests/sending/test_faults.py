@@ -1,4 +1,4 @@
-"""What breaks under a run: the service, the database, answers of the database, owners. Nobody twice, nobody lost."""
+"""Faults during a run, of the service, the database and its answers: nobody twice, nobody lost."""
 
 import asyncio
 import socket
@@ -11,18 +11,21 @@ from pydantic import SecretStr
 from emulator.config import EmulatorConfig, NumberConfig
 from emulator.testing import running_emulator
 from engine.core.retry import Wait
-from engine.errors import TryLater
 from engine.process.settings import ServiceSettings
-from engine.sending import claim_batcher as claim_batcher
-from engine.sending import feeder, retries
-from engine.sending import first_attempts as first_attempts
-from engine.sending import number_sender as number
-from engine.sending import results_writer as results_writer
-from engine.store.claims import Candidate, WatermarkAdvance, advance_watermark
+from engine.sending import (
+    claim_batcher,
+    claim_loop,
+    feeder,
+    first_attempts,
+    number_ranges,
+    results_writer,
+    retries,
+)
+from engine.store.claims import Candidate, WatermarkAdvance
 from engine.store.database import Connection, Pool
 from engine.store.leases import Lease, take
 from engine.store.ranges import take_range
-from tests.sending.planted import FAST, SLOW, Planted, another_process, counts, plant_campaign, plant_numbers
+from tests.sending.planted import SLOW, Planted, another_process, counts, plant_campaign, plant_numbers
 from tests.sending.running import (
     HIGH_RATE_PER_S,
     Runner,
@@ -48,7 +51,7 @@ async def planted(
 
 
 class Breaks:
-    """Wraps a statement of the store so that the connection breaks at some of its calls."""
+    """Wraps a statement of the store: the connection breaks at some of its calls."""
 
     def __init__(self, real: Callable[..., Awaitable[Any]], *, calls: set[int], after: bool) -> None:
         self._real = real
@@ -70,8 +73,8 @@ class Breaks:
     ("place", "name", "calls"),
     [
         (claim_batcher, "advance_watermarks", {2, 3}),
-        (number, "take_over_ranges", {1}),
-        (number, "release_idle_ranges", {1, 2}),
+        (number_ranges, "take_over_ranges", {1}),
+        (number_ranges, "release_idle_ranges", {1, 2}),
         (feeder, "take_range", {1, 3}),
         (feeder, "page", {1, 2}),
         (results_writer, "record", {1, 3}),
@@ -80,7 +83,7 @@ class Breaks:
 async def test_a_connection_that_breaks_at_any_statement_loses_and_doubles_nobody(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, calls: set[int], after: bool
 ) -> None:
-    monkeypatch.setattr(number, "DOWN_S", 0.02)
+    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
     monkeypatch.setattr(first_attempts, "ASK_AGAIN_S", 0.02)
     cut = Breaks(getattr(place, name), calls=calls, after=after)
     monkeypatch.setattr(place, name, cut)
@@ -95,7 +98,7 @@ async def test_a_connection_that_breaks_at_any_statement_loses_and_doubles_nobod
 async def test_a_claim_that_is_committed_is_used_though_its_answer_was_lost(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not given up and claimed again: should the campaign stop in between, nobody would be in doubt by it."""
+    """It is not given up and claimed again: if the campaign stopped in between, it would leave nobody in doubt."""
     cut = Breaks(claim_batcher.advance_watermarks, calls={2}, after=True)
     monkeypatch.setattr(claim_batcher, "advance_watermarks", cut)
     campaign = await planted(pool, 120, rate_per_s=300)
@@ -121,7 +124,7 @@ async def test_whom_a_claim_covers_that_was_lost_and_commits_late_is_sent_to_onc
             assert await real(connection, lost)
         return await real(connection, raises)
 
-    monkeypatch.setattr(number, "DOWN_S", 0.02)
+    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
     monkeypatch.setattr(claim_batcher, "advance_watermarks", late)
     campaign = await planted(pool, 120, rate_per_s=300)
     async with serving() as emulator:
@@ -134,7 +137,7 @@ async def test_whom_a_claim_covers_that_was_lost_and_commits_late_is_sent_to_onc
 async def test_a_retrys_claim_whose_answer_is_lost_is_sent_once(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]], after: bool
 ) -> None:
-    monkeypatch.setattr(number, "DOWN_S", 0.02)
+    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
     cut = Breaks(retries.claim_retries, calls={1, 2}, after=after)
     monkeypatch.setattr(retries, "claim_retries", cut)
     campaign = await planted(pool, 60, rate_per_s=300)
@@ -153,7 +156,7 @@ async def test_what_is_under_way_when_a_retrys_claim_loses_its_answer_is_not_tak
     async def claim(connection: Connection, lease: Lease, wanted: Sequence[Candidate], *others: Any) -> Any:
         return await real(connection, lease, wanted[:1] if cut.count == 1 else wanted, *others)
 
-    monkeypatch.setattr(number, "DOWN_S", 0.02)
+    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
     cut = Breaks(claim, calls={2}, after=True)
     monkeypatch.setattr(retries, "claim_retries", cut)
     campaign = await planted(pool, 30, rate_per_s=100)
@@ -167,8 +170,10 @@ async def test_what_is_under_way_when_a_retrys_claim_loses_its_answer_is_not_tak
 async def test_adopted_ranges_whose_answer_is_lost_are_sent_all_the_same(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(number, "DOWN_S", 0.02)
-    monkeypatch.setattr(number, "take_over_ranges", Breaks(number.take_over_ranges, calls={1}, after=True))
+    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
+    monkeypatch.setattr(
+        number_ranges, "take_over_ranges", Breaks(number_ranges.take_over_ranges, calls={1}, after=True)
+    )
     campaign = await planted(pool, 40, range_size=20)
     dead = await take(elsewhere, SLOW, another_process())
     assert await take_range(elsewhere, dead, campaign.campaign_id) is not None
@@ -180,7 +185,7 @@ async def test_adopted_ranges_whose_answer_is_lost_are_sent_all_the_same(
 async def test_connections_cut_by_the_server_in_the_middle_lose_and_double_nobody(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(number, "DOWN_S", 0.05)
+    monkeypatch.setattr(claim_loop, "DOWN_S", 0.05)
     campaign = await planted(pool, 500, rate_per_s=400, range_size=60)
     async with serving() as emulator, started(pool, emulator, campaign) as runner:
         for claimed_through in (60, 160, 260, 360):
@@ -229,7 +234,7 @@ async def test_while_outcomes_cannot_be_stored_sending_stops_and_then_all_are_st
 async def test_outcomes_that_pile_up_behind_a_store_that_hangs_stop_the_raise(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It tells of no trouble: only the high watermark bounds then how many a kill would leave in doubt."""
+    """No error is raised: only the high mark limits how many recipients a kill would leave in doubt."""
     real, goes_on = results_writer.record, asyncio.Event()
 
     async def record(*arguments: Any) -> None:
@@ -256,7 +261,7 @@ async def test_outcomes_that_pile_up_behind_a_store_that_hangs_stop_the_raise(
 
 
 async def test_a_service_that_is_away_is_waited_for(pool: Pool, waits: list[tuple[Wait, int]]) -> None:
-    """The breaker stops the claims; nobody is in doubt, since no byte was written."""
+    """The circuit breaker stops the claims. Nobody is in doubt, because no byte was written."""
     campaign = await planted(pool, 400, rate_per_s=200)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -279,59 +284,6 @@ async def test_a_service_that_is_away_is_waited_for(pool: Pool, waits: list[tupl
         assert (await runner.end()).state == "finished"
         assert_each_once(back, campaign)
     await assert_counts(pool, campaign, accepted=400)
-
-
-async def test_an_owner_that_loses_its_number_stops_and_stores_what_it_still_hears(
-    pool: Pool, elsewhere: Connection
-) -> None:
-    campaign = await planted(pool, 600, rate_per_s=200, range_size=200)
-    async with serving(fault("latency", median_ms=300)) as emulator:
-        async with started(pool, emulator, campaign) as runner:
-            await until(lambda: len(emulator.service.ledger) >= 100)
-            async with elsewhere.transaction():  # or the owner renews between the two
-                await elsewhere.execute("UPDATE numbers SET leased_until = now() - interval '1 s'")
-                await take(elsewhere, SLOW, another_process())
-            with pytest.raises(TryLater, match="taken over"):
-                await runner.end()
-        sent = len(emulator.service.ledger)
-        stored = await elsewhere.fetchval("SELECT count(*) FROM outcomes WHERE kind = 1")
-        assert stored == sent, "every reply that came is stored, whoever owns the number"
-        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
-        assert max(accepted_phones(emulator).values()) == 1
-        counted = await counts(elsewhere, campaign.campaign_id)
-        assert set(counted) <= {"accepted", "unknown"}
-        assert counted["accepted"] == len(emulator.service.ledger)
-        assert counted["unknown"] == 0, "what was not written was stored as deferred"
-
-
-async def test_what_a_dead_owner_had_claimed_is_in_doubt_and_never_sent_again(
-    pool: Pool, elsewhere: Connection
-) -> None:
-    campaign = await planted(pool, 50, range_size=25)
-    dead = await take(elsewhere, SLOW, another_process())
-    held = await take_range(elsewhere, dead, campaign.campaign_id)
-    assert held is not None
-    await advance_watermark(elsewhere, dead, held, 10, [])
-    async with serving() as emulator:
-        ended = await run_to_end(pool, emulator, campaign)
-        assert (ended.state, ended.reason) == ("finished", "10 in doubt: see `campaign settle`")
-        assert accepted_phones(emulator).keys() == set(campaign.phones[10:])
-    await assert_counts(pool, campaign, accepted=40, unknown=10)
-
-
-async def test_a_new_owner_writes_nothing_while_permits_of_the_former_one_may_live(
-    pool: Pool, elsewhere: Connection
-) -> None:
-    """Three seconds after a lease that ran out; the ledger's clock judges."""
-    campaign = await planted(pool, 5)
-    await take(elsewhere, SLOW, another_process(boot="elsewhere"))
-    await elsewhere.execute("UPDATE numbers SET leased_until = now() - interval '1 ms'")
-    async with serving() as emulator:
-        begun_ns = emulator.service.clock.now_ns()
-        await run_to_end(pool, emulator, campaign)
-        first = next(emulator.service.ledger.rows(0, 1))
-        assert first["received_at_ns"] - begun_ns >= 3_000_000_000
-        assert_each_once(emulator, campaign)
 
 
 async def test_a_range_that_somebody_locks_for_a_moment_is_claimed_alone(
@@ -386,21 +338,3 @@ async def test_a_claim_that_hangs_through_a_stop_ends_in_named_doubts(
         counted = await counts(elsewhere, campaign.campaign_id)
         assert set(counted) == {"accepted", "unknown"} and counted["unknown"] <= 30
         assert counted["accepted"] == len(emulator.service.ledger)
-
-
-async def test_ranges_of_a_number_that_nobody_serves_any_more_are_sent_by_the_others(
-    pool: Pool, elsewhere: Connection
-) -> None:
-    campaign = await planted(pool, 60, range_size=20, numbers=(SLOW, FAST))
-    await plant_numbers(elsewhere, **{FAST: 100})
-    gone = await take(elsewhere, FAST, another_process(boot="elsewhere"))
-    held = await take_range(elsewhere, gone, campaign.campaign_id)
-    assert held is not None
-    await advance_watermark(elsewhere, gone, held, 3, [])
-    await elsewhere.execute(
-        "UPDATE numbers SET leased_until = now() - interval '2 minutes' WHERE phone_number_id = $1", FAST
-    )
-    async with serving(**{SLOW: HIGH_RATE_PER_S, FAST: 100}) as emulator:
-        assert (await run_to_end(pool, emulator, campaign, (SLOW,))).state == "finished"
-        assert accepted_phones(emulator).keys() == set(campaign.phones[3:])
-    await assert_counts(pool, campaign, accepted=57, unknown=3)

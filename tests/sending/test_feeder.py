@@ -1,4 +1,4 @@
-"""Feeding a number: page after page, campaign after campaign, and no range is taken and forgotten."""
+"""Feeding a number: range after range, campaigns in turn, and no range is taken and not fed."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -16,7 +16,7 @@ from tests.sending.planted import SLOW, Planted, another_process, plant_campaign
 
 
 class Board:
-    """Which campaigns may send, as the test says."""
+    """A campaign cache in which the test decides which campaigns may send."""
 
     def __init__(self) -> None:
         self.sending: list[int] = []
@@ -29,7 +29,7 @@ class Board:
         return list(self.sending)
 
     def none_free(self, campaign_id: int) -> None:
-        """It is asked for again at once."""
+        """Unlike the real one, it lets the feeder ask again at once."""
         self.told.append(("none free", campaign_id))
 
     def some_free(self, campaign_id: int) -> None:
@@ -63,7 +63,7 @@ async def planted(pool: Pool, campaign_cache: Board, **campaign: Any) -> Planted
 
 
 async def claim_all(pool: Pool, lease: Lease, feeder: Feeder, turns: int) -> list[int]:
-    """Claim feed after feed; the range of each turn."""
+    """Claim feed after feed; returns the range of each turn."""
     ranges = []
     for _ in range(turns):
         feed = await feeder.feed()
@@ -166,7 +166,7 @@ async def test_a_fetch_that_hangs_ends_with_the_number(
 async def test_a_range_that_was_closed_while_it_was_ours_is_held_and_not_fed(
     pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
 ) -> None:
-    """Held, or nobody would give it back."""
+    """If it were not held, nobody would release it."""
     campaign = await planted(pool, campaign_cache)
     async with pool.acquire() as connection:
         await take_range(connection, lease, campaign.campaign_id)
@@ -191,7 +191,7 @@ async def test_a_range_that_comes_while_another_goes_is_fed(
     monkeypatch.setattr(module, "page", page)
     feeder.look_ahead(15)
     await asyncio.wait_for(paging.wait(), 10)
-    feeder.forget({gone})
+    feeder.remove({gone})
     go_on.set()
     assert await claim_all(pool, lease, feeder, 9) == campaign.range_ids[1:]
 
@@ -250,7 +250,7 @@ async def test_a_range_with_a_claim_that_nobody_accounts_for_is_not_released_and
     assert feed is not None
     async with pool.acquire() as connection:
         await advance_watermark(connection, lease, feed.held, 4, [])
-    await feeder.release([feed.held])
+    await feeder.release_ranges([feed.held])
     again = await feeder.feed()
     assert again is not None
     assert ([again.held.range_id], again.held.claimed_through) == (campaign.range_ids, 4)
@@ -263,7 +263,7 @@ async def test_what_is_released_is_free_and_forgotten(
     campaign = await planted(pool, campaign_cache, recipients=10)
     feed = await feeder.feed()
     assert feed is not None
-    await feeder.release([feed.held])
+    await feeder.release_ranges([feed.held])
     assert feeder.held == {} and feeder.unclaimed == 0
     assert campaign_cache.told == [("some free", campaign.campaign_id)], "others look for it again"
     async with pool.acquire() as connection:

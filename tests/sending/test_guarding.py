@@ -1,4 +1,4 @@
-"""Who passes, who waits and who is skipped, before anything is claimed."""
+"""Which candidates pass, are deferred or are skipped before anything is claimed."""
 
 from types import SimpleNamespace
 from typing import Any, cast

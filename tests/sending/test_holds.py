@@ -1,11 +1,11 @@
-"""A service that asks a number to wait: what is claimed is given back, and a long wait is a rest of the number."""
+"""The service asks a number to wait: its claims are released, and a long wait suspends the number."""
 
 from collections import Counter
 
 import pytest
 from pydantic import SecretStr
 
-from engine.core import governor
+from engine.core.pace import rate_governor
 from engine.process.settings import ServiceSettings
 from engine.store.database import Connection, Pool
 from tests.api import loopback
@@ -31,8 +31,8 @@ async def planted(connection: Connection) -> Planted:
 async def test_what_is_claimed_by_a_number_that_must_wait_is_given_back(
     pool: Pool, other: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In doubt it would be if this process died now, and no other number could send it."""
-    monkeypatch.setattr(governor, "HOLD_S_MAX", 1e9)
+    """If it stayed claimed, it would be in doubt if this process died now, and no other number could send it."""
+    monkeypatch.setattr(rate_governor, "HOLD_S_MAX", 1e9)
     campaign = await planted(other)
 
     async def all_given_back() -> bool:

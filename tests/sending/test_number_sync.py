@@ -1,4 +1,4 @@
-"""What the service lists of its numbers: stored whatever it is, and never the end of a worker."""
+"""What the service lists of its numbers is stored, whatever it is, and never ends a worker."""
 
 import asyncio
 from functools import partial
@@ -11,7 +11,7 @@ from engine import app
 from engine.api import resources
 from engine.api.resources import NumberRecord
 from engine.errors import TryLater
-from engine.sending import worker
+from engine.sending import number_refresh
 from engine.sending.number_sync import store_numbers
 from engine.store.database import Pool
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
@@ -53,7 +53,7 @@ async def test_a_reading_that_fails_in_an_unforeseen_way_ends_no_worker(
             "ON CONFLICT DO UPDATE command cannot affect row a second time"
         )
 
-    monkeypatch.setattr(app, "_refresh_numbers", refresh)
+    monkeypatch.setattr(app, "_read_numbers", refresh)
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: HIGH_RATE_PER_S})
         campaign = await plant_campaign(connection, recipients=400)
@@ -65,14 +65,14 @@ async def test_a_reading_that_fails_in_an_unforeseen_way_ends_no_worker(
 
 @pytest.mark.usefixtures("quick")
 async def test_no_reading_begins_while_another_runs(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "REREAD_PERIOD_S", 0.0)
+    monkeypatch.setattr(number_refresh, "REREAD_PERIOD_S", 0.0)
     begun, last = [0], asyncio.Event()
 
     async def refresh(*_: object) -> None:
         begun[0] += 1
         await last.wait()
 
-    monkeypatch.setattr(app, "_refresh_numbers", refresh)
+    monkeypatch.setattr(app, "_read_numbers", refresh)
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: HIGH_RATE_PER_S})
     async with serving() as emulator, started(pool, emulator):
@@ -89,14 +89,14 @@ async def test_no_reading_begins_while_another_runs(pool: Pool, monkeypatch: pyt
 async def test_numbers_are_not_read_again_before_the_service_wants_it(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "REREAD_PERIOD_S", 0.0)
+    monkeypatch.setattr(number_refresh, "REREAD_PERIOD_S", 0.0)
     asked = []
 
     async def refresh(*_: object) -> None:
         asked.append(len(asked))
         raise TryLater("the calls of this hour are spent", wait_s=3600.0)
 
-    monkeypatch.setattr(app, "_refresh_numbers", refresh)
+    monkeypatch.setattr(app, "_read_numbers", refresh)
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: HIGH_RATE_PER_S})
     async with serving() as emulator, started(pool, emulator):
@@ -111,8 +111,8 @@ async def test_numbers_are_not_read_again_before_the_service_wants_it(
 async def test_all_readings_of_a_process_share_the_calls_of_the_hour(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The interface allows 200 an hour; many events about numbers would ask for more."""
-    monkeypatch.setattr(worker, "REREAD_PERIOD_S", 0.0)
+    """The interface allows 200 an hour; many events about numbers would need more."""
+    monkeypatch.setattr(number_refresh, "REREAD_PERIOD_S", 0.0)
     monkeypatch.setattr(resources, "CALLS_PER_HOUR", 6)
 
     async def told_again() -> bool:

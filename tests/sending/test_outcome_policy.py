@@ -1,4 +1,4 @@
-"""What becomes a fact, made without the constructors of its tuples: as whole as with them. And what follows
+"""Facts and messages made without the constructors of their tuples have every field. What an outcome means
 for the pace, the number, the campaign and the account.
 """
 
@@ -8,18 +8,19 @@ from typing import cast
 
 import pytest
 
-from engine.breaker import Breaker
 from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.governor import Governor
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
+from engine.core.pace.circuit_breaker import CircuitBreaker
+from engine.core.pace.rate_governor import RateGovernor
 from engine.core.retry import Budget
 from engine.core.states import ReasonCode
 from engine.core.tag import Tag, encode
 from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
 from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX, CampaignCache
-from engine.sending.flow_context import AccountStop, CampaignPause, Number, NumberRest, Order, Shared
-from engine.sending.messages import Claimed
+from engine.sending.flow_context import FlowContext, PeerNumber
+from engine.sending.messages import ClaimedMessage, GrantedClaims
+from engine.sending.orders import AccountStop, CampaignPause, NumberRest, Order
 from engine.sending.outcome_policy import OutcomePolicy, fact_of
 from engine.store.claims import Candidate
 from engine.store.facts import Fact, FactKind
@@ -32,7 +33,7 @@ SPENT = Budget(pair_throttles=2)
 
 def test_an_acceptance_becomes_a_fact_with_every_field() -> None:
     written_ns = monotonic_ns()
-    message = Claimed(3, 1 << 50, 12, 2, b"{}", written_ns, SPENT)
+    message = ClaimedMessage(3, 1 << 50, 12, 2, b"{}", written_ns, SPENT)
     fact = fact_of(message, Accepted("wamid.A"), LEASE, written_ns)
     assert fact == Fact(
         campaign_id=3,
@@ -55,16 +56,18 @@ def test_a_recipient_becomes_a_message_with_every_field() -> None:
         return repr((to, variables, tag)).encode()
 
     running = SimpleNamespace(template=SimpleNamespace(payload=payload))
-    shared = object.__new__(Shared)
-    shared.installation = "abcdefgh"
-    shared.campaign_cache = cast("CampaignCache", {3: running})
-    shared.service = cast("ServiceSettings", SimpleNamespace(tag=True))
+    context = object.__new__(FlowContext)
+    context.installation = "abcdefgh"
+    context.campaign_cache = cast("CampaignCache", {3: running})
+    context.service = cast("ServiceSettings", SimpleNamespace(tag=True))
     candidate = Candidate(3, 9, 12, 5511980000001, ["Ana"], attempt_no=1, spent=SPENT)
-    messages = shared.messages([candidate], [2], LEASE, 99)
+    messages = context.messages(GrantedClaims([candidate], [2], claimed_ns=0), LEASE, 99)
     tag = encode(Tag("abcdefgh", range_id=9, seq=12, attempt_no=2, epoch=7))
     body = payload(5511980000001, ["Ana"], tag)
     assert messages == [
-        Claimed(campaign_id=3, range_id=9, seq=12, attempt_no=2, payload=body, expires_ns=99, spent=SPENT)
+        ClaimedMessage(
+            campaign_id=3, range_id=9, seq=12, attempt_no=2, payload=body, expires_ns=99, spent=SPENT
+        )
     ]
 
 
@@ -84,7 +87,7 @@ def test_a_recipient_becomes_a_message_with_every_field() -> None:
 def test_every_outcome_becomes_a_fact_with_its_reason(
     outcome: Outcome, kind: FactKind, reason: str, spent: Budget
 ) -> None:
-    message = Claimed(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
+    message = ClaimedMessage(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
     fact = fact_of(message, outcome, LEASE, None)
     assert (fact.kind, fact.reason, fact.wamid, fact.attempted_us) == (kind, reason, None, None)
     assert fact.spent == spent
@@ -94,34 +97,32 @@ def test_every_outcome_becomes_a_fact_with_its_reason(
 
 @pytest.mark.parametrize("downtime", [False, True])
 def test_nobody_is_tried_again_sooner_than_the_service_asks(downtime: bool) -> None:
-    message = Claimed(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
+    message = ClaimedMessage(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
     fact = fact_of(message, Transient(131016, "down", 7200.0), LEASE, None, downtime=downtime)
     assert (fact.kind, fact.wait_s) == (FactKind.DEFERRED, 7200)
 
 
 class Around:
-    """What the reactions of a number see of its process; keeps what they ask for."""
+    """A context that keeps what the outcome policy of a number asks for."""
 
     def __init__(self) -> None:
-        self.breaker = Breaker()
+        self.breaker = CircuitBreaker(float)
         self.service_away = ThrottledLog("away", "back")
         self.descriptors_short = ThrottledLog("short", "enough")
         self.stopped: list[int] = []
         self.campaign_cache = SimpleNamespace(systematic_rejections={}, stop=self.stopped.append)
-        self.orders: list[tuple[Order, str]] = []
+        self.ordered: list[tuple[Order, str]] = []
+        self.orders = SimpleNamespace(give=lambda order: self.ordered.append((order, order.reason)))
         self.slowed: list[float | None] = []
-        self.governor = Governor(80, 0)
-        self.reactions = OutcomePolicy(cast("Shared", self), "1055", self.governor)
-
-    def order(self, order: Order) -> None:
-        self.orders.append((order, order.reason))
+        self.governor = RateGovernor(80, 0)
+        self.policy = OutcomePolicy(cast("FlowContext", self), "1055", self.governor)
 
     def slow_account(self, now_ns: int, written_ns: int, wait_s: float | None) -> None:
         self.slowed.append(wait_s)
 
     def react(self, *outcomes: Outcome) -> None:
         for outcome in outcomes:
-            self.reactions.react(claimed(1), outcome, monotonic_ns())
+            self.policy.react(claimed(1), outcome, monotonic_ns())
 
 
 @pytest.fixture
@@ -137,10 +138,10 @@ def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: A
     around.react(*[ODD] * most, Accepted("w"), *[ODD] * most)
     plain = Rejected(Scope.RECIPIENT, 131026, "131026", "nobody")
     around.react(*[plain] * 2 * most)
-    assert around.orders == around.stopped == []
+    assert around.ordered == around.stopped == []
     around.react(ODD)
     assert around.stopped == [1]
-    assert around.orders == [
+    assert around.ordered == [
         (
             CampaignPause(1, "", ReasonCode.RECIPIENTS_REFUSED),
             f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: odd (132000)",
@@ -177,11 +178,11 @@ def test_a_refusal_beyond_the_recipient_is_ordered_with_its_reason(
     around: Around, outcome: Outcome, order: Order, wait_s: float | None
 ) -> None:
     around.react(outcome)
-    assert around.orders == [(order, order.reason)]
-    given = around.orders[0][0]
+    assert around.ordered == [(order, order.reason)]
+    given = around.ordered[0][0]
     assert getattr(given, "wait_s", 0) == wait_s
     assert getattr(given, "code", None) == getattr(order, "code", None)
-    assert around.reactions.blocked == isinstance(order, NumberRest), "nothing more is claimed from here"
+    assert around.policy.rest_ordered == isinstance(order, NumberRest), "nothing more is claimed from here"
     assert around.stopped == ([1] if isinstance(order, CampaignPause) else [])
 
 
@@ -198,15 +199,15 @@ def test_a_throttle_slows_whom_it_is_about(
 
 
 def test_a_throttle_of_the_account_slows_all_numbers_of_the_process() -> None:
-    governors = [Governor(80, 0) for _ in range(2)]
-    shared = object.__new__(Shared)
-    shared.numbers = {
-        str(at): cast("Number", SimpleNamespace(governor=one)) for at, one in enumerate(governors)
+    governors = [RateGovernor(80, 0) for _ in range(2)]
+    context = object.__new__(FlowContext)
+    context.numbers = {
+        str(at): cast("PeerNumber", SimpleNamespace(governor=one)) for at, one in enumerate(governors)
     }
     now_ns = monotonic_ns()
     later_ns = now_ns + 2 * SECOND_NS
     for _ in range(40):
-        shared.slow_account(now_ns, now_ns, 5.0)
+        context.slow_account(now_ns, now_ns, 5.0)
     for governor in governors:
         assert governor.hold_until_ns == now_ns + 5 * SECOND_NS
         governor.decide(later_ns)

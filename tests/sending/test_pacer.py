@@ -1,13 +1,14 @@
-"""Waiting for permits, in virtual time: in order, taken in the moment of writing, never outliving the claim."""
+"""Waiting for permits, in virtual time: in order, taken at the moment of writing, never after the claim expired."""
 
 import asyncio
 from itertools import pairwise
 
 import pytest
 
-from engine import pacer as module
-from engine.core.bucket import SECOND_NS, PaceBucket
-from engine.pacer import Pacer, Ticker
+from engine.core.pace.token_bucket import TokenBucket
+from engine.core.units import SECOND_NS
+from engine.sending import pacer as module
+from engine.sending.pacer import Pacer, Ticker
 from tests.sending.clock import Clock
 
 MS = SECOND_NS // 1_000
@@ -33,7 +34,7 @@ async def pacer(clock: Clock, starved: list[int]) -> Pacer:
         starved.append(due)
         return True
 
-    return Pacer(PaceBucket(100, clock.now_ns), on_starved)
+    return Pacer(TokenBucket(100, clock.now_ns), on_starved)
 
 
 async def settle() -> None:
@@ -149,7 +150,9 @@ async def test_who_is_cancelled_while_waiting_leaves_the_others_their_permits(
     assert done == ["stays"]
 
 
-async def test_permits_without_waiters_ask_for_lanes(clock: Clock, pacer: Pacer, starved: list[int]) -> None:
+async def test_permits_without_waiters_are_offered_to_the_dispatcher(
+    clock: Clock, pacer: Pacer, starved: list[int]
+) -> None:
     pacer.tick(clock.now_ns)
     assert starved == []
     clock.now_ns = 31 * MS
@@ -159,7 +162,7 @@ async def test_permits_without_waiters_ask_for_lanes(clock: Clock, pacer: Pacer,
 
 async def test_one_ticker_serves_several_numbers_and_forgets_who_leaves() -> None:
     """In real time: whoever is removed gets no permit any more."""
-    pacers = [Pacer(PaceBucket(1_000, module.monotonic_ns()), lambda *_: False) for _ in range(2)]
+    pacers = [Pacer(TokenBucket(1_000, module.monotonic_ns()), lambda *_: False) for _ in range(2)]
     ticker = Ticker()
     for one in pacers:
         ticker.add(one)
@@ -180,14 +183,14 @@ async def test_a_number_without_a_permit_due_is_not_asked_at_every_tick(clock: C
 
     class Asked(Pacer):
         def __init__(self, rate_per_s: float, passes_ns: int = 0) -> None:
-            super().__init__(PaceBucket(rate_per_s, clock.now_ns), lambda *_: True)
+            super().__init__(TokenBucket(rate_per_s, clock.now_ns), lambda *_: True)
             self.asked_ns: list[int] = []
             self._passes_ns = passes_ns
 
-        def tick(self, now_ns: int, late_ns: int = 0) -> int:
+        def tick(self, now_ns: int, loop_busy: bool = False) -> int:
             self.asked_ns.append(now_ns)
             clock.now_ns += self._passes_ns
-            return super().tick(now_ns, late_ns)
+            return super().tick(now_ns, loop_busy)
 
     fast, slow, ticker = Asked(2_000, passes_ns=2 * MS), Asked(1), Ticker()
     ticker.add(fast)

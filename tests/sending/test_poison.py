@@ -1,4 +1,4 @@
-"""Rows that cannot be sent, in the middle of a range: each gets its own fate, and the others do not notice."""
+"""Rows that cannot be sent, in the middle of a range: each fails alone, and the others are sent."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the service refuses: throttles, pair rate, failures that pass, recipients, templates, numbers, tokens."""
+"""Refusals by the service: throttles, pair rate, transient failures, recipients, templates, numbers, tokens."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from pydantic import SecretStr
 
 from emulator.identity import Token
 from emulator.testing import Emulator
-from engine import backoff, breaker
+from engine import app, backoff
 from engine.clock import suspend_aware_ns
+from engine.core.pace import circuit_breaker
 from engine.core.retry import TRANSIENT_ATTEMPTS_MAX, Wait
+from engine.sending import claim_loop, retries
 from engine.sending import first_attempts as first_attempts
-from engine.sending import number_sender as number
-from engine.sending import retries
-from engine.sending.messages import Granted
-from engine.sending.number_sender import NumberSender
+from engine.sending.claim_loop import ClaimLoop
+from engine.sending.messages import GrantedClaims
 from engine.store.database import Pool
 from tests.api import loopback
 from tests.api.transports import answering
@@ -44,7 +44,7 @@ async def planted(
 
 
 async def tries_of(pool: Pool) -> list[int]:
-    """Of settled recipients, their last attempt, in order of seq."""
+    """The last attempt number of each settled recipient, in order of seq."""
     async with pool.acquire() as connection:
         rows = await connection.fetch(
             "SELECT max(attempt_no) AS attempt_no FROM outcomes GROUP BY range_id, seq ORDER BY range_id, seq"
@@ -79,7 +79,7 @@ async def test_an_isolated_throttle_requeues_and_costs_no_failure(
 async def test_a_service_that_takes_less_than_believed_gets_everybody_once_all_the_same(
     pool: Pool, waits: list[tuple[Wait, int]]
 ) -> None:
-    """The limit in the database is three times what the service allows: throttles lower the rate."""
+    """The limit in the database is three times that of the service: throttles lower the rate."""
     campaign = await planted(pool, 400, rate_per_s=300)
     async with serving(**{SLOW: 100}) as emulator:
         assert (await run_to_end(pool, emulator, campaign)).state == "finished"
@@ -114,7 +114,7 @@ async def test_others_go_on_while_one_pair_waits(pool: Pool, waits: list[tuple[W
 
 
 async def test_a_claim_ages_from_before_its_statement(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is claimed alone, beside one whom the guard holds back; then that one's."""
+    """A first attempt, claimed alone because the guard defers another recipient; then that recipient's retry."""
     claimed_ns: list[int] = []
     asked_ns: list[int] = []
 
@@ -125,12 +125,12 @@ async def test_a_claim_ages_from_before_its_statement(pool: Pool, monkeypatch: p
 
         return statement
 
-    def send(self: NumberSender, granted: Granted) -> None:
+    def send(self: ClaimLoop, granted: GrantedClaims) -> None:
         claimed_ns.extend([granted.claimed_ns] * len(granted.candidates))
         real_send(self, granted)
 
-    real_send = NumberSender._send
-    monkeypatch.setattr(NumberSender, "_send", send)
+    real_send = ClaimLoop._send
+    monkeypatch.setattr(ClaimLoop, "_send", send)
     for module, name in ((first_attempts, "advance_watermark"), (retries, "claim_retries")):
         monkeypatch.setattr(module, name, noting(getattr(module, name)))
     campaign = await planted(pool, 2, phones=[5511999990001, 5511999990001])
@@ -178,10 +178,10 @@ async def test_a_failure_that_passed_ends_in_acceptance(pool: Pool, waits: list[
 async def test_a_downtime_that_the_service_names_fails_nobody(
     pool: Pool, recipients: int, requests: int, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]]
 ) -> None:
-    """It answers, and refuses everybody: few find that out, and none of them runs out of attempts by it."""
-    monkeypatch.setattr(breaker, "wait_s", lambda kind, opening: 0.0)
-    monkeypatch.setattr(breaker, "OPEN_S_MIN", 0.01)
-    monkeypatch.setattr(number, "POLL_S", 0.01)
+    """The service answers and refuses everybody: few recipients are tried, and none runs out of attempts."""
+    monkeypatch.setattr(app, "wait_s", lambda kind, opening: 0.0)
+    monkeypatch.setattr(circuit_breaker, "OPEN_S_MIN", 0.01)
+    monkeypatch.setattr(claim_loop, "POLL_S", 0.01)
     campaign = await planted(pool, recipients, rate_per_s=80)
     async with serving(fault("refusal", code=131016, count=requests)) as emulator:
         assert (await run_to_end(pool, emulator, campaign)).state == "finished"
@@ -192,9 +192,9 @@ async def test_a_downtime_that_the_service_names_fails_nobody(
 async def test_who_was_never_tried_finds_out_first_whether_a_downtime_is_over(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]]
 ) -> None:
-    """Those who wait may be the ones whom the service always fails: they must not keep others from it."""
-    monkeypatch.setattr(breaker, "FAILURES_IN_A_ROW", 4)
-    monkeypatch.setattr(breaker, "wait_s", lambda kind, opening: 0.0)
+    """The waiting recipients may be those that the service always fails: they must not block the others."""
+    monkeypatch.setattr(circuit_breaker, "FAILURES_IN_A_ROW", 4)
+    monkeypatch.setattr(app, "wait_s", lambda kind, opening: 0.0)
     await planted(pool, 4)
     async with serving(fault("refusal", code=131016, count=60)) as emulator, started(pool, emulator):
         await until(lambda: emulator.service.errors[131016] >= 8)
@@ -337,7 +337,7 @@ async def test_refusals_in_a_row_of_what_every_recipient_shares_pause_the_campai
 
 
 async def test_a_wrong_path_or_a_firewall_pauses_the_campaign_before_everybody_has_failed(pool: Pool) -> None:
-    """It is not the service that answers there: a 4xx without a code, whoever it is for."""
+    """Something else than the service answers: a 4xx without a code, for every recipient."""
     campaign = await planted(pool, 300, rate_per_s=200)
     async with serving() as emulator, loopback.serving(answering(404, b"<html>nothing here</html>")) as wrong:
         ended = await run_to_end(pool, emulator, campaign, base_url=wrong.base_url)

@@ -1,4 +1,4 @@
-"""Storing what became of attempts: bounded, patient, nothing lost, nothing doubled, and one bad fact stands alone."""
+"""The results writer: bounded, repeats until stored, loses and doubles nothing, isolates a bad fact."""
 
 import asyncio
 import time
@@ -20,7 +20,7 @@ AT_US = 1_790_000_000_000_000  # some moment of 2026
 
 
 def fact(campaign: Planted, place: int, kind: FactKind = FactKind.ACCEPTED, **others: Any) -> Fact:
-    """Of recipient `place` (from 0) of a campaign of one range."""
+    """A fact of recipient `place` (from 0) of a campaign with one range."""
     told: dict[str, Any] = {"wamid": f"w{place}", "attempted_us": time.time_ns() // 1_000, **others}
     return Fact(campaign.campaign_id, campaign.range_ids[0], place + 1, 1, 1, SLOW, kind, **told)
 
@@ -53,7 +53,7 @@ async def flush(results_writer: ResultsWriter) -> None:
 
 @pytest.fixture
 def cut(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """While it is set, every batch meets a database that is gone."""
+    """While it is set, every batch finds the database gone."""
     real, cut = module.record, asyncio.Event()
 
     async def record(*arguments: Any) -> None:
@@ -152,7 +152,7 @@ async def test_a_cut_database_stops_claims_until_everything_is_stored(pool: Pool
 
 
 async def test_relief_comes_with_the_database_not_before(pool: Pool, cut: asyncio.Event) -> None:
-    """Else whoever waits for room would spin for as long as the database is away."""
+    """Otherwise a claim loop that waits for relief would spin as long as the database is away."""
     campaign = await planted(pool)
     async with storing(pool) as results_writer:
         results_writer.put(fact(campaign, 0))
@@ -172,7 +172,7 @@ async def test_relief_comes_with_the_database_not_before(pool: Pool, cut: asynci
 async def test_whoever_waits_for_room_waits_until_there_is_some(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else a number would ask again and again, and keep the loop from storing."""
+    """Otherwise a number would ask again and again, and keep the event loop from storing."""
     batches = asyncio.Semaphore(0)
 
     async def record(*_: Any) -> None:
@@ -203,7 +203,7 @@ async def test_whoever_waits_for_room_waits_until_there_is_some(
 
 
 async def test_a_sink_that_ends_gives_its_connection_back(pool: Pool) -> None:
-    """Or whoever closes the pool would wait for it, and an orderly end would take too long."""
+    """Otherwise the pool would wait for it when it closes, and a drain would take too long."""
     campaign = await planted(pool)
     async with storing(pool) as results_writer:
         results_writer.put(fact(campaign, 0))
@@ -269,7 +269,7 @@ async def test_a_fact_of_which_not_even_the_doubt_can_be_stored_holds_up_nobody(
 
 
 async def test_counts_that_cannot_be_stored_put_nobody_in_doubt(pool: Pool) -> None:
-    """An accepted recipient in doubt may be sent to twice. Here nobody knows the campaign any more."""
+    """An accepted recipient in doubt may get a second message. Here the campaign no longer exists."""
     campaign = await planted(pool)
     await pool.execute("DELETE FROM campaigns")
     async with storing(pool) as results_writer:

@@ -1,4 +1,4 @@
-"""A campaign from its first claim to its end: everybody once, at the pace of the number, over several numbers."""
+"""Campaigns from the first claim to the end: everybody once, at the pace of the number, over several numbers."""
 
 from functools import partial
 from typing import Any
@@ -66,7 +66,7 @@ async def test_each_message_says_what_its_recipients_row_says(pool: Pool) -> Non
 
 
 async def test_product_version_and_tag_are_those_of_the_settings(pool: Pool) -> None:
-    """In requests to send, and in those that list the numbers."""
+    """In requests that send, and in requests that list the numbers."""
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 300})
         campaign = await plant_campaign(connection, recipients=20)
@@ -104,7 +104,7 @@ async def test_whom_the_plan_skipped_nobody_writes_to(pool: Pool) -> None:
 
 
 async def test_no_sliding_second_holds_more_than_the_limit(pool: Pool) -> None:
-    """By the times of writing, and by the service's own window. Rates are for `benchmarks/pacing.py`."""
+    """By the times of writing and by the service's own window. `benchmarks/pacing.py` measures the rates."""
     limit = 150
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: limit})
@@ -118,7 +118,7 @@ async def test_no_sliding_second_holds_more_than_the_limit(pool: Pool) -> None:
 
 
 async def test_a_stop_and_a_start_do_not_add_up_to_more_than_the_limit(pool: Pool) -> None:
-    """A new owner's bucket starts empty, and it waits for the second of the former one."""
+    """A new owner's bucket starts empty, and it waits until the former owner's second is over."""
     limit = 100
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: limit})
@@ -166,7 +166,7 @@ async def test_two_numbers_share_a_campaign_by_their_rates(pool: Pool) -> None:
 
 
 async def test_the_tail_of_a_slow_number_goes_to_a_fast_one(pool: Pool) -> None:
-    """At 10/s the slow number would need 30 s for the range that it took; there are enough for it to get one."""
+    """At 10/s the slow number would need 30 s for its range; there are enough ranges for it to get one."""
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 10, FAST: 500})
         campaign = await plant_campaign(connection, recipients=1_500, range_size=300, numbers=(SLOW, FAST))

@@ -1,13 +1,14 @@
-"""Numbers of a process tell each other that a campaign has no free range: one asks the database for all."""
+"""When one number finds no free range of a campaign, the other numbers of the process do not ask."""
 
 from collections import Counter
 from typing import Any
 
 import pytest
 
-from engine.sending import campaign_cache as campaign_board
+from engine.sending import campaign_cache as module
 from engine.sending import feeder
 from engine.sending.campaign_cache import NONE_FREE_NS, CampaignCache
+from engine.sending.campaign_reader import CampaignReader
 from engine.sending.feeder import Feed, Feeder
 from engine.store.database import Pool
 from engine.store.leases import take
@@ -21,7 +22,7 @@ BOTH = (SLOW, FAST)
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(campaign_board, "monotonic_ns", clock)
+    monkeypatch.setattr(module, "monotonic_ns", clock)
     return clock
 
 
@@ -40,12 +41,12 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
 
 @pytest.fixture
 async def campaign_cache() -> CampaignCache:
-    return CampaignCache("none", None)
+    return CampaignCache()
 
 
 @pytest.fixture
 async def feeders(pool: Pool, campaign_cache: CampaignCache) -> tuple[Feeder, Feeder]:
-    """Of two numbers of one process."""
+    """The feeders of two numbers of one process."""
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 80, FAST: 1_000})
         leases = [await take(connection, number, another_process()) for number in BOTH]
@@ -56,7 +57,7 @@ async def feeders(pool: Pool, campaign_cache: CampaignCache) -> tuple[Feeder, Fe
 async def planted(pool: Pool, campaign_cache: CampaignCache, **campaign: Any) -> Planted:
     async with pool.acquire() as connection:
         one = await plant_campaign(connection, numbers=BOTH, **campaign)
-        await campaign_cache.refresh(connection)
+        await CampaignReader(campaign_cache, "none", None).refresh(connection)
     return one
 
 
@@ -68,7 +69,7 @@ async def taken(
     clock: Clock,
     looks: Counter[int],
 ) -> Feed:
-    """The slow number holds the only range of a campaign; the fast one has looked for another in vain."""
+    """The slow number holds the only range of a campaign; the fast one asked for another and got none."""
     slow, fast = feeders
     await planted(pool, campaign_cache, recipients=10)
     feed = await slow.feed()
@@ -93,7 +94,7 @@ async def test_a_range_that_is_given_back_is_found_at_once(
     feeders: tuple[Feeder, Feeder], taken: Feed
 ) -> None:
     slow, fast = feeders
-    await slow.release([taken.held])
+    await slow.release_ranges([taken.held])
 
     found = await fast.feed()
     assert found is not None

@@ -1,4 +1,4 @@
-"""People steer a run from elsewhere: pause, resume, cancel, limits, and a second runner."""
+"""Other processes steer a run: pause, resume, cancel, limits, and a second runner."""
 
 import time
 from collections import Counter
@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from emulator.testing import Emulator
-from engine.core.states import CampaignEvent, Status
+from engine.core.states import CampaignEvent, EvidenceRank
 from engine.core.tag import Tag
 from engine.errors import ConfigurationError
 from engine.store.campaign_states import apply_event
@@ -40,13 +40,13 @@ SECOND_NS = 1_000_000_000
 
 
 async def say(connection: Connection, campaign: Planted, event: CampaignEvent) -> int:
-    """A person's word; returns when it was committed, on the ledger's clock."""
+    """What a person orders; returns when it was committed, on the ledger's clock."""
     await apply_event(connection, campaign.campaign_id, event, f"{event} by hand")
     return time.monotonic_ns()
 
 
 def late(emulator: Emulator, since_ns: int) -> int:
-    """Messages received more than a second after a moment."""
+    """How many messages were received more than a second after a moment."""
     return sum(at > since_ns + SECOND_NS for at in received_ns(emulator, SLOW))
 
 
@@ -101,7 +101,7 @@ async def test_a_cancel_takes_effect_within_a_second_and_skips_whoever_was_not_c
 async def test_a_worker_lets_go_of_the_ranges_of_a_cancelled_campaign(
     pool: Pool, elsewhere: Connection
 ) -> None:
-    """Its own pages would otherwise pile up, campaign by campaign."""
+    """Otherwise its pages would stay in memory, campaign by campaign."""
     campaign = await planted(pool, 600, 200, range_size=200)
     async with serving() as emulator, started(pool, emulator) as worker:
         await until(lambda: len(emulator.service.ledger) >= 60)
@@ -180,14 +180,14 @@ async def test_a_runner_of_a_number_that_nobody_knows_gives_back_the_others(
 async def test_a_resume_after_a_restored_backup_leaves_out_whom_events_tell_of(
     pool: Pool, elsewhere: Connection
 ) -> None:
-    """The backup knows of nobody; the service does, and tells: before and after the page was read."""
+    """The backup knows nobody who was sent to; statuses tell, before and after the page is read."""
     campaign = await planted(pool, 300, 200)
     sent = {"first": campaign.phones[3], "late": campaign.phones[290]}
 
     async def tell(seq: int) -> None:
         installation = await elsewhere.fetchval("SELECT installation FROM installation")
         tag = Tag(installation, campaign.range_ids[0], seq, 1, 1)
-        await put_in_inbox(elsewhere, status_event(f"wamid.{seq}", Status.SENT, tag))
+        await put_in_inbox(elsewhere, status_event(f"wamid.{seq}", EvidenceRank.SENT, tag))
         assert (await apply_statuses(elsewhere)).matched == 1
 
     await tell(4)

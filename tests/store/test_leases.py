@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.core.bucket import LIMIT_PER_S_MAX
+from engine.core.pace.token_bucket import LIMIT_PER_S_MAX
 from engine.errors import ConfigurationError
 from engine.process.identity import ProcessIdentity, is_proven_dead, this_process
 from engine.store.database import Connection, Pool

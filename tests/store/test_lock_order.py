@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Sequence
 
 import pytest
 
+from campaigns.account.templates import sync_templates
 from campaigns.life.control import resume
-from campaigns.templates import sync_templates
 from engine.api.resources import TemplateRecord
 from engine.core.states import CampaignEvent
 from engine.store.campaign_states import apply_event

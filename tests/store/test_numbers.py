@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from campaigns.numbers import list_numbers
+from campaigns.account.numbers import list_numbers
 from engine.api.resources import NumberRecord
 from engine.sending.number_sync import store_numbers
 from engine.store.database import Pool

@@ -59,7 +59,7 @@ async def test_the_doubts_of_a_killed_sender_are_named_before_anything_is_settle
         campaign = await plant_campaign(connection, claimed_through=2)
         await connection.execute("UPDATE campaigns SET planned_at = now()")
         name = await connection.fetchval("SELECT name FROM campaigns WHERE campaign_id = $1", campaign)
-    _, settled = await settle_campaign(pool, name, "assume-sent", silence_s=900.0)
+    settled = await settle_campaign(pool, name, "assume-sent", silence_s=900.0)
     assert (settled.recipients, settled.left.recipients) == (2, 0)
 
 
@@ -82,7 +82,10 @@ async def test_a_resend_only_queues_where_others_wait_too(database_url: str, poo
     code, out, errors = await settle(database_url, name, "--resend", **NOBODY)
     assert code == 0, errors
     assert "2 recipients in doubt are sent to again" in out
-    assert "queued: they are sent with the rest; go on with: drumbeat campaign run 'x y'" in errors
+    assert (
+        "queued: they are sent to with the remaining recipients; continue with: drumbeat campaign run 'x y'"
+        in errors
+    )
     assert await pool.fetchval("SELECT count(*) FROM pending_attempts WHERE state = 'deferred'") == 2
 
 
@@ -94,7 +97,7 @@ async def test_a_resend_without_doubts_sends_nothing(database_url: str, pool: Po
     code, out, errors = await settle(database_url, name, "--resend", **NOBODY)
     assert code == 0, errors
     assert "nobody is in doubt" in out
-    assert ("wait to be sent to" in errors) == (reached == 0)
+    assert ("wait for a message" in errors) == (reached == 0)
 
 
 async def test_a_resend_that_is_repeated_tells_who_still_waits(database_url: str, pool: Pool) -> None:
@@ -103,11 +106,14 @@ async def test_a_resend_that_is_repeated_tells_who_still_waits(database_url: str
     await settle(database_url, name, "--resend", **NOBODY)
     code, out, errors = await settle(database_url, name, "--resend", **NOBODY)
     assert (code, "nobody is in doubt" in out) == (0, True)
-    waiting = "10 recipients wait to be sent to, perhaps again"
-    assert f"{waiting}; go on with: drumbeat campaign run 'x y'" in errors
+    waiting = "10 recipients wait for a message, perhaps a second one"
+    assert f"{waiting}; continue with: drumbeat campaign run 'x y'" in errors
     await pool.execute("UPDATE campaigns SET state = 'paused', reason = 'by hand'")
     code, _, errors = await settle(database_url, name, "--resend", **NOBODY)
-    assert f"{waiting}; the campaign is paused (by hand): `drumbeat campaign resume 'x y'` lifts it" in errors
+    assert (
+        f"{waiting}; the campaign is paused (by hand); lift the pause with `drumbeat campaign resume 'x y'`"
+        in errors
+    )
 
 
 async def test_a_resend_lifts_no_pause(database_url: str, pool: Pool) -> None:
@@ -127,10 +133,10 @@ async def test_a_resend_sends_where_nobody_else_is_left(database_url: str, pool:
 async def test_a_campaign_that_sends_no_more_is_not_told_to_resend(database_url: str, pool: Pool) -> None:
     name = await planted(pool, claimed_through=2)
     _, out, _ = await settle(database_url, name)
-    assert "--resend or --assume-sent ends the wait" in out
+    assert "--resend or --assume-sent settles them now" in out
     await pool.execute("UPDATE campaigns SET state = 'expired'")
     _, out, _ = await settle(database_url, name)
-    assert "; --assume-sent ends the wait" in out
+    assert "; --assume-sent settles them now" in out
     code, _, errors = await settle(database_url, name, "--resend")
     assert code == 2
     assert "an expired campaign sends nothing again" in errors
@@ -142,10 +148,10 @@ async def test_a_resend_is_no_way_out_for_who_opted_out(database_url: str, pool:
     silent = "UPDATE pending_attempts SET reason = $1 || ' before it was sent again' WHERE seq <= $2"
     await pool.execute(silent, OPTED_OUT, 1)
     _, out, _ = await settle(database_url, name)
-    assert "--resend or --assume-sent ends the wait" in out
+    assert "--resend or --assume-sent settles them now" in out
     await pool.execute(silent, OPTED_OUT, 2)
     _, out, _ = await settle(database_url, name)
-    assert "; --assume-sent ends the wait" in out
+    assert "; --assume-sent settles them now" in out
 
 
 async def test_how_long_silence_must_last_is_a_setting(database_url: str, pool: Pool) -> None:

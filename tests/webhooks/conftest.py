@@ -8,10 +8,10 @@ import pytest
 from pydantic import SecretStr
 
 from engine.store.database import Pool
-from engine.webhooks.http import Limits
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.receiver import Receiver, Secrets, listening
+from http_server.limits import Limits
 from tests.webhooks.conversation import PRODUCT, SECRET, TOKEN
 
 

@@ -140,3 +140,13 @@ async def doubt(connection: Connection, range_id: int, *seqs: int, number: str =
     await connection.execute(
         "UPDATE range_counters SET unknown = unknown + $2 WHERE range_id = $1", range_id, len(seqs)
     )
+
+
+async def age(connection: Connection, seconds: float) -> None:
+    """The doubts are as old as that, and events of their number have come all the time."""
+    await connection.execute("UPDATE pending_attempts SET since = now() - make_interval(secs => $1)", seconds)
+    await connection.execute(
+        "INSERT INTO event_flow VALUES ($1, now())"
+        " ON CONFLICT (phone_number_id) DO UPDATE SET last_event_at = now(), flows_since = '-infinity'",
+        NUMBER,
+    )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.states import Status
+from engine.core.states import EvidenceRank
 from engine.core.tag import Tag, encode
 from engine.webhooks.events import FOREIGN, NO_TAG, Parsed, StatusEvent
 from engine.webhooks.parse import parse, read_template_status
@@ -44,12 +44,12 @@ def test_a_whole_status() -> None:
         statuses_body(status("w", "delivered", biz_opaque_callback_data=encode(TAG), unknown_field=1))
     )
     at_us = 1780000000 * 1_000_000
-    assert event == ("w", Status.DELIVERED, at_us, "100200300", "5511912345678", *TAG, None, None)
+    assert event == ("w", EvidenceRank.DELIVERED, at_us, "100200300", "5511912345678", *TAG, None, None)
 
 
 def test_a_status_with_nothing_but_its_id() -> None:
     body = change_body("messages", {"statuses": [{"id": "w", "status": "read"}]})
-    assert read_one(body) == ("w", Status.READ, NOW_US, None, None, *NO_TAG, None, None)
+    assert read_one(body) == ("w", EvidenceRank.READ, NOW_US, None, None, *NO_TAG, None, None)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_time_that_is_none_is_when_it_came(timestamp: Any) -> None:
 
 def test_an_unknown_word_is_evidence_of_acceptance_and_is_kept() -> None:
     parsed = parse(statuses_body(status("w", "warmed")), PRODUCT, NOW)
-    assert StatusEvent(*parsed.statuses[0]).status == Status.ACCEPTED
+    assert StatusEvent(*parsed.statuses[0]).status == EvidenceRank.ACCEPTED
     assert b"warmed" in parsed.unreadable[0].part
 
 

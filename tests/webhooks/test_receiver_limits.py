@@ -1,15 +1,12 @@
-"""What the receiver bears: sizes, slow peers, too many of them, and a line of bodies that is full."""
+"""The limits of the receiver: sizes, slow peers, too many of them, and a queue of bodies that is full."""
 
 import asyncio
-import tracemalloc
-from collections import Counter
-from typing import cast
+from dataclasses import replace
 
 import pytest
 
 from engine.store.database import Pool
-from engine.webhooks.http import Answer, HttpConnection, Limits
-from engine.webhooks.places import Places
+from engine.webhooks.answers import LIMITS
 from tests.webhooks.conftest import running
 from tests.webhooks.conversation import Peer, ask, get, post, status, statuses_body
 
@@ -20,17 +17,18 @@ async def stored(pool: Pool, table: str = "waiting_events") -> int:
 
 
 async def test_large_bodies_are_read_few_at_a_time(pool: Pool) -> None:
-    """Each that is under way has a place, and gives it back however it ends."""
+    """Each that is being read has a permit, and gives it back however it ends."""
     body = statuses_body(status("wamid.1"), status("wamid.2"))
     request = post(body)
-    limits = Limits(usual_body_bytes=len(body) // 2, large_bodies=2)
+    limits = replace(LIMITS, usual_body_bytes=len(body) // 2, large_bodies=2)
     async with asyncio.timeout(60), running(pool, limits) as small:
+        quota = small.receiver.server.body_quota
 
         async def begun(missing: int) -> Peer:
-            free = small.receiver._places.free
+            free = quota.free_permits
             peer = await Peer.connect(small.url)
             await peer.send(request[:-missing])
-            while small.receiver._places.free == free:
+            while quota.free_permits == free:
                 await asyncio.sleep(0)
             return peer
 
@@ -38,22 +36,22 @@ async def test_large_bodies_are_read_few_at_a_time(pool: Pool) -> None:
         assert (await ask(small.url, request)).status == 503
         await peers[0].send(request[-9:])
         assert (await peers[0].reply()).status == 200
-        assert (await ask(small.url, request)).status == 200, "the place of what was read whole"
+        assert (await ask(small.url, request)).status == 200, "the permit of a body that was read whole"
         peers[1].close()
-        while small.receiver._places.free < 2:
+        while quota.free_permits < 2:
             await asyncio.sleep(0)
         peers += [await begun(missing=9), await begun(missing=9)]
-        assert (await ask(small.url, post(b"small"))).status == 200, "it needs no place"
+        assert (await ask(small.url, post(b"small"))).status == 200, "it needs no permit"
         await peers[0].send(request)
         assert (await peers[0].reply()).status == 503
         for peer in peers:
             peer.close()
-        while small.receiver._places.free < 2:
+        while quota.free_permits < 2:
             await asyncio.sleep(0)
     assert await stored(pool) == 4
 
 
-SMALL = Limits(body_bytes=1000, head_bytes=2000, headers=8, url_bytes=100, request_s=0.2, idle_s=0.2)
+SMALL = replace(LIMITS, body_bytes=1000, head_bytes=2000, headers=8, url_bytes=100, request_s=0.2, idle_s=0.2)
 
 
 CHUNKED = b"POST /webhook HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -90,91 +88,6 @@ async def test_what_goes_beyond_a_limit_ends_the_connection(pool: Pool, sent: by
         peer.close()
 
 
-class Written:
-    """Stands for the transport of a peer: what is held of it can be weighed."""
-
-    def __init__(self) -> None:
-        self.data = b""
-
-    def write(self, data: bytes) -> None:
-        self.data += data
-
-    def is_closing(self) -> bool:
-        return False
-
-    def write_eof(self) -> None: ...
-
-    def pause_reading(self) -> None: ...
-
-
-async def test_of_too_many_bodies_that_wait_for_their_rest_the_first_gives_way() -> None:
-    """Whoever begins many and ends none keeps nobody out who sends without a pause."""
-    places = Places(0, 250)
-
-    def connected() -> tuple[HttpConnection, Written]:
-        peer = Written()
-        connection = HttpConnection(
-            lambda slot, *_: slot.fill(Answer(200)), Limits(), places, lambda _: None, Counter()
-        )
-        connection.connection_made(cast(asyncio.Transport, peer))
-        return connection, peer
-
-    head, part = b"POST / HTTP/1.1\r\nContent-Length: 200\r\n\r\n", b"x" * 50
-    (first, one), (second, two), (third, three), (whole, four) = [connected() for _ in range(4)]
-    first.data_received(head + part)
-    second.data_received(head)
-    for _ in range(2):
-        second.data_received(part)
-    first.data_received(part)
-    whole.data_received(head + 4 * part)
-    assert (four.data[9:12], places.waiting_bytes) == (b"200", 200), "what comes whole waits for nothing"
-    third.data_received(head + part)
-    assert (one.data, places.waiting_bytes) == (b"", 250)
-    third.data_received(part)
-    assert (one.data[9:12], two.data, three.data, places.waiting_bytes) == (b"503", b"", b"", 200)
-    second.data_received(part + part)
-    assert (two.data[9:12], places.waiting_bytes) == (b"200", 100)
-    third.connection_lost(None)
-    assert places.waiting_bytes == 0
-
-
-def held_bytes(begin: bytes, more: bytes, times: int) -> tuple[int, bytes]:
-    """What the memory holds of a body that is not whole, and what was answered."""
-    peer = Written()
-    connection = HttpConnection(
-        lambda slot, *_: slot.fill(Answer(200)), Limits(), Places(0, 2**30), lambda _: None, Counter()
-    )
-    connection.connection_made(cast(asyncio.Transport, peer))
-    tracemalloc.start()
-    try:
-        connection.data_received(CHUNKED + begin)
-        for _ in range(times):
-            connection.data_received(more)
-        return tracemalloc.get_traced_memory()[0], peer.data
-    finally:
-        tracemalloc.stop()
-
-
-async def test_a_body_in_tiny_chunks_takes_no_more_memory_than_its_size() -> None:
-    size = 2 * 9_000 * 40
-    held, answer = held_bytes(b"", b"2\r\nxy\r\n" * 9_000, 40)
-    assert (held < 2 * size, answer) == (True, b"")
-
-
-@pytest.mark.parametrize("lines", [b"".join(b"a%d: 1\r\n" % n for n in range(9_000)), b"x" * 90_000])
-async def test_a_trailer_is_not_kept_however_long_it_is(lines: bytes) -> None:
-    held, answer = held_bytes(b"1\r\nx\r\n0\r\na: ", lines, 20)
-    assert held < 10 * len(lines)
-    assert answer.startswith(b"HTTP/1.1 413 ")
-
-
-async def test_a_head_behind_many_whole_requests_is_no_trailer() -> None:
-    """They come in one piece, which is longer than any head may be."""
-    whole = b"1\r\nx\r\n0\r\n\r\n"
-    _, answers = held_bytes(whole, (CHUNKED + whole) * 300 + CHUNKED, 1)
-    assert answers.count(b"HTTP/1.1 200 ") == answers.count(b"HTTP/1.1 ") == 301
-
-
 async def test_a_peer_that_drips_its_header_is_ended(pool: Pool) -> None:
     async with running(pool, SMALL) as small:
         peer = await Peer.connect(small.url)
@@ -198,8 +111,8 @@ async def test_an_idle_connection_is_ended(pool: Pool) -> None:
         peer.close()
 
 
-async def test_connections_beyond_the_limit_are_refused_and_room_returns(pool: Pool) -> None:
-    async with running(pool, Limits(connections=2)) as small:
+async def test_connections_beyond_the_limit_are_refused_until_one_ends(pool: Pool) -> None:
+    async with running(pool, replace(LIMITS, connections=2)) as small:
         peers = [await Peer.connect(small.url) for _ in range(2)]
         for peer in peers:
             await peer.send(get("/livez"))
@@ -216,7 +129,7 @@ async def test_connections_beyond_the_limit_are_refused_and_room_returns(pool: P
         peers.pop().close()
 
 
-async def test_a_full_line_answers_503_and_recovers(pool: Pool) -> None:
+async def test_a_full_queue_answers_503_and_recovers(pool: Pool) -> None:
     async with running(pool, waiting_events_max=3) as small:
         async with pool.acquire() as connection, connection.transaction():
             await connection.execute("LOCK TABLE inbox_groups IN ACCESS EXCLUSIVE MODE")
@@ -233,7 +146,7 @@ async def test_a_full_line_answers_503_and_recovers(pool: Pool) -> None:
         assert await stored(pool) == 4
 
 
-async def test_bodies_wait_up_to_a_size_and_make_room_when_they_are_stored(
+async def test_bodies_wait_up_to_a_size_and_free_it_when_they_are_stored(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = statuses_body(status("w"))

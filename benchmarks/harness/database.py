@@ -1,0 +1,89 @@
+"""A temporary Postgres with full durability, removed after the benchmark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.harness.machine import on_service_core
+from benchmarks.harness.processes import (
+    START_S_MAX,
+    BenchmarkFailed,
+    first_line,
+    held_signals,
+    last_line,
+    started,
+)
+from benchmarks.harness.statements import SQL
+from benchmarks.harness.watchdog import register, unregister
+from engine.errors import ConfigurationError
+from engine.process.embedded_postgres import is_usable_path, stop_embedded
+from engine.store.database import Connection
+
+HOME_PREFIX = "drumbeat-bench-"
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A running server with its data in `home`; `pid` is the postmaster's."""
+
+    url: str
+    pid: int
+    home: Path
+
+
+@contextmanager
+def postgres() -> Iterator[Database]:
+    """Run an embedded server on the service's core during the block."""
+    with ExitStack() as stack:
+        with held_signals(), on_service_core():
+            home = Path(tempfile.mkdtemp(prefix=HOME_PREFIX, dir=_parent()))
+            register("home", home)
+            stack.callback(_remove, home)
+            home.chmod(0o711)  # started by root, it runs as another user, who must be able to enter
+            url = _start(home)
+        yield Database(url, server_pid(home), home)
+
+
+def server_pid(home: Path) -> int:
+    """The process id of the embedded Postgres in `home`."""
+    return int((home / "postgres" / "postmaster.pid").read_text("utf-8").split()[0])
+
+
+async def check_is_temporary(connection: Connection) -> None:
+    """ConfigurationError unless a benchmark created this server: its data is about to be deleted."""
+    directory = Path(await connection.fetchval(SQL["data_directory"]))
+    if not any(part.startswith(HOME_PREFIX) for part in directory.parts):
+        raise ConfigurationError("this database was not created by a benchmark", where=str(directory))
+
+
+def _parent() -> str | None:
+    """A directory on a disk. /tmp may be in memory, where a durable write costs nothing."""
+    chosen = os.environ.get("TMPDIR")
+    usable = bool(chosen) and is_usable_path(tempfile.gettempdir())
+    return None if usable or not os.access("/var/tmp", os.W_OK) else "/var/tmp"
+
+
+def _start(home: Path) -> str:
+    """Start it from another process: Ctrl-C must not interrupt the creation of the database files."""
+    with (
+        tempfile.TemporaryFile() as errors,
+        started(["-m", "campaigns.cli", "db", "url"], stderr=errors, settings={"home": str(home)}) as process,
+    ):
+        url = first_line(process).decode().strip()
+        if not url:
+            raise BenchmarkFailed(f"Postgres did not start: {last_line(errors)}")
+        process.wait(START_S_MAX)
+        return url
+
+
+def _remove(home: Path) -> None:
+    with held_signals():
+        stop_embedded(home)
+        shutil.rmtree(home, ignore_errors=True)
+        unregister("home", home)

@@ -1,0 +1,76 @@
+"""Fills an empty schema with numbers and a planned campaign, without an audience file."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+from benchmarks.harness.database import check_is_temporary
+from benchmarks.harness.statements import SQL
+from campaigns.planning.range_size import range_size
+from engine.store.database import Connection, connect
+from engine.store.migrate import migrate
+
+TEMPLATE = {
+    "name": "order_shipped",
+    "language": "en_US",
+    "definition": {
+        "components": [{"type": "BODY", "text": "Hi {{1}}, your order {{2}} is on its way."}],
+        "parameter_format": "POSITIONAL",
+    },
+}
+FIRST_PHONE = 5_511_900_000_000
+SEED_S_MAX = 600.0
+_RANGES_PER_STATEMENT = 1_000  # at most a million recipients
+
+
+async def seed_campaign(url: str, rates_per_s: Mapping[str, float], recipients: int) -> int:
+    """Clear the database, then store these numbers and one running campaign; return its id.
+
+    Phones count up from FIRST_PHONE. ConfigurationError unless a benchmark created the database.
+    """
+    await clear_database(url)
+    await migrate(url)
+    connection = await connect(url, command_timeout_s=SEED_S_MAX)
+    try:
+        await connection.execute(SQL["create_partitions"])
+        await connection.executemany(SQL["insert_number"], list(rates_per_s.items()))
+        campaign_id: int = await connection.fetchval(
+            SQL["insert_campaign"], TEMPLATE, list(rates_per_s), recipients
+        )
+        size = range_size(recipients, list(rates_per_s.values()))
+        await _seed_ranges(connection, campaign_id, recipients, size)
+        # Autovacuum would do this within a minute; in a short run its cost would count as sending.
+        await connection.execute("VACUUM (ANALYZE)")
+        await connection.execute("CHECKPOINT")
+    finally:
+        await connection.close()
+    return campaign_id
+
+
+async def clear_database(url: str) -> None:
+    """Drop the whole schema, so that no vacuum of old rows slows the next measurement.
+
+    ConfigurationError unless a benchmark created the database.
+    """
+    connection = await connect(url, command_timeout_s=SEED_S_MAX)
+    try:
+        await check_is_temporary(connection)
+        await connection.execute(SQL["drop_schema"])
+        await connection.execute("CHECKPOINT")
+    finally:
+        await connection.close()
+
+
+async def _seed_ranges(connection: Connection, campaign_id: int, recipients: int, size: int) -> None:
+    first: int = await connection.fetchval(SQL["first_range_id"])
+    first += random.getrandbits(46)
+    sizes = [min(size, recipients - done) for done in range(0, recipients, size)]
+    ids = [first + ordinal for ordinal in range(len(sizes))]
+    await connection.execute(SQL["insert_ranges"], ids, sizes, campaign_id)
+    await connection.execute(SQL["insert_range_counters"], ids, sizes, campaign_id)
+    for begin in range(0, len(ids), _RANGES_PER_STATEMENT):
+        part = slice(begin, begin + _RANGES_PER_STATEMENT)
+        await connection.execute(
+            SQL["insert_recipients"], ids[part], sizes[part], FIRST_PHONE + begin * size, size
+        )

@@ -1,0 +1,224 @@
+"""What `drumbeat bench` measures, in order. Each repeat measures everything once, so that a change in the
+machine's speed affects all figures alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, Protocol, cast, get_args
+
+from benchmarks.folding import FOLD, run_fold
+from benchmarks.harness.database import Database, postgres
+from benchmarks.harness.emulators import EmulatorFactory, RunningEmulator, own_emulator
+from benchmarks.harness.machine import Conditions, conditions, move_to_service_core
+from benchmarks.harness.results import Load, Run, Stage, StageRun
+from benchmarks.harness.testbed import Testbed
+from benchmarks.harness.watchdog import watchdog
+from benchmarks.planning import PLAN, run_plan
+from benchmarks.receiving import RECEIVE, run_receive
+from benchmarks.report.content import (
+    ENGINE,
+    ENGINE_ALONE,
+    OWN_EMULATOR,
+    PaceRow,
+    Results,
+    ScalingRow,
+    Series,
+    StageRow,
+)
+from benchmarks.scaling import TABLES, WARM_UP, Table, loads
+from benchmarks.senders.runs import run_baseline, run_engine
+from benchmarks.throughput import BASELINES
+
+Part = Literal["throughput", "pacing", "planning", "receiving", "folding", "scaling"]
+PARTS: tuple[Part, ...] = get_args(Part)
+DEFAULT_PARTS = PARTS[:-1]  # scaling takes as long as all the others
+NOT_INSTALLED = {"httpx_loop"}  # needs a package of the development installation
+BASELINE_S_MAX = 5.0  # a loop reaches its steady rate within a second
+OVERHEAD_S = 4.0  # to start and end a measurement
+SEEDED_PER_S = 80_000.0
+# Rows and recipients for each second of --duration: about what is done in that time.
+PLANNED_ROWS_PER_S, PLANNED_ROWS_MIN, PLANNED_ROWS_MAX = 100_000, 300_000, 5_000_000
+FOLDED_RECIPIENTS_PER_S, FOLDED_RECIPIENTS_MAX = 6_000, 200_000
+SCALED_RECIPIENTS_MAX = 1_000_000
+
+AnyRun = Run | StageRun
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a user asks for. `service`: the URL of a running emulator; None starts one."""
+
+    load: Load
+    repeats: int
+    parts: tuple[Part, ...]
+    service: str | None
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One measurement of a repeat. `amount`: how much, in words; `takes_s`: about how long.
+
+    `load`: of a measurement that sends; `stage`: of one that does not; `table`: of a row of scaling.
+    """
+
+    part: Part
+    name: str
+    title: str
+    amount: str
+    takes_s: float
+    measure: Callable[[Testbed], AnyRun]
+    load: Load | None = None
+    stage: Stage | None = None
+    table: Table | None = None
+
+
+class ProgressListener(Protocol):
+    """Gets the progress of the suite."""
+
+    def began(self, turn: int, measurement: Measurement) -> None: ...
+
+    def progressed(self, elapsed_s: float, per_s: float | None) -> None: ...
+
+    def ended(self, run: AnyRun) -> None: ...
+
+
+def measurements(request: Request) -> list[Measurement]:
+    """The measurements of one repeat, in order."""
+    makers: dict[Part, Callable[[Load], Iterator[Measurement]]] = {
+        "throughput": _throughput,
+        "pacing": _pacing,
+        "planning": _planning,
+        "receiving": _receiving,
+        "folding": _folding,
+        "scaling": _scaling,
+    }
+    return [found for part in PARTS if part in request.parts for found in makers[part](request.load)]
+
+
+def duration_s(request: Request) -> float:
+    """About how long the suite takes."""
+    return request.repeats * sum(measurement.takes_s for measurement in measurements(request))
+
+
+def run_suite(request: Request, listener: ProgressListener) -> Results:
+    """Measure everything. An address that is no emulator is refused before anything is started or sent."""
+    emulator: EmulatorFactory = own_emulator if request.service is None else RunningEmulator(request.service)
+    conditions_before = conditions(request.command, request.load.processes)
+    move_to_service_core()
+    with watchdog(), postgres() as database:
+        runs = _repeat(request, database, emulator, listener)
+    return _results(request, conditions_before, runs)
+
+
+def _sending(
+    part: Part, name: str, title: str, load: Load, *, baseline: bool = False, table: Table | None = None
+) -> Measurement:
+    """A measurement of the engine, or of the baseline `name`."""
+    for_s = load.duration_s or 0.0
+    seeding_s = 0.0 if baseline else load.recipients / SEEDED_PER_S
+    measure: Callable[[Testbed], AnyRun] = (
+        partial(run_baseline, load=load, baseline=name) if baseline else partial(run_engine, load=load)
+    )
+    takes_s = for_s + OVERHEAD_S + seeding_s
+    return Measurement(part, name, title, f"{for_s:g} s", takes_s, measure, load=load, table=table)
+
+
+def _throughput(load: Load) -> Iterator[Measurement]:
+    yield _sending("throughput", ENGINE, "engine, durable, every guarantee", load)
+    if load.processes > 1:
+        yield _sending("throughput", ENGINE_ALONE, "engine, one process", replace(load, processes=1))
+    short = replace(load, duration_s=_short_s(load), events=False, processes=1)
+    for name, baseline in BASELINES.items():
+        if name not in NOT_INSTALLED:
+            yield _sending("throughput", name, baseline.title, short, baseline=True)
+
+
+def _pacing(load: Load) -> Iterator[Measurement]:
+    one_number = replace(load, numbers=1, processes=1, events=False)
+    yield _sending("pacing", "one_number", f"one number at {load.rate_per_s:,g}/s", one_number)
+
+
+def _planning(load: Load) -> Iterator[Measurement]:
+    wanted = int(PLANNED_ROWS_PER_S * (load.duration_s or 0.0))
+    rows = min(max(wanted, PLANNED_ROWS_MIN), PLANNED_ROWS_MAX)
+    takes_s = OVERHEAD_S + rows / 80_000
+    yield _staged("planning", PLAN, f"{rows:,} rows", takes_s, partial(run_plan, rows=rows))
+
+
+def _receiving(load: Load) -> Iterator[Measurement]:
+    seconds = _short_s(load)
+    for statuses, stage in RECEIVE.items():
+        measure = partial(run_receive, statuses=statuses, seconds=seconds)
+        yield _staged("receiving", stage, f"{seconds:g} s", 2 * (seconds + OVERHEAD_S), measure)
+
+
+def _folding(load: Load) -> Iterator[Measurement]:
+    recipients = min(int(FOLDED_RECIPIENTS_PER_S * (load.duration_s or 0.0)), FOLDED_RECIPIENTS_MAX)
+    for stream, stage in FOLD.items():
+        measure = partial(run_fold, recipients=recipients, stream=stream)
+        yield _staged(
+            "folding", stage, f"{3 * recipients:,} events", OVERHEAD_S + recipients / 8_000, measure
+        )
+
+
+def _staged(
+    part: Part, stage: Stage, amount: str, takes_s: float, measure: Callable[[Testbed], StageRun]
+) -> Measurement:
+    return Measurement(part, stage.name, stage.title, amount, takes_s, measure, stage=stage)
+
+
+def _scaling(_: Load) -> Iterator[Measurement]:
+    for table in TABLES:
+        for title, load in loads(table, SCALED_RECIPIENTS_MAX).items():
+            yield _sending("scaling", f"{table}: {title}", title, load, table=table)
+
+
+def _short_s(load: Load) -> float:
+    return min(load.duration_s or 0.0, BASELINE_S_MAX)
+
+
+def _repeat(
+    request: Request, database: Database, emulator: EmulatorFactory, listener: ProgressListener
+) -> dict[str, list[AnyRun]]:
+    testbed = Testbed(database, emulator, listener.progressed)
+    runs: dict[str, list[AnyRun]] = {}
+    if "scaling" in request.parts:
+        run_engine(testbed, WARM_UP)
+    planned = measurements(request)
+    for turn, measurement in enumerate(planned * request.repeats):
+        listener.began(turn, measurement)
+        run = measurement.measure(testbed)
+        runs.setdefault(measurement.name, []).append(run)
+        listener.ended(run)
+    return runs
+
+
+def _results(request: Request, before: Conditions, runs: dict[str, list[AnyRun]]) -> Results:
+    done = measurements(request)
+
+    def series(measurement: Measurement) -> Series:
+        found = tuple(cast("Sequence[Run]", runs[measurement.name]))
+        return Series(measurement.name, measurement.title, found)
+
+    return Results(
+        conditions=before,
+        service=request.service or OWN_EMULATOR,
+        load=request.load,
+        repeats=request.repeats,
+        senders=tuple(series(found) for found in done if found.part == "throughput"),
+        paces=tuple(
+            PaceRow(found.load, series(found)) for found in done if found.load and found.part == "pacing"
+        ),
+        stages=tuple(
+            StageRow(found.stage, tuple(cast("Sequence[StageRun]", runs[found.name])))
+            for found in done
+            if found.stage
+        ),
+        scaling=tuple(
+            ScalingRow(found.table, found.load, series(found)) for found in done if found.table and found.load
+        ),
+    )

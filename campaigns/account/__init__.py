@@ -1,0 +1,1 @@
+"""What the account at the service has, as stored here: business numbers and message templates."""

@@ -1,0 +1,68 @@
+"""The message templates of the account, stored as the service lists them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from campaigns.describe_database import describe_database
+from engine.errors import ConfigurationError
+from engine.store.database import Pool
+from engine.store.queries import queries
+
+if TYPE_CHECKING:  # most commands need no client of the service
+    from engine.api.resources import TemplateRecord
+
+
+class TemplatesSource(Protocol):
+    """Lists the templates of an account; `engine.api.resources.ManagementClient` does."""
+
+    async def templates(self, waba_id: str) -> list[TemplateRecord]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTemplate:
+    """A stored template; `definition` holds name, language, components and parameter_format."""
+
+    name: str
+    language: str
+    status: str
+    category: str | None
+    synced_at: datetime
+    definition: dict[str, Any]
+
+
+async def sync_templates(pool: Pool, source: TemplatesSource, waba_id: str) -> list[StoredTemplate]:
+    """Read the account's templates from the service and store them; delete those it no longer lists."""
+    # Pages overlap if the list changes while it is read, so a template may come twice.
+    records = {(record.name, record.language): record for record in await source.templates(waba_id)}.values()
+    keys = [record.name for record in records], [record.language for record in records]
+    rest = (
+        [record.template_id for record in records],
+        [record.status for record in records],
+        [record.category for record in records],
+        [record.definition() for record in records],
+    )
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute(queries("templates")["store"], *keys, *rest)
+        await connection.execute(queries("templates")["delete_unlisted"], *keys)
+    return await list_templates(pool)
+
+
+async def list_templates(pool: Pool) -> list[StoredTemplate]:
+    """All stored templates, ordered by name and language."""
+    rows = await pool.fetch(queries("templates")["list"])
+    return [StoredTemplate(**dict(row)) for row in rows]
+
+
+async def templates_named(pool: Pool, name: str) -> list[StoredTemplate]:
+    """One template in each of its languages; ConfigurationError if it is not stored."""
+    rows = await pool.fetch(queries("templates")["of_name"], name)
+    if not rows:
+        raise ConfigurationError(
+            f"there is no template {name}",
+            where=await describe_database(pool),
+            remedy="run `drumbeat templates sync`",
+        )
+    return [StoredTemplate(**dict(row)) for row in rows]

@@ -1,0 +1,98 @@
+"""Copies the rows that a list of rejects names, so that a person can correct them and send to them alone.
+
+Law: no other row is copied, or people would get a second message. Duplicates are left out, because these
+people are in the campaign. If a line differs from what the list says, the file has changed, and nothing is
+copied.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from campaigns.audience.reader import AudienceReader, Row, RowBatch, open_audience
+from campaigns.audience.reject_file import HEADER, spreadsheet_safe
+from campaigns.audience.spreadsheet import as_written
+from engine.errors import ConfigurationError
+
+LISTED_MAX = 1_000_000  # the list is held in memory; nobody corrects more rows by hand
+
+
+class Refused(NamedTuple):
+    """Column and value of a rejected row, as the list has them."""
+
+    column: str
+    value: str
+
+
+def copy_rejected(audience: Path, listed: Path, file: TextIO) -> int:
+    """Write the header and the rows that `listed` names, with the audience's delimiter; return how many.
+
+    ConfigurationError if `listed` is no list of rejects, or does not match this audience.
+    """
+    refused = _read_list(listed)
+    with open_audience(audience) as source:
+        reader = AudienceReader(source, str(audience))
+        writer = csv.writer(file, delimiter=reader.delimiter)
+        writer.writerow(reader.header)
+        copied = 0
+        for batch in reader.batches():
+            for line, row in _named(batch, refused):
+                _require_same(reader.header, row, line, refused[line], audience)
+                if isinstance(row, str):
+                    file.write(f"{row}\r\n")
+                else:
+                    writer.writerow(row)
+                copied += 1
+    if copied < len(refused):
+        raise _changed(audience)
+    return copied
+
+
+def _read_list(listed: Path) -> dict[int, Refused]:
+    """The rejected rows by line. Read like an audience, since a spreadsheet may have saved it again."""
+    refused: dict[int, Refused] = {}
+    with open_audience(listed) as source:
+        reader = AudienceReader(source, str(listed))
+        if tuple(reader.header) != HEADER:
+            raise ConfigurationError(
+                "this is not a list of rejected rows",
+                where=str(listed),
+                remedy="give the list that `campaign create` or `audience check` wrote",
+            )
+        for batch in reader.batches():
+            for line, code, column, _, value in batch.rows:
+                if code != "duplicate" and line.isdecimal():
+                    refused[int(line)] = Refused(column, value)
+            if len(refused) > LISTED_MAX:
+                raise ConfigurationError(f"the list has more than {LISTED_MAX:,} rows", where=str(listed))
+    return refused
+
+
+def _named(batch: RowBatch, refused: dict[int, Refused]) -> Iterator[tuple[int, Row | str]]:
+    """The rows that the list names, in file order; a line as text if it is not a valid row."""
+    rows: list[tuple[int, Row | str]] = [
+        (line, row) for line, row in zip(batch.lines, batch.rows, strict=True) if line in refused
+    ]
+    rows += [(reject.line, reject.value) for reject in batch.rejects if reject.line in refused]
+    yield from sorted(rows, key=lambda named: named[0])
+
+
+def _require_same(header: Row, row: Row | str, line: int, refused: Refused, audience: Path) -> None:
+    column, value = refused
+    if isinstance(row, str):
+        cells = [row] if not column else []
+    else:
+        cells = [cell for name, cell in zip(header, row, strict=True) if spreadsheet_safe(name) == column]
+    if not any(value in (spreadsheet_safe(cell), spreadsheet_safe(as_written(cell))) for cell in cells):
+        raise _changed(audience, line)
+
+
+def _changed(audience: Path, line: int | None = None) -> ConfigurationError:
+    return ConfigurationError(
+        "the list does not match this file as it is now",
+        where=str(audience) if line is None else f"{audience}, line {line:,}",
+        remedy="make a new list with `drumbeat audience check`",
+    )

@@ -1,0 +1,174 @@
+"""Rejected rows: the table of reject codes, and the file that lists the rows.
+
+A spreadsheet can open the file without running a formula. The file appears complete or not at all, only its
+owner can read it, and it never replaces the audience.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+from campaigns.audience.spreadsheet import safe_cell
+from campaigns.output_file import output_file, require_other_file
+from engine.errors import ConfigurationError
+
+HEADER = ("line", "code", "column", "reason", "value")
+VALUE_CHARACTERS_MAX = 200  # enough to recognise a cell; a broken row may be a megabyte long
+
+# Source: the service's rules for variables, and the rules of this reader.
+REASONS = {
+    "row_shape": "the row has more or fewer cells than the header",
+    "row_quotes": "a quoted cell is not closed, or text follows its closing quote",
+    "cell_size": "a cell is larger than 128 KiB",
+    "phone_empty": "there is no phone number",
+    "phone_scientific": "a spreadsheet rounded the number; format the column as text and export again",
+    "phone_malformed": "the cell is not one phone number of digits, + and the usual separators",
+    "phone_too_short": "the number has too few digits",
+    "phone_too_long": "the number has too many digits",
+    "phone_invalid": "no country has such a number; a national number needs --region",
+    "variable_empty": "the variable is empty",
+    "variable_newline": "the variable holds a line break",
+    "variable_tab": "the variable holds a tab",
+    "variable_spaces": "the variable holds more than four spaces in a row",
+    "variable_control": "the variable holds a NUL character",
+    "variable_too_long": "the variable is longer than 1,024 characters",
+    "duplicate": "an earlier line has the same phone, and is kept",
+}
+_HEADER_LINE = ",".join(HEADER)
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A rejected row. `line`: where it starts, from 1; `column` is empty if the whole row is wrong."""
+
+    line: int
+    code: str
+    column: str
+    value: str
+
+    @property
+    def reason(self) -> str:
+        return REASONS[self.code]
+
+
+def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
+    """`customers.csv` → `customers.rejects.csv` in the working directory. Each `kind` of command has its own
+    list, so that none replaces the rejects of a campaign.
+    """
+    return Path.cwd() / f"{audience.stem}.{kind}.csv"
+
+
+def spreadsheet_safe(value: str) -> str:
+    """The value, cut to a limit, without NUL, and quoted if a spreadsheet would run it."""
+    return safe_cell(value[:VALUE_CHARACTERS_MAX].replace("\x00", "\N{REPLACEMENT CHARACTER}"))
+
+
+def require_no_reject_list(header: Iterable[str], where: str) -> None:
+    """ConfigurationError if the header is that of a list of rejects.
+
+    The list holds duplicates too. A campaign from it would send to people who are in the first campaign.
+    """
+    if tuple(header) == HEADER:
+        raise ConfigurationError(
+            "this is a list of rejected rows; its duplicates are people who are in the campaign already",
+            where=where,
+            remedy="copy the rows to correct with `drumbeat audience rejected`",
+        )
+
+
+class RejectFile:
+    """Writes rejects to a draft; `publish` puts it in place. Without `publish`, the draft is removed at the
+    end.
+
+    UTF-8 with a byte order mark, which spreadsheets need for accents. If there is no reject, there is no
+    file, and the list of an earlier call is removed. A device or a pipe is opened at once and written to
+    directly. UsageError if `path` is the `source` of the rows.
+    """
+
+    def __init__(self, path: Path, source: Path) -> None:
+        require_other_file(path, source, "--rejects")
+        self.path = path
+        self.counts: Counter[str] = Counter()
+        self._target = output_file(path)
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> RejectFile:
+        if self._target.is_direct:
+            try:
+                self._open()
+            except OSError as error:
+                raise self._unwritable(error) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            with suppress(OSError):  # the failed write raised already
+                self._file.close()
+            self._target.drop()
+
+    def add(self, rejects: Iterable[Reject]) -> None:
+        """Append rejects; ConfigurationError if the file cannot be written."""
+        rows = []
+        for reject in rejects:
+            self.counts[reject.code] += 1
+            column, value = spreadsheet_safe(reject.column), spreadsheet_safe(reject.value)
+            rows.append((reject.line, reject.code, column, reject.reason, value))
+        if rows:
+            self._write(rows)
+
+    def publish(self) -> Path | None:
+        """Put the file in its place and return its path; None if there is no reject."""
+        if self._file is None:
+            self._remove_stale()
+            return None
+        try:
+            self._file.flush()
+            if not self._target.is_direct:
+                os.fsync(self._file.fileno())
+            self._file.close()
+            self._target.publish()
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self._file = None
+        return self.path if self.counts else None
+
+    def _write(self, rows: list[tuple[int, str, str, str, str]]) -> None:
+        try:
+            file = self._file or self._open()
+            if self.counts.total() == len(rows):
+                csv.writer(file).writerow(HEADER)
+            csv.writer(file).writerows(rows)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _open(self) -> TextIO:
+        self._file = os.fdopen(self._target.open(), "w", encoding="utf-8-sig", newline="")
+        return self._file
+
+    def _remove_stale(self) -> None:
+        """Remove an old list, but no other file that has this name."""
+        try:
+            with self._target.path.open("rb") as file:
+                first_line = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace").readline(100)
+            if first_line.strip() == _HEADER_LINE:
+                self._target.path.unlink(missing_ok=True)
+        except OSError:
+            return
+
+    def _unwritable(self, error: OSError) -> ConfigurationError:
+        return ConfigurationError(
+            f"the list of rejected rows cannot be written: {error.strerror}",
+            where=str(self.path),
+            remedy="name another file with --rejects",
+        )

@@ -1,0 +1,177 @@
+"""Checks each row: it needs a phone number, and variables that the service accepts.
+
+Nearly every row is good. Therefore whole columns are checked in one call where possible, and single rows only
+if their column fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import compress, repeat
+
+from campaigns.audience.columns import column_index
+from campaigns.audience.phone import Normaliser
+from campaigns.audience.reader import AudienceReader, Row, RowBatch, is_blank
+from campaigns.audience.reject_file import Reject
+from campaigns.audience.spreadsheet import as_written, is_variable_column
+from engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
+from engine.errors import UsageError
+
+_SPACES_TOO_MANY = " " * 5
+_NAME_THE_PHONES = "; name the column of the phone numbers with --phone-column"
+
+
+@dataclass(slots=True)
+class CheckedBatch:
+    """The good rows of a batch, and its rejects. `read_bytes`: how much of the file was read by then.
+
+    A good row has its line, its phone in digits of E.164, and a variable for each placeholder. They are
+    stored as columns, because a tuple for each row would double the cost of its variables.
+    """
+
+    read_bytes: int
+    lines: Sequence[int]
+    phones: Sequence[int]
+    variables: Sequence[tuple[str, ...]]
+    rejects: list[Reject]
+
+    @property
+    def rows(self) -> int:
+        return len(self.lines) + len(self.rejects)
+
+
+@dataclass(frozen=True, slots=True)
+class RowCheck:
+    """Checks rows with one header. Made by `row_check`."""
+
+    normalise_all: Callable[[Iterable[str]], list[int | str]]
+    phone_index: int
+    phone_column: str
+    variable_columns: tuple[tuple[int, str], ...]  # index and name; fixed texts have none
+    picks: tuple[int | str, ...]  # for each placeholder the index of its column, or its fixed text
+    exported: tuple[int, ...]  # variable columns that `campaign export` may have written
+
+    def check(self, batch: RowBatch) -> CheckedBatch:
+        """Split a batch into good rows and rejects; blank rows are neither."""
+        if not batch.rows:
+            return CheckedBatch(batch.read_bytes, (), (), (), sorted(batch.rejects, key=_line_of))
+        columns: list[Sequence[str]] = list(zip(*batch.rows, strict=True))
+        for index in self.exported:
+            columns[index] = list(map(as_written, columns[index]))
+        phones = self.normalise_all(columns[self.phone_index])
+        refused = self._refused(batch, columns, phones)
+        kept = bytearray(b"\1") * len(phones)
+        for at in refused:
+            kept[at] = 0
+        rejects = batch.rejects + [reject for reject in refused.values() if reject is not None]
+        return CheckedBatch(
+            batch.read_bytes,
+            list(compress(batch.lines, kept)),
+            list(compress(phones, kept)),  # type: ignore[arg-type]  # a good phone is an int
+            list(compress(self._variables(columns), kept)),
+            sorted(rejects, key=_line_of),
+        )
+
+    def _variables(self, columns: Sequence[Sequence[str]]) -> Iterable[tuple[str, ...]]:
+        if not self.picks:
+            return repeat(())
+        picked = (repeat(pick) if isinstance(pick, str) else columns[pick] for pick in self.picks)
+        return zip(*picked, strict=False)
+
+    def _refused(
+        self, batch: RowBatch, columns: Sequence[Sequence[str]], phones: Sequence[int | str]
+    ) -> dict[int, Reject | None]:
+        """The rows that cannot be sent to, by index; None for a blank one."""
+        refused: dict[int, Reject | None] = {}
+        for at, phone in enumerate(phones):
+            if isinstance(phone, str):
+                row = batch.rows[at]
+                refused[at] = self._reject(batch.lines[at], row, phone)
+        for index, _ in self.variable_columns:
+            for at in suspects(columns[index]):
+                reject = self._variable_reject(batch.lines[at], [column[at] for column in columns])
+                if reject is not None:
+                    refused.setdefault(at, reject)
+        return refused
+
+    def _reject(self, line: int, row: Row, code: str) -> Reject | None:
+        return None if is_blank(row) else Reject(line, code, self.phone_column, row[self.phone_index])
+
+    def _variable_reject(self, line: int, row: Row) -> Reject | None:
+        for index, column in self.variable_columns:
+            if (problem := check_variable(row[index])) is not None:
+                return Reject(line, f"variable_{problem}", column, row[index])
+        return None
+
+    def batches(self, reader: AudienceReader) -> Iterator[CheckedBatch]:
+        """Check all rows of an audience."""
+        for batch in reader.batches():
+            yield self.check(batch)
+
+
+def row_check(
+    header: Sequence[str], where: str, phone_column: str, params: Sequence[str], region: str | None
+) -> RowCheck:
+    """The check of one audience. `params`: a column for each placeholder in order, or `=text` for a fixed
+    text.
+
+    Raises MissingColumn, and UsageError for a wrong region or a fixed text that the service would refuse.
+    """
+    literals = [param[1:] for param in params if is_literal(param)]
+    for literal in literals:
+        if (problem := check_variable(literal)) is not None:
+            raise UsageError(f"the fixed text --param ={literal!r} cannot be sent: {problem}")
+    picks = tuple(
+        param[1:] if is_literal(param) else column_index(header, param, where=where) for param in params
+    )
+    phone_index = column_index(header, phone_column, where=where, otherwise=_NAME_THE_PHONES)
+    return RowCheck(
+        normalise_all=Normaliser(region).normalise_all,
+        phone_index=phone_index,
+        phone_column=header[phone_index],
+        variable_columns=tuple(
+            (pick, header[pick]) for pick in dict.fromkeys(picks) if isinstance(pick, int)
+        ),
+        picks=picks,
+        exported=tuple(
+            pick
+            for pick in dict.fromkeys(picks)
+            if isinstance(pick, int) and pick != phone_index and is_variable_column(header[pick])
+        ),
+    )
+
+
+def suspects(column: Collection[str]) -> list[int]:
+    """The indexes of cells that `check_variable` may refuse; it accepts all others."""
+    found = [] if all(map(str.strip, column)) else [at for at, cell in enumerate(column) if not cell.strip()]
+    joined = "|".join(column)
+    if (
+        joined.isprintable()
+        and _SPACES_TOO_MANY not in joined
+        and max(map(len, column)) <= VARIABLE_CHARACTERS_MAX
+    ):
+        return found
+    return found + [at for at, cell in enumerate(column) if not surely_sendable((cell,))]
+
+
+def surely_sendable(variables: Sequence[str]) -> bool:
+    """A quick check: if true, `check_variable` accepts all of these. It may be false for good variables.
+
+    Printable text has no line break, tab or NUL; an empty or blank variable strips to nothing.
+    """
+    joined = "".join(variables)
+    return (
+        joined.isprintable()
+        and len(joined) <= VARIABLE_CHARACTERS_MAX
+        and _SPACES_TOO_MANY not in joined
+        and all(map(str.strip, variables))
+    )
+
+
+def is_literal(param: str) -> bool:
+    return param.startswith("=")
+
+
+def _line_of(reject: Reject) -> int:
+    return reject.line

@@ -1,0 +1,87 @@
+"""`drumbeat campaign start`, `pause`, `resume` and `cancel`. Running processes follow within a second."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from campaigns.cli.options import CampaignName, Json
+from campaigns.cli.printing import note, print_json
+from campaigns.cli.status_text import how_to_continue
+from campaigns.cli.task_runner import with_connection
+from campaigns.command_text import command_text
+from campaigns.life.actor import actor
+from campaigns.life.control import CampaignChange, cancel, pause, pause_all, resume, resume_all, start
+from campaigns.results.status import NOBODY_SENDS
+from engine.core.states import CampaignState
+from engine.errors import UsageError
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command("start")
+def start_campaign(name: CampaignName, json: Json = False) -> None:
+    """Hand a campaign to the workers, which send it at once or at its start time."""
+    _print_changes([_change(start, name)], json)
+
+
+@app.command("pause")
+def pause_campaign(
+    name: Annotated[str | None, typer.Argument(help="The campaign's name.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Pause every campaign: the emergency stop.")] = False,
+    json: Json = False,
+) -> None:
+    """Stop sending a campaign; `resume` continues where it stopped."""
+    if every == (name is not None):
+        raise UsageError("name one campaign, or give --all")
+    changes = with_connection(partial(pause_all, actor=actor())) if name is None else [_change(pause, name)]
+    _print_changes(changes, json)
+
+
+@app.command("resume")
+def resume_campaign(
+    name: Annotated[str | None, typer.Argument(help="The campaign's name.")] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Resume every campaign that has started, whatever paused it.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Lift a pause. After a database was restored, check the campaigns before you use --all."""
+    if every == (name is not None):
+        raise UsageError("name one campaign, or give --all")
+    changes = with_connection(partial(resume_all, actor=actor())) if name is None else [_change(resume, name)]
+    paused = [] if json else [change for change in changes if change.state is CampaignState.PAUSED]
+    _print_changes([change for change in changes if change not in paused], json, "no campaign was resumed")
+    for change in paused:
+        again = command_text("campaign", "resume", change.name)
+        note(f"{change.name}: stays paused, because it has never started; release it with `{again}`")
+
+
+@app.command("cancel")
+def cancel_campaign(name: CampaignName, json: Json = False) -> None:
+    """End a campaign for good. Recipients who were not sent to are skipped."""
+    _print_changes([_change(cancel, name)], json)
+
+
+def _change(action: Callable[..., Awaitable[CampaignChange]], name: str) -> CampaignChange:
+    """Run `action`, a function of `campaigns.life.control`, for one campaign."""
+    return with_connection(lambda connection: action(connection, name, actor=actor()))
+
+
+def _print_changes(
+    changes: list[CampaignChange], json: bool, if_none: str = "no campaign is scheduled or running"
+) -> None:
+    if json:
+        print_json({"schema": 1, "campaigns": [asdict(change) for change in changes]})
+        return
+    for change in changes:
+        skipped = f", {change.skipped:,} skipped" if change.skipped else ""
+        typer.echo(f"{change.name}: {change.state}{'' if change.changed else ' already'}{skipped}")
+        if change.nobody_sends:
+            note(f"{NOBODY_SENDS}; {how_to_continue(change.name)}")
+    if not changes:
+        note(if_none)

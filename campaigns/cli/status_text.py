@@ -1,0 +1,80 @@
+"""A campaign's status as text, the same on a terminal, in a log and in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from campaigns.command_text import command_text
+from campaigns.pluralise import pluralise
+from campaigns.results.status import FINAL_STATES, NOBODY_SENDS, CampaignStatus
+from engine.core.states import RecipientState
+
+
+def duration(seconds: float) -> str:
+    """`42 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`."""
+    whole = round(seconds)
+    for size, unit, smaller_size, smaller in (
+        (86_400, "d", 3_600, "h"),
+        (3_600, "h", 60, "min"),
+        (60, "min", 1, "s"),
+    ):
+        if whole >= size:
+            rest = whole % size // smaller_size
+            return f"{whole // size} {unit}" + (f" {rest} {smaller}" if rest else "")
+    return f"{whole} s"
+
+
+def audience_sum(rows: int, recipients: int, rejected: int, duplicates: int) -> str:
+    """How the rows of the file add up."""
+    return (
+        f"{pluralise(rows, 'row')} = {pluralise(recipients, 'recipient')} + {rejected:,} rejected"
+        f" + {pluralise(duplicates, 'duplicate')}"
+    )
+
+
+def how_to_continue(name: str) -> str:
+    """How to continue a running campaign that no process sends."""
+    run = command_text("campaign", "run", name)
+    return f"continue with: {run} (a worker with its numbers continues by itself)"
+
+
+def counts_line(status: CampaignStatus) -> str:
+    """The states that are not empty: `pending 3, accepted 17`."""
+    present = [f"{state} {status.counts[state]:,}" for state in RecipientState if status.counts[state]]
+    return ", ".join(present) or "no recipients"
+
+
+def progress_line(status: CampaignStatus, rate_per_s: float) -> str:
+    """One line for logs: recipients done, rate and remaining time."""
+    done = status.recipients - status.waiting
+    share = 100 * done / status.recipients if status.recipients else 100.0
+    left = f", {duration(status.waiting / rate_per_s)} left" if rate_per_s > 0 and status.waiting else ""
+    reason = f" ({status.reason})" if status.reason else ""
+    return (
+        f"{status.name}: {status.state}{reason}, {done:,} of {status.recipients:,} ({share:.1f} %), "
+        f"{rate_per_s:,.0f}/s{left}; {counts_line(status)}"
+    )
+
+
+def status_lines(status: CampaignStatus) -> Iterator[str]:
+    """The lines of `campaign status`."""
+    yield f"{status.name}: {status.state}" + (f" ({status.reason})" if status.reason else "")
+    if status.nobody_sends:
+        yield f"{NOBODY_SENDS}; {how_to_continue(status.name)}"
+    yield f"recipients {status.recipients:,}: {counts_line(status)}"
+    if status.eta_s is not None and status.rate_per_s is not None:
+        left = f", {duration(status.eta_s)} left" if status.waiting else ""
+        yield f"rate {status.rate_per_s:,.1f}/s{left}"
+    for name, moment in (
+        ("starts", None if status.started_at or status.state in FINAL_STATES else status.start_at),
+        ("started", status.started_at),
+        ("ended", status.finished_at),
+    ):
+        if moment is not None:
+            yield f"{name} {moment.isoformat(timespec='seconds')}"
+    for number in status.numbers:
+        rest = number.owner or "idle"
+        if number.suspended_reason:
+            rest = f"{'stopped' if number.stopped else 'suspended'}: {number.suspended_reason}"
+        sent = f"limit {number.limit_per_s:g}/s, {pluralise(number.attempts, 'request')}"
+        yield f"number {number.phone_number_id}: {sent}, {rest}"

@@ -1,0 +1,96 @@
+"""Runs the task of a command: loads settings, starts the event loop, opens the database and the service."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import uvloop
+
+from campaigns.cli.database_errors import database_blamed
+from engine.prepare_database import prepare_database
+from engine.process.settings import PREFIX, SECRETS, Settings, load_settings
+from engine.process.telemetry import configure_logging
+from engine.store.database import Connection, Pool, open_pool, report_loop_errors
+from engine.store.installation import identify
+
+if TYPE_CHECKING:  # most commands use only the database
+    from engine.api.resources import ManagementClient
+
+Result = TypeVar("Result")
+
+
+def prepare(**options: Any) -> None:
+    """Check the settings given as options; set them for this process and the processes it starts."""
+    given = {name: value for name, value in options.items() if value is not None}
+    settings = load_settings(**given)
+    configure_logging(getattr(settings, name) for name in SECRETS)
+    for name in given:
+        os.environ[f"{PREFIX}{name.upper()}"] = str(getattr(settings, name))
+
+
+def with_database(task: Callable[[Pool], Awaitable[Result]], *, size: int = 4) -> Result:
+    """Run `task` with a pool on the migrated database; return when it has ended."""
+    return with_settings(lambda pool, _: task(pool), size=size)
+
+
+def with_settings(
+    task: Callable[[Pool, Settings], Awaitable[Result]], *, size: int = 4, by_key: bool = False
+) -> Result:
+    """As `with_database`, with the settings. `by_key`: the task sends or receives (see `open_pool`)."""
+    settings = load_settings()
+    url = ready_database(settings)
+
+    async def main() -> Result:
+        async with open_pool(url, size=size, by_key=by_key, greet=identify if by_key else None) as pool:
+            return await task(pool, settings)
+
+    with database_blamed(url):
+        return run_loop(main())
+
+
+def run_loop(task: Coroutine[Any, Any, Result]) -> Result:
+    """Run a task of the database in its own event loop, without log lines of the driver's late errors."""
+
+    async def main() -> Result:
+        asyncio.get_running_loop().set_exception_handler(report_loop_errors)
+        return await task
+
+    return uvloop.run(main())
+
+
+def ready_database(settings: Settings) -> str:
+    """Start and migrate the database if necessary, and return its URL."""
+    given = settings.database_url
+    location = str(settings.home / "postgres") if given is None else given.get_secret_value()
+    with database_blamed(location):
+        return prepare_database(settings)
+
+
+def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:
+    """As `with_database`, for a task that needs one connection."""
+
+    async def run(pool: Pool) -> Result:
+        async with pool.acquire() as connection:
+            return await task(connection)
+
+    return with_database(run, size=1)
+
+
+def with_service(task: Callable[[Pool, ManagementClient, str], Awaitable[Result]]) -> Result:
+    """Run `task` with a pool, a client of the management API, and the id of the account."""
+    from engine.api.resources import ManagementClient  # imports aiohttp, a third of a command's start
+
+    settings = load_settings()
+    service, waba_id = settings.service(), settings.required("waba_id")
+
+    async def main(pool: Pool) -> Result:
+        token = service.access_token.get_secret_value()
+        async with ManagementClient(
+            service.base_url, token, api_version=service.api_version, proxy=service.proxy
+        ) as client:
+            return await task(pool, client, waba_id)
+
+    return with_database(main)

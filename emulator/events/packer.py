@@ -1,0 +1,90 @@
+"""Packs the updates of a subscriber into the body of a POST. Statuses get their details only now."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from emulator.account import Account
+from emulator.clock import Clock
+from emulator.config import EmulatorConfig
+from emulator.errors import KINDS
+from emulator.events.envelope import MESSAGES, Update, envelope
+from emulator.events.subscriber import Batch, Subscriber
+from emulator.identity import Number
+from emulator.ledger.kinds import MessageKind
+from emulator.ledger.ledger import Ledger
+from emulator.people import People
+from emulator.schedule import STATUS_WORDS, Status
+
+DETAILS = {
+    131026: "the recipient is not on the network or has blocked the business",
+    132015: "the template was paused after the message was accepted",
+}
+
+
+class Packer:
+    """Makes the batches. The details of a status come from the ledger."""
+
+    def __init__(
+        self,
+        config: EmulatorConfig,
+        clock: Clock,
+        ledger: Ledger,
+        numbers: Mapping[str, Number],
+        accounts: Mapping[str, Account],
+        people: People,
+    ) -> None:
+        self._config = config
+        self._ledger = ledger
+        self._numbers = numbers
+        self._accounts = accounts
+        self._people = people
+        self._clock = clock
+        self._batches = 0
+
+    def next_batch(self, subscriber: Subscriber) -> Batch | None:
+        """What to POST next to a subscriber: a retry that is due, else updates from its outbox."""
+        now_ns = self._clock.now_ns()
+        retry = subscriber.due_retry(now_ns)
+        if retry is not None or not subscriber.may_pack:
+            return retry
+        waiting = subscriber.take(self._config.events_per_post)
+        self._batches += 1
+        updates = (self._update(each) if isinstance(each, Status) else each for each in waiting)
+        displays = {number.id: number.display_phone_number for number in self._numbers.values()}
+        body = envelope(updates, self._config.product, displays)
+        return Batch(now_ns, self._batches, body, len(waiting), 1, now_ns)
+
+    def _update(self, status: Status) -> Update:
+        ledger = self._ledger
+        kind = ledger.kind(status.message)
+        account_id = self._numbers[kind.number_id].account_id
+        value: dict[str, Any] = {
+            "id": ledger.wamid(status.message),
+            "status": STATUS_WORDS[status.status],
+            "timestamp": str(self._clock.unix_s(status.due_ns)),
+            "recipient_id": self._people.wa_id(ledger.recipient(status.message)),
+        }
+        tag = ledger.tag(status.message)
+        if tag is not None:
+            value["biz_opaque_callback_data"] = tag
+        if status.error_code:
+            value["errors"] = [_error(status.error_code)]
+        else:
+            value["pricing"] = self._pricing(account_id, kind)
+        return Update(account_id, kind.number_id, MESSAGES, value, "statuses")
+
+    def _pricing(self, account_id: str, kind: MessageKind) -> dict[str, Any]:
+        return _pricing(self._accounts[account_id].category(kind.template_key))
+
+
+@cache
+def _pricing(category: str) -> dict[str, Any]:
+    """Shared by every status of the category, so it is never changed."""
+    return {"billable": category != "service", "pricing_model": "PMP", "category": category}
+
+
+def _error(code: int) -> dict[str, Any]:
+    title = KINDS[code].title if code in KINDS else "Message failed"
+    details = DETAILS.get(code, "the message could not be delivered to this recipient")
+    return {"code": code, "title": title, "message": title, "error_data": {"details": details}}

@@ -1,0 +1,55 @@
+"""Messages from customers: each opens the window of 24 hours and is announced, and can be marked as read."""
+
+from collections.abc import Callable
+from typing import Any
+
+from emulator.clock import Clock
+from emulator.errors import Refused
+from emulator.events.envelope import MESSAGES, Update
+from emulator.identity import Number
+from emulator.ids import Ids
+from emulator.people import People
+from emulator.wire.request_reply import json_reply, render
+
+# Messages that can still be marked as read. At the limit the oldest is forgotten.
+INCOMING_LIMIT = 100_000
+
+
+class IncomingMessages:
+    """The messages by their wamid. `announce` queues an event."""
+
+    def __init__(self, clock: Clock, ids: Ids, people: People, announce: Callable[[Update], None]) -> None:
+        self._clock = clock
+        self._ids = ids
+        self._people = people
+        self._announce = announce
+        # wamid -> [phone number id, whether it was marked as read]
+        self.messages: dict[str, list[Any]] = {}
+
+    def receive(self, number: Number, sender: int, message: dict[str, Any], name: str) -> str:
+        """A message from a customer; `message` holds the type and its content. Returns the wamid."""
+        now_ns = self._clock.now_ns()
+        number.windows[sender] = now_ns
+        # An incoming message takes part in the number's throughput, but is never refused.
+        if not number.window.full(now_ns):
+            number.window.count(now_ns)
+        wamid = f"wamid.HBgI{self._ids.new()}"
+        if len(self.messages) >= INCOMING_LIMIT:
+            del self.messages[next(iter(self.messages))]
+        self.messages[wamid] = [number.id, False]
+        wa_id = self._people.wa_id(sender)
+        value = {"from": wa_id, "id": wamid, "timestamp": str(self._clock.unix_s()), **message}
+        contact = {"profile": {"name": name}, "wa_id": wa_id}
+        self._announce(Update(number.account_id, number.id, MESSAGES, value, "messages", contact))
+        return wamid
+
+    def mark_read(self, number: Number, message: dict[str, Any]) -> bytes:
+        """A request of the send endpoint that marks an incoming message as read (open point)."""
+        if message["status"] != "read":
+            raise Refused(131009, "status is read")
+        message_id = message.get("message_id")
+        known = self.messages.get(message_id) if isinstance(message_id, str) else None
+        if known is None or known[0] != number.id:
+            raise Refused(131009, "message_id is not a message that this number received")
+        known[1] = True
+        return render(json_reply({"success": True}))

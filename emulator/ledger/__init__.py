@@ -1,0 +1,1 @@
+"""Every message that the service accepted: the columns, the ids, and the questions that they answer."""

@@ -1,0 +1,111 @@
+"""The ledger: every message that the service accepted, in order, never changed.
+
+Tests judge "never twice, never lost" by it, so only the acceptance of a message writes to it.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+from emulator.ledger.kinds import Kinds, MessageKind
+from emulator.ledger.message_ids import MessageIds
+from emulator.ledger.segments import LEDGER_LIMIT_MESSAGES, Segments
+
+
+class Sent(NamedTuple):
+    """What analytics need of a message."""
+
+    kind: MessageKind
+    recipient: int
+    received_ns: int
+
+
+class Ledger:
+    """Accepted messages, counted from 0. The send path writes to `messages` and `kinds` directly."""
+
+    def __init__(self, limit_messages: int = LEDGER_LIMIT_MESSAGES) -> None:
+        self.messages = Segments(limit_messages)
+        self.kinds = Kinds()
+        self.ids = MessageIds()
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def wamid(self, index: int) -> str:
+        """The id under which the message at `index` was accepted."""
+        return self.ids.wamid(index)
+
+    def index_of(self, wamid: str) -> int | None:
+        """The index of a message by its id; None for an id that this ledger did not issue."""
+        return self.ids.index_of(wamid, len(self))
+
+    def recipient(self, index: int) -> int:
+        """The recipient of a message, its digits as a number."""
+        return self.messages.recipient(index)
+
+    def kind(self, index: int) -> MessageKind:
+        """Through which number the message at `index` went, and as what."""
+        return self.kinds[self.messages.kind(index)]
+
+    def tag(self, index: int) -> str | None:
+        """The opaque data that came with a message."""
+        note = self.messages.note(index)
+        if note.startswith(b'["'):
+            # Without a backslash it ends at the first quote, and the content need not be parsed.
+            written = note[2 : note.index(b'"', 2)]
+            if b"\\" not in written:
+                return written.decode()
+        tag: str | None = orjson.loads(note)[0]
+        return tag
+
+    def row(self, index: int) -> dict[str, Any]:
+        """One message as the control plane shows it."""
+        tag, content = orjson.loads(self.messages.note(index))
+        message = self.messages.row(index)
+        kind = self.kinds[message.kind]
+        return {
+            "index": index,
+            "wamid": self.wamid(index),
+            "phone_number_id": kind.number_id,
+            "to": str(message.recipient),
+            "type": kind.type,
+            "template": kind.template,
+            "language": kind.language,
+            "tag": tag,
+            "received_at_ns": message.received_ns,
+            "parameters" if kind.template else "content": content,
+        }
+
+    def rows(self, after: int, limit: int) -> Iterator[dict[str, Any]]:
+        """Up to `limit` messages from index `after` on (0 is the first)."""
+        return (self.row(index) for index in range(after, min(after + limit, len(self))))
+
+    def count(self, number_id: str, begin_ns: int, end_ns: int) -> int:
+        """How many messages of a number were accepted from `begin_ns` up to `end_ns`."""
+        kinds = self.kinds.of_number(number_id)
+        return sum(
+            int(segment.kinds[first:end].count(kind))
+            for segment, first, end in self.messages.between(begin_ns, end_ns)
+            for kind in kinds
+        )
+
+    def sent_between(self, begin_ns: int, end_ns: int) -> Iterator[list[Sent]]:
+        """The messages of a time, a segment at a time."""
+        for segment, first, end in self.messages.between(begin_ns, end_ns):
+            rows = (segment.row(offset) for offset in range(first, end))
+            yield [Sent(self.kinds[row.kind], row.recipient, row.received_ns) for row in rows]
+
+    def dump(self) -> dict[str, Any]:
+        """The whole ledger, for a snapshot."""
+        return {
+            "ids": self.ids.dump(len(self)),
+            "kinds": self.kinds.dump(),
+            "segments": self.messages.dump(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Replace this ledger by a dumped one; ValueError if its parts do not fit together."""
+        self.kinds.load(state["kinds"])
+        self.messages.load(state["segments"], len(self.kinds))
+        self.ids.load(state["ids"], len(self))

@@ -1,0 +1,141 @@
+"""The whole state of the emulated service, built from a configuration and its seed, and anew by a reset."""
+
+from collections import Counter
+from itertools import count
+
+from emulator.account import Account
+from emulator.clock import Clock
+from emulator.config import EmulatorConfig, FaultConfig, NumberConfig
+from emulator.events.events import Events
+from emulator.events.packer import Packer
+from emulator.events.subscriptions import Subscriptions
+from emulator.faults.table import Faults
+from emulator.identity import Number, Token
+from emulator.ids import Ids
+from emulator.incoming import IncomingMessages
+from emulator.ledger.ledger import Ledger
+from emulator.media import MediaStore
+from emulator.pace import SlidingWindow
+from emulator.people import People, Ratios
+from emulator.refusals import Refusals
+from emulator.reviewer import Reviewer
+from emulator.schedule import StatusSchedule
+from emulator.send import SendContext, SendEndpoint
+from emulator.standing import Standing
+from emulator.templates.samples import sample_templates
+from emulator.tokens import Tokens
+
+NUMBER_LIMIT = 10_000
+ACCOUNT_LIMIT = 1_000
+
+
+class MessagingService:
+    """Accounts, numbers, templates, customers, ledger and events.
+
+    `send_endpoints` are by request target. The parts get what they need of each other, never this object.
+    """
+
+    def __init__(self, config: EmulatorConfig) -> None:
+        self.config = config
+        self.clock = Clock()
+        self.base_url = f"http://{config.host}:{config.port}"
+        self.ids = Ids()
+        self._traces = count(1)
+        self._begin(config.callback, statuses_on=config.statuses)
+
+    def reset(self) -> None:
+        """Return to the state of the start, with an empty ledger.
+
+        Clock, ids and callback stay, and whether messages get statuses. Every part is a new object, so a
+        caller that kept the former ones can put them back.
+        """
+        self._begin(self.subscriptions.callback, statuses_on=self.subscriptions.statuses_on)
+
+    def _begin(self, callback: str | None, *, statuses_on: bool) -> None:
+        self.accounts: dict[str, Account] = {}
+        self.numbers: dict[str, Number] = {}
+        self.send_endpoints: dict[bytes, SendEndpoint] = {}
+        self.errors: Counter[int] = Counter()
+        self._make_parts()
+        self._furnish()
+        self.subscriptions.statuses_on = statuses_on
+        self.subscriptions.set_callback(callback)
+
+    def _make_parts(self) -> None:
+        config, clock = self.config, self.clock
+        self.ids = Ids(self.ids.following)
+        self.refusals = Refusals(config, self.errors, self._traces)
+        self.tokens = Tokens(clock)
+        self.people = People(
+            config.seed, Ratios(config.undeliverable_ratio, config.failed_ratio, config.read_ratio)
+        )
+        self.ledger = Ledger()
+        self.media = MediaStore(clock, self.ids)
+        self.faults = Faults(config.seed, clock, self.numbers)
+        self.schedule = StatusSchedule(self.people, config.status_delay)
+        self.events = Events(clock, self.ledger, self.schedule, self.faults, self.numbers, self.accounts)
+        self.packer = Packer(config, clock, self.ledger, self.numbers, self.accounts, self.people)
+        self.standing = Standing(clock, self.events.announce)
+        self.reviewer = Reviewer(clock, config.review_delay_s, self.accounts, self.events.announce)
+        self.incoming = IncomingMessages(clock, self.ids, self.people, self.events.announce)
+        self.subscriptions = Subscriptions(config, self.accounts, self.events, self.schedule)
+
+    def _furnish(self) -> None:
+        config = self.config
+        self.tokens.add(Token(config.token, app_id=config.app_id))
+        self.open_account(config.waba)
+        for number in config.numbers:
+            self.add_number(config.waba, number)
+        for fault in config.faults:
+            self.faults.add(fault)
+        if config.latency_ms:
+            self.faults.add(FaultConfig("latency", options={"median_ms": config.latency_ms}))
+
+    def open_account(self, account_id: str) -> Account:
+        """A business account with the sample templates; the first app gets its events."""
+        if len(self.accounts) >= ACCOUNT_LIMIT:
+            raise ValueError(f"at most {ACCOUNT_LIMIT} accounts")
+        account = self.accounts[account_id] = Account(account_id, subscribed_apps={self.config.app_id})
+        for template in sample_templates(self.ids.new):
+            account.book.add(template)
+        self.subscriptions.refresh()
+        return account
+
+    def add_number(self, account_id: str, config: NumberConfig) -> Number:
+        """Register a number with an account, or replace it."""
+        if len(self.numbers) >= NUMBER_LIMIT and config.id not in self.numbers:
+            raise ValueError(f"at most {NUMBER_LIMIT} numbers")
+        number = Number(
+            id=config.id,
+            account_id=account_id,
+            display_phone_number=f"1555{len(self.numbers) + 1:07d}",
+            window=SlidingWindow(config.rate_per_s),
+        )
+        if config.test_recipients is not None:
+            number.test_recipients = frozenset(map(int, config.test_recipients))
+        self.connect(number)
+        return number
+
+    def connect(self, number: Number) -> None:
+        """Give a number its send endpoint."""
+        self.numbers[number.id] = number
+        context = SendContext(
+            product=self.config.product,
+            clock=self.clock,
+            tokens=self.tokens,
+            people=self.people,
+            media=self.media,
+            ledger=self.ledger,
+            schedule=self.schedule,
+            incoming=self.incoming,
+            standing=self.standing,
+            refusals=self.refusals,
+        )
+        target = f"/{self.config.version}/{number.id}/messages"
+        account = self.accounts[number.account_id]
+        self.send_endpoints[target.encode()] = SendEndpoint(context, number, account)
+
+    def do_what_is_due(self) -> None:
+        """Reviews and statuses whose time has come."""
+        self.reviewer.review_due(self.clock.now_ns())
+        self.events.move_due()

@@ -1,0 +1,28 @@
+"""The reply to a request that breaks a rule."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from emulator.config import EmulatorConfig
+from emulator.errors import Refused, error_body
+from emulator.wire.request_reply import Reply, render
+
+
+class Refusals:
+    """Makes the replies, and counts them in `counts` by error code. `traces` numbers them."""
+
+    def __init__(self, config: EmulatorConfig, counts: Counter[int], traces: Iterator[int]) -> None:
+        self._product = config.product
+        self._seed = config.seed
+        self._counts = counts
+        self._traces = traces
+
+    def reply(self, refused: Refused) -> Reply:
+        """The reply to a broken rule."""
+        self._counts[refused.code] += 1
+        trace = f"E{self._seed:X}{next(self._traces):010X}"
+        return Reply(refused.status, error_body(refused, self._product, trace), headers=refused.headers)
+
+    def render(self, refused: Refused) -> bytes:
+        """The same as bytes."""
+        return render(self.reply(refused))

@@ -1,0 +1,140 @@
+"""The error codes of the service: what each means, what Drumbeat does, and what a person can do.
+
+Source: the interface's table of errors, and open point "Errors". The sending flow, the exit codes, the
+report, the export and the management client all read this table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from engine.core.outcome import Rejected, Scope, Throttled, Transient
+from engine.core.states import ReasonCode
+
+# The service releases a number flagged for spam after about a day, and names no time.
+SPAM_SUSPENSION_S = 24 * 3600.0
+CODE_DIGITS_MAX = 10  # of a 32-bit integer
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """One row. `outcome`: what a refused attempt becomes. `scope`: whom it concerns. A rejection pauses what
+    its scope names: the campaign (TEMPLATE), the number or the account. With RECIPIENT it fails the recipient
+    and pauses nothing.
+
+    `systematic`: several in a row pause the campaign. `opt_out`: the recipient wants no more messages.
+    `suspend_s`: the pause of the number ends after this time. `reason_code`: of the campaigns that it pauses.
+    """
+
+    outcome: type[Rejected | Throttled | Transient]
+    scope: Scope
+    meaning: str
+    remedy: str = ""
+    systematic: bool = False
+    opt_out: bool = False
+    suspend_s: float | None = None
+    reason_code: ReasonCode = ReasonCode.RECIPIENTS_REFUSED
+
+
+_FAIL = partial(ErrorCode, Rejected, Scope.RECIPIENT)
+_SYSTEMATIC = partial(_FAIL, systematic=True)
+_PAUSE_CAMPAIGN = partial(ErrorCode, Rejected, Scope.TEMPLATE, reason_code=ReasonCode.TEMPLATE_REFUSED)
+_PAUSE_NUMBER = partial(ErrorCode, Rejected, Scope.NUMBER, reason_code=ReasonCode.NUMBERS_STOPPED)
+_PAUSE_ACCOUNT = partial(ErrorCode, Rejected, Scope.ACCOUNT, reason_code=ReasonCode.ACCOUNT_REFUSED)
+_THROTTLE = partial(ErrorCode, Throttled)
+
+_TOKEN = _PAUSE_ACCOUNT(
+    "the access token is expired or not valid",
+    "set a valid access token",
+    reason_code=ReasonCode.AUTHENTICATION_FAILED,
+)
+_PERMISSION = _PAUSE_ACCOUNT(
+    "the access token lacks a permission",
+    "grant the missing permission",
+    reason_code=ReasonCode.PERMISSION_MISSING,
+)
+_SLOW_NUMBER = _THROTTLE(Scope.NUMBER, "rate limit of the number: the recipient waits for another attempt")
+_SLOW_ACCOUNT = _THROTTLE(
+    Scope.ACCOUNT, "rate limit of the app or account: the recipient waits for an attempt"
+)
+_SERVICE_FAILED = ErrorCode(Transient, Scope.RECIPIENT, "the service reported a failure of its own")
+_NUMBER_UNUSABLE = _PAUSE_NUMBER(
+    "the number cannot send: it is not registered, or the token may not use it",
+    "register it, or change the token",
+)
+_SEE_ACCOUNT = "see the account's page at the service"
+
+ERROR_CODES: dict[int, ErrorCode] = {
+    **dict.fromkeys((0, 104, 190), _TOKEN),
+    **dict.fromkeys((3, 10, *range(200, 300)), _PERMISSION),
+    **dict.fromkeys((1, 2, 131000, 131016, 131057, 133004), _SERVICE_FAILED),
+    **dict.fromkeys((4, 17, 80007), _SLOW_ACCOUNT),
+    **dict.fromkeys((33, 131045, 133000, 133010), _NUMBER_UNUSABLE),
+    100: _SYSTEMATIC("a parameter of the request is not valid"),
+    368: _PAUSE_ACCOUNT("the account is blocked for a while, because it violated the policies", _SEE_ACCOUNT),
+    130429: _SLOW_NUMBER,
+    130472: _FAIL("the recipient is in an experiment of the service and gets no marketing messages"),
+    130497: _FAIL("the business may not send messages to this country"),
+    131008: _SYSTEMATIC("a required parameter is missing"),
+    131009: _SYSTEMATIC("a parameter has a value that is not valid"),
+    131021: _FAIL("the recipient is the number that sends"),
+    131026: _FAIL("undeliverable: the recipient is not on the network, or has blocked the business"),
+    131030: _FAIL("a test number may send only to its allowed recipients", "add the recipient to its list"),
+    131031: _PAUSE_ACCOUNT("the account is locked", _SEE_ACCOUNT),
+    131042: _PAUSE_ACCOUNT("the service could not charge the account", "check the account's payment method"),
+    131047: _FAIL("the 24-hour window is closed, and this is not a template", "send a template"),
+    131048: _PAUSE_NUMBER("the number is flagged for spam", "wait a day", suspend_s=SPAM_SUSPENSION_S),
+    131049: _FAIL("the service held the message back: the recipient got many marketing messages lately"),
+    131050: _FAIL("the recipient asked for no more marketing messages", opt_out=True),
+    131051: _SYSTEMATIC("the service does not know this type of message"),
+    131052: _SYSTEMATIC("the service could not download the media", "check the link"),
+    131053: _SYSTEMATIC("the service could not upload the media", "check its type and size"),
+    131056: _THROTTLE(Scope.PAIR, "too many messages to the same recipient in a short time"),
+    132000: _SYSTEMATIC("the number of parameters differs from the template", "check --param"),
+    132001: _PAUSE_CAMPAIGN("the template does not exist in this language", "check its name and language"),
+    132012: _SYSTEMATIC("the parameters do not match the template's placeholders", "check --param"),
+    132015: _PAUSE_CAMPAIGN(
+        "the template is paused", "wait until the service resumes it, or use another one"
+    ),
+    132016: _PAUSE_CAMPAIGN("the template is disabled", "use another one"),
+}
+
+# Refusals without a code. A gateway may have written them.
+HTTP_STATUSES: dict[int, ErrorCode] = {
+    401: _TOKEN,
+    403: _PERMISSION,
+    408: _SERVICE_FAILED,  # the service stopped reading the request, so it accepted nobody
+    429: _SLOW_NUMBER,
+}
+# Any other refusal. It may concern the template, the version or the path; then it comes in a row.
+UNLISTED = _SYSTEMATIC("an error that the interface does not list")
+_IN_WORDS = _FAIL("")  # a recorded reason that is no code
+
+
+def opts_out(code: int | None) -> bool:
+    """Whether the recipient asked for no more messages; the code stands in a reply or in a failed status."""
+    return code is not None and code in ERROR_CODES and ERROR_CODES[code].opt_out
+
+
+def pause_reason(name: str) -> ReasonCode:
+    """Why a refusal pauses campaigns. `name`: a code as text, or `http_<status>`."""
+    return _row_of(name).reason_code
+
+
+def meaning_of(name: str) -> str:
+    """The meaning of a recorded error, a code as text or `http_<status>`; empty for a reason in words."""
+    status = name.removeprefix("http_")
+    return _row_of(name).meaning if status == name else f"HTTP {status} without an error code"
+
+
+def remedy_of(name: str) -> str:
+    """What a person can do about it; empty if the table has no advice."""
+    return _row_of(name).remedy
+
+
+def _row_of(name: str) -> ErrorCode:
+    digits = name.removeprefix("http_")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= CODE_DIGITS_MAX):
+        return _IN_WORDS
+    return (ERROR_CODES if digits == name else HTTP_STATUSES).get(int(digits), UNLISTED)

@@ -1,0 +1,138 @@
+"""How many requests of one number may be in flight, and how many connections may be opened for them.
+
+By Little's law a service needs rate × latency requests in flight, so a slow service needs no setting. Two
+bounds hold beside it. A service that queues what it cannot answer would ask for ever more in-flight requests,
+until all of them time out together; so no more are in flight than it answers in CAP_S. A busy loop delays
+replies itself; so it opens only a few connections. Times are integers, nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from engine.core.units import SECOND_NS
+
+# For one number: at most the rate times 4 s, and never more than 4,000. A service slower than that is down.
+LATENCY_S_MAX = 4.0
+IN_FLIGHT_MAX = 4_000
+IN_FLIGHT_MIN = 8  # always allowed
+# Factor on the median latency: the mean lies above it, by half where latencies are as uneven as usual.
+SPARE = 2.0
+# Where that is too little, because few slow replies hold most connections, one more connection is opened so
+# often.
+EXTRA_PERIOD_NS = 50_000_000
+# Twice LATENCY_S_MAX, so that a service as slow as that can still grow; far below the 30 s after which a
+# reply is given up.
+CAP_S = 8.0
+# Replies are counted over two seconds: a stall of some tenths changes little, and a slump shows soon.
+SLOT_NS = SECOND_NS // 4
+SLOTS = 8
+UNBOUNDED = 2**31
+# The median of the replies: a mean would follow stalls, and ask for connections that nobody needs. A reply
+# moves it by 1/32 of itself, and by twice as much after each run of eight on one side: it follows from 1 ms
+# to 500 ms within 40 slower replies, and ten replies that a stall delays hardly move it.
+_STEP_SHIFT = 5
+_STEP_NS_MIN = 10_000
+_RUN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SendState:
+    """What `connections_allowed` decides by.
+
+    `in_flight`: written, no reply yet. `connecting`: messages that wait for a connection of their own.
+    `loop_busy`: see `LoopLoad`. `connections_reused`: a connection carries further messages; otherwise every
+    message opens one.
+    """
+
+    now_ns: int
+    in_flight: int
+    connecting: int
+    rate_per_s: float
+    limit_per_s: float
+    loop_busy: bool = False
+    connections_reused: bool = True
+
+
+class InFlightLimit:
+    """Of one number. It learns from `replied` and `observe_latency`. `latency_ns`: the median; 0 while
+    unknown.
+    """
+
+    __slots__ = ("_extra_ns", "_replies", "_run", "_since_ns", "_slot_ns", "latency_ns")
+
+    def __init__(self) -> None:
+        self.latency_ns = 0
+        self._run = 0  # replies in a row: slower than the median above zero, faster below
+        self._replies: deque[int] = deque([0], maxlen=SLOTS)  # the last slot is the present one
+        self._slot_ns = 0  # when it began
+        self._since_ns: int | None = None  # the first reply since nothing was in flight
+        self._extra_ns = 0  # when the last extra connection was allowed
+
+    def writes_allowed(self, now_ns: int, in_flight: int) -> int:
+        """How many more requests may be written."""
+        return max(0, max(IN_FLIGHT_MIN, self._cap(now_ns)) - in_flight)
+
+    def connections_allowed(self, state: SendState) -> int:
+        """How many more connections may be opened: as many again as requests wait for a reply, up to the
+        need.
+
+        So a slow service gets what it needs in a few round trips, and a fast one does not get many just
+        because everything begins.
+        """
+        again = max(IN_FLIGHT_MIN, state.in_flight) - state.connecting
+        allowed = min(again, self._needed(state) - state.in_flight - state.connecting)
+        if allowed > 0 or state.loop_busy or state.connecting:
+            return max(0, allowed)
+        if state.now_ns - self._extra_ns < EXTRA_PERIOD_NS or state.in_flight >= IN_FLIGHT_MAX:
+            return 0
+        self._extra_ns = state.now_ns
+        return 1
+
+    def observe_latency(self, latency_ns: int) -> None:
+        """A reply came `latency_ns` after its request was written, while the loop was not busy."""
+        known_ns = self.latency_ns or latency_ns
+        slower = latency_ns > known_ns
+        self._run = max(1, self._run + 1) if slower else min(-1, self._run - 1)
+        step_ns = max(_STEP_NS_MIN, known_ns >> max(1, _STEP_SHIFT - abs(self._run) // _RUN))
+        if slower:
+            self.latency_ns = min(latency_ns, known_ns + step_ns)
+        else:
+            self.latency_ns = max(latency_ns, known_ns - step_ns, 1)
+
+    def replied(self, now_ns: int, replies: int) -> None:
+        """So many replies came since the last call."""
+        if self._since_ns is None:
+            self._since_ns = self._slot_ns = now_ns
+            self._replies.clear()
+            self._replies.append(0)
+        self._advance(now_ns)
+        self._replies[-1] += replies
+
+    def went_idle(self) -> None:
+        """Nothing is in flight: a new request may meet another service."""
+        self._since_ns = None
+
+    def _needed(self, state: SendState) -> int:
+        """How many requests may be in flight or about to be."""
+        bound = state.limit_per_s * LATENCY_S_MAX
+        if state.loop_busy and (state.connections_reused or not self.latency_ns):
+            bound = IN_FLIGHT_MIN
+        elif self.latency_ns and (state.connections_reused or state.loop_busy):
+            bound = min(bound, state.rate_per_s * self.latency_ns / SECOND_NS * SPARE)
+        return int(min(IN_FLIGHT_MAX, max(IN_FLIGHT_MIN, bound)))
+
+    def _cap(self, now_ns: int) -> int:
+        """What the service answers in CAP_S. Unbounded until it has replied for the length of a slot."""
+        if self._since_ns is None or now_ns - self._since_ns < SLOT_NS:
+            return UNBOUNDED
+        self._advance(now_ns)
+        span_ns = (len(self._replies) - 1) * SLOT_NS + now_ns - self._slot_ns
+        return int(sum(self._replies) * CAP_S * SECOND_NS / span_ns)
+
+    def _advance(self, now_ns: int) -> None:
+        slots = (now_ns - self._slot_ns) // SLOT_NS
+        if slots > 0:
+            self._replies.extend([0] * min(slots, SLOTS))
+            self._slot_ns += slots * SLOT_NS

@@ -1,0 +1,82 @@
+"""Moves campaigns on: starts what is due, expires what is overdue, and ends what has nothing left to send."""
+
+import time
+
+import structlog
+
+from engine.core.states import CampaignEvent, ReasonCode
+from engine.sending.flow_context import FlowContext
+from engine.sending.orders import CampaignPause
+from engine.store.campaign_states import apply_if_allowed
+from engine.store.closing import close_ranges, finish_campaign
+from engine.store.database import LOST_CONNECTION, Connection
+from engine.store.in_doubt import resend_by_policy
+from engine.store.queries import queries
+
+UNCLOSED_PERIOD_S = 60.0  # between two searches for closings that were interrupted
+
+log = structlog.get_logger(__name__)
+
+
+class CampaignHousekeeping:
+    """For every campaign, or only the one with `campaign_id`."""
+
+    def __init__(self, context: FlowContext, campaign_id: int | None) -> None:
+        self._context = context
+        self._campaign_cache = context.campaign_cache
+        self._only = campaign_id
+        self._search_after_s = 0.0
+        self.to_close: dict[int, str] = {}  # campaigns that ended early, and why: their ranges are still open
+
+    async def move_due(self, connection: Connection) -> None:
+        """Start what is due and expire what is overdue."""
+        sql = queries("campaign_cache")
+        for row in await connection.fetch(sql["startable"], self._only):
+            await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.START, "")
+        for row in await connection.fetch(sql["overdue"], self._only):
+            await self._expire(connection, row["campaign_id"], row["name"])
+        await self._find_unclosed(connection)
+
+    async def _expire(self, connection: Connection, campaign_id: int, name: str) -> None:
+        event, code = CampaignEvent.EXPIRE, ReasonCode.EXPIRED
+        if await apply_if_allowed(connection, campaign_id, event, "its time is over", code) is not None:
+            log.warning("campaign_expired", campaign=name, campaign_id=campaign_id)
+            self.to_close[campaign_id] = "expired"
+
+    async def _find_unclosed(self, connection: Connection) -> None:
+        """Find campaigns whose cancel or expiry was killed before every range was closed."""
+        if time.monotonic() < self._search_after_s:
+            return
+        for row in await connection.fetch(queries("campaign_cache")["unclosed"], self._only):
+            self.to_close[row["campaign_id"]] = row["state"]
+        self._search_after_s = time.monotonic() + UNCLOSED_PERIOD_S
+
+    async def close_ended(self) -> None:
+        """Close the ranges of campaigns that ended early. For a large one this takes longer than a lease."""
+        try:
+            while self.to_close:
+                campaign_id, reason = next(iter(self.to_close.items()))
+                async with self._context.pool.acquire(timeout=5) as connection:
+                    await close_ranges(connection, campaign_id, reason)
+                del self.to_close[campaign_id]
+        except LOST_CONNECTION as problem:
+            self._context.database_away.report(part="closing", problem=type(problem).__name__)
+
+    async def finish(self, connection: Connection) -> None:
+        """Finish running campaigns with nothing left. Resends by policy come first: they keep one running."""
+        await resend_by_policy(connection, quiet_s=self._context.service.silence_s)
+        for campaign_id in self._campaign_cache.running:
+            if await connection.fetchval(queries("closing")["has_open_ranges"], campaign_id):
+                await self._pause_if_all_stopped(connection, campaign_id)
+                continue
+            if (unknown := await finish_campaign(connection, campaign_id)) is not None:
+                fields = self._campaign_cache.log_fields(campaign_id)
+                log.info("campaign_finished", **fields, unknown=unknown)
+
+    async def _pause_if_all_stopped(self, connection: Connection, campaign_id: int) -> None:
+        """Pause a campaign whose numbers are all stopped until a person resumes them."""
+        numbers = list(self._campaign_cache[campaign_id].phone_number_ids)
+        reason = await connection.fetchval(queries("leases")["all_stopped"], numbers)
+        if reason is not None:
+            words = f"every number is stopped: {reason}"
+            self._context.orders.give(CampaignPause(campaign_id, words, ReasonCode.NUMBERS_STOPPED))

@@ -1,0 +1,147 @@
+"""Reads the running campaigns from the database into the cache, a few times a second, and logs changes."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+import asyncpg
+import structlog
+
+from engine.clock import SECOND_NS, monotonic_ns
+from engine.core.guard import DailyWindow, Defer, check_window
+from engine.core.message import CompiledTemplate, Media, compile_template
+from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
+from engine.errors import ConfigurationError
+from engine.sending.campaign_cache import CampaignCache
+from engine.sending.messages import RunningCampaign
+from engine.store.campaign_states import apply_if_allowed, set_reason
+from engine.store.database import Connection
+from engine.store.queries import queries
+
+BLOCKED_PREFIX = "waiting: "  # of the stored reason while a running campaign may not send
+
+# The log event for a campaign that a person, or another process, stopped, by its state.
+STOPPED_EVENTS = {
+    CampaignState.PAUSED: "campaign_paused",
+    CampaignState.CANCELLED: "campaign_cancelled",
+}
+
+log = structlog.get_logger(__name__)
+
+
+class Block(NamedTuple):
+    """Why nothing may be claimed at this moment: in words, and as the code that is stored with them."""
+
+    reason: str
+    code: ReasonCode
+
+
+class CampaignReader:
+    """Reads every running campaign, or only the one with `campaign_id`."""
+
+    def __init__(
+        self,
+        cache: CampaignCache,
+        product: str,
+        campaign_id: int | None,
+        block: Callable[[], Block | None] = lambda: None,
+    ) -> None:
+        """`block` says why nothing at all may be claimed at this moment; None: it may."""
+        self._cache = cache
+        self._product = product
+        self._only = campaign_id
+        self._block_of_all = block
+
+    async def refresh(self, connection: Connection) -> None:
+        rows = await connection.fetch(queries("campaign_cache")["running"], self._only)
+        block = self._block_of_all()
+        for row in rows:
+            await self._refresh_one(connection, row, block)
+        for campaign_id in set(self._cache.running) - {row["campaign_id"] for row in rows}:
+            await self._end(connection, campaign_id)
+        self._cache.remove_ended()
+
+    async def _refresh_one(self, connection: Connection, row: asyncpg.Record, block: Block | None) -> None:
+        campaign = self._cache.get(row["campaign_id"]) or await self._compile(connection, row)
+        if campaign is None:
+            return
+        if row["expires_in_s"] is not None:
+            campaign.expires_ns = monotonic_ns() + int(row["expires_in_s"] * SECOND_NS)
+        if started := self._cache.start(campaign):
+            campaign.blocked_reason = _stored_blocked_reason(row)
+        await self._block(connection, campaign, block or _closed_window(campaign), started=started)
+
+    async def _end(self, connection: Connection, campaign_id: int) -> None:
+        """Whoever finishes or expires a campaign logs it; a stop that came from outside is logged here."""
+        self._cache.end(campaign_id)
+        row = await connection.fetchrow(queries("campaign_cache")["state"], campaign_id)
+        if row is not None and row["state"] in STOPPED_EVENTS:
+            event = STOPPED_EVENTS[row["state"]]
+            log.info(event, **self._cache.log_fields(campaign_id), reason=row["reason"])
+
+    async def _compile(self, connection: Connection, row: asyncpg.Record) -> RunningCampaign | None:
+        """Pause a campaign that cannot be read: it must not stop the others."""
+        try:
+            return _running_campaign(row, self._product)
+        except (ConfigurationError, ValueError, KeyError, TypeError) as error:
+            reason = str(error) if isinstance(error, ConfigurationError) else f"it cannot be read: {error!r}"
+            code = ReasonCode.UNREADABLE
+            await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason, code)
+            campaign = {"campaign": row["name"], "campaign_id": row["campaign_id"]}
+            log.warning("campaign_paused", **campaign, reason=reason)
+            return None
+
+    async def _block(
+        self, connection: Connection, campaign: RunningCampaign, block: Block | None, *, started: bool
+    ) -> None:
+        """Let the campaign send unless it is blocked; store and log a change of that.
+
+        A blocked campaign stops at once; its reason is stored as soon as the database takes it.
+        """
+        campaign.sending = block is None and not campaign.stopped
+        reason, code = (f"{BLOCKED_PREFIX}{block.reason}", block.code) if block else ("", None)
+        changed = reason != campaign.blocked_reason
+        if changed:
+            await set_reason(connection, campaign.campaign_id, CampaignState.RUNNING, reason, code)
+            campaign.blocked_reason = reason
+        if changed or started:
+            sends = "campaign_started" if started else "campaign_unblocked"
+            event = "campaign_blocked" if reason else sends
+            log.info(event, **self._cache.log_fields(campaign.campaign_id), reason=reason)
+
+
+def _closed_window(campaign: RunningCampaign) -> Block | None:
+    if campaign.window is None:
+        return None
+    verdict = check_window(datetime.now(UTC), campaign.window, campaign.time_zone)
+    return Block(verdict.reason, ReasonCode.WINDOW_CLOSED) if isinstance(verdict, Defer) else None
+
+
+def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
+    return RunningCampaign(
+        row["campaign_id"],
+        row["name"],
+        _compiled_template(row["template"], product),
+        tuple(row["phone_number_ids"]),
+        _window(row),
+        ZoneInfo(row["time_zone"]),
+    )
+
+
+def _stored_blocked_reason(row: asyncpg.Record) -> str:
+    """The stored reason if it says that the campaign is blocked: any other reason is not ours to replace."""
+    return row["reason"] if row["reason_code"] in WAITS else ""
+
+
+def _compiled_template(template: dict[str, Any], product: str) -> CompiledTemplate:
+    """The template as it was frozen at planning, with the name and language it was chosen by."""
+    definition = {**template["definition"], "name": template["name"], "language": template["language"]}
+    media = template.get("header_media")
+    return compile_template(definition, product, header_media=Media(**media) if media else None)
+
+
+def _window(row: asyncpg.Record) -> DailyWindow | None:
+    if row["window_opens"] is None:
+        return None
+    return DailyWindow.between(row["window_opens"], row["window_closes"])

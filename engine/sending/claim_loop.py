@@ -1,0 +1,154 @@
+"""Claims recipients for one number, ahead of its pace, and gives the claimed messages to its dispatcher.
+
+The claims run a quarter of a second of the rate ahead: a write never waits for a commit, and few recipients
+are in doubt if the process dies. Whatever forbids sending stops the next claim; it never leaves claimed
+recipients behind.
+"""
+
+import asyncio
+from contextlib import suppress
+
+import structlog
+
+from engine.clock import SECOND_NS, monotonic_ns
+from engine.core.lease import CLAIM_VALID_S
+from engine.sending.dispatcher import Dispatcher
+from engine.sending.first_attempts import FirstAttempts
+from engine.sending.flow_context import FlowContext, PeerNumber
+from engine.sending.messages import GrantedClaims
+from engine.sending.number_pace import NumberPace
+from engine.sending.number_ranges import NumberRanges
+from engine.sending.retries import RETRY_PERIOD_NS, Retries
+from engine.store.claims import ClaimRefused
+from engine.store.database import LOST_CONNECTION
+
+# A claim is valid for 2 s, so at low rates nothing is claimed until its turn is this near.
+TURN_NS_MAX = SECOND_NS // 2
+POLL_S = 0.05  # between two rounds while something forbids claims
+IDLE_S = 0.2  # between two rounds while there is nothing to send
+DOWN_S = 0.5  # between two rounds while the database does not answer
+
+log = structlog.get_logger(__name__)
+
+
+class ClaimLoop:
+    """The claims of one number. `idle`: the last round found nothing to claim, and nothing was in flight."""
+
+    def __init__(
+        self,
+        context: FlowContext,
+        number: PeerNumber,
+        pace: NumberPace,
+        dispatcher: Dispatcher,
+        first_attempts: FirstAttempts,
+        retries: Retries,
+    ) -> None:
+        self.idle = False
+        self._context = context
+        self._lease = number.lease
+        self._feeder = number.feeder
+        self._pace = pace
+        self._dispatcher = dispatcher
+        self._ranges = NumberRanges(context, number, dispatcher)
+        self._first_attempts = first_attempts
+        self._retries = retries
+        self._stopping = False
+
+    async def run(self) -> None:
+        """Take over what a former owner left, then claim until stopped."""
+        taken_over = False
+        while not self._stopping:
+            try:
+                if not taken_over:
+                    await self._ranges.take_over()
+                    taken_over = True
+                if await self._step():
+                    continue
+                if self._context.results_writer.full:
+                    await self._context.results_writer.relief(POLL_S)
+                else:
+                    await self._sleep(IDLE_S if self.idle else POLL_S)
+            except ClaimRefused as refusal:
+                log.info("claim_refused", number=self._lease.phone_number_id, why=str(refusal))
+            except LOST_CONNECTION as problem:
+                number = self._lease.phone_number_id
+                self._context.database_away.report(number=number, problem=type(problem).__name__)
+                await self._sleep(DOWN_S)
+
+    def stop(self) -> None:
+        """Claim nothing more."""
+        self._stopping = True
+        self._dispatcher.queue.low.set()
+
+    async def _step(self) -> bool:
+        """One round: release ranges, claim retries, claim first attempts. False: nothing could be claimed."""
+        if self._dispatcher.failure is not None:
+            raise self._dispatcher.failure  # a bug: better to end, all accounted for, than to stand still
+        now_ns = monotonic_ns()
+        if self._retries.unanswered:
+            await self._dispatcher.idle()
+            await self._retries.give_up_unanswered()
+        await self._ranges.release_unneeded(now_ns)
+        if self._pace.bucket.wait_ns(now_ns) > CLAIM_VALID_S * SECOND_NS:
+            self._dispatcher.release_queue("the number waits")  # a claim would expire in the queue, unnoticed
+        if self._must_wait(now_ns):
+            return False
+        ahead = self._pace.claim_ahead()
+        self._dispatcher.queue.low_below = max(1, ahead // 2)
+        limit = ahead - self._dispatcher.queue.unwritten
+        if limit <= ahead // 2 and self._dispatcher.queue.unwritten:
+            return await self._until_low()
+        claimed = await self._claim(now_ns, limit)
+        self.idle = not (claimed or self._dispatcher.queue.unfinished)
+        return claimed
+
+    async def _claim(self, now_ns: int, limit: int) -> bool:
+        """Claim up to `limit` recipients: those that wait for another attempt, then first attempts.
+
+        While the circuit breaker probes the service, first attempts come first: those that wait may be the
+        recipients that the service always fails.
+        """
+        if self._context.breaker.tripped and await self._claim_first_attempts(limit):
+            return True
+        retried = await self._claim_retries(now_ns, limit)
+        return (limit > retried and await self._claim_first_attempts(limit - retried)) or retried > 0
+
+    def _must_wait(self, now_ns: int) -> bool:
+        breaker = self._context.breaker
+        return (
+            self._context.results_writer.full
+            or self._pace.rests
+            or breaker.is_open(now_ns)
+            or (breaker.tripped and self._dispatcher.queue.unfinished > 0)
+            or self._pace.bucket.wait_ns(now_ns) > TURN_NS_MAX
+        )
+
+    async def _until_low(self) -> bool:
+        self._dispatcher.queue.low.clear()
+        if self._dispatcher.queue.unwritten >= self._dispatcher.queue.low_below:
+            await self._sleep(RETRY_PERIOD_NS / SECOND_NS)  # nothing else is due sooner
+        return True
+
+    async def _sleep(self, wait_s: float) -> None:
+        """Sleep until a stop, until the queue runs low, or for `wait_s`."""
+        self._dispatcher.queue.low.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(wait_s):  # `wait_for` would make a task
+                await self._dispatcher.queue.low.wait()
+
+    async def _claim_first_attempts(self, limit: int) -> bool:
+        feed = await self._feeder.feed()
+        if feed is None or self._stopping:
+            return False
+        self._send(await self._first_attempts.claim(feed, limit))
+        self._feeder.look_ahead(2 * self._pace.claim_ahead())
+        return True
+
+    async def _claim_retries(self, now_ns: int, limit: int) -> int:
+        granted = await self._retries.claim(now_ns, limit)
+        self._send(granted)
+        return len(granted.attempt_nos)
+
+    def _send(self, granted: GrantedClaims) -> None:
+        expires_ns = granted.claimed_ns + int(CLAIM_VALID_S * SECOND_NS)
+        self._dispatcher.send(self._context.messages(granted, self._lease, expires_ns))

@@ -1,0 +1,104 @@
+"""Sends messages for which no connection is free: each in a task that opens one and waits for its permit."""
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from engine.api.transport import Transport
+from engine.core.outcome import NotSent, Outcome, Unknown
+from engine.sending.claimed_queue import ClaimedQueue
+from engine.sending.messages import ClaimedMessage
+from engine.sending.pacer import Pacer
+
+log = structlog.get_logger(__name__)
+
+OutcomeHandler = Callable[[ClaimedMessage, Outcome, int | None], None]
+"""(message, outcome, when it was written on the monotonic clock, or None)."""
+
+
+class ConnectionOpener:
+    """Of one number. `on_outcome` is called once for each message given to `open_for`, `on_bug` for a bug."""
+
+    def __init__(
+        self,
+        phone_number_id: str,
+        transport: Transport,
+        pacer: Pacer,
+        queue: ClaimedQueue,
+        on_outcome: OutcomeHandler,
+        on_bug: Callable[[BaseException], None],
+    ) -> None:
+        self._phone_number_id = phone_number_id
+        self._transport = transport
+        self._pacer = pacer
+        self._queue = queue
+        self._on_outcome = on_outcome
+        self._on_bug = on_bug
+        # With its message until the task runs: a task that is cancelled earlier never runs at all.
+        self._tasks: dict[asyncio.Task[None], ClaimedMessage | None] = {}
+
+    def open_for(self, message: ClaimedMessage) -> None:
+        """Send a message that was taken from the queue."""
+        self._queue.connecting += 1
+        task = asyncio.create_task(self._send(message))
+        self._tasks[task] = message
+        task.add_done_callback(self._task_ended)
+
+    def abort(self) -> None:
+        """End what is in flight: a request without a reply becomes Unknown."""
+        for task in self._tasks:
+            task.cancel()
+
+    def _task_ended(self, task: asyncio.Task[None]) -> None:
+        if (message := self._tasks.pop(task)) is not None:
+            self._queue.connecting -= 1
+            self._on_outcome(message, NotSent("drained"), None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._on_bug(error)
+
+    async def _send(self, message: ClaimedMessage) -> None:
+        if (task := asyncio.current_task()) is not None:
+            self._tasks[task] = None
+        gate = _PermitGate(self._pacer, self._queue, message.expires_ns)
+        outcome: Outcome | None = None
+        try:
+            outcome = await self._transport.send(self._phone_number_id, message.payload, gate)
+        except Exception as problem:  # a bug must not lose a recipient: take the worst that may have happened
+            log.exception("attempt_failed_unexpectedly")
+            outcome = gate.interrupted(f"{type(problem).__name__} while sending")
+        finally:
+            gate.close()
+            outcome = outcome or gate.interrupted("the process was stopped")
+            # The connection may have broken after the permit was taken.
+            written_ns = None if type(outcome) is NotSent else gate.written_ns
+            self._on_outcome(message, outcome, written_ns)
+
+
+class _PermitGate:
+    """The transport calls it with a connection in hand: it waits for the permit, and the write follows."""
+
+    __slots__ = ("_closed", "_expires_ns", "_pacer", "_queue", "written_ns")
+
+    def __init__(self, pacer: Pacer, queue: ClaimedQueue, expires_ns: int) -> None:
+        self._pacer, self._queue, self._expires_ns = pacer, queue, expires_ns
+        self._closed = False
+        self.written_ns: int | None = None
+
+    async def __call__(self) -> bool:
+        permitted = await self._pacer.permit(self._expires_ns)
+        if permitted:
+            self.written_ns = self._pacer.bucket.last_ns
+        self.close()
+        return permitted
+
+    def close(self) -> None:
+        """The message waits for nothing more."""
+        if not self._closed:
+            self._closed = True
+            self._queue.connecting -= 1
+            self._queue.signal_if_low()
+
+    def interrupted(self, reason: str) -> Outcome:
+        """The outcome of a request that ended without one."""
+        return NotSent("drained") if self.written_ns is None else Unknown(reason)

@@ -1,0 +1,134 @@
+"""Writes the claimed messages of one number, in order, each when its permit is due.
+
+The fast path: a permit is due, a connection is free, the message is written, and its reply is handled where
+it arrives. If no connection is free, the connection opener sends the message in a task of its own, and the
+new connection then serves the fast path. So in-flight requests follow rate times latency without a setting,
+and connections that are no longer needed time out in the transport.
+"""
+
+from functools import partial
+
+import structlog
+
+from engine.api.transport import Connection, Transport
+from engine.clock import monotonic_ns, suspend_aware_ns
+from engine.core.outcome import NotSent, Outcome, Unknown
+from engine.core.pace.token_bucket import TokenBucket
+from engine.sending.claimed_queue import ClaimedQueue
+from engine.sending.connection_opener import ConnectionOpener, OutcomeHandler
+from engine.sending.messages import ClaimedMessage
+from engine.sending.pacer import Pacer
+from engine.sending.reply_feedback import ReplyFeedback
+
+log = structlog.get_logger(__name__)
+
+
+class Dispatcher:
+    """Of one number. `on_outcome` is called once for each message that `send` was given."""
+
+    def __init__(
+        self, phone_number_id: str, transport: Transport, bucket: TokenBucket, on_outcome: OutcomeHandler
+    ) -> None:
+        self.pacer = Pacer(bucket, self.serve)
+        self.queue = ClaimedQueue()
+        self.failure: BaseException | None = None  # a bug in the handling of outcomes
+        self._phone_number_id = phone_number_id
+        self._transport = transport
+        self._on_outcome = on_outcome
+        self._feedback = ReplyFeedback(bucket, self.queue)
+        self._opener = ConnectionOpener(
+            phone_number_id, transport, self.pacer, self.queue, self._settle, self._failed
+        )
+        self._written: set[Connection] = set()  # on the fast path, without a reply
+        self._lacking = 0  # permits without a connection at the last call of `serve`
+
+    def send(self, messages: list[ClaimedMessage]) -> None:
+        self.queue.add(messages)
+
+    def serve(self, due: int, loop_busy: bool = False) -> bool:
+        """Write up to `due` messages whose permits are due; False if there is nothing to send.
+
+        A message that lacks a free connection in two calls in a row gets a new one, if the in-flight limit
+        allows it: between two calls, replies most often free a connection.
+        """
+        queue, feedback = self.queue, self._feedback
+        if not queue.messages:
+            self._lacking = 0
+            return queue.connecting > 0
+        feedback.loop_busy = loop_busy
+        now_ns = monotonic_ns()
+        unserved = self._write_due(min(due, feedback.writes_allowed(now_ns)))
+        lacking = min(unserved - queue.connecting, len(queue.messages))
+        if lacking > 0 and self._lacking > 0:
+            for _ in range(min(lacking, self._lacking, feedback.connections_allowed(now_ns))):
+                self._opener.open_for(queue.take())
+        self._lacking = lacking
+        queue.signal_if_low()
+        return True
+
+    def learn(self) -> None:
+        """Call it a few times a second."""
+        self._feedback.learn()
+
+    async def idle(self) -> None:
+        """Return when every message has its outcome."""
+        await self.queue.idle.wait()
+
+    def release_queue(self, reason: str = "drained") -> None:
+        """Write nothing more: what waits in the queue was certainly not sent."""
+        while self.queue.messages:
+            self._settle(self.queue.take(), NotSent(reason), None)
+
+    def abort(self) -> None:
+        """After `release_queue`, end what is in flight: a request without a reply becomes Unknown."""
+        self._opener.abort()
+        for connection in list(self._written):
+            connection.disconnect("the process was stopped")
+
+    def _write_due(self, due: int) -> int:
+        """Write up to `due` messages to free connections; returns how many lack one."""
+        queue, take, acquire_idle = self.queue, self.pacer.bucket.take, self._transport.acquire_idle
+        messages = queue.messages
+        for written in range(due):
+            if messages and suspend_aware_ns() >= messages[0].expires_ns:
+                self._release_expired()
+            if not messages or (connection := acquire_idle()) is None:
+                return due - written
+            self._feedback.connections_reused = True
+            now_ns = monotonic_ns()
+            if not take(now_ns):
+                connection.release()
+                return 0
+            queue.taken += 1
+            message = messages.popleft()
+            self._written.add(connection)
+            answered = partial(self._answered, connection, message, now_ns)
+            connection.write(self._phone_number_id, message.payload, answered)
+        return 0
+
+    def _release_expired(self) -> None:
+        """A message whose claim expired in the queue is not written any more."""
+        while self.queue.messages and suspend_aware_ns() >= self.queue.messages[0].expires_ns:
+            self._settle(self.queue.take(), NotSent("claim expired"), None)
+
+    def _answered(
+        self, connection: Connection, message: ClaimedMessage, written_ns: int, outcome: Outcome
+    ) -> None:
+        """The outcome of a request on the fast path."""
+        self._written.discard(connection)
+        self._settle(message, outcome, written_ns)
+
+    def _settle(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:
+        if written_ns is not None and type(outcome) is not Unknown:
+            self._feedback.replied(written_ns, monotonic_ns())
+        try:
+            self._on_outcome(message, outcome, written_ns)
+        except Exception as problem:  # it must not end the connection or the ticker that called
+            log.exception("outcome_not_handled")
+            self._failed(problem)
+        if self.queue.finish():
+            self._feedback.went_idle()
+
+    def _failed(self, problem: BaseException) -> None:
+        self.failure = problem
+        self.queue.low.set()

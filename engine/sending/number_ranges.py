@@ -1,0 +1,74 @@
+"""The ranges of one number: takes over what a former owner left, releases what the number need not hold."""
+
+import asyncio
+from math import ceil
+
+import structlog
+
+from engine.clock import SECOND_NS, monotonic_ns
+from engine.sending.dispatcher import Dispatcher
+from engine.sending.flow_context import FlowContext, PeerNumber
+from engine.store.ranges import HeldRange, release_idle_ranges, take_over_ranges
+
+RELEASE_PERIOD_NS = SECOND_NS // 2
+KEEP_FOR_DEFERRED_S = 10.0  # a range whose deferred recipients are all due later needs no owner meanwhile
+LEAVE_TAIL_S = 1.0  # how long the slower number leaves its tail to the faster one
+
+log = structlog.get_logger(__name__)
+
+
+class NumberRanges:
+    """Changes what `number.feeder` holds. `dispatcher`: the number's."""
+
+    def __init__(self, context: FlowContext, number: PeerNumber, dispatcher: Dispatcher) -> None:
+        self._context = context
+        self._number = number
+        self._dispatcher = dispatcher
+        self._looked_ns = 0
+
+    async def take_over(self) -> None:
+        """Fence the former owner off its ranges, and put what it left unaccounted for in doubt."""
+        lease = self._number.lease
+        async with self._context.pool.acquire(timeout=5) as connection:
+            await take_over_ranges(connection, lease)
+        # The former owner may have claimed until now: the wait for the end of its claims starts here.
+        self._dispatcher.pacer.bucket.hold_until(monotonic_ns() + ceil(lease.wait_s * SECOND_NS))
+        await self._number.feeder.recover()
+
+    async def release_unneeded(self, now_ns: int) -> None:
+        """Release ended ranges, all ranges of a number that rests, and the tail for a faster idle number."""
+        if now_ns - self._looked_ns < RELEASE_PERIOD_NS:
+            return
+        self._looked_ns = now_ns
+        await self._release_ended()
+        held = list(self._number.feeder.held.values())
+        if self._number.suspended_reason and held:
+            await self._release_to_others(held)
+        elif self._context.faster_idle(self._number):
+            await self._release_to_others([tail for tail in held if tail.claimed_through < tail.last_seq])
+            await asyncio.sleep(LEAVE_TAIL_S)
+
+    async def _release_ended(self) -> None:
+        """Finish ranges with nothing left to send; release those whose deferred recipients are due later."""
+        running = self._context.campaign_cache.running
+        ended = [
+            held
+            for held in self._number.feeder.held.values()
+            if held.claimed_through >= held.last_seq
+            or held.state != "open"
+            or held.campaign_id not in running
+        ]
+        if ended:
+            async with self._context.pool.acquire(timeout=5) as connection:
+                released = await release_idle_ranges(
+                    connection, self._number.lease, ended, KEEP_FOR_DEFERRED_S
+                )
+            self._number.feeder.remove(released)
+
+    async def _release_to_others(self, ranges: list[HeldRange]) -> None:
+        """Let everything claimed end first: the next owner would put in doubt what is still under way."""
+        self._dispatcher.release_queue()
+        await self._dispatcher.idle()
+        await self._context.results_writer.flushed()
+        log.info("ranges_released", number=self._number.lease.phone_number_id, ranges=len(ranges))
+        await self._number.feeder.release_ranges(ranges)

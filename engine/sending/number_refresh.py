@@ -1,0 +1,34 @@
+"""Reads the numbers from the service again when an event said that one of them changed."""
+
+import time
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from engine.errors import TryLater
+
+REREAD_PERIOD_S = 60.0  # a reading is one management call or more, of 200 an hour
+
+log = structlog.get_logger(__name__)
+
+
+class NumberRefresh:
+    """Reads no more often than the budget of management calls allows."""
+
+    def __init__(self, read_numbers: Callable[[], Awaitable[None]]) -> None:
+        self._read_numbers = read_numbers
+        self._after_s = 0.0
+
+    @property
+    def allowed(self) -> bool:
+        return time.monotonic() >= self._after_s
+
+    async def run(self) -> None:
+        """Read once. A failure is logged, and sending goes on with what is known."""
+        self._after_s = time.monotonic() + REREAD_PERIOD_S
+        try:
+            await self._read_numbers()
+        except Exception as problem:  # whatever the service lists must not end the process
+            log.warning("numbers_not_read", problem=f"{type(problem).__name__}: {problem}"[:200])
+            if isinstance(problem, TryLater) and problem.wait_s:
+                self._after_s = time.monotonic() + problem.wait_s

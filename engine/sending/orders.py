@@ -1,0 +1,120 @@
+"""Orders of the numbers to the worker of their process: what the database must hold of a refusal.
+
+A number stops at once when the service refuses a campaign, the account or the number itself. Its order makes
+the stop durable and visible to other processes.
+"""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import structlog
+
+from engine.core.states import CampaignEvent, ReasonCode
+from engine.sending.campaign_cache import CampaignCache
+from engine.store.campaign_states import apply_if_allowed
+from engine.store.database import Connection
+from engine.store.leases import stop, suspend
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignPause:
+    """The service refuses a campaign as a whole."""
+
+    campaign_id: int
+    reason: str = field(compare=False)
+    code: ReasonCode = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AccountStop:
+    """The service refuses the token or the account: every campaign stops."""
+
+    reason: str = field(compare=False)
+    code: ReasonCode = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRest:
+    """The service or the governor lets a number rest. `wait_s` None: until a person resumes it."""
+
+    phone_number_id: str
+    reason: str = field(compare=False)
+    wait_s: float | None = field(compare=False)
+
+    def is_longer_than(self, other: "NumberRest") -> bool:
+        return other.wait_s is not None and (self.wait_s is None or self.wait_s > other.wait_s)
+
+
+Order = CampaignPause | AccountStop | NumberRest
+
+
+class Orders:
+    """The orders of one process that are not yet in the database."""
+
+    def __init__(self, campaign_cache: CampaignCache) -> None:
+        self._campaign_cache = campaign_cache
+        self._arrived = asyncio.Event()
+        self.waiting: dict[Order, Order] = {}  # the key is the order: equal orders may have different reasons
+
+    def give(self, order: Order) -> None:
+        """Add an order. An equal order that already waits stays, but a longer rest replaces a shorter one."""
+        waiting = self.waiting.setdefault(order, order)
+        if (
+            isinstance(waiting, NumberRest)
+            and isinstance(order, NumberRest)
+            and order.is_longer_than(waiting)
+        ):
+            self.waiting[order] = order
+        self._arrived.set()
+        if isinstance(order, AccountStop):
+            for campaign_id in self._campaign_cache.running:
+                self._campaign_cache.stop(campaign_id)
+
+    def has_rest_for(self, phone_number_id: str) -> bool:
+        """Whether a rest of the number is ordered and not yet in the database."""
+        return NumberRest(phone_number_id, "", 0.0) in self.waiting
+
+    async def wait(self, timeout_s: float) -> None:
+        """Return when an order arrives, or after `timeout_s`."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._arrived.wait(), timeout_s)
+        self._arrived.clear()
+
+    async def carry_out(self, connection: Connection) -> None:
+        for order in list(self.waiting.values()):
+            await self._carry_out_one(connection, order)
+            if self.waiting.get(order) is order:  # or a longer rest was ordered meanwhile
+                del self.waiting[order]
+
+    async def _carry_out_one(self, connection: Connection, order: Order) -> None:
+        match order:
+            case CampaignPause(campaign_id, reason, code):
+                await self._pause(connection, campaign_id, reason, code)
+            case AccountStop(reason, code):
+                for campaign_id in self._campaign_cache.running:
+                    await self._pause(connection, campaign_id, reason, code)
+            case NumberRest():
+                await _let_rest(connection, order)
+
+    async def _pause(self, connection: Connection, campaign_id: int, reason: str, code: ReasonCode) -> None:
+        log.warning("campaign_paused", **self._campaign_cache.log_fields(campaign_id), reason=reason)
+        await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason, code)
+        self._campaign_cache.end(campaign_id)
+
+
+async def _let_rest(connection: Connection, order: NumberRest) -> None:
+    number, reason = order.phone_number_id, order.reason
+    if order.wait_s is None:
+        log.warning("number_stopped", number=number, until="a person resumes", reason=reason)
+        await stop(connection, number, reason)
+    else:
+        log.warning("number_suspended", number=number, until=_moment_in(order.wait_s), reason=reason)
+        await suspend(connection, number, order.wait_s, reason)
+
+
+def _moment_in(wait_s: float) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=wait_s)).isoformat(timespec="seconds")

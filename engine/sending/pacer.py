@@ -1,0 +1,118 @@
+"""Wakes whoever waits for a permit to write, number by number, from one ticker for the whole process.
+
+The token bucket decides (`engine.core.pace`); this file only waits. A waiter takes its permit itself, just
+before it writes: a permit taken before a stall would count for the wrong moment.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from engine.clock import SECOND_NS, cpu_ns, monotonic_ns, suspend_aware_ns
+from engine.core.pace.loop_load import LoopLoad
+from engine.core.pace.token_bucket import TokenBucket
+
+# The loop's timers count in milliseconds, and the schedule forgives many: shorter waits would only cost.
+TICK_S_MIN = 0.002
+# Replies wait while the loop writes, so in a process with many busy numbers some wait for the next turn.
+TURN_NS_MAX = 4_000_000
+# How long a number with nothing to send is left alone: meanwhile its rate may rise, or messages may come.
+TICK_NS_MAX = SECOND_NS // 50
+
+
+class Pacer:
+    """Permits of one number.
+
+    `on_due(n, loop_busy)` is called when n permits are due beyond those that somebody waits for. It may take
+    permits from the bucket, and returns False if there is nothing to send.
+    """
+
+    def __init__(self, bucket: TokenBucket, on_due: Callable[[int, bool], bool]) -> None:
+        self.bucket = bucket
+        self._on_due = on_due
+        self._loop = asyncio.get_running_loop()
+        self._waiters: deque[tuple[asyncio.Future[None], int]] = deque()  # with when the claim expires
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiters)
+
+    async def permit(self, expires_ns: int) -> bool:
+        """Wait for the next permit and take it; False if the claim expires first.
+
+        `expires_ns` is on the suspend-aware clock. Write at once after True: the permit is for this moment.
+        """
+        first, woken = not self._waiters, False
+        while suspend_aware_ns() < expires_ns:
+            if (first or woken) and self.bucket.take(monotonic_ns()):
+                return True
+            waiter = (self._loop.create_future(), expires_ns)
+            if woken:
+                self._waiters.appendleft(waiter)  # it found no permit: it still waits the longest
+            else:
+                self._waiters.append(waiter)
+            try:
+                await waiter[0]
+            except asyncio.CancelledError:
+                if waiter in self._waiters:
+                    self._waiters.remove(waiter)
+                raise
+            woken = True
+        return False
+
+    def tick(self, now_ns: int, loop_busy: bool = False) -> int:
+        """Wake those whose permit is due; returns after how many nanoseconds the next tick is useful."""
+        if self._waiters:
+            self._wake_expired()
+        due = self.bucket.available(now_ns)
+        for _ in range(min(due, len(self._waiters))):
+            self._wake_first()
+            due -= 1
+        if due and not self._on_due(due, loop_busy):
+            return SECOND_NS
+        return self.bucket.wait_ns(now_ns)
+
+    def _wake_expired(self) -> None:
+        now_ns = suspend_aware_ns()
+        while self._waiters and now_ns >= self._waiters[0][1]:
+            self._wake_first()
+
+    def _wake_first(self) -> None:
+        future, _ = self._waiters.popleft()
+        if not future.done():
+            future.set_result(None)
+
+
+class Ticker:
+    """One timer for the pacers of a process. Each is asked when its next permit is due, because of many slow
+    numbers only few have one at any tick.
+    """
+
+    def __init__(self) -> None:
+        self._next_ns: dict[Pacer, int] = {}  # when each is asked next
+
+    def add(self, pacer: Pacer) -> None:
+        self._next_ns[pacer] = 0
+
+    def remove(self, pacer: Pacer) -> None:
+        del self._next_ns[pacer]
+
+    async def run(self) -> None:
+        """Tick until cancelled."""
+        planned_ns = monotonic_ns()
+        load = LoopLoad(planned_ns, cpu_ns())
+        while True:
+            now_ns = monotonic_ns()
+            wait_s = self._tick(now_ns, load.is_busy(now_ns, cpu_ns(), now_ns - planned_ns))
+            planned_ns = monotonic_ns() + int(wait_s * SECOND_NS)
+            await asyncio.sleep(wait_s)
+
+    def _tick(self, now_ns: int, loop_busy: bool) -> float:
+        """Serve the numbers with a permit due, longest waiting first; returns seconds until the next tick."""
+        for pacer in [pacer for pacer, next_ns in self._next_ns.items() if next_ns <= now_ns]:
+            if monotonic_ns() - now_ns > TURN_NS_MAX:
+                return 0.0
+            del self._next_ns[pacer]  # it goes back in at the end
+            self._next_ns[pacer] = now_ns + min(TICK_NS_MAX, pacer.tick(now_ns, loop_busy))
+        wait_ns = min(self._next_ns.values(), default=now_ns + TICK_NS_MAX) - now_ns
+        return max(TICK_S_MIN, wait_ns / SECOND_NS)

@@ -1,0 +1,53 @@
+"""What the replies of one number show: how much may be in flight, and which requests arrived late."""
+
+from engine.core.pace.arrival_estimate import ArrivalEstimate
+from engine.core.pace.in_flight import InFlightLimit, SendState
+from engine.core.pace.token_bucket import TokenBucket
+from engine.sending.claimed_queue import ClaimedQueue
+
+
+class ReplyFeedback:
+    """Call `replied` for each reply and `learn` a few times a second. `loop_busy`: see `LoopLoad`."""
+
+    def __init__(self, bucket: TokenBucket, queue: ClaimedQueue) -> None:
+        self.loop_busy = False
+        self.connections_reused = False  # the transport has returned a free connection
+        self._bucket = bucket
+        self._queue = queue
+        self._limit = InFlightLimit()
+        self._arrivals = ArrivalEstimate()
+        self._replies = self._replies_counted = 0
+
+    def replied(self, written_ns: int, now_ns: int) -> None:
+        self._replies += 1
+        if (arrived_ns := self._arrivals.counted_ns(written_ns, now_ns)) is not None:
+            self._bucket.count_from_arrival(written_ns, arrived_ns)
+        if not self.loop_busy:
+            self._limit.observe_latency(now_ns - written_ns)
+
+    def went_idle(self) -> None:
+        self._limit.went_idle()
+
+    def learn(self) -> None:
+        self._arrivals.learn(self._replies, self._limit.latency_ns, self._bucket.limit_per_s)
+
+    def writes_allowed(self, now_ns: int) -> int:
+        """How many more requests may be written now."""
+        if self._replies != self._replies_counted:
+            self._limit.replied(now_ns, self._replies - self._replies_counted)
+            self._replies_counted = self._replies
+        return self._limit.writes_allowed(now_ns, self._queue.taken)
+
+    def connections_allowed(self, now_ns: int) -> int:
+        """How many more connections may be opened now."""
+        queue, bucket = self._queue, self._bucket
+        state = SendState(
+            now_ns,
+            in_flight=queue.taken - queue.connecting,
+            connecting=queue.connecting,
+            rate_per_s=bucket.rate_per_s,
+            limit_per_s=bucket.limit_per_s,
+            loop_busy=self.loop_busy,
+            connections_reused=self.connections_reused,
+        )
+        return self._limit.connections_allowed(state)

@@ -1,0 +1,175 @@
+"""Reads requests from the bytes of a connection. Law: everything that a peer can make grow has a limit."""
+
+from typing import NamedTuple, Protocol
+
+import httptools
+
+from http_server.body_quota import BodyQuota, BodyReader
+from http_server.limits import Limits
+
+Headers = dict[bytes, bytes]
+
+
+class RawRequest(NamedTuple):
+    """A complete request. Header names are in lower case; of a repeated header the last value counts."""
+
+    method: bytes
+    target: bytes
+    headers: Headers
+    body: bytes
+    keep_alive: bool
+
+
+class RequestSink(BodyReader, Protocol):
+    """The connection for which a parser reads. `refuse` has no effect once the connection is closing."""
+
+    def admit(self, method: bytes, target: bytes, /) -> int:
+        """Called at the end of a head: the largest body allowed, in bytes."""
+        ...
+
+    def send_continue(self) -> None:
+        """The peer waits for permission to send the body."""
+        ...
+
+    def request_received(self, request: RawRequest, /) -> None:
+        """A request is complete."""
+        ...
+
+
+class RequestParser:
+    """The parser of one connection. httptools calls the `on_…` attributes by name.
+
+    `begun` counts the requests whose first byte has arrived.
+    """
+
+    def __init__(self, results_writer: RequestSink, limits: Limits, quota: BodyQuota) -> None:
+        self.begun = 0
+        self.in_request = False
+        self._results_writer = results_writer
+        self._limits = limits
+        self._quota = quota
+        self._in_head = True
+        self._head_bytes = self._chunk_bytes = 0
+        self._target = b""
+        self._headers: Headers = {}
+        self._body: bytes | bytearray = b""
+        self._body_bytes = self._body_limit_bytes = self._usual_bytes = 0
+        # What arrived after the head, and how much of it since the body last grew.
+        self._rest_bytes = self._body_bytes_before = self._trailer_bytes = 0
+        # Bound methods of a list and a dict: the parser fills them without a call into Python for each line.
+        self._url: list[bytes] = []
+        self._raw_headers: Headers = {}
+        self.on_url = self._url.append
+        self.on_header = self._raw_headers.__setitem__
+        self._parser = httptools.HttpRequestParser(self)
+
+    def feed(self, data: bytes) -> None:
+        """Parse what arrived. What is no request, or exceeds a limit, is refused."""
+        self._chunk_bytes = len(data)
+        if self._in_head:
+            self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._results_writer.refuse(400)
+        if self._in_head:
+            if self._head_bytes > self._limits.head_bytes:
+                self._results_writer.refuse(431)
+        elif self.in_request:
+            self._check_rest(len(data))
+
+    def discard(self) -> None:
+        """Free what was read of the present request: it is not wanted."""
+        self._body = b""
+        self._raw_headers.clear()
+        self._quota.release(self._results_writer)
+
+    def on_message_begin(self) -> None:
+        self.begun += 1
+        self.in_request = True
+
+    def on_headers_complete(self) -> None:
+        raw, results_writer, limits = self._raw_headers, self._results_writer, self._limits
+        self._headers = headers = {name.lower(): value for name, value in raw.items()}
+        self._target = b"".join(self._url)
+        if len(raw) > limits.headers or (self._may_be_long() and _size_of(raw) > limits.head_bytes):
+            results_writer.refuse(431)
+        elif len(self._target) > limits.url_bytes:
+            results_writer.refuse(414)
+        elif self._parser.should_upgrade():
+            results_writer.refuse(400)
+        self._in_head = False
+        self._head_bytes = 0
+        self._trailer_bytes = -self._chunk_bytes  # what came in the chunk of the head is not counted
+        raw.clear()  # later fields are a trailer, which nobody reads
+        limit_bytes = self._body_limit_bytes = results_writer.admit(self._parser.get_method(), self._target)
+        usual_bytes = limits.usual_body_bytes
+        self._usual_bytes = usual_bytes if usual_bytes < limit_bytes else limit_bytes
+        length = headers.get(b"content-length", b"")
+        if length.isdigit() and int(length[:20]) > limit_bytes:
+            results_writer.refuse(413)
+        elif b"expect" in headers and headers[b"expect"].lower() == b"100-continue":
+            results_writer.send_continue()
+
+    def on_body(self, part: bytes) -> None:
+        self._body_bytes += len(part)
+        if self._body_bytes > self._usual_bytes and not self._may_grow():
+            return
+        if not self._body:
+            self._body = part  # nearly always the whole body
+            return
+        # One piece of memory: a list of parts of two bytes would take twenty times their size.
+        if not isinstance(self._body, bytearray):
+            self._body = bytearray(self._body)
+        self._body += part
+
+    def on_message_complete(self) -> None:
+        parser = self._parser
+        method, keep_alive = parser.get_method(), parser.should_keep_alive()
+        request = (method, self._target, self._headers, bytes(self._body), keep_alive)
+        self._begin_anew()
+        # Not RawRequest(...): every request has one, and this saves a call.
+        self._results_writer.request_received(tuple.__new__(RawRequest, request))
+
+    def _may_be_long(self) -> bool:
+        """Whether the head can exceed its limit: only if the pieces in which it came do."""
+        return max(self._head_bytes, self._chunk_bytes) > self._limits.head_bytes
+
+    def _may_grow(self) -> bool:
+        """Refuses what is too large. Large bodies need a permit: many of them could fill the memory."""
+        if self._body_bytes > self._body_limit_bytes:
+            self._results_writer.refuse(413)
+        elif self._quota.permit_large(self._results_writer):
+            return True
+        else:
+            self._results_writer.refuse(503)
+        return False
+
+    def _check_rest(self, size: int) -> None:
+        """Limit what follows a head: body, chunk headers and trailer. httptools keeps all of a trailer."""
+        self._rest_bytes += size
+        if self._body_bytes > self._body_bytes_before:
+            self._body_bytes_before, self._trailer_bytes = self._body_bytes, 0
+        else:
+            self._trailer_bytes += size
+        head_bytes = self._limits.head_bytes
+        if self._rest_bytes > 2 * self._body_limit_bytes + head_bytes or self._trailer_bytes > head_bytes:
+            self._results_writer.refuse(413)
+        else:
+            self._quota.hold(self._results_writer, len(self._body))
+
+    def _begin_anew(self) -> None:
+        """Be ready for the first byte of the next request."""
+        self.in_request = False
+        self._in_head = True
+        self._head_bytes = 0
+        self._url.clear()
+        self._raw_headers.clear()
+        self._body = b""
+        if self._rest_bytes or self._body_bytes > self._usual_bytes:  # nearly never: the quota counts it
+            self._quota.release(self._results_writer)
+        self._body_bytes = self._rest_bytes = self._body_bytes_before = 0
+
+
+def _size_of(headers: Headers) -> int:
+    return sum(len(name) + len(value) for name, value in headers.items())

@@ -1,0 +1,223 @@
+"""The bench as a user starts it: short, real, and gone without a trace but its report."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psutil
+import pytest
+
+from benchmarks.report import page
+from campaigns.cli import bench
+from engine.errors import ConfigurationError
+from tests.benchmarks.samples import report
+from tests.cli.processes import Drumbeat, Service, children_of, leftovers, serving, until
+
+SHORT = ("bench", "--duration", "2", "--repeats", "1", "--quiet")
+NAMES = ["engine", "plain_loop", "tuned_loop", "first_script", "engine_transport", "raw_protocol"]
+STAGES = ["plan", "receive_one", "receive_hundred", "fold_close", "fold_alone"]
+
+
+def read(place: Path) -> Any:
+    return orjson.loads((place / "report.json").read_bytes())
+
+
+def test_a_bench_measures_keeps_a_report_and_leaves_nothing_else(
+    drumbeat: Drumbeat, place: Path, tmp_path: Path
+) -> None:
+    done = drumbeat.ok(*SHORT, "--numbers", "2", "--rate", "150", "--json", "--output", "kept")
+    assert done.stderr == ""
+    assert leftovers(place) == []
+    report = done.json
+    assert report == read(tmp_path / "kept")
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["report.html", "report.json"]
+    assert report["schema"] == 1
+    assert [one["name"] for one in report["senders"]] == NAMES
+    assert [one["name"] for one in report["pace"]] == ["engine", "one_number"]
+    for one in report["senders"]:
+        assert one["per_s"]["median"] > 0
+        assert one["cpu_us"]["median"] > 0
+        assert 0 < one["latency_ms"]["p50"] <= one["latency_ms"]["p99"]
+    for one in report["pace"]:
+        assert 0 < one["largest_at_service"]["most"] <= 1
+        assert len(one["by_second"]) == one["load"]["numbers"]
+    # The engine kept to its limits; what stores nothing and keeps to none was faster than both.
+    engine, loop = report["senders"][0], report["senders"][1]
+    assert engine["per_s"]["median"] < 2 * 150 * 1.5 < loop["per_s"]["median"]
+    assert report["headroom"]["could_carry_per_s"]["median"] > engine["per_s"]["median"]
+    assert [one["name"] for one in report["stages"]] == STAGES
+    for one in report["stages"]:
+        assert one["count"][0] > 0
+        assert one["baseline"]["per_s"]["median"] > 0
+        assert one["of_baseline"]["median"] == pytest.approx(
+            one["per_s"]["median"] / one["baseline"]["per_s"]["median"], rel=1e-4
+        )
+        assert one["cpu_us"]["median"] > 0
+        assert one["database_us"]["median"] > 0
+        assert (one["p99_ms"] is not None) == one["name"].startswith("receive")
+    assert report["stages"][0]["count"] == [300_000]
+    assert report["stages"][3]["count"] == [3 * 6_000 * 2]
+    text = (tmp_path / "kept" / "report.html").read_text("utf-8")
+    assert f"{engine['per_s']['median']:,.0f}/s" in text
+
+    compared = drumbeat.ok("bench", "compare", "kept", "kept/report.json", "--json").json
+    assert {row["verdict"] for row in compared["rows"]} == {"same"}
+    again = drumbeat(*SHORT, "--output", "kept")
+    assert again.exit_code == 78
+    assert "has a report already" in again.complaint
+
+
+def test_processes_share_the_numbers_and_events_come_back(drumbeat: Drumbeat, place: Path) -> None:
+    load = ("--numbers", "3", "--rate", "100", "--processes", "2", "--events", "--only", "throughput")
+    report = drumbeat.ok(*SHORT, *load, "--json").json
+    engine, alone = report["senders"][:2]
+    assert (engine["name"], alone["name"]) == ("engine", "engine_alone")
+    for one in (engine, alone):
+        assert one["events"]["folded"] % 3 == 0
+        assert one["events"]["folded"] == 3 * one["messages"][0]
+    assert leftovers(place) == []
+
+
+def test_an_emulator_that_stands_is_used_and_left_as_it_was(drumbeat: Drumbeat, place: Path) -> None:
+    with serving(drumbeat, "emulator", "serve", "--port", "0", "--number", "1:80") as url:
+        service = Service(url)
+        options = ("--numbers", "1", "--rate", "100", "--only", "pacing", "--service", url)
+        report = drumbeat.ok(*SHORT, *options, "--json").json
+        assert report["service"] == url
+        assert service.accepted() >= sum(map(sum, report["pace"][0]["by_second"].values())) > 0
+        assert service.get("overview")["statuses_on"]
+        assert service.get("ledger/summary")["numbers"]["1"]["accepted"] == 0
+    assert leftovers(place) == []
+
+
+@pytest.mark.parametrize("service", ["http://127.0.0.1:9", "https://graph.service.example", "nonsense"])
+def test_what_is_no_emulator_is_refused_before_anything_starts(
+    drumbeat: Drumbeat, place: Path, tmp_path: Path, service: str
+) -> None:
+    done = drumbeat(*SHORT, "--service", service, "--output", "kept")
+    assert done.exit_code == 78
+    assert "nothing was sent" in done.complaint
+    assert done.stdout == ""
+    assert not (tmp_path / "kept").exists()
+    assert leftovers(place) == []
+
+
+@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_bench_that_is_stopped_leaves_nothing(
+    drumbeat: Drumbeat, place: Path, tmp_path: Path, number: int, exit_code: int
+) -> None:
+    bench = drumbeat.start("bench", "--duration", "60", "--numbers", "2", "--rate", "50", "--output", "kept")
+    until(lambda: any("benchmarks.harness.workers" in words for words in children_of(bench.pid)), "it sends")
+    os.kill(bench.pid, number)
+    _, stderr = bench.communicate(timeout=60)
+    assert bench.returncode == exit_code, stderr
+    assert "Traceback" not in stderr
+    assert leftovers(place) == []
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_bench_that_is_killed_leaves_nothing_either(drumbeat: Drumbeat, place: Path) -> None:
+    bench = drumbeat.start("bench", "--duration", "60", "--numbers", "2", "--rate", "50", "--output", "kept")
+    until(lambda: any("benchmarks.harness.workers" in words for words in children_of(bench.pid)), "it sends")
+    family = psutil.Process(bench.pid).children(recursive=True)
+    assert any("emulator" in child.cmdline() for child in family)
+    assert any("/postgres" in words for words in leftovers(place))
+    bench.kill()
+    bench.wait()
+    until(lambda: not any(child.is_running() for child in family), "its children end")
+    until(lambda: leftovers(place) == [], "its Postgres ends")
+
+
+def test_a_bench_that_is_killed_while_it_receives_ends_the_receiver_too(
+    drumbeat: Drumbeat, place: Path
+) -> None:
+    bench = drumbeat.start("bench", "--duration", "60", "--only", "receiving", "--output", "kept")
+    until(lambda: any("spawn_main" in words for words in children_of(bench.pid)), "it receives")
+    family = psutil.Process(bench.pid).children(recursive=True)
+    bench.kill()
+    bench.wait()
+    until(lambda: not any(child.is_running() for child in family), "its children end")
+    until(lambda: leftovers(place) == [], "its Postgres ends")
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--processes", "3", "--numbers", "2"), "at least as many --numbers"),
+        (("--service", "http://127.0.0.1:9", "--events"), "--events needs the bench's own emulator"),
+        (("--service", "http://127.0.0.1:9", "--latency-ms", "5"), "has its own latency"),
+        (("--duration", "1"), "--duration"),
+        (("--duration", "2", "--rate", "9"), "fewer than 20 messages"),
+        (("--only", "everything"), "--only"),
+        (("--only", "pacing", "--only", "Planning"), "'Planning' is not a part"),
+    ],
+)
+def test_what_cannot_be_measured_is_a_usage_error(
+    drumbeat: Drumbeat, words: tuple[str, ...], part: str
+) -> None:
+    done = drumbeat("bench", *words)
+    assert done.exit_code == 2
+    assert part in done.complaint
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"schema":1,"senders":[],"pace":[],"conditions":{}}',
+        '{"schema":1,"senders":[7],"pace":[],"conditions":{},"load":{}}',
+        '{"schema":1,"senders":null,"pace":[],"conditions":[]}',
+    ],
+)
+def test_a_broken_report_is_told_and_no_error_of_ours(
+    drumbeat: Drumbeat, tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "a.json").write_text(content)
+    done = drumbeat("bench", "compare", "a.json", "a.json")
+    assert done.exit_code == 78
+    assert "not a complete report" in done.complaint
+
+
+@pytest.mark.parametrize("kind", ["file", "read-only"])
+def test_where_no_report_can_be_written_nothing_is_measured(
+    drumbeat: Drumbeat, place: Path, tmp_path: Path, kind: str
+) -> None:
+    if kind == "file":
+        (tmp_path / "kept").touch()
+    done = drumbeat(*SHORT, "--output", "kept" if kind == "file" else "/proc/self")
+    assert done.exit_code == 78
+    assert "report" in done.complaint
+    assert done.stdout == ""
+    assert leftovers(place) == []
+
+
+def test_figures_outlive_a_report_that_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = bench.Request(bench.Load(1, 80.0, duration_s=2.0), 1, ("pacing",), None, "drumbeat bench")
+    monkeypatch.setattr(bench, "run_suite", lambda *_: None)
+    monkeypatch.setattr(bench, "report_of", lambda _: report())
+    monkeypatch.setattr(page, "page_of", lambda _: (tmp_path / "kept" / ".report.html.part").mkdir() or "")
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        bench._measure(request, tmp_path / "kept", quiet=True, as_json=False)
+    assert "The engine sent 1,500 messages/s" in capsys.readouterr().out
+
+
+def test_a_dry_run_says_what_would_be_measured(drumbeat: Drumbeat, place: Path, tmp_path: Path) -> None:
+    done = drumbeat.ok("bench", "--dry-run", "--repeats", "2")
+    assert done.stdout.count("2 times") == 7 + 5
+    assert "1,000,000 rows" in done.stdout
+    plan = drumbeat.ok("bench", "--dry-run", "--repeats", "2", "--json").json
+    assert len(plan["measurements"]) == 7 + 5
+    assert {"what": "plan an audience", "amount": "1,000,000 rows", "repeats": 2} in plan["measurements"]
+    assert plan["takes_s"] > 0
+    assert leftovers(place) == []
+    assert not list(tmp_path.glob("bench-*"))
+
+
+def test_plotly_and_jinja2_are_imported_only_to_write_a_page() -> None:
+    script = "import sys, campaigns.cli.bench; sys.exit(bool({'plotly', 'jinja2'} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -1,0 +1,89 @@
+"""The list of rejects: whole or not at all, and harmless in a spreadsheet."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from campaigns.audience.phone import Normaliser
+from campaigns.audience.reject_file import REASONS, Reject, RejectFile, default_rejects_path, spreadsheet_safe
+from engine.core.message import check_variable
+from engine.errors import ConfigurationError
+
+AUDIENCE = Path("people.csv")
+
+
+def test_it_lists_line_code_column_reason_and_value(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    with RejectFile(path, AUDIENCE) as rejects:
+        rejects.add([Reject(7, "phone_empty", "phone", ""), Reject(9, "variable_tab", "name", "a\tb")])
+        assert not path.exists()
+        assert rejects.publish() == path
+
+    rows = list(csv.reader(path.open(encoding="utf-8-sig", newline="")))
+    assert rows[0] == ["line", "code", "column", "reason", "value"]
+    assert rows[1:] == [
+        ["7", "phone_empty", "phone", REASONS["phone_empty"], ""],
+        ["9", "variable_tab", "name", REASONS["variable_tab"], "a\tb"],
+    ]
+    assert rejects.counts == {"phone_empty": 1, "variable_tab": 1}
+    assert path.stat().st_mode & 0o077 == 0, "it holds phone numbers"
+
+
+def test_leaving_without_publishing_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), RejectFile(tmp_path / "r.csv", AUDIENCE) as rejects:
+        rejects.add([Reject(1, "row_shape", "", "x")])
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_rejects_an_older_list_goes_and_anything_else_stays(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    with RejectFile(path, AUDIENCE) as rejects:
+        rejects.add([Reject(1, "row_shape", "", "x")])
+        rejects.publish()
+    with RejectFile(path, AUDIENCE) as rejects:
+        assert rejects.publish() is None
+    assert not path.exists()
+
+    path.write_text("my own notes\n")
+    with RejectFile(path, AUDIENCE) as rejects:
+        rejects.publish()
+    assert path.read_text() == "my own notes\n"
+
+
+@pytest.mark.parametrize("value", ["=1+1", "+5511", "-1", "@x", "\t=1", "\r=1", "  =1", "＝1"])
+def test_formulas_are_quoted(value: str) -> None:
+    assert spreadsheet_safe(value) == f"'{value}"
+
+
+def test_a_column_is_quoted_as_a_value_is(tmp_path: Path) -> None:
+    with RejectFile(tmp_path / "r.csv", AUDIENCE) as rejects:
+        rejects.add([Reject(2, "variable_empty", "=1+1", "")])
+        rejects.publish()
+    assert "2,variable_empty,'=1+1," in (tmp_path / "r.csv").read_text("utf-8-sig")
+
+
+def test_values_are_cut_and_without_nul() -> None:
+    assert spreadsheet_safe("a\x00b") == "a\ufffdb"
+    assert len(spreadsheet_safe("x" * 100_000)) == 200
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "r.csv"
+    with pytest.raises(ConfigurationError, match="--rejects"), RejectFile(path, AUDIENCE) as rejects:
+        rejects.add([Reject(1, "row_shape", "", "x")])
+
+
+def test_the_default_lies_in_the_working_directory(tmp_path: Path) -> None:
+    assert default_rejects_path(Path("/data/in/people.csv")) == tmp_path / "people.rejects.csv"
+
+
+def test_every_problem_of_phones_and_variables_has_a_reason() -> None:
+    phones = ["", "1e5", "x", "1", "9" * 40, "5511111"]
+    variables = ["", "a\nb", "a\tb", "a     b", "a\x00", "x" * 2000]
+    codes = {str(Normaliser().normalise(phone)) for phone in phones}
+    codes |= {f"variable_{check_variable(variable)}" for variable in variables}
+
+    assert codes <= REASONS.keys()
+    assert len(codes) == 12

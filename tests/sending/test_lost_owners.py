@@ -1,0 +1,76 @@
+"""What follows when an owner loses its number or dies: the next owner sends to nobody twice, and waits."""
+
+import pytest
+
+from engine.errors import TryLater
+from engine.store.claims import advance_watermark
+from engine.store.database import Connection, Pool
+from engine.store.leases import take
+from engine.store.ranges import take_range
+from tests.sending.planted import SLOW, another_process, counts, planted
+from tests.sending.running import (
+    HIGH_RATE_PER_S,
+    accepted_phones,
+    assert_counts,
+    assert_each_once,
+    fault,
+    run_to_end,
+    serving,
+    started,
+    until,
+)
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+async def test_an_owner_that_loses_its_number_stops_and_stores_what_it_still_hears(
+    pool: Pool, elsewhere: Connection
+) -> None:
+    campaign = await planted(pool, 600, rate_per_s=200, range_size=200)
+    async with serving(fault("latency", median_ms=300)) as emulator:
+        async with started(pool, emulator, campaign) as runner:
+            await until(lambda: len(emulator.service.ledger) >= 100)
+            async with elsewhere.transaction():  # or the owner renews between the two
+                await elsewhere.execute("UPDATE numbers SET leased_until = now() - interval '1 s'")
+                await take(elsewhere, SLOW, another_process())
+            with pytest.raises(TryLater, match="taken over"):
+                await runner.end()
+        sent = len(emulator.service.ledger)
+        stored = await elsewhere.fetchval("SELECT count(*) FROM outcomes WHERE kind = 1")
+        assert stored == sent, "every reply that came is stored, whoever owns the number"
+        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert max(accepted_phones(emulator).values()) == 1
+        counted = await counts(elsewhere, campaign.campaign_id)
+        assert set(counted) <= {"accepted", "unknown"}
+        assert counted["accepted"] == len(emulator.service.ledger)
+        assert counted["unknown"] == 0, "what was not written was stored as deferred"
+
+
+async def test_what_a_dead_owner_had_claimed_is_in_doubt_and_never_sent_again(
+    pool: Pool, elsewhere: Connection
+) -> None:
+    campaign = await planted(pool, 50, HIGH_RATE_PER_S, range_size=25)
+    dead = await take(elsewhere, SLOW, another_process())
+    held = await take_range(elsewhere, dead, campaign.campaign_id)
+    assert held is not None
+    await advance_watermark(elsewhere, dead, held, 10, [])
+    async with serving() as emulator:
+        ended = await run_to_end(pool, emulator, campaign)
+        assert (ended.state, ended.reason) == ("finished", "10 in doubt: see `campaign settle`")
+        assert accepted_phones(emulator).keys() == set(campaign.phones[10:])
+    await assert_counts(pool, campaign, accepted=40, unknown=10)
+
+
+async def test_a_new_owner_writes_nothing_while_permits_of_the_former_one_may_live(
+    pool: Pool, elsewhere: Connection
+) -> None:
+    """Three seconds after a lease that ran out; the ledger's clock judges."""
+    campaign = await planted(pool, 5, HIGH_RATE_PER_S)
+    await take(elsewhere, SLOW, another_process(boot="elsewhere"))
+    await elsewhere.execute("UPDATE numbers SET leased_until = now() - interval '1 ms'")
+    async with serving() as emulator:
+        begun_ns = emulator.service.clock.now_ns()
+        await run_to_end(pool, emulator, campaign)
+        first = next(emulator.service.ledger.rows(0, 1))
+        assert first["received_at_ns"] - begun_ns >= 3_000_000_000
+        assert_each_once(emulator, campaign)
