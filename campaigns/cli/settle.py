@@ -184,7 +184,7 @@ def _print(settled: Settled, json: bool) -> None:
         else:
             typer.echo(f"nobody is in doubt: nothing is {'sent again' if resent else 'taken as sent'}")
     typer.echo(f"in doubt: {settled.left.recipients:,}")
-    for doubt in settled.left.doubts:
+    for doubt in settled.left.groups:
         typer.echo(f"  {_line(doubt)}")
     if settled.left.recipients:
         ways = "--resend or --assume-sent" if settled.may_resend else "--assume-sent"
