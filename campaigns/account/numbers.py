@@ -17,8 +17,7 @@ from engine.store.queries import queries
 class BusinessNumber:
     """A business number. `owner`: the process that sends with it now; `limit_is_manual`: a person set it.
 
-    `stopped`: the service stopped it, and only a person ends that. `suspended_until`: a rest that ends by
-    itself.
+    `stopped`: until a person resumes it; `suspended_until`: a rest that ends by itself.
     """
 
     phone_number_id: str

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from engine.core.outcome import Rejected, Scope, Throttled, Transient
+from engine.core.states import ReasonCode
 
 # The service releases a number flagged for spam after about a day, and names no time.
 SPAM_SUSPENSION_S = 24 * 3600.0
@@ -23,8 +24,7 @@ class ErrorCode:
     and pauses nothing.
 
     `systematic`: several in a row pause the campaign. `opt_out`: the recipient wants no more messages.
-    `suspend_s`: the pause of the number ends after this time. `credentials`: the token or a permission is
-    refused.
+    `suspend_s`: the pause of the number ends after this time. `reason_code`: of the campaigns that it pauses.
     """
 
     outcome: type[Rejected | Throttled | Transient]
@@ -34,19 +34,26 @@ class ErrorCode:
     systematic: bool = False
     opt_out: bool = False
     suspend_s: float | None = None
-    credentials: bool = False
+    reason_code: ReasonCode = ReasonCode.RECIPIENTS_REFUSED
 
 
 _FAIL = partial(ErrorCode, Rejected, Scope.RECIPIENT)
 _SYSTEMATIC = partial(_FAIL, systematic=True)
-_PAUSE_CAMPAIGN = partial(ErrorCode, Rejected, Scope.TEMPLATE)
-_PAUSE_NUMBER = partial(ErrorCode, Rejected, Scope.NUMBER)
-_PAUSE_ACCOUNT = partial(ErrorCode, Rejected, Scope.ACCOUNT)
-_REFUSED = partial(_PAUSE_ACCOUNT, credentials=True)
+_PAUSE_CAMPAIGN = partial(ErrorCode, Rejected, Scope.TEMPLATE, reason_code=ReasonCode.TEMPLATE_REFUSED)
+_PAUSE_NUMBER = partial(ErrorCode, Rejected, Scope.NUMBER, reason_code=ReasonCode.NUMBERS_STOPPED)
+_PAUSE_ACCOUNT = partial(ErrorCode, Rejected, Scope.ACCOUNT, reason_code=ReasonCode.ACCOUNT_REFUSED)
 _THROTTLE = partial(ErrorCode, Throttled)
 
-_TOKEN = _REFUSED("the access token is expired or not valid", "set a valid access token")
-_PERMISSION = _REFUSED("the access token lacks a permission", "grant the missing permission")
+_TOKEN = _PAUSE_ACCOUNT(
+    "the access token is expired or not valid",
+    "set a valid access token",
+    reason_code=ReasonCode.AUTHENTICATION_FAILED,
+)
+_PERMISSION = _PAUSE_ACCOUNT(
+    "the access token lacks a permission",
+    "grant the missing permission",
+    reason_code=ReasonCode.PERMISSION_MISSING,
+)
 _SLOW_NUMBER = _THROTTLE(Scope.NUMBER, "rate limit of the number: the recipient waits for another attempt")
 _SLOW_ACCOUNT = _THROTTLE(
     Scope.ACCOUNT, "rate limit of the app or account: the recipient waits for an attempt"
@@ -110,9 +117,9 @@ def opts_out(code: int | None) -> bool:
     return code is not None and code in ERROR_CODES and ERROR_CODES[code].opt_out
 
 
-def refuses_credentials(name: str) -> bool:
-    """Whether the service refused the token or a permission. `name`: a code as text, or `http_<status>`."""
-    return _row_of(name).credentials
+def pause_reason(name: str) -> ReasonCode:
+    """Why a refusal pauses campaigns. `name`: a code as text, or `http_<status>`."""
+    return _row_of(name).reason_code
 
 
 def meaning_of(name: str) -> str:

@@ -17,11 +17,11 @@ PACE_WINDOW_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class FormerOwner:
-    """The last owner of a number. `epoch` 0: nobody ever owned it. `dead`: its process is proven dead.
+    """The former owner of a number. `epoch` 0: there was none. `dead`: its process is proven dead.
 
-    `past_lease_s`: since its lease ended, or since it `released` the number. `fence_missing`: it took the
-    number over from an owner that may still claim, and has not fenced its ranges. `no_send_s`: what is left
-    of its own wait.
+    `past_lease_s`: since its lease expired, or since it `released` the number. `fence_missing`: it took over
+    from an owner that may still claim, and has not fenced its ranges. `no_send_s`: the rest of the wait that
+    began when it fenced them.
     """
 
     epoch: int
@@ -39,12 +39,12 @@ class FormerOwner:
 
     @property
     def may_claim(self) -> bool:
-        """Whether it may still claim, until its ranges have a new epoch: nothing proves that it has ended."""
+        """Whether it may still claim, until its ranges are fenced: nothing proves that it has ended."""
         return not (self.released or self.dead or self.epoch == 0)
 
     @property
     def wait_s(self) -> float:
-        """How long the next owner waits."""
+        """How long the next owner waits before its first write."""
         if self.fence_missing or self.may_claim:
             return max(self.no_send_s, CLAIM_VALID_S + PACE_WINDOW_S)
         if self.epoch == 0:

@@ -40,7 +40,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class InDoubt:
-    """May have been accepted: no further attempt, unless the campaign's policy or a person says so."""
+    """May have been accepted. Only the campaign's policy or a person can order another attempt."""
 
     reason: str
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
-from engine.core.error_codes import refuses_credentials
-from engine.core.outcome import Rejected, Scope
 from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, UsageError
 
 
@@ -150,22 +148,8 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.EXPIRED: Reason("its time ended before everybody was sent to", Incomplete),
     ReasonCode.CANCELLED_BY_HAND: Reason("a person cancelled it", Incomplete),
 }
-# Codes of a running campaign that waits: `campaign_cache` sets and clears them.
+# Codes of a running campaign that waits: `CampaignReader` sets and clears them.
 WAITS = frozenset({ReasonCode.WINDOW_CLOSED, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_STORED})
-
-_TOKEN_CODES = frozenset({0, 104, 190})  # the other codes of refused credentials are about permissions
-
-
-def reason_of_refusal(refusal: Rejected) -> ReasonCode:
-    """Why a campaign is paused by a refusal that concerns more than a recipient or a number."""
-    if refusal.scope is Scope.TEMPLATE:
-        return ReasonCode.TEMPLATE_REFUSED
-    if refusal.scope is not Scope.ACCOUNT:
-        return ReasonCode.RECIPIENTS_REFUSED
-    if not refuses_credentials(refusal.name):
-        return ReasonCode.ACCOUNT_REFUSED
-    is_token = refusal.code in _TOKEN_CODES or refusal.name == "http_401"
-    return ReasonCode.AUTHENTICATION_FAILED if is_token else ReasonCode.PERMISSION_MISSING
 
 
 class RecipientState(StrEnum):

@@ -6,10 +6,11 @@ import structlog
 
 from engine.backoff import deferral_s
 from engine.clock import monotonic_ns
+from engine.core.error_codes import pause_reason
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
 from engine.core.pace.rate_governor import RateGovernor
 from engine.core.retry import Fail, InDoubt, Retry, decide
-from engine.core.states import ReasonCode, reason_of_refusal
+from engine.core.states import ReasonCode
 from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX
 from engine.sending.flow_context import FlowContext
 from engine.sending.messages import ClaimedMessage
@@ -105,9 +106,9 @@ class OutcomePolicy:
     def _rejected(self, campaign_id: int, outcome: Rejected) -> None:
         reason = f"{outcome.detail} ({outcome.name})" if outcome.detail else outcome.name
         if outcome.scope is Scope.ACCOUNT:
-            self._context.orders.give(AccountStop(reason, reason_of_refusal(outcome)))
+            self._context.orders.give(AccountStop(reason, pause_reason(outcome.name)))
         elif outcome.scope is Scope.TEMPLATE:
-            self._pause(campaign_id, reason, reason_of_refusal(outcome))
+            self._pause(campaign_id, reason, pause_reason(outcome.name))
         elif outcome.scope is Scope.NUMBER:
             self.suspend((outcome.suspend and outcome.wait_s) or None, reason)
         elif outcome.systematic:

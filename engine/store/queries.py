@@ -14,7 +14,7 @@ _HEADER = re.compile(r"^-- name: (?P<name>[a-z_]+)\s*$", re.MULTILINE)
 
 @cache
 def queries(group: str) -> dict[str, str]:
-    """All statements of one group, by name. Raises KeyError at use for a name that is not there."""
+    """All statements of one group, by name. Using a name that does not exist raises KeyError."""
     name = f"{group}.sql"
     return named_statements((files("engine.store") / "sql" / "queries" / name).read_text("utf-8"), name)
 

@@ -11,10 +11,11 @@ from engine.core.error_codes import (
     UNLISTED,
     meaning_of,
     opts_out,
-    refuses_credentials,
+    pause_reason,
     remedy_of,
 )
 from engine.core.outcome import Rejected, Scope
+from engine.core.states import REASONS, ReasonCode
 
 INTERFACE = [190, 131030, 131047, 132001, 132012, 130429, 131026, 131056]
 OPEN_POINT = [
@@ -77,13 +78,18 @@ def test_only_131050_is_an_opt_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "refuses"),
+    ("names", "code", "exit_code"),
     [
-        (["0", "3", "10", "104", "190", "http_401", "http_403", "200", "250", "299"], True),
-        (["368", "131031", "131042", "http_429", "300", "hand", ""], False),
+        (["0", "104", "190", "http_401"], ReasonCode.AUTHENTICATION_FAILED, 77),
+        (["3", "10", "http_403", "200", "250", "299"], ReasonCode.PERMISSION_MISSING, 77),
+        (["368", "131031", "131042"], ReasonCode.ACCOUNT_REFUSED, 75),
+        (["132001", "132015", "132016"], ReasonCode.TEMPLATE_REFUSED, 75),
+        (["131045", "133010"], ReasonCode.NUMBERS_STOPPED, 75),
+        (["100", "132000", "http_429", "300", "hand", ""], ReasonCode.RECIPIENTS_REFUSED, 75),
     ],
 )
-def test_credentials_are_refused_by_the_codes_of_token_and_permissions_alone(
-    names: list[str], refuses: bool
+def test_a_refusal_pauses_campaigns_for_a_reason_with_an_exit_code(
+    names: list[str], code: ReasonCode, exit_code: int
 ) -> None:
-    assert {refuses_credentials(name) for name in names} == {refuses}
+    assert {pause_reason(name) for name in names} == {code}
+    assert REASONS[code].error.exit_code == exit_code

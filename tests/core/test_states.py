@@ -6,7 +6,6 @@ from itertools import product
 
 import pytest
 
-from engine.core.outcome import Rejected, Scope
 from engine.core.states import (
     REASONS,
     CampaignEvent,
@@ -15,7 +14,6 @@ from engine.core.states import (
     IllegalTransition,
     ReasonCode,
     apply,
-    reason_of_refusal,
     with_indefinite_article,
 )
 
@@ -80,24 +78,3 @@ def test_a_refusal_lists_the_possible_commands(
 def test_every_reason_code_has_a_meaning() -> None:
     assert set(REASONS) == set(ReasonCode)
     assert len({reason.meaning for reason in REASONS.values()}) == len(REASONS)
-
-
-@pytest.mark.parametrize(
-    ("refusal", "code", "exit_code"),
-    [
-        (Rejected(Scope.ACCOUNT, 190, "190", "expired"), ReasonCode.AUTHENTICATION_FAILED, 77),
-        (Rejected(Scope.ACCOUNT, 0, "0", ""), ReasonCode.AUTHENTICATION_FAILED, 77),
-        (Rejected(Scope.ACCOUNT, None, "http_401", ""), ReasonCode.AUTHENTICATION_FAILED, 77),
-        (Rejected(Scope.ACCOUNT, 10, "10", "no permission"), ReasonCode.PERMISSION_MISSING, 77),
-        (Rejected(Scope.ACCOUNT, 299, "299", ""), ReasonCode.PERMISSION_MISSING, 77),
-        (Rejected(Scope.ACCOUNT, None, "http_403", ""), ReasonCode.PERMISSION_MISSING, 77),
-        (Rejected(Scope.ACCOUNT, 131042, "131042", "unpaid (190)"), ReasonCode.ACCOUNT_REFUSED, 75),
-        (Rejected(Scope.TEMPLATE, 132015, "132015", "paused"), ReasonCode.TEMPLATE_REFUSED, 75),
-        (Rejected(Scope.RECIPIENT, 132000, "132000", ""), ReasonCode.RECIPIENTS_REFUSED, 75),
-    ],
-)
-def test_a_refusal_pauses_for_a_reason_with_an_exit_code(
-    refusal: Rejected, code: ReasonCode, exit_code: int
-) -> None:
-    assert reason_of_refusal(refusal) is code
-    assert REASONS[code].error.exit_code == exit_code
