@@ -26,6 +26,7 @@ from engine.sending.flow_context import FlowContext
 from engine.sending.number_sync import sync_numbers
 from engine.sending.orders import Orders
 from engine.sending.results_writer import ResultsWriter
+from engine.sending.timing import Timing
 from engine.sending.worker import RunEnd, Worker
 from engine.store.database import Pool
 from engine.store.installation import identify
@@ -46,18 +47,20 @@ async def run_numbers(
     stop: asyncio.Event,
     disk: Disk | None = None,
     transport: Transport | None = None,
+    timing: Timing = Timing(),
 ) -> RunEnd:
     """Send through these numbers until `stop` is set, or until the one campaign no longer runs.
 
     `pool` must call `identify` on each new connection: after a break another server may answer.
     `campaign_id` None: every running campaign of these numbers. `disk`: where the database keeps its data, if
     that is on this machine; while it is short of space, nothing is claimed. `transport` replaces the one of
-    the settings, and is closed at the end. Raises NumberHeld if another living process owns a number of the
-    one campaign, and ConfigurationError for an unknown number.
+    the settings, and is closed at the end. `timing` gives tests shorter waits. Raises NumberHeld if another
+    living process owns a number of the one campaign, and ConfigurationError for an unknown number.
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
-    disk_space, campaign_cache, results_writer = DiskSpaceGuard(disk), CampaignCache(), ResultsWriter(pool)
+    disk_space, campaign_cache = DiskSpaceGuard(disk), CampaignCache()
+    results_writer = ResultsWriter(pool, timing.batch_period_s)
 
     def find_block() -> Block | None:
         if shortage := disk_space.blocked_reason():
@@ -69,6 +72,7 @@ async def run_numbers(
     context = FlowContext(
         pool=pool,
         service=service,
+        timing=timing,
         installation=installation,
         campaign_cache=campaign_cache,
         results_writer=results_writer,

@@ -13,8 +13,6 @@ from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.in_doubt import resend_by_policy
 from engine.store.queries import queries
 
-UNCLOSED_PERIOD_S = 60.0  # between two searches for closings that were interrupted
-
 log = structlog.get_logger(__name__)
 
 
@@ -49,7 +47,7 @@ class CampaignHousekeeping:
             return
         for row in await connection.fetch(queries("campaign_cache")["unclosed"], self._only):
             self.to_close[row["campaign_id"]] = row["state"]
-        self._search_after_s = time.monotonic() + UNCLOSED_PERIOD_S
+        self._search_after_s = time.monotonic() + self._context.timing.unclosed_period_s
 
     async def close_ended(self) -> None:
         """Close the ranges of campaigns that ended early. For a large one this takes longer than a lease."""

@@ -18,15 +18,12 @@ from engine.sending.flow_context import FlowContext, PeerNumber
 from engine.sending.messages import GrantedClaims
 from engine.sending.number_pace import NumberPace
 from engine.sending.number_ranges import NumberRanges
-from engine.sending.retries import RETRY_PERIOD_NS, Retries
+from engine.sending.retries import Retries
 from engine.store.claims import ClaimRefused
 from engine.store.database import LOST_CONNECTION
 
 # A claim is valid for 2 s, so at low rates nothing is claimed until its turn is this near.
 TURN_NS_MAX = SECOND_NS // 2
-POLL_S = 0.05  # between two rounds while something forbids claims
-IDLE_S = 0.2  # between two rounds while there is nothing to send
-DOWN_S = 0.5  # between two rounds while the database does not answer
 
 log = structlog.get_logger(__name__)
 
@@ -45,6 +42,7 @@ class ClaimLoop:
     ) -> None:
         self.idle = False
         self._context = context
+        self._timing = context.timing
         self._lease = number.lease
         self._feeder = number.feeder
         self._pace = pace
@@ -65,15 +63,15 @@ class ClaimLoop:
                 if await self._step():
                     continue
                 if self._context.results_writer.full:
-                    await self._context.results_writer.relief(POLL_S)
+                    await self._context.results_writer.relief(self._timing.poll_s)
                 else:
-                    await self._sleep(IDLE_S if self.idle else POLL_S)
+                    await self._sleep(self._timing.idle_s if self.idle else self._timing.poll_s)
             except ClaimRefused as refusal:
                 log.info("claim_refused", number=self._lease.phone_number_id, why=str(refusal))
             except LOST_CONNECTION as problem:
                 number = self._lease.phone_number_id
                 self._context.database_away.report(number=number, problem=type(problem).__name__)
-                await self._sleep(DOWN_S)
+                await self._sleep(self._timing.down_s)
 
     def stop(self) -> None:
         """Claim nothing more."""
@@ -126,7 +124,7 @@ class ClaimLoop:
     async def _until_low(self) -> bool:
         self._dispatcher.queue.low.clear()
         if self._dispatcher.queue.unwritten >= self._dispatcher.queue.low_below:
-            await self._sleep(RETRY_PERIOD_NS / SECOND_NS)  # nothing else is due sooner
+            await self._sleep(self._timing.retry_period_ns / SECOND_NS)  # nothing else is due sooner
         return True
 
     async def _sleep(self, wait_s: float) -> None:

@@ -10,8 +10,6 @@ from engine.store.database import LOST_CONNECTION, Pool
 from engine.store.leases import Lease
 from engine.store.ranges import HeldRange, own_ranges, release_ranges, take_range
 
-CLOSE_S = 0.5  # for a fetch that is in progress when the process ends
-
 
 @dataclass(slots=True)
 class Feed:
@@ -83,10 +81,10 @@ class Feeder:
             for held in ranges:
                 self._campaign_cache.some_free(held.campaign_id)
 
-    async def close(self) -> None:
-        """End a fetch that is in progress; a range that it takes is kept in `held`."""
+    async def close(self, timeout_s: float) -> None:
+        """End a fetch that is in progress; a range that it takes within `timeout_s` is kept in `held`."""
         if self._ahead is not None:
-            _, stuck = await asyncio.wait([self._ahead], timeout=CLOSE_S)
+            _, stuck = await asyncio.wait([self._ahead], timeout=timeout_s)
             for task in stuck:
                 task.cancel()
 

@@ -25,8 +25,6 @@ from engine.store.claims import (
 from engine.store.database import LOST_CONNECTION
 from engine.store.leases import Lease
 
-ASK_AGAIN_S = 0.5  # between two questions whether a claim was committed
-
 
 class FirstAttempts:
     """For one number. If `claim` raises ClaimRefused, or what a lost database raises, nothing is claimed."""
@@ -111,4 +109,4 @@ class FirstAttempts:
                 self._feeder.remove({feed.held.range_id})
                 raise
             except LOST_CONNECTION:
-                await asyncio.sleep(ASK_AGAIN_S)
+                await asyncio.sleep(self._context.timing.ask_again_s)

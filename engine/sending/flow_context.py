@@ -16,6 +16,7 @@ from engine.sending.feeder import Feeder
 from engine.sending.messages import ClaimedMessage, GrantedClaims
 from engine.sending.orders import Orders
 from engine.sending.results_writer import ResultsWriter
+from engine.sending.timing import Timing
 from engine.store.database import Pool
 from engine.store.leases import Lease
 
@@ -57,6 +58,7 @@ class FlowContext:
 
     pool: Pool
     service: ServiceSettings
+    timing: Timing
     installation: str
     campaign_cache: CampaignCache
     results_writer: ResultsWriter

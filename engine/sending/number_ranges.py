@@ -10,7 +10,6 @@ from engine.sending.dispatcher import Dispatcher
 from engine.sending.flow_context import FlowContext, PeerNumber
 from engine.store.ranges import HeldRange, release_idle_ranges, take_over_ranges
 
-RELEASE_PERIOD_NS = SECOND_NS // 2
 KEEP_FOR_DEFERRED_S = 10.0  # a range whose deferred recipients are all due later needs no owner meanwhile
 LEAVE_TAIL_S = 1.0  # how long the slower number leaves its tail to the faster one
 
@@ -37,7 +36,7 @@ class NumberRanges:
 
     async def release_unneeded(self, now_ns: int) -> None:
         """Release ended ranges, all ranges of a number that rests, and the tail for a faster idle number."""
-        if now_ns - self._looked_ns < RELEASE_PERIOD_NS:
+        if now_ns - self._looked_ns < self._context.timing.release_period_ns:
             return
         self._looked_ns = now_ns
         await self._release_ended()

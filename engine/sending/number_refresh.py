@@ -7,16 +7,15 @@ import structlog
 
 from engine.errors import TryLater
 
-REREAD_PERIOD_S = 60.0  # a reading is one management call or more, of 200 an hour
-
 log = structlog.get_logger(__name__)
 
 
 class NumberRefresh:
     """Reads no more often than the budget of management calls allows."""
 
-    def __init__(self, read_numbers: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, read_numbers: Callable[[], Awaitable[None]], period_s: float) -> None:
         self._read_numbers = read_numbers
+        self._period_s = period_s
         self._after_s = 0.0
 
     @property
@@ -25,7 +24,7 @@ class NumberRefresh:
 
     async def run(self) -> None:
         """Read once. A failure is logged, and sending goes on with what is known."""
-        self._after_s = time.monotonic() + REREAD_PERIOD_S
+        self._after_s = time.monotonic() + self._period_s
         try:
             await self._read_numbers()
         except Exception as problem:  # whatever the service lists must not end the process

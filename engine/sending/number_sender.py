@@ -72,7 +72,7 @@ class NumberSender:
         except TimeoutError:
             self.dispatcher.abort()
             await self.dispatcher.idle()
-        await self.feeder.close()
+        await self.feeder.close(self._context.timing.close_s)
 
     async def release_ranges(self) -> None:
         """Release every range: after a drain, when the results writer has stored everything."""

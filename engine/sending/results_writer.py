@@ -20,7 +20,6 @@ from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
 from engine.store.facts import Attempts, Fact, FactKind
 from engine.store.recording import record
 
-PERIOD_S = 0.05  # between two batches: amortises a commit; a crash puts this much more in doubt
 BATCH_MAX = 1_000  # larger transactions would disturb the pace
 MANY = 500  # enough for a transaction: to wait for more would only put more in doubt after a crash
 HIGH_MARK = 2_000
@@ -40,8 +39,10 @@ log = structlog.get_logger(__name__)
 class ResultsWriter:
     """One for each process. `put` never waits, `run` stores, `flushed` waits until what was put is stored."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, period_s: float) -> None:
+        """`period_s`: how long a batch that is not yet large waits for more."""
         self._own = OwnConnection(pool)  # outcomes must not queue behind claims that wait for a connection
+        self._period_s = period_s
         self._facts: list[Fact] = []
         self.attempt_statistics = AttemptStatistics(time.process_time())
         self._arrived = asyncio.Event()
@@ -80,7 +81,7 @@ class ResultsWriter:
                 await self._arrived.wait()
                 if len(self._facts) < MANY:
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(self._many.wait(), PERIOD_S)
+                        await asyncio.wait_for(self._many.wait(), self._period_s)
                 await self._store_next()
         finally:
             await self._own.release()

@@ -1,6 +1,6 @@
 """Claims further attempts for one number: for recipients whose wait is over, in ranges that it holds."""
 
-from engine.clock import SECOND_NS, suspend_aware_ns
+from engine.clock import suspend_aware_ns
 from engine.core.guard import PairGuard
 from engine.sending.feeder import Feeder
 from engine.sending.flow_context import FlowContext
@@ -9,10 +9,6 @@ from engine.sending.messages import GrantedClaims
 from engine.store.database import LOST_CONNECTION
 from engine.store.leases import Lease
 from engine.store.retry_claims import claim_retries, due_retries, postpone_retries, unsent_claims
-
-RETRY_PERIOD_NS = SECOND_NS // 4
-# While no recipient waits: with many slow numbers these queries cost as much as all claims together.
-RETRY_PERIOD_NS_MAX = SECOND_NS
 
 
 class Retries:
@@ -24,12 +20,14 @@ class Retries:
         self._feeder = feeder
         self._pairs = pairs
         self._looked_ns = 0
-        self._period_ns = RETRY_PERIOD_NS
+        self._period_ns_min = context.timing.retry_period_ns
+        self._period_ns_max = context.timing.retry_period_ns_max
+        self._period_ns = self._period_ns_min
         self.unanswered = False
 
     def expect(self) -> None:
         """A recipient was deferred: ask for due retries at the shortest period again."""
-        self._period_ns = RETRY_PERIOD_NS
+        self._period_ns = self._period_ns_min
 
     async def claim(self, now_ns: int, limit: int) -> GrantedClaims:
         """Claim what is due, the longest waiting first, `limit` at most; nothing until the period is over."""
@@ -43,7 +41,7 @@ class Retries:
             self.unanswered = True
             raise
         found = guarded.passed or guarded.decided or guarded.postponed
-        self._period_ns = RETRY_PERIOD_NS if found else min(2 * self._period_ns, RETRY_PERIOD_NS_MAX)
+        self._period_ns = self._period_ns_min if found else min(2 * self._period_ns, self._period_ns_max)
         granted = [passed for passed in guarded.passed if (passed.range_id, passed.seq) in attempt_nos]
         return GrantedClaims(
             granted, [attempt_nos[candidate.range_id, candidate.seq] for candidate in granted], claimed_ns

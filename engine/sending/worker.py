@@ -9,7 +9,6 @@ from math import inf
 import structlog
 
 from engine.api.transport import Transport
-from engine.clock import SECOND_NS
 from engine.sending.campaign_housekeeping import CampaignHousekeeping
 from engine.sending.campaign_reader import CampaignReader
 from engine.sending.flow_context import FlowContext
@@ -21,9 +20,7 @@ from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.queries import queries
 from engine.store.recovery import recover_abandoned
 
-CONTROL_PERIOD_S = 0.4  # a pause, a new limit, a lost number: each takes effect within a second
 CANCEL_PERIOD_S = 0.1
-DESCRIPTORS_QUIET_NS = 10 * SECOND_NS  # whoever wants a connection has asked again within this time
 # Of the five seconds in which a signal ends the process:
 STOP_CONTROL_S = 0.5
 STORE_S = 1.0  # for outcomes and for releasing ranges and leases
@@ -61,7 +58,7 @@ class Worker:
             context, transport, self._ticker, phone_number_ids, all_or_none=campaign_id is not None
         )
         self._housekeeping = CampaignHousekeeping(context, campaign_id)
-        self._number_refresh = NumberRefresh(read_numbers)
+        self._number_refresh = NumberRefresh(read_numbers, context.timing.reread_period_s)
         self._side_tasks: dict[str, asyncio.Task[None]] = {}  # by what they do
         self._ended = asyncio.Event()
 
@@ -111,7 +108,7 @@ class Worker:
                 context.database_away.resolve()
             except LOST_CONNECTION as problem:
                 context.database_away.report(part="control", problem=type(problem).__name__)
-            await context.orders.wait(CONTROL_PERIOD_S)
+            await context.orders.wait(context.timing.control_period_s)
 
     async def _control_once(self, connection: Connection) -> None:
         await self._context.orders.carry_out(connection)
@@ -124,7 +121,7 @@ class Worker:
         if self._campaign_id is None:
             await self._numbers.take_over(connection)
         await recover_abandoned(connection, self._numbers.owner, self._numbers.wanted)
-        self._context.descriptors_short.check_quiet(DESCRIPTORS_QUIET_NS)
+        self._context.descriptors_short.check_quiet(self._context.timing.descriptors_quiet_ns)
         await self._housekeeping.finish(connection)
         if self._campaign_id is not None and self._campaign_id not in self._context.campaign_cache.running:
             self._ended.set()

@@ -15,6 +15,7 @@ from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.flow_context import FlowContext
 from engine.sending.orders import Orders
 from engine.sending.results_writer import ResultsWriter
+from engine.sending.timing import Timing
 from engine.store.claims import WatermarkAdvance, page
 from engine.store.database import Connection, Pool
 from engine.store.leases import Lease, take
@@ -52,8 +53,10 @@ class Planted:
 def context_of(pool: Pool) -> FlowContext:
     """What the numbers of a process share, without numbers and without a service."""
     campaign_cache, service = CampaignCache(), cast("ServiceSettings", None)
-    parts = ResultsWriter(pool), ClaimBatcher(pool), CircuitBreaker(float), Orders(campaign_cache)
-    return FlowContext(pool, service, "abcdefgh", campaign_cache, *parts)
+    timing = Timing()
+    results_writer = ResultsWriter(pool, timing.batch_period_s)
+    parts = results_writer, ClaimBatcher(pool), CircuitBreaker(float), Orders(campaign_cache)
+    return FlowContext(pool, service, timing, "abcdefgh", campaign_cache, *parts)
 
 
 def another_process(**others: Any) -> ProcessIdentity:

@@ -13,14 +13,24 @@ from pydantic import SecretStr
 from emulator.config import EmulatorConfig, FaultConfig, NumberConfig
 from emulator.testing import Emulator, running_emulator
 from engine.app import run_numbers
+from engine.clock import SECOND_NS
 from engine.process.disk_space import Disk
 from engine.process.settings import ServiceSettings
+from engine.sending.timing import Timing
 from engine.sending.worker import RunEnd
 from engine.store.database import Pool
 from tests.sending.planted import SLOW, Planted, assert_tallies_hold, counts
 
 PATIENCE_S = 30.0  # only a broken promise waits so long
 HIGH_RATE_PER_S = 2_000.0
+# Ranges are released, campaigns finished and the actions of people read some ten times as often.
+QUICK = Timing(
+    control_period_s=0.05,
+    idle_s=0.05,
+    release_period_ns=SECOND_NS // 20,
+    retry_period_ns=SECOND_NS // 40,
+    retry_period_ns_max=SECOND_NS // 10,
+)
 
 
 @asynccontextmanager
@@ -50,6 +60,7 @@ class Runner:
         numbers: Sequence[str],
         campaign_id: int | None,
         disk: Disk | None = None,
+        timing: Timing = QUICK,
     ):
         self.stop = asyncio.Event()
         self.task = asyncio.create_task(
@@ -60,6 +71,7 @@ class Runner:
                 campaign_id=campaign_id,
                 stop=self.stop,
                 disk=disk,
+                timing=timing,
             )
         )
 
@@ -79,11 +91,12 @@ async def started(
     campaign: Planted | None = None,
     numbers: Sequence[str] = (SLOW,),
     disk: Disk | None = None,
+    timing: Timing = QUICK,
     **others: Any,
 ) -> AsyncIterator[Runner]:
     """A runner of one campaign, or a worker; always stopped at the end of the block."""
     campaign_id = campaign.campaign_id if campaign else None
-    runner = Runner(pool, settings_of(emulator, **others), numbers, campaign_id, disk)
+    runner = Runner(pool, settings_of(emulator, **others), numbers, campaign_id, disk, timing)
     try:
         yield runner
     finally:

@@ -19,8 +19,6 @@ from tests.sending.running import (
     until,
 )
 
-pytestmark = pytest.mark.usefixtures("quick")
-
 LIMIT_PER_S = 200
 RECIPIENTS = 900
 STEP_S = 3_600.0

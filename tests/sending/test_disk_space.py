@@ -17,8 +17,6 @@ from engine.store.database import Pool
 from tests.sending.planted import SLOW, Planted, campaign_row, plant_campaign, plant_numbers
 from tests.sending.running import assert_counts, assert_each_once, serving, started, until
 
-pytestmark = pytest.mark.usefixtures("quick")
-
 RECIPIENTS = 900
 # A database that runs full says so with this error, whatever it was about to write.
 DISK_FULL = """

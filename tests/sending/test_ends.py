@@ -2,14 +2,16 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from emulator.testing import Emulator
-from engine.sending import campaign_housekeeping, worker
+from engine.sending import worker
 from engine.sending.messages import GrantedClaims
 from engine.sending.retries import Retries
+from engine.sending.timing import Timing
 from engine.store.claims import advance_watermark
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
@@ -25,6 +27,7 @@ from tests.sending.planted import (
 )
 from tests.sending.running import (
     HIGH_RATE_PER_S,
+    QUICK,
     accepted_phones,
     assert_counts,
     assert_each_once,
@@ -44,7 +47,6 @@ def late(emulator: Emulator, since_ns: int) -> int:
     return sum(at > since_ns + SECOND_NS for at in received_ns(emulator, SLOW))
 
 
-@pytest.mark.usefixtures("quick")
 async def test_outside_its_hours_a_campaign_waits_with_its_reason_and_nothing_is_marked(
     pool: Pool, elsewhere: Connection
 ) -> None:
@@ -81,7 +83,6 @@ async def test_outside_its_hours_a_campaign_waits_with_its_reason_and_nothing_is
     assert await campaign_row(elsewhere, campaign.campaign_id) == ("finished", "")
 
 
-@pytest.mark.usefixtures("quick")
 async def test_outside_its_hours_a_campaign_tries_nobody_again(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +116,6 @@ async def test_outside_its_hours_a_campaign_tries_nobody_again(
         assert_each_once(emulator, campaign)
 
 
-@pytest.mark.usefixtures("quick")
 async def test_an_expired_campaign_ends_and_skips_whoever_was_not_sent_to(
     pool: Pool, elsewhere: Connection
 ) -> None:
@@ -133,7 +133,6 @@ async def test_an_expired_campaign_ends_and_skips_whoever_was_not_sent_to(
     assert [row["reason"] for row in reasons] == ["expired"]
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("state", ["expired", "cancelled"])
 async def test_the_end_of_a_campaign_that_a_kill_interrupted_is_finished(
     pool: Pool, elsewhere: Connection, state: str
@@ -151,14 +150,13 @@ async def test_the_end_of_a_campaign_that_a_kill_interrupted_is_finished(
     assert [row["reason"] for row in reasons] == [state]
 
 
-@pytest.mark.usefixtures("quick")
 async def test_the_end_that_a_kill_interrupted_reaches_ranges_that_a_living_worker_holds(
-    pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
+    pool: Pool, elsewhere: Connection
 ) -> None:
     """The worker may run for days, and the recipients would stay pending until then."""
-    monkeypatch.setattr(campaign_housekeeping, "UNCLOSED_PERIOD_S", 0.1)
+    timing = replace(QUICK, unclosed_period_s=0.1)
     campaign = await planted(pool, 600, 100)
-    async with serving() as emulator, started(pool, emulator) as worker:
+    async with serving() as emulator, started(pool, emulator, timing=timing) as worker:
         await until(lambda: len(emulator.service.ledger) >= 20)
         await elsewhere.execute(
             "UPDATE campaigns SET state = 'expired', finished_at = now() - interval '1 hour'"
@@ -172,7 +170,6 @@ async def test_the_end_that_a_kill_interrupted_reaches_ranges_that_a_living_work
         assert not worker.task.done()
 
 
-@pytest.mark.usefixtures("quick")
 async def test_a_scheduled_campaign_starts_when_its_time_has_come(pool: Pool, elsewhere: Connection) -> None:
     await planted(pool, 30, HIGH_RATE_PER_S, state="scheduled")
     await elsewhere.execute("UPDATE campaigns SET start_at = now() + interval '1 hour'")
@@ -185,7 +182,6 @@ async def test_a_scheduled_campaign_starts_when_its_time_has_come(pool: Pool, el
         assert not worker.task.done()
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("latency_ms", [0, 400])
 async def test_a_stop_drains_and_a_rerun_finishes(pool: Pool, elsewhere: Connection, latency_ms: int) -> None:
     """No recipient is in doubt, ranges and numbers are released, and a rerun sends the rest."""
@@ -205,7 +201,6 @@ async def test_a_stop_drains_and_a_rerun_finishes(pool: Pool, elsewhere: Connect
         assert_each_once(emulator, campaign)
 
 
-@pytest.mark.usefixtures("quick")
 async def test_a_drain_begins_when_nothing_else_is_done_in_the_database(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,7 +236,7 @@ async def test_a_drain_waits_for_no_reply_longer_than_it_may(pool: Pool, elsewhe
     """Requests without a reply in time are in doubt at once."""
     campaign = await planted(pool, 100, 100)
     async with serving(fault("latency", count=5, median_ms=20_000)) as emulator:
-        async with started(pool, emulator, campaign) as runner:
+        async with started(pool, emulator, campaign, timing=Timing()) as runner:
             await until(lambda: len(emulator.service.ledger) >= 30)
             begun = time.monotonic()
             ended = await runner.drained()

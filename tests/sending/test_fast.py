@@ -9,6 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from engine.process.settings import ServiceSettings
+from engine.sending.timing import Timing
 from engine.store.database import Pool
 from tests.sending.planted import FAST, plant_campaign, plant_numbers
 from tests.sending.running import PATIENCE_S, Runner, assert_counts, shortest_span_us, written_us
@@ -33,7 +34,8 @@ async def test_a_thousand_a_second_through_a_second_of_latency(pool: Pool) -> No
         url = re.search(r"http://[^\"]+", line)
         assert url is not None, line
         settings = ServiceSettings(url.group(), SecretStr("emulator-token"))
-        assert (await Runner(pool, settings, (FAST,), campaign.campaign_id).end()).state == "finished"
+        runner = Runner(pool, settings, (FAST,), campaign.campaign_id, timing=Timing())
+        assert (await runner.end()).state == "finished"
     finally:
         serving.terminate()
         await serving.wait()

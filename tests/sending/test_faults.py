@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,6 @@ from engine.core.retry import Wait
 from engine.process.settings import ServiceSettings
 from engine.sending import (
     claim_batcher,
-    claim_loop,
     feeder,
     first_attempts,
     number_ranges,
@@ -28,6 +28,7 @@ from engine.store.ranges import take_range
 from tests.sending.planted import SLOW, Planted, another_process, counts, plant_campaign, plant_numbers
 from tests.sending.running import (
     HIGH_RATE_PER_S,
+    QUICK,
     Runner,
     accepted_phones,
     assert_counts,
@@ -39,7 +40,7 @@ from tests.sending.running import (
     until,
 )
 
-pytestmark = pytest.mark.usefixtures("quick")
+SOON_AGAIN = replace(QUICK, down_s=0.02, ask_again_s=0.02)
 
 
 async def planted(
@@ -83,13 +84,11 @@ class Breaks:
 async def test_a_connection_that_breaks_at_any_statement_loses_and_doubles_nobody(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, calls: set[int], after: bool
 ) -> None:
-    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
-    monkeypatch.setattr(first_attempts, "ASK_AGAIN_S", 0.02)
     cut = Breaks(getattr(place, name), calls=calls, after=after)
     monkeypatch.setattr(place, name, cut)
     campaign = await planted(pool, 120, rate_per_s=300, range_size=30)
     async with serving() as emulator:
-        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert (await run_to_end(pool, emulator, campaign, timing=SOON_AGAIN)).state == "finished"
         assert cut.count > max(calls)
         assert_each_once(emulator, campaign)
     await assert_counts(pool, campaign, accepted=120)
@@ -124,11 +123,10 @@ async def test_whom_a_claim_covers_that_was_lost_and_commits_late_is_sent_to_onc
             assert await real(connection, lost)
         return await real(connection, raises)
 
-    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
     monkeypatch.setattr(claim_batcher, "advance_watermarks", late)
     campaign = await planted(pool, 120, rate_per_s=300)
     async with serving() as emulator:
-        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert (await run_to_end(pool, emulator, campaign, timing=SOON_AGAIN)).state == "finished"
         assert_each_once(emulator, campaign)
     await assert_counts(pool, campaign, accepted=120)
 
@@ -137,12 +135,11 @@ async def test_whom_a_claim_covers_that_was_lost_and_commits_late_is_sent_to_onc
 async def test_a_retrys_claim_whose_answer_is_lost_is_sent_once(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, waits: list[tuple[Wait, int]], after: bool
 ) -> None:
-    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
     cut = Breaks(retries.claim_retries, calls={1, 2}, after=after)
     monkeypatch.setattr(retries, "claim_retries", cut)
     campaign = await planted(pool, 60, rate_per_s=300)
     async with serving(fault("refusal", 0.3, count=10, code=131016)) as emulator:
-        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert (await run_to_end(pool, emulator, campaign, timing=SOON_AGAIN)).state == "finished"
         assert cut.count > 2
         assert_each_once(emulator, campaign)
     await assert_counts(pool, campaign, accepted=60)
@@ -156,12 +153,11 @@ async def test_what_is_under_way_when_a_retrys_claim_loses_its_answer_is_not_tak
     async def claim(connection: Connection, lease: Lease, wanted: Sequence[Candidate], *others: Any) -> Any:
         return await real(connection, lease, wanted[:1] if cut.count == 1 else wanted, *others)
 
-    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
     cut = Breaks(claim, calls={2}, after=True)
     monkeypatch.setattr(retries, "claim_retries", cut)
     campaign = await planted(pool, 30, rate_per_s=100)
     async with serving(fault("refusal", count=10, code=131016), fault("latency", median_ms=400)) as emulator:
-        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert (await run_to_end(pool, emulator, campaign, timing=SOON_AGAIN)).state == "finished"
         assert cut.count > 1
         assert_each_once(emulator, campaign)
     await assert_counts(pool, campaign, accepted=30)
@@ -170,7 +166,6 @@ async def test_what_is_under_way_when_a_retrys_claim_loses_its_answer_is_not_tak
 async def test_adopted_ranges_whose_answer_is_lost_are_sent_all_the_same(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claim_loop, "DOWN_S", 0.02)
     monkeypatch.setattr(
         number_ranges, "take_over_ranges", Breaks(number_ranges.take_over_ranges, calls={1}, after=True)
     )
@@ -178,16 +173,15 @@ async def test_adopted_ranges_whose_answer_is_lost_are_sent_all_the_same(
     dead = await take(elsewhere, SLOW, another_process())
     assert await take_range(elsewhere, dead, campaign.campaign_id) is not None
     async with serving() as emulator:
-        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert (await run_to_end(pool, emulator, campaign, timing=SOON_AGAIN)).state == "finished"
         assert_each_once(emulator, campaign)
 
 
 async def test_connections_cut_by_the_server_in_the_middle_lose_and_double_nobody(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claim_loop, "DOWN_S", 0.05)
     campaign = await planted(pool, 500, rate_per_s=400, range_size=60)
-    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+    async with serving() as emulator, started(pool, emulator, campaign, timing=SOON_AGAIN) as runner:
         for claimed_through in (60, 160, 260, 360):
             await until(
                 lambda claimed_through=claimed_through: len(emulator.service.ledger) >= claimed_through

@@ -13,6 +13,7 @@ from engine.store.database import Pool
 from engine.store.leases import Lease, take
 from engine.store.ranges import take_range
 from tests.sending.planted import SLOW, Planted, another_process, plant_campaign, plant_numbers
+from tests.sending.running import PATIENCE_S
 
 
 class Board:
@@ -52,7 +53,7 @@ async def lease(pool: Pool) -> Lease:
 async def feeder(pool: Pool, lease: Lease, campaign_cache: Board) -> AsyncIterator[Feeder]:
     feeder = Feeder(pool, lease, campaign_cache)  # type: ignore[arg-type]
     yield feeder
-    await feeder.close()
+    await feeder.close(PATIENCE_S)
 
 
 async def planted(pool: Pool, campaign_cache: Board, **campaign: Any) -> Planted:
@@ -112,11 +113,11 @@ async def test_the_next_range_is_fetched_ahead_of_need(
     campaign = await planted(pool, campaign_cache, recipients=30, range_size=10)
     await feeder.feed()
     feeder.look_ahead(5)
-    await feeder.close()
+    await feeder.close(PATIENCE_S)
     assert len(feeder.held) == 1, "there is enough in hand"
     feeder.look_ahead(15)
     feeder.look_ahead(15)
-    await feeder.close()
+    await feeder.close(PATIENCE_S)
     assert (len(feeder.held), feeder.unclaimed) == (2, 20), "one at a time"
     assert await claim_all(pool, lease, feeder, 9) == campaign.range_ids
 
@@ -127,7 +128,7 @@ async def test_who_needs_a_range_waits_for_the_one_that_is_being_fetched(
     campaign = await planted(pool, campaign_cache, recipients=20, range_size=10)
     feeder.look_ahead(5)
     assert await feeder.feed() is not None
-    await feeder.close()
+    await feeder.close(PATIENCE_S)
     assert list(feeder.held) == campaign.range_ids[:1]
 
 
@@ -139,7 +140,7 @@ async def test_recipients_of_a_campaign_that_may_not_send_now_are_no_supply(
     campaign_cache.sending.clear()
     other = await planted(pool, campaign_cache, recipients=10)
     feeder.look_ahead(5)
-    await feeder.close()
+    await feeder.close(PATIENCE_S)
     assert [held.campaign_id for held in feeder.held.values()][1:] == [other.campaign_id]
 
 
@@ -156,10 +157,9 @@ async def test_a_fetch_that_hangs_ends_with_the_number(
             ended.set()
 
     monkeypatch.setattr(module, "take_range", hang)
-    monkeypatch.setattr(module, "CLOSE_S", 0.0)
     feeder.look_ahead(5)
     await asyncio.sleep(0)
-    await feeder.close()
+    await feeder.close(0.0)
     await asyncio.wait_for(ended.wait(), 10)
 
 

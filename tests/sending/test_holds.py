@@ -13,8 +13,6 @@ from tests.api.loopback import Conversation, Server
 from tests.sending.planted import SLOW, Planted, counts, plant_campaign, plant_numbers
 from tests.sending.running import Runner, assert_counts, until
 
-pytestmark = pytest.mark.usefixtures("quick")
-
 THROTTLE = b'{"error":{"code":130429,"message":"Rate limit hit"}}'
 
 

@@ -1,6 +1,7 @@
 """What the service lists of its numbers is stored, whatever it is, and never ends a worker."""
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 import asyncpg
@@ -11,11 +12,20 @@ from engine import app
 from engine.api import resources
 from engine.api.resources import NumberRecord
 from engine.errors import TryLater
-from engine.sending import number_refresh
 from engine.sending.number_sync import store_numbers
 from engine.store.database import Pool
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
-from tests.sending.running import HIGH_RATE_PER_S, assert_each_once, run_to_end, serving, started, until
+from tests.sending.running import (
+    HIGH_RATE_PER_S,
+    QUICK,
+    assert_each_once,
+    run_to_end,
+    serving,
+    started,
+    until,
+)
+
+AGAIN_AT_ONCE = replace(QUICK, reread_period_s=0.0)
 
 
 def listed(phone_number_id: str, name: str, level: str = "STANDARD") -> NumberRecord:
@@ -41,7 +51,6 @@ async def test_an_account_without_numbers_is_no_trouble(pool: Pool) -> None:
     assert await pool.fetchval("SELECT count(*) FROM numbers") == 0
 
 
-@pytest.mark.usefixtures("quick")
 async def test_a_reading_that_fails_in_an_unforeseen_way_ends_no_worker(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,9 +72,7 @@ async def test_a_reading_that_fails_in_an_unforeseen_way_ends_no_worker(
     assert read.is_set()
 
 
-@pytest.mark.usefixtures("quick")
 async def test_no_reading_begins_while_another_runs(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(number_refresh, "REREAD_PERIOD_S", 0.0)
     begun, last = [0], asyncio.Event()
 
     async def refresh(*_: object) -> None:
@@ -75,7 +82,7 @@ async def test_no_reading_begins_while_another_runs(pool: Pool, monkeypatch: pyt
     monkeypatch.setattr(app, "_read_numbers", refresh)
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: HIGH_RATE_PER_S})
-    async with serving() as emulator, started(pool, emulator):
+    async with serving() as emulator, started(pool, emulator, timing=AGAIN_AT_ONCE):
         await until(lambda: begun[0] > 0)
         for _ in range(3):
             leased_until = await pool.fetchval("SELECT leased_until FROM numbers")
@@ -85,11 +92,9 @@ async def test_no_reading_begins_while_another_runs(pool: Pool, monkeypatch: pyt
         await until(lambda: begun[0] > 1)
 
 
-@pytest.mark.usefixtures("quick")
 async def test_numbers_are_not_read_again_before_the_service_wants_it(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(number_refresh, "REREAD_PERIOD_S", 0.0)
     asked = []
 
     async def refresh(*_: object) -> None:
@@ -99,7 +104,7 @@ async def test_numbers_are_not_read_again_before_the_service_wants_it(
     monkeypatch.setattr(app, "_read_numbers", refresh)
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: HIGH_RATE_PER_S})
-    async with serving() as emulator, started(pool, emulator):
+    async with serving() as emulator, started(pool, emulator, timing=AGAIN_AT_ONCE):
         await until(lambda: bool(asked))
         for _ in range(3):
             leased_until = await pool.fetchval("SELECT leased_until FROM numbers")
@@ -107,12 +112,10 @@ async def test_numbers_are_not_read_again_before_the_service_wants_it(
     assert asked == [0]
 
 
-@pytest.mark.usefixtures("quick")
 async def test_all_readings_of_a_process_share_the_calls_of_the_hour(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The interface allows 200 an hour; many events about numbers would need more."""
-    monkeypatch.setattr(number_refresh, "REREAD_PERIOD_S", 0.0)
     monkeypatch.setattr(resources, "CALLS_PER_HOUR", 6)
 
     async def told_again() -> bool:
@@ -124,7 +127,7 @@ async def test_all_readings_of_a_process_share_the_calls_of_the_hour(
     with capture_logs() as lines:
         async with serving() as emulator:
             config = emulator.service.config
-            async with started(pool, emulator, waba_id=config.waba):
+            async with started(pool, emulator, timing=AGAIN_AT_ONCE, waba_id=config.waba):
                 await until(told_again)
             budget = emulator.service.accounts[config.waba].budgets[config.app_id]
     assert len(budget.dump()[1]) == 3, "half of them at once"

@@ -20,8 +20,6 @@ from tests.sending.running import (
     until,
 )
 
-pytestmark = pytest.mark.usefixtures("quick")
-
 
 async def test_an_owner_that_loses_its_number_stops_and_stores_what_it_still_hears(
     pool: Pool, elsewhere: Connection

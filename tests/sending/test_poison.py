@@ -1,12 +1,8 @@
 """Rows that cannot be sent, in the middle of a range: each fails alone, and the others are sent."""
 
-import pytest
-
 from engine.store.database import Pool
 from tests.sending.planted import SLOW, campaign_row, plant_campaign, plant_numbers
 from tests.sending.running import HIGH_RATE_PER_S, accepted_phones, assert_counts, run_to_end, serving
-
-pytestmark = pytest.mark.usefixtures("quick")
 
 RECIPIENTS = 60
 # By seq: what stands in the row instead of two short texts.

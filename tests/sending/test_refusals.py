@@ -1,5 +1,6 @@
 """Refusals by the service: throttles, pair rate, transient failures, recipients, templates, numbers, tokens."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,8 +12,8 @@ from engine import app, backoff
 from engine.clock import suspend_aware_ns
 from engine.core.pace import circuit_breaker
 from engine.core.retry import TRANSIENT_ATTEMPTS_MAX, Wait
-from engine.sending import claim_loop, retries
 from engine.sending import first_attempts as first_attempts
+from engine.sending import retries
 from engine.sending.claim_loop import ClaimLoop
 from engine.sending.messages import GrantedClaims
 from engine.store.database import Pool
@@ -21,6 +22,7 @@ from tests.api.transports import answering
 from tests.sending.planted import FAST, SLOW, Planted, campaign_row, plant_campaign, plant_numbers, recount
 from tests.sending.running import (
     HIGH_RATE_PER_S,
+    QUICK,
     accepted_by_number,
     accepted_phones,
     assert_counts,
@@ -31,8 +33,6 @@ from tests.sending.running import (
     started,
     until,
 )
-
-pytestmark = pytest.mark.usefixtures("quick")
 
 
 async def planted(
@@ -181,10 +181,10 @@ async def test_a_downtime_that_the_service_names_fails_nobody(
     """The service answers and refuses everybody: few recipients are tried, and none runs out of attempts."""
     monkeypatch.setattr(app, "wait_s", lambda kind, opening: 0.0)
     monkeypatch.setattr(circuit_breaker, "OPEN_S_MIN", 0.01)
-    monkeypatch.setattr(claim_loop, "POLL_S", 0.01)
+    timing = replace(QUICK, poll_s=0.01)
     campaign = await planted(pool, recipients, rate_per_s=80)
     async with serving(fault("refusal", code=131016, count=requests)) as emulator:
-        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+        assert (await run_to_end(pool, emulator, campaign, timing=timing)).state == "finished"
         assert_each_once(emulator, campaign)
     await assert_counts(pool, campaign, accepted=recipients)
 

@@ -11,11 +11,14 @@ import pytest
 from engine.core.outcome import Accepted, Scope, Throttled
 from engine.sending import results_writer as module
 from engine.sending.results_writer import BATCH_MAX, HIGH_MARK, MANY, ResultsWriter
+from engine.sending.timing import Timing
 from engine.store.database import Pool, connect
 from engine.store.facts import Fact, FactKind
 from tests.sending.planted import SLOW, Planted, assert_tallies_hold, counts, plant_campaign, plant_numbers
 from tests.sending.running import until
 
+PERIOD_S = Timing().batch_period_s
+NEVER_S = 3_600.0  # no batch that is not large is stored in the time of a test
 AT_US = 1_790_000_000_000_000  # some moment of 2026
 
 
@@ -26,8 +29,8 @@ def fact(campaign: Planted, place: int, kind: FactKind = FactKind.ACCEPTED, **ot
 
 
 @asynccontextmanager
-async def storing(pool: Pool) -> AsyncIterator[ResultsWriter]:
-    results_writer = ResultsWriter(pool)
+async def storing(pool: Pool, period_s: float = PERIOD_S) -> AsyncIterator[ResultsWriter]:
+    results_writer = ResultsWriter(pool, period_s)
     running = asyncio.create_task(results_writer.run())
     try:
         yield results_writer
@@ -75,9 +78,8 @@ async def test_what_is_put_is_stored_in_batches_and_flushed_tells_when(
         await real(connection, facts, attempts)
 
     monkeypatch.setattr(module, "record", record)
-    monkeypatch.setattr(module, "PERIOD_S", 3_600.0)  # none of these batches waits for more
     campaign = await planted(pool, 2_500)
-    async with storing(pool) as results_writer:
+    async with storing(pool, NEVER_S) as results_writer:
         for place in range(2_500):
             results_writer.put(fact(campaign, place))
         assert results_writer.pending == 2_500
@@ -100,9 +102,8 @@ async def test_the_few_that_arrive_while_a_batch_is_stored_wait_for_others(
                 results_writer.put(fact(campaign, place))
 
     monkeypatch.setattr(module, "record", record)
-    monkeypatch.setattr(module, "PERIOD_S", 3_600.0)
     campaign = await planted(pool, 1)
-    async with storing(pool) as results_writer:
+    async with storing(pool, NEVER_S) as results_writer:
         for place in range(MANY):
             results_writer.put(fact(campaign, place))
         await until(lambda: results_writer.pending == 3)
@@ -114,7 +115,7 @@ async def test_the_few_that_arrive_while_a_batch_is_stored_wait_for_others(
 
 async def test_above_the_high_mark_nobody_may_claim(pool: Pool) -> None:
     campaign = await planted(pool, HIGH_MARK)
-    results_writer = ResultsWriter(pool)
+    results_writer = ResultsWriter(pool, PERIOD_S)
     for place in range(HIGH_MARK - 1):
         results_writer.put(fact(campaign, place))
     assert not results_writer.full

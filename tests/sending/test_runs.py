@@ -13,6 +13,7 @@ from engine.store.database import Pool
 from tests.sending.planted import FAST, SLOW, campaign_row, plant_campaign, plant_numbers
 from tests.sending.running import (
     HIGH_RATE_PER_S,
+    QUICK,
     accepted_by_number,
     assert_counts,
     assert_each_once,
@@ -24,8 +25,6 @@ from tests.sending.running import (
     until,
     written_us,
 )
-
-pytestmark = pytest.mark.usefixtures("quick")
 
 
 async def test_everybody_is_accepted_once_and_the_campaign_finishes(pool: Pool) -> None:
@@ -221,5 +220,5 @@ async def test_looks_for_who_waits_become_rare_while_nobody_does(
     async with serving() as emulator:
         await run_to_end(pool, emulator, campaign)
     lasted_ns = looks_ns[-1] - looks_ns[0]
-    assert lasted_ns > 8 * retries.RETRY_PERIOD_NS_MAX
-    assert len(looks_ns) <= lasted_ns / retries.RETRY_PERIOD_NS_MAX + 5, "from 25 ms by doubling"
+    assert lasted_ns > 8 * QUICK.retry_period_ns_max
+    assert len(looks_ns) <= lasted_ns / QUICK.retry_period_ns_max + 5, "from 25 ms by doubling"

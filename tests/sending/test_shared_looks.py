@@ -15,6 +15,7 @@ from engine.store.leases import take
 from engine.store.ranges import HeldRange, take_range
 from tests.sending.clock import Clock
 from tests.sending.planted import FAST, SLOW, Planted, another_process, plant_campaign, plant_numbers
+from tests.sending.running import PATIENCE_S
 
 BOTH = (SLOW, FAST)
 
@@ -86,7 +87,7 @@ async def test_one_number_that_finds_no_range_spares_the_others_the_look(
     clock.now_ns += NONE_FREE_NS - 1
     assert await fast.feed() is None
     slow.look_ahead(1_000)
-    await slow.close()
+    await slow.close(PATIENCE_S)
     assert looks == {taken.held.campaign_id: 2}, "nobody asks again so soon"
 
 

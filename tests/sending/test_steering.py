@@ -9,6 +9,7 @@ from emulator.testing import Emulator
 from engine.core.states import CampaignEvent, EvidenceRank
 from engine.core.tag import Tag
 from engine.errors import ConfigurationError
+from engine.sending.timing import Timing
 from engine.store.campaign_states import apply_event
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
@@ -57,7 +58,7 @@ async def test_a_pause_takes_effect_within_a_second_and_a_resume_reaches_everybo
     other = None
     async with pool.acquire() as connection:
         other = await plant_campaign(connection, recipients=700)
-    async with serving() as emulator, started(pool, emulator) as worker:
+    async with serving() as emulator, started(pool, emulator, timing=Timing()) as worker:
         await until(lambda: len(emulator.service.ledger) >= 60)
         paused_ns = await say(elsewhere, campaign, CampaignEvent.PAUSE)
         claimed_through = sum(phone in set(campaign.phones) for phone in accepted_phones(emulator))
@@ -81,7 +82,7 @@ async def test_a_cancel_takes_effect_within_a_second_and_skips_whoever_was_not_c
 ) -> None:
     campaign = await planted(pool, 600, 200, range_size=200)
     async with serving(fault("refusal", 0.2, code=131016)) as emulator:
-        async with started(pool, emulator, campaign) as runner:
+        async with started(pool, emulator, campaign, timing=Timing()) as runner:
             await until(lambda: len(emulator.service.ledger) >= 60)
             cancelled_ns = await say(elsewhere, campaign, CampaignEvent.CANCEL)
             await close_ranges(elsewhere, campaign.campaign_id, "cancelled")
@@ -97,7 +98,6 @@ async def test_a_cancel_takes_effect_within_a_second_and_skips_whoever_was_not_c
     assert rows == []
 
 
-@pytest.mark.usefixtures("quick")
 async def test_a_worker_lets_go_of_the_ranges_of_a_cancelled_campaign(
     pool: Pool, elsewhere: Connection
 ) -> None:
@@ -120,7 +120,7 @@ async def test_a_limit_that_is_lowered_by_hand_holds_within_a_second(
     pool: Pool, elsewhere: Connection
 ) -> None:
     campaign = await planted(pool, 2_000, 300)
-    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+    async with serving() as emulator, started(pool, emulator, campaign, timing=Timing()) as runner:
         await until(lambda: len(emulator.service.ledger) >= 100)
         await elsewhere.execute("UPDATE numbers SET manual_limit_per_s = 40")
         lowered_ns = time.monotonic_ns()
@@ -136,7 +136,7 @@ async def test_a_limit_that_is_raised_by_hand_is_used_within_a_second(
     pool: Pool, elsewhere: Connection
 ) -> None:
     campaign = await planted(pool, 400, 20)
-    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+    async with serving() as emulator, started(pool, emulator, campaign, timing=Timing()) as runner:
         await until(lambda: len(emulator.service.ledger) >= 5)
         await elsewhere.execute("UPDATE numbers SET manual_limit_per_s = 500")
         assert (await runner.end()).state == "finished"
@@ -176,7 +176,6 @@ async def test_a_runner_of_a_number_that_nobody_knows_gives_back_the_others(
         assert await elsewhere.fetchval("SELECT released FROM numbers WHERE phone_number_id = $1", SLOW)
 
 
-@pytest.mark.usefixtures("quick")
 async def test_a_resume_after_a_restored_backup_leaves_out_whom_events_tell_of(
     pool: Pool, elsewhere: Connection
 ) -> None:

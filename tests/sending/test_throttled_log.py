@@ -4,6 +4,7 @@ import errno
 import socket
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -21,12 +22,12 @@ from engine.clock import SECOND_NS
 from engine.core.retry import Wait
 from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
-from engine.sending import claim_loop, worker
 from engine.store.database import Pool, open_pool
 from tests.chaos.proxy import proxied
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
 from tests.sending.running import (
     HIGH_RATE_PER_S,
+    QUICK,
     Runner,
     assert_counts,
     assert_each_once,
@@ -36,8 +37,6 @@ from tests.sending.running import (
     until,
     written_us,
 )
-
-pytestmark = pytest.mark.usefixtures("quick")
 
 LIMIT_PER_S = 300.0
 
@@ -76,9 +75,7 @@ async def test_a_database_that_is_away_is_a_line_and_another_when_it_is_back(
     database_url: str,
     lines: Counter[str],
     met: Counter[str],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(claim_loop, "DOWN_S", 0.05)
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: LIMIT_PER_S})
         campaign = await plant_campaign(connection, recipients=900)
@@ -89,7 +86,7 @@ async def test_a_database_that_is_away_is_a_line_and_another_when_it_is_back(
         async with (
             open_pool(url, size=8) as through,
             serving() as emulator,
-            started(through, emulator, campaign) as runner,
+            started(through, emulator, campaign, timing=replace(QUICK, down_s=0.05)) as runner,
         ):
             await until(lambda: len(emulator.service.ledger) >= 50)
             proxy.cut_after = 0
@@ -139,7 +136,7 @@ async def test_a_service_that_is_away_is_a_line_and_then_gets_no_more_than_its_p
 async def test_descriptors_that_are_there_again_are_told(
     pool: Pool, lines: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "DESCRIPTORS_QUIET_NS", SECOND_NS // 5)
+    timing = replace(QUICK, descriptors_quiet_ns=SECOND_NS // 5)
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: LIMIT_PER_S})
         campaign = await plant_campaign(connection, recipients=300)
@@ -153,7 +150,7 @@ async def test_descriptors_that_are_there_again_are_told(
         return await real(self)
 
     monkeypatch.setattr(LaneTransport, "_connect", lack)
-    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+    async with serving() as emulator, started(pool, emulator, campaign, timing=timing) as runner:
         assert (await runner.end()).state == "finished"
         assert_each_once(emulator, campaign)
     assert (lines["descriptors_short"], lines["descriptors_again"]) == (1, 1)

@@ -1,0 +1,29 @@
+"""How often the sending flow looks at its state, and how long it waits, in one value."""
+
+from dataclasses import dataclass
+
+from engine.clock import SECOND_NS
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """One for each process. The defaults are for production; tests give shorter ones."""
+
+    control_period_s: float = 0.4  # a pause, a new limit, a lost number: each takes effect within a second
+    unclosed_period_s: float = 60.0  # between two searches for closings that were interrupted
+    reread_period_s: float = 60.0  # reading the numbers is one management call or more, of 200 an hour
+    descriptors_quiet_ns: int = 10 * SECOND_NS  # whoever wants a connection has asked again within this time
+    # Between two batches of outcomes: amortises a commit. A crash puts this much more in doubt.
+    batch_period_s: float = 0.05
+
+    # Between two rounds of a claim loop:
+    poll_s: float = 0.05  # while something forbids claims
+    idle_s: float = 0.2  # while there is nothing to send
+    down_s: float = 0.5  # while the database does not answer
+
+    ask_again_s: float = 0.5  # between two questions whether a claim was committed
+    release_period_ns: int = SECOND_NS // 2  # each look for ended ranges may cost a statement
+    retry_period_ns: int = SECOND_NS // 4  # between two queries for retries that are due
+    # While no recipient waits: with many slow numbers these queries cost as much as all claims together.
+    retry_period_ns_max: int = SECOND_NS
+    close_s: float = 0.5  # for a fetch that is in progress when the process ends
