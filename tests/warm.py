@@ -1,10 +1,10 @@
 """Starts commands in a process that has imported everything already: 20 ms instead of 900.
 
-A helper process, one for each process of the test run, imports the command and forks at each start. The new
+A fork server, one for each process of the test run, imports the command and forks at each start. The new
 process is a child of the test run. It has the streams, the environment and the directory that were asked for,
-so signals, exit codes and pipes work as usual. Only its command line in /proc is that of the helper.
+so signals, exit codes and pipes work as usual. Only its command line in /proc is that of the fork server.
 
-    python -m tests.warm DESCRIPTOR      the helper
+    python -m tests.warm DESCRIPTOR      the fork server
 """
 
 import ctypes
@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from functools import cache
@@ -68,14 +69,14 @@ class _Helper:
         request = json.dumps([words, cwd, environment]).encode()
         assert len(request) < REQUEST_BYTES_MAX
         prctl = ctypes.CDLL(None).prctl
-        # The helper forks twice. When the process between them ends, the new one becomes a child of this process.
+        # The fork server forks twice. When the process between them ends, the new one becomes a child of this process.
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         try:
             socket.send_fds(self._socket, [request], streams)
             answer = self._socket.recv(20)
         finally:
             prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
-        assert answer, "the helper that starts commands has ended"
+        assert answer, "the fork server that starts commands has ended"
         return int(answer)
 
 
@@ -99,7 +100,7 @@ def _prepare() -> None:
 
 
 def _serve(asked: socket.socket) -> None:
-    """Fork for each request. Returns in the forked processes; the helper itself ends with the test run."""
+    """Fork for each request. Returns in the forked processes; the fork server itself ends with the test run."""
     while True:
         request, streams, _, _ = socket.recv_fds(asked, REQUEST_BYTES_MAX, 3)
         if not request:
@@ -126,14 +127,15 @@ def _become(words: list[str], cwd: str, environment: dict[str, str], streams: li
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # what was found in the environment of the fork server
     time.tzset()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv[1:] = words
 
 
 def main() -> None:
-    """Run as the helper, and in each forked process as the command."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the test run, which ends the helper
+    """Run as the fork server, and in each forked process as the command."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the test run, which ends the fork server
     _prepare()
     _serve(socket.socket(fileno=int(sys.argv[1])))
     from campaigns.cli.main import run

@@ -26,6 +26,23 @@ def read(place: Path) -> Any:
     return orjson.loads((place / "report.json").read_bytes())
 
 
+def test_a_short_bench_measures_one_part_and_leaves_nothing_else(
+    drumbeat: Drumbeat, place: Path, tmp_path: Path
+) -> None:
+    load = ("--numbers", "2", "--rate", "100", "--events", "--only", "throughput")
+    report = drumbeat.ok(*SHORT, *load, "--json", "--output", "kept").json
+    assert report == read(tmp_path / "kept")
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["report.html", "report.json"]
+    engine = report["senders"][0]
+    assert engine["per_s"]["median"] > 0
+    assert engine["events"]["folded"] == 3 * engine["messages"][0]
+    assert leftovers(place) == []
+    again = drumbeat(*SHORT, "--output", "kept")
+    assert again.exit_code == 78
+    assert "has a report already" in again.complaint
+
+
+@pytest.mark.slow
 def test_a_bench_measures_keeps_a_report_and_leaves_nothing_else(
     drumbeat: Drumbeat, place: Path, tmp_path: Path
 ) -> None:
@@ -66,11 +83,9 @@ def test_a_bench_measures_keeps_a_report_and_leaves_nothing_else(
 
     compared = drumbeat.ok("bench", "compare", "kept", "kept/report.json", "--json").json
     assert {row["verdict"] for row in compared["rows"]} == {"same"}
-    again = drumbeat(*SHORT, "--output", "kept")
-    assert again.exit_code == 78
-    assert "has a report already" in again.complaint
 
 
+@pytest.mark.slow
 def test_processes_share_the_numbers_and_events_come_back(drumbeat: Drumbeat, place: Path) -> None:
     load = ("--numbers", "3", "--rate", "100", "--processes", "2", "--events", "--only", "throughput")
     report = drumbeat.ok(*SHORT, *load, "--json").json
