@@ -148,7 +148,8 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
 
 
 def stored_code(code: str | None) -> ReasonCode | None:
-    return None if code is None else ReasonCode(code)
+    """The code, or None for one that a later version stored: the words beside it still say why."""
+    return ReasonCode(code) if code in set(ReasonCode) else None
 
 
 def present_reason(reason: str, code: ReasonCode | None, unknown: int) -> tuple[str, ReasonCode | None]:

@@ -13,6 +13,7 @@ import structlog
 from engine.api.transport import Connection, Transport
 from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.outcome import NotSent, Outcome, Unknown
+from engine.core.pace.loop_load import Busyness
 from engine.core.pace.token_bucket import TokenBucket
 from engine.sending.claimed_queue import ClaimedQueue
 from engine.sending.connection_opener import ConnectionOpener, OutcomeHandler
@@ -45,7 +46,7 @@ class Dispatcher:
     def send(self, messages: list[ClaimedMessage]) -> None:
         self.queue.add(messages)
 
-    def serve(self, due: int, loop_busy: bool = False) -> bool:
+    def serve(self, due: int, loop: Busyness = Busyness.CALM) -> bool:
         """Write up to `due` messages whose permits are due; False if there is nothing to send.
 
         A message that lacks a free connection in two calls in a row gets a new one, if the in-flight limit
@@ -55,7 +56,7 @@ class Dispatcher:
         if not queue.messages:
             self._lacking = 0
             return queue.connecting > 0
-        feedback.loop_busy = loop_busy
+        feedback.loop = loop
         now_ns = monotonic_ns()
         unserved = self._write_due(min(due, feedback.writes_allowed(now_ns)))
         lacking = min(unserved - queue.connecting, len(queue.messages))

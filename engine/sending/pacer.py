@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from engine.clock import SECOND_NS, cpu_ns, monotonic_ns, suspend_aware_ns
-from engine.core.pace.loop_load import LoopLoad
+from engine.core.pace.loop_load import Busyness, LoopLoad
 from engine.core.pace.token_bucket import TokenBucket
 
 # The loop's timers count in milliseconds, and the schedule forgives many: shorter waits would only cost.
@@ -23,11 +23,11 @@ TICK_NS_MAX = SECOND_NS // 50
 class Pacer:
     """Permits of one number.
 
-    `on_due(n, loop_busy)` is called when n permits are due beyond those that somebody waits for. It may take
+    `on_due(n, loop)` is called when n permits are due beyond those that somebody waits for. It may take
     permits from the bucket, and returns False if there is nothing to send.
     """
 
-    def __init__(self, bucket: TokenBucket, on_due: Callable[[int, bool], bool]) -> None:
+    def __init__(self, bucket: TokenBucket, on_due: Callable[[int, Busyness], bool]) -> None:
         self.bucket = bucket
         self._on_due = on_due
         self._loop = asyncio.get_running_loop()
@@ -60,7 +60,7 @@ class Pacer:
             woken = True
         return False
 
-    def tick(self, now_ns: int, loop_busy: bool = False) -> int:
+    def tick(self, now_ns: int, loop: Busyness = Busyness.CALM) -> int:
         """Wake those whose permit is due; returns after how many nanoseconds the next tick is useful."""
         if self._waiters:
             self._wake_expired()
@@ -68,7 +68,7 @@ class Pacer:
         for _ in range(min(due, len(self._waiters))):
             self._wake_first()
             due -= 1
-        if due and not self._on_due(due, loop_busy):
+        if due and not self._on_due(due, loop):
             return SECOND_NS
         return self.bucket.wait_ns(now_ns)
 
@@ -103,16 +103,16 @@ class Ticker:
         load = LoopLoad(planned_ns, cpu_ns())
         while True:
             now_ns = monotonic_ns()
-            wait_s = self._tick(now_ns, load.is_busy(now_ns, cpu_ns(), now_ns - planned_ns))
+            wait_s = self._tick(now_ns, load.observe(now_ns, cpu_ns(), now_ns - planned_ns))
             planned_ns = monotonic_ns() + int(wait_s * SECOND_NS)
             await asyncio.sleep(wait_s)
 
-    def _tick(self, now_ns: int, loop_busy: bool) -> float:
+    def _tick(self, now_ns: int, loop: Busyness) -> float:
         """Serve the numbers with a permit due, longest waiting first; returns seconds until the next tick."""
         for pacer in [pacer for pacer, next_ns in self._next_ns.items() if next_ns <= now_ns]:
             if monotonic_ns() - now_ns > TURN_NS_MAX:
                 return 0.0
             del self._next_ns[pacer]  # it goes back in at the end
-            self._next_ns[pacer] = now_ns + min(TICK_NS_MAX, pacer.tick(now_ns, loop_busy))
+            self._next_ns[pacer] = now_ns + min(TICK_NS_MAX, pacer.tick(now_ns, loop))
         wait_ns = min(self._next_ns.values(), default=now_ns + TICK_NS_MAX) - now_ns
         return max(TICK_S_MIN, wait_ns / SECOND_NS)

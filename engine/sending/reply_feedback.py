@@ -2,15 +2,16 @@
 
 from engine.core.pace.arrival_estimate import ArrivalEstimate
 from engine.core.pace.in_flight import InFlightLimit, SendState
+from engine.core.pace.loop_load import Busyness
 from engine.core.pace.token_bucket import TokenBucket
 from engine.sending.claimed_queue import ClaimedQueue
 
 
 class ReplyFeedback:
-    """Call `replied` for each reply and `learn` a few times a second. `loop_busy`: see `LoopLoad`."""
+    """Call `replied` for each reply and `learn` a few times a second. `loop`: see `LoopLoad`."""
 
     def __init__(self, bucket: TokenBucket, queue: ClaimedQueue) -> None:
-        self.loop_busy = False
+        self.loop = Busyness.CALM
         self.connections_reused = False  # the transport has returned a free connection
         self._bucket = bucket
         self._queue = queue
@@ -22,7 +23,7 @@ class ReplyFeedback:
         self._replies += 1
         if (arrived_ns := self._arrivals.counted_ns(written_ns, now_ns)) is not None:
             self._bucket.count_from_arrival(written_ns, arrived_ns)
-        if not self.loop_busy:
+        if not self.loop:
             self._limit.observe_latency(now_ns - written_ns)
 
     def went_idle(self) -> None:
@@ -47,7 +48,7 @@ class ReplyFeedback:
             connecting=queue.connecting,
             rate_per_s=bucket.rate_per_s,
             limit_per_s=bucket.limit_per_s,
-            loop_busy=self.loop_busy,
+            loop=self.loop,
             connections_reused=self.connections_reused,
         )
         return self._limit.connections_allowed(state)

@@ -14,7 +14,7 @@ from engine.api.transport import PermitGate
 from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.outcome import Accepted, NotSent, Unknown
 from engine.core.pace.in_flight import IN_FLIGHT_MIN
-from engine.core.pace.loop_load import LoopLoad
+from engine.core.pace.loop_load import Busyness, LoopLoad
 from engine.core.pace.token_bucket import SLACK_NS, TokenBucket
 from engine.core.units import SECOND_NS
 from engine.sending.dispatcher import Dispatcher
@@ -96,7 +96,7 @@ async def test_a_service_that_queues_what_it_cannot_answer_is_not_given_ever_mor
 ) -> None:
     monkeypatch.setattr("engine.core.pace.in_flight.CAP_S", 0.5)
     # On a machine with other work the loop may be busy, which is another bound than the one tested here.
-    monkeypatch.setattr(LoopLoad, "is_busy", lambda *_: False)
+    monkeypatch.setattr(LoopLoad, "observe", lambda *_: Busyness.CALM)
     transport.answers_per_s = 400
     async with sending(transport, outcomes) as dispatcher:
         dispatcher.send([claimed(seq) for seq in range(20_000)])

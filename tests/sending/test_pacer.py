@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from engine.core.pace.loop_load import Busyness
 from engine.core.pace.token_bucket import TokenBucket
 from engine.core.units import SECOND_NS
 from engine.sending import pacer as module
@@ -187,10 +188,10 @@ async def test_a_number_without_a_permit_due_is_not_asked_at_every_tick(clock: C
             self.asked_ns: list[int] = []
             self._passes_ns = passes_ns
 
-        def tick(self, now_ns: int, loop_busy: bool = False) -> int:
+        def tick(self, now_ns: int, loop: Busyness = Busyness.CALM) -> int:
             self.asked_ns.append(now_ns)
             clock.now_ns += self._passes_ns
-            return super().tick(now_ns, loop_busy)
+            return super().tick(now_ns, loop)
 
     fast, slow, ticker = Asked(2_000, passes_ns=2 * MS), Asked(1), Ticker()
     ticker.add(fast)

@@ -27,7 +27,7 @@ in_flight.py: how many requests may be written beside those without a reply, and
       test_in_flight (few slow replies)
   replies of two seconds: cap in-flight requests at eight seconds of them, or a service that queues times out
       test_in_flight (queues)
-  busy loop (loop_load.py): few connections, and latency is not learnt, because replies wait for this process
+  full core (loop_load.py): few connections, and no latency is learnt, also while ticks are late
       benchmarks/throughput
 claim_ahead.py: how many messages may be claimed and not yet written.
   write rate: lowers it where messages are written more slowly than permitted, or claims expire unwritten

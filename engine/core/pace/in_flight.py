@@ -2,7 +2,7 @@
 
 By Little's law a service needs rate × latency requests in flight, so a slow service needs no setting. Two
 bounds hold beside it. A service that queues what it cannot answer would ask for ever more in-flight requests,
-until all of them time out together; so no more are in flight than it answers in CAP_S. A busy loop delays
+until all of them time out together; so no more are in flight than it answers in CAP_S. A full core delays
 replies itself; so it opens only a few connections. Times are integers, nanoseconds.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
+from engine.core.pace.loop_load import Busyness
 from engine.core.units import SECOND_NS
 
 # For one number: at most the rate times 4 s, and never more than 4,000. A service slower than that is down.
@@ -42,7 +43,7 @@ class SendState:
     """What `connections_allowed` decides by.
 
     `in_flight`: written, no reply yet. `connecting`: messages that wait for a connection of their own.
-    `loop_busy`: see `LoopLoad`. `connections_reused`: a connection carries further messages; otherwise every
+    `loop`: see `LoopLoad`. `connections_reused`: a connection carries further messages; otherwise every
     message opens one.
     """
 
@@ -51,7 +52,7 @@ class SendState:
     connecting: int
     rate_per_s: float
     limit_per_s: float
-    loop_busy: bool = False
+    loop: Busyness = Busyness.CALM
     connections_reused: bool = True
 
 
@@ -83,7 +84,7 @@ class InFlightLimit:
         """
         again = max(IN_FLIGHT_MIN, state.in_flight) - state.connecting
         allowed = min(again, self._needed(state) - state.in_flight - state.connecting)
-        if allowed > 0 or state.loop_busy or state.connecting:
+        if allowed > 0 or state.loop or state.connecting:
             return max(0, allowed)
         if state.now_ns - self._extra_ns < EXTRA_PERIOD_NS or state.in_flight >= IN_FLIGHT_MAX:
             return 0
@@ -117,10 +118,12 @@ class InFlightLimit:
     def _needed(self, state: SendState) -> int:
         """How many requests may be in flight or about to be."""
         bound = state.limit_per_s * LATENCY_S_MAX
-        if state.loop_busy and (state.connections_reused or not self.latency_ns):
+        if state.connections_reused and state.loop is Busyness.FULL:
             bound = IN_FLIGHT_MIN
-        elif self.latency_ns and (state.connections_reused or state.loop_busy):
+        elif self.latency_ns and (state.connections_reused or state.loop):
             bound = min(bound, state.rate_per_s * self.latency_ns / SECOND_NS * SPARE)
+        elif state.loop:
+            bound = IN_FLIGHT_MIN
         return int(min(IN_FLIGHT_MAX, max(IN_FLIGHT_MIN, bound)))
 
     def _cap(self, now_ns: int) -> int:

@@ -6,6 +6,8 @@ requests would only wait longer. Times are integers, nanoseconds.
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 # A tick this late met a loop that is behind. On a shared core that is the only sign.
 LATE_NS = 4_000_000
 # Shorter spans of CPU time show single bursts; longer ones open connections that nobody needs.
@@ -15,8 +17,16 @@ SPAN_NS = 50_000_000
 FULL_SHARE = 0.9
 
 
+class Busyness(IntEnum):
+    """What the loop has to do, against what its core carries. Only CALM is false."""
+
+    CALM = 0
+    LATE = 1  # a tick was late; another process may use the core at the moment
+    FULL = 2  # this process uses up the core
+
+
 class LoopLoad:
-    """One for a process. Call `is_busy` at every tick."""
+    """One for a process. Call `observe` at every tick."""
 
     __slots__ = ("_cpu_ns", "_full", "_since_ns")
 
@@ -24,12 +34,14 @@ class LoopLoad:
         self._since_ns, self._cpu_ns = now_ns, cpu_ns
         self._full = False
 
-    def is_busy(self, now_ns: int, cpu_ns: int, late_ns: int) -> bool:
-        """Whether this tick is late by `late_ns`, or the last whole span used up the core.
+    def observe(self, now_ns: int, cpu_ns: int, late_ns: int) -> Busyness:
+        """How busy the loop is: by this tick, late by `late_ns`, and by the CPU time of the last whole span.
 
         `cpu_ns`: CPU time of the loop's thread so far.
         """
         if (span_ns := now_ns - self._since_ns) >= SPAN_NS:
             self._full = cpu_ns - self._cpu_ns >= FULL_SHARE * span_ns
             self._since_ns, self._cpu_ns = now_ns, cpu_ns
-        return self._full or late_ns >= LATE_NS
+        if self._full:
+            return Busyness.FULL
+        return Busyness.LATE if late_ns >= LATE_NS else Busyness.CALM

@@ -16,6 +16,7 @@ from engine.core.pace.in_flight import (
     InFlightLimit,
     SendState,
 )
+from engine.core.pace.loop_load import Busyness
 from engine.core.units import SECOND_NS
 from tests.core.pace.queueing_service import QueueingService
 
@@ -121,8 +122,8 @@ SLOW, FAST = [500 * MS] * 50, [MS] * 50
         pytest.param({"in_flight": 100}, 100, id="as many again as are in flight"),
         pytest.param({"in_flight": 100, "connecting": 40}, 60, id="as many again, less those that connect"),
         pytest.param({"in_flight": 300, "rate_per_s": 10, "limit_per_s": 100}, 100 * LATENCY_S_MAX - 300, id="up to the limit × 4 s"),
-        pytest.param({"connecting": 2, "loop_busy": True}, IN_FLIGHT_MIN - 2, id="a busy loop: a few"),
-        pytest.param({"in_flight": IN_FLIGHT_MIN, "loop_busy": True}, 0, id="a busy loop: no more"),
+        pytest.param({"connecting": 2, "loop": Busyness.FULL}, IN_FLIGHT_MIN - 2, id="a full core: a few"),
+        pytest.param({"in_flight": IN_FLIGHT_MIN, "loop": Busyness.FULL}, 0, id="a full core: no more"),
     ],
 )  # fmt: skip
 def test_how_many_connections_while_the_latency_is_unknown(state: dict[str, Any], connections: int) -> None:
@@ -139,8 +140,9 @@ def test_how_many_connections_while_the_latency_is_unknown(state: dict[str, Any]
         pytest.param(FAST, {}, IN_FLIGHT_MIN, id="a fast service needs few"),
         pytest.param([MS] * 200 + [500 * MS] * 40, {}, 1_000, id="forty slower replies are followed"),
         pytest.param([500 * MS] * 200 + [MS] * 40, {}, IN_FLIGHT_MIN, id="forty faster replies are followed"),
-        pytest.param(SLOW, {"loop_busy": True}, IN_FLIGHT_MIN, id="a busy loop"),
-        pytest.param(SLOW, {"loop_busy": True, "connections_reused": False}, 1_000, id="each message opens a connection, in a busy loop"),
+        pytest.param(SLOW, {"loop": Busyness.FULL}, IN_FLIGHT_MIN, id="a full core"),
+        pytest.param(SLOW, {"loop": Busyness.LATE}, 1_000, id="late ticks: another process has the core"),
+        pytest.param(SLOW, {"loop": Busyness.FULL, "connections_reused": False}, 1_000, id="each message opens a connection, in a busy loop"),
         pytest.param(SLOW, {"connections_reused": False}, IN_FLIGHT_MAX, id="each message opens a connection: latency is no bound"),
     ],
 )  # fmt: skip
@@ -157,7 +159,7 @@ def test_uneven_replies_ask_for_no_more_connections() -> None:
 
 def test_where_that_is_too_little_one_more_each_period_but_not_in_a_busy_loop() -> None:
     limit, now_ns = after(*FAST), 5 * SECOND_NS
-    assert allowed(limit, IN_FLIGHT_MIN, now_ns=now_ns, loop_busy=True) == 0
+    assert allowed(limit, IN_FLIGHT_MIN, now_ns=now_ns, loop=Busyness.LATE) == 0
     assert allowed(limit, IN_FLIGHT_MIN, now_ns=now_ns, connecting=1) == 0
     assert allowed(limit, IN_FLIGHT_MIN, now_ns=now_ns) == 1
     assert allowed(limit, IN_FLIGHT_MIN + 1, now_ns=now_ns + EXTRA_PERIOD_NS - 1) == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.pace.loop_load import FULL_SHARE, LATE_NS, SPAN_NS, LoopLoad
+from engine.core.pace.loop_load import FULL_SHARE, LATE_NS, SPAN_NS, Busyness, LoopLoad
 
 
 @pytest.mark.parametrize(
@@ -25,10 +25,14 @@ from engine.core.pace.loop_load import FULL_SHARE, LATE_NS, SPAN_NS, LoopLoad
 )
 def test_when_a_core_is_busy(at_ns: list[int], cpu_ns: list[int], busy: list[bool]) -> None:
     load = LoopLoad(0, 0)
-    assert [load.is_busy(*sample, 0) for sample in zip(at_ns, cpu_ns, strict=True)] == busy
+    assert [bool(load.observe(*sample, 0)) for sample in zip(at_ns, cpu_ns, strict=True)] == busy
 
 
 def test_a_late_tick_is_busy_at_once() -> None:
     load = LoopLoad(0, 0)
-    assert load.is_busy(1, 0, LATE_NS)
-    assert not load.is_busy(2, 0, LATE_NS - 1)
+    assert load.observe(1, 0, LATE_NS) is Busyness.LATE
+    assert load.observe(2, 0, LATE_NS - 1) is Busyness.CALM
+
+
+def test_a_full_core_counts_more_than_a_late_tick() -> None:
+    assert LoopLoad(0, 0).observe(SPAN_NS, SPAN_NS, LATE_NS) is Busyness.FULL
