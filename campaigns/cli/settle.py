@@ -67,7 +67,7 @@ class Settled:
             "in_doubt": self.left.recipients,
             "probably_not_sent": self.left.probably_not_sent,
             "since": self.left.since,
-            "doubts": [asdict(group) for group in self.left.groups],
+            "groups": [asdict(group) for group in self.left.groups],
             "status": None if self.status is None else self.status.as_json(),
         }
 
@@ -98,7 +98,7 @@ def settle(
         settled = await settle_campaign(pool, name, action, settings.silence_s)
         if action == "resend":
             status = await campaign_status(pool, settled.campaign.campaign_id)
-            if _sends_only_to_doubts(status, settled.recipients):
+            if _sends_only_in_doubt(status, settled.recipients):
                 return await _send(pool, settings, settled, json=json, quiet=quiet)
             if hint := _who_sends(status, settled.recipients):
                 note(hint)
@@ -113,9 +113,7 @@ async def settle_campaign(pool: Pool, name: str, action: str | None, silence_s: 
     async with pool.acquire() as connection:
         campaign = await find_campaign(connection, name)
         recipients = 0
-        await recover_abandoned(
-            connection, this_process()
-        )  # marks the recipients in doubt of a killed sender
+        await recover_abandoned(connection, this_process())  # puts in doubt what a killed sender left
         if action == "resend":
             recipients = await resend(connection, campaign.campaign_id, actor())
         elif action == "assume-sent":
@@ -145,7 +143,7 @@ async def _send(pool: Pool, settings: Settings, settled: Settled, *, json: bool,
     return stop.exit_code
 
 
-def _sends_only_to_doubts(status: CampaignStatus, queued: int) -> bool:
+def _sends_only_in_doubt(status: CampaignStatus, queued: int) -> bool:
     """Whether a run would send only to the recipients in doubt. A resend must send to nobody else."""
     return status.state is CampaignState.RUNNING and queued > 0 and status.waiting <= queued
 

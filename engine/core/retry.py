@@ -56,13 +56,13 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Certainly not accepted; another attempt follows. `attempt` counts the waits of this kind, from 1.
+    """Certainly not accepted; another attempt follows. `wait_no` counts the waits of this kind, from 1.
 
     `hint_s`: the wait that the service asked for, a lower bound. `spent` is stored for the next decision.
     """
 
     wait: Wait
-    attempt: int
+    wait_no: int
     reason: str
     hint_s: float | None
     spent: Budget

@@ -22,7 +22,7 @@ from engine.store.recording import record
 
 PERIOD_S = 0.05  # between two batches: amortises a commit; a crash puts this much more in doubt
 BATCH_MAX = 1_000  # larger transactions would disturb the pace
-MANY = 500  # enough for a transaction: to wait for more would only put more in doubt after a crash
+MANY = 500  # enough for a transaction; a longer wait would only put more in doubt after a crash
 HIGH_MARK = 2_000
 
 # What the driver cannot encode, or the database refuses. No other error is caused by a fact.
@@ -114,8 +114,8 @@ class ResultsWriter:
 
     async def _store(self, batch: list[Fact]) -> None:
         counted = self.attempt_statistics.count(batch, time.process_time())
-        async for attempt in reconnecting(*LOST_CONNECTION, asyncpg.PostgresError, before_sleep=self._failed):
-            with attempt:
+        async for storing in reconnecting(*LOST_CONNECTION, asyncpg.PostgresError, before_sleep=self._failed):
+            with storing:
                 await self._store_once(batch, counted)
         if self.problem:
             self.problem = ""

@@ -51,11 +51,8 @@ class ClaimRefused(Exception):
 async def page(connection: Connection, held: HeldRange) -> list[Candidate]:
     """The range's recipients above its watermark, in order."""
     rows = await connection.fetch(queries("claims")["page"], held.range_id, held.claimed_through)
-    make, shared = (
-        tuple.__new__,
-        (held.campaign_id, held.range_id),
-    )  # Candidate(…) costs a call for each message
-    return [make(Candidate, (*shared, *row, False, 0, _UNSPENT)) for row in rows]
+    make, of_range = tuple.__new__, (held.campaign_id, held.range_id)  # not Candidate(…): saves a call each
+    return [make(Candidate, (*of_range, *row, False, 0, _UNSPENT)) for row in rows]
 
 
 async def advance_watermarks(

@@ -63,7 +63,7 @@ class Receiver:
         method, target, headers, body, _ = request
         path, _, query = target.partition(b"?")
         if path != CALLBACK_PATH:
-            self._fill(slot, self._tell(method, path))
+            self._fill(slot, self._report(method, path))
         elif method == b"POST":
             self._take_events(slot, headers.get(SIGNATURE_HEADER), body)
         elif method == b"GET":
@@ -104,7 +104,7 @@ class Receiver:
             Answer(200, challenge.encode("utf-8", "replace")) if known and mode == "subscribe" else _FORBIDDEN
         )
 
-    def _tell(self, method: bytes, path: bytes) -> Answer:
+    def _report(self, method: bytes, path: bytes) -> Answer:
         if path not in (b"/livez", b"/readyz", b"/metrics"):
             return Answer(404)
         if method != b"GET":
