@@ -23,7 +23,7 @@ import psutil
 
 from benchmarks.harness.campaign_command import IMPORT, first_arrival_s, running
 from benchmarks.harness.database import Database, postgres
-from benchmarks.harness.emulators import Emulator, EmulatorSpec, own_emulator
+from benchmarks.harness.emulators import EmulatorSpec, MeasuredEmulator, own_emulator
 from benchmarks.harness.machine import move_to_service_core
 from benchmarks.harness.script import counts, print_conditions, run_script
 from benchmarks.harness.seeding import seed_campaign
@@ -79,7 +79,7 @@ def measured(database: Database, recipients: int, spec: EmulatorSpec) -> Usage:
             return _watched(process.pid, emulator)
 
 
-def _watched(pid: int, emulator: Emulator) -> Usage:
+def _watched(pid: int, emulator: MeasuredEmulator) -> Usage:
     process, port = psutil.Process(pid), int(emulator.url.rpartition(":")[2])
     largest, until_s = Usage(0, 0), time.monotonic() + WATCHED_S
     while time.monotonic() < until_s:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks.harness.emulators import Emulator, EmulatorSpec
+from benchmarks.harness.emulators import EmulatorSpec, MeasuredEmulator
 from benchmarks.harness.machine import sender_cores, tree_cpu_s
 from benchmarks.harness.processes import BenchmarkFailed
 from benchmarks.harness.results import SENT_PER_S_MAX, UNBOUNDED_S_MAX, Load, Pace, Run, StatusEvents
@@ -20,7 +20,7 @@ from benchmarks.harness.workers import run_worker, run_workers
 from benchmarks.senders.baselines import OPEN_REQUESTS, Task
 from benchmarks.senders.engine import CampaignSent, read_sent
 from benchmarks.senders.latency import histogram, percentiles
-from benchmarks.senders.status_events import Receiver, receiving, wait_for_events
+from benchmarks.senders.status_events import ReceiverProcess, receiving, wait_for_events
 from engine.store.database import connect
 
 POLL_PERIOD_S = 0.5
@@ -102,7 +102,7 @@ def run_task(baseline: str, task: Task, longest_s: float, meter: _Meter | None =
 class _Meter:
     """CPU that emulator and database use from now on, and the rate at which the emulator accepts."""
 
-    def __init__(self, testbed: Testbed, emulator: Emulator) -> None:
+    def __init__(self, testbed: Testbed, emulator: MeasuredEmulator) -> None:
         self._testbed, self._emulator = testbed, emulator
         self._service_s, self._database_s = emulator.cpu_s(), tree_cpu_s(testbed.database.pid)
         self._began_s = self._polled_s = time.monotonic()
@@ -129,14 +129,14 @@ class _Meter:
         return used_s, tree_cpu_s(self._testbed.database.pid) - self._database_s
 
 
-def _split(emulator: Emulator, load: Load) -> list[tuple[str, ...]]:
+def _split(emulator: MeasuredEmulator, load: Load) -> list[tuple[str, ...]]:
     """The numbers of each process."""
     count = min(load.processes, len(emulator.numbers))
     return [emulator.numbers[first::count] for first in range(count)]
 
 
 def _share(
-    testbed: Testbed, emulator: Emulator, numbers: tuple[str, ...], campaign_id: int, load: Load
+    testbed: Testbed, emulator: MeasuredEmulator, numbers: tuple[str, ...], campaign_id: int, load: Load
 ) -> dict[str, Any]:
     """A process's share, as arguments of `engine.send_share`."""
     return {
@@ -161,7 +161,7 @@ async def _read(url: str, campaign_id: int) -> CampaignSent:
 
 
 def _events(
-    testbed: Testbed, emulator: Emulator, receiver: Receiver | None, accepted: int
+    testbed: Testbed, emulator: MeasuredEmulator, receiver: ReceiverProcess | None, accepted: int
 ) -> StatusEvents | None:
     if receiver is None:
         return None

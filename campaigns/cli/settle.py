@@ -118,7 +118,7 @@ async def settle_campaign(pool: Pool, name: str, action: str | None, silence_s: 
             recipients = await resend(connection, campaign.campaign_id, actor())
         elif action == "assume-sent":
             recipients = await assume_sent(connection, campaign.campaign_id, actor())
-        left = await summarise_in_doubt(connection, campaign.campaign_id, quiet_s=silence_s)
+        left = await summarise_in_doubt(connection, campaign.campaign_id, silence_s=silence_s)
     return Settled(campaign, action, recipients, left)
 
 
@@ -136,7 +136,7 @@ async def _send(pool: Pool, settings: Settings, settled: Settled, *, json: bool,
             _print(settled, json)
             return 0
     async with pool.acquire() as connection:
-        left = await summarise_in_doubt(connection, campaign.campaign_id, quiet_s=settings.silence_s)
+        left = await summarise_in_doubt(connection, campaign.campaign_id, silence_s=settings.silence_s)
     with suppress(OSError):  # `main` reports a failed stdout; the run's own end matters more
         _print(replace(settled, left=left, status=end.status), json)
     end.require_complete()

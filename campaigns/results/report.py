@@ -18,7 +18,7 @@ REASONS_TIMEOUT_S = 900.0  # reads every recipient with a reason, 20 µs each; t
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class ReasonCount:
     """Recipients in one state for one reason. `meaning` is empty if the reason is not an error code."""
 
     reason: str
@@ -69,7 +69,7 @@ class Report:
     audience_rows: int
     rejected: int
     duplicates: int
-    reasons: dict[RecipientState, list[Reason]]
+    reasons: dict[RecipientState, list[ReasonCount]]
     numbers: tuple[NumberReport, ...]
     audits: tuple[Audit, ...]
     pruned: bool
@@ -139,14 +139,14 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
     )
 
 
-async def _reasons(pool: Pool, campaign_id: int) -> dict[RecipientState, list[Reason]]:
-    found: dict[RecipientState, list[Reason]] = {}
+async def _reasons(pool: Pool, campaign_id: int) -> dict[RecipientState, list[ReasonCount]]:
+    found: dict[RecipientState, list[ReasonCount]] = {}
     sql = queries("report")["reasons"]
     for row in await pool.fetch(sql, campaign_id, REASONS_MAX, timeout=REASONS_TIMEOUT_S):
         if row["rank"] > REASONS_MAX:
-            reason = Reason(f"({row['reasons']:,} more reasons)", "", row["recipients"])
+            reason = ReasonCount(f"({row['reasons']:,} more reasons)", "", row["recipients"])
         else:
-            reason = Reason(row["reason"], meaning_of(row["reason"]), row["recipients"])
+            reason = ReasonCount(row["reason"], meaning_of(row["reason"]), row["recipients"])
         found.setdefault(RecipientState(row["state"]), []).append(reason)
     return found
 

@@ -113,7 +113,7 @@ class Lane(ResponseHandler):
             connection.close()
 
     def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
-        """See `engine.api.transport.Connection`. Nothing may be awaited after the lane was found usable."""
+        """See `transport.IdleConnection`. Nothing may be awaited after the lane was found usable."""
         assert self.transport is not None and self._owner is not None
         self._answered = answered
         try:

@@ -33,7 +33,7 @@ Answered = Callable[[Outcome], None]
 """Called once with the outcome of a written request. It must not raise."""
 
 
-class Connection(Protocol):
+class IdleConnection(Protocol):
     """An idle connection. Call either `write` or `release`, exactly once, before any other code runs."""
 
     def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
@@ -61,7 +61,7 @@ class Transport(Protocol):
 
     async def send(self, phone_number_id: str, payload: bytes, gate: PermitGate) -> Outcome: ...
 
-    def acquire_idle(self) -> Connection | None:
+    def acquire_idle(self) -> IdleConnection | None:
         """The fast path: an idle connection without a wait. Then take the permit and write the request.
 
         None if no connection is idle, or if the transport has no fast path: then use `send`.

@@ -17,7 +17,7 @@ from engine.backoff import reconnecting
 from engine.process.throttled_log import ThrottledLog
 from engine.sending.attempt_statistics import AttemptStatistics
 from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
-from engine.store.facts import Attempts, Fact, FactKind
+from engine.store.facts import AttemptCounts, Fact, FactKind
 from engine.store.recording import record
 
 PERIOD_S = 0.05  # between two batches: amortises a commit; a crash puts this much more in doubt
@@ -121,7 +121,7 @@ class ResultsWriter:
             self.problem = ""
             self._not_stored.resolve(pending=self.pending)
 
-    async def _store_once(self, batch: list[Fact], counted: list[Attempts]) -> None:
+    async def _store_once(self, batch: list[Fact], counted: list[AttemptCounts]) -> None:
         try:
             async with self._own.use() as connection:
                 await record(connection, batch, counted)
@@ -132,7 +132,7 @@ class ResultsWriter:
             else:
                 await self._store_halves(batch, problem)
 
-    async def _store_statistics(self, counted: list[Attempts]) -> None:
+    async def _store_statistics(self, counted: list[AttemptCounts]) -> None:
         """Store the statistics of a refused batch. They are for the report, so a failure is only logged."""
         try:
             async with self._own.use() as connection:

@@ -10,7 +10,7 @@ from operator import sub
 from typing import NamedTuple
 
 from engine.store.database import Connection
-from engine.store.facts import ACCEPTED, SEPARATOR, STORED_KIND, Attempts, Fact, FactKind, shortened
+from engine.store.facts import ACCEPTED, SEPARATOR, STORED_KIND, AttemptCounts, Fact, FactKind, shortened
 from engine.store.queries import queries
 
 
@@ -25,7 +25,7 @@ class _OutcomeRun(NamedTuple):
 
 
 async def record_outcome_runs(
-    connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[Attempts]
+    connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[AttemptCounts]
 ) -> list[Fact]:
     """Store outcomes, except runs in which any recipient has a record: returns the facts of those runs."""
     facts = [outcomes[key] for key in sorted(outcomes)]

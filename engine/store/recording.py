@@ -18,12 +18,14 @@ from engine.core.phone_aliases import phone_aliases
 from engine.core.states import CampaignEvent, ReasonCode
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
-from engine.store.facts import ACCEPTED, STORED_KIND, Attempts, Fact, FactKind, shortened
+from engine.store.facts import ACCEPTED, STORED_KIND, AttemptCounts, Fact, FactKind, shortened
 from engine.store.outcome_runs import record_outcome_runs
 from engine.store.queries import queries
 
 
-async def record(connection: Connection, facts: Sequence[Fact], attempts: Sequence[Attempts] = ()) -> None:
+async def record(
+    connection: Connection, facts: Sequence[Fact], attempts: Sequence[AttemptCounts] = ()
+) -> None:
     """Store a batch. Safe to repeat, in whole or in part, after a lost COMMIT.
 
     Facts do not depend on each other: the plain path has a transaction of its own, the looked-up path a

@@ -31,7 +31,7 @@ from engine.webhooks.parse import Reader, parse
 EVENT_FLOW_S = 1.0
 
 
-class Group:
+class BodyGroup:
     """Signed bodies that are committed together, and the events read from them."""
 
     def __init__(self, product: str) -> None:
@@ -73,7 +73,7 @@ class EventFlow:
         self._reported |= numbers
 
 
-async def write(connection: Connection, group: Group, event_flow: EventFlow | None = None) -> None:
+async def write(connection: Connection, group: BodyGroup, event_flow: EventFlow | None = None) -> None:
     """Commit the group. If the database is lost or fails, its error is raised and no body may be answered
     with 200.
     """

@@ -12,7 +12,7 @@ import asyncpg
 from engine.process.throttled_log import ThrottledLog
 from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
 from engine.webhooks.events import Parsed
-from engine.webhooks.inbox import EventFlow, Group, write
+from engine.webhooks.inbox import BodyGroup, EventFlow, write
 from engine.webhooks.metrics import Metrics
 
 WAITING_EVENTS_MAX = 50_000  # about 50 MB of bodies; the last accepted body may exceed it
@@ -32,7 +32,7 @@ class _Waiting:
 
     __slots__ = ("body_bytes", "dones", "group")
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: BodyGroup) -> None:
         self.group = group
         self.dones: list[Callable[[bool], None]] = []
         self.body_bytes = 0
@@ -123,7 +123,7 @@ class Intake:
 
     def _open_group(self) -> _Waiting:
         """Start the group that takes new bodies from now on."""
-        waiting = _Waiting(Group(self._product))
+        waiting = _Waiting(BodyGroup(self._product))
         self._queue.append(waiting)
         self._wake.set()
         return waiting
@@ -138,7 +138,7 @@ class Intake:
             self._wake.set()
             self._finish(waiting, committed)
 
-    async def _write(self, group: Group, own: OwnConnection) -> bool:
+    async def _write(self, group: BodyGroup, own: OwnConnection) -> bool:
         try:
             async with asyncio.timeout(self._commit_timeout_s), own.use() as connection:
                 await write(connection, group, self._flow)

@@ -23,7 +23,7 @@ from engine.webhooks.answers import LIMITS, Answer, encode
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.signature import SIGNATURE_HEADER, Verifier
-from http_server.connection import Connection
+from http_server.connection import HttpConnection
 from http_server.limits import Limits
 from http_server.parser import RawRequest
 from http_server.replies import ReplySlot
@@ -56,7 +56,7 @@ class Receiver:
         self._metrics = metrics
         self._verify = Verifier(secrets.app_secret.get_secret_value().encode()).verify
         self._verify_token = secrets.verify_token.get_secret_value().encode()
-        self.server = Server(self, limits or LIMITS, Connection, self._count_connections)
+        self.server = Server(self, limits or LIMITS, HttpConnection, self._count_connections)
 
     def handle(self, request: RawRequest, slot: ReplySlot) -> None:
         """See `Application`. Events are answered after their commit, everything else at once."""

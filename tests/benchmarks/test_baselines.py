@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from benchmarks.senders import baselines
-from benchmarks.senders.baselines import Send, Sent, Task, in_loops, in_tasks
+from benchmarks.senders.baselines import BaselineResult, Send, Task, in_loops, in_tasks
 
-Runs = Callable[[Send, Task], Awaitable[Sent]]
+Runs = Callable[[Send, Task], Awaitable[BaselineResult]]
 NUMBERS = ("1", "2", "3")
 
 
