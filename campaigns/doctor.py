@@ -1,7 +1,5 @@
 """Checks whether everything that sending needs is there. Each finding says what was found and what to do."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """How long to wait on the failure path, computed by tenacity. A message that succeeds never gets here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_never

@@ -4,8 +4,6 @@ Expected replies of the service are values (`engine.core.outcome`), never except
 happened, where, and what to do.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 

@@ -1,7 +1,5 @@
 """Finds columns by name in the header of an audience."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from unicodedata import category
 

@@ -5,8 +5,6 @@ people are in the campaign. If a line differs from what the list says, the file 
 copied.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Checks an audience file without a campaign: reads every row and stores nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`drumbeat bench`: measures how fast this machine sends, writes a report, and compares two reports."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """A campaign's report as text: `drumbeat campaign report` prints it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`drumbeat campaign settle`: show who is in doubt and why; send again, or take them as sent."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`drumbeat webhooks`: receive the service's events and apply them to the recipients."""
 
-from __future__ import annotations
-
 import typer
 
 from campaigns.cli.options import Host, Port

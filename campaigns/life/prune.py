@@ -4,8 +4,6 @@ Law: a month is dropped only if every campaign in it ended before the limit. The
 that its name stays taken, and its counts move to the audit.
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Runs one campaign in this process: whether it may start, and whether it ended completely."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from urllib.parse import urlsplit

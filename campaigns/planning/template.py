@@ -1,7 +1,5 @@
 """The template of a campaign: read from the store, and checked against the options."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches

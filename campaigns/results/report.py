@@ -1,7 +1,5 @@
 """The report of a campaign: recipients by state and reason, rates by number, and whether counts add up."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any

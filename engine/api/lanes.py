@@ -5,8 +5,6 @@ a request is built once for each number; only length and body change. The lane u
 that lanes nobody needs reach their keep-alive deadline and close.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import ssl

@@ -4,8 +4,6 @@ The open points require tolerance: fields may be missing, have another type, or 
 An unreadable field counts as absent, and the classification decides on the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime

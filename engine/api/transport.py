@@ -4,8 +4,6 @@ The order is law: get a connection, then take the permit, then write. A permit t
 the handshake, and the pace is judged by the times of writing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 

@@ -4,8 +4,6 @@ The placeholders have the order of `--param`: header text, body, URL buttons. Wi
 template orders them by number, a NAMED one by first appearance. The shapes of components are an open point.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ throttle waits five times and fails at the sixth (protocol: 1, 4, 16, 64, 256 s)
 of wait and counts it; `engine.backoff` computes its length.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never

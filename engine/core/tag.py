@@ -5,8 +5,6 @@ form, so two different texts never name the same attempt. Any other text decodes
 the same number put their own texts there.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

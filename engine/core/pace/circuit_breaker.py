@@ -4,8 +4,6 @@ Times are integers, nanoseconds of one monotonic clock. The length of a wait is 
 constructor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Throttled, Transient

@@ -4,8 +4,6 @@ In a busy loop, replies wait for this process. Then latency says nothing about t
 requests would only wait longer. Times are integers, nanoseconds.
 """
 
-from __future__ import annotations
-
 # A tick this late met a loop that is behind. On a shared core that is the only sign.
 LATE_NS = 4_000_000
 # Shorter spans of CPU time show single bursts; longer ones open connections that nobody needs.
