@@ -136,10 +136,10 @@ class RequestParser:
         return max(self._head_bytes, self._chunk_bytes) > self._limits.head_bytes
 
     def _may_grow(self) -> bool:
-        """Refuses what is too large. Large bodies need a permit: many of them could fill the memory."""
+        """Refuses what is too large. Few large bodies are read at a time: many could fill the memory."""
         if self._body_bytes > self._body_limit_bytes:
             self._sink.refuse(413)
-        elif self._quota.permit_large(self._sink):
+        elif self._quota.admit_large(self._sink):
             return True
         else:
             self._sink.refuse(503)

@@ -109,7 +109,7 @@ def check_header(template: CampaignTemplate) -> None:
 
 def check_params(template: CompiledTemplate, params: Sequence[str]) -> None:
     """UsageError, with the list of placeholders, unless there is one --param for each."""
-    wanted = template.placeholder_count
+    wanted = len(template.placeholders)
     if len(params) == wanted:
         return
     listed = ", ".join(f"{found.component} {{{{{found.name}}}}}" for found in template.placeholders)

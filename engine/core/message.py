@@ -57,10 +57,6 @@ class CompiledTemplate:
     placeholders: tuple[Placeholder, ...]
     skeleton: tuple[str, ...]
 
-    @property
-    def placeholder_count(self) -> int:
-        return len(self.placeholders)
-
     def payload(self, to: int | str, variables: Sequence[str], tag: str | None) -> bytes:
         """The JSON body of one message. `to`: digits only. `tag`: None for services without opaque data.
 

@@ -162,13 +162,4 @@ class ResultsWriter:
 
 def _in_doubt(fact: Fact) -> Fact:
     """The fact that puts the recipient in doubt, in place of one that the database refuses."""
-    return Fact(
-        fact.campaign_id,
-        fact.range_id,
-        fact.seq,
-        fact.attempt_no,
-        fact.epoch,
-        fact.phone_number_id,
-        FactKind.UNKNOWN,
-        reason="the reply could not be stored",
-    )
+    return Fact(*fact[:6], FactKind.UNKNOWN, reason="the reply could not be stored")
