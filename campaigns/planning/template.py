@@ -1,7 +1,7 @@
 """The template of a campaign: read from the store, and checked against the options."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -44,9 +44,7 @@ class CampaignTemplate:
             "name": self.name,
             "language": self.language,
             "definition": self.definition,
-            "header_media": None
-            if media is None
-            else {"media_id": media.media_id, "link": media.link, "filename": media.filename},
+            "header_media": None if media is None else asdict(media),
         }
 
 

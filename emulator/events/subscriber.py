@@ -110,11 +110,8 @@ class Subscriber:
 
     def _wait_s(self, deliveries: int) -> float:
         """No wait after the first delivery, then `retry_wait_s`, doubled each time."""
-        return (
-            0.0
-            if deliveries == 1
-            else min(self.retry_wait_s * 2 ** min(deliveries - 2, 30), RETRY_WAIT_LIMIT_S)
-        )
+        doubled_s = self.retry_wait_s * 2 ** min(deliveries - 2, 30)
+        return 0.0 if deliveries == 1 else min(doubled_s, RETRY_WAIT_LIMIT_S)
 
     def record(self) -> dict[str, Any]:
         """What the control plane shows."""
