@@ -118,10 +118,10 @@ async def _run(bench: Bench, group: RunGroup, seed: int) -> Report:
         report = await bench.run(plan, group.recipients, events=group.events)
     group.reports.append(report)
     weather = "bad weather" if plan.weather else "fair weather"
-    doubts = f"{report.doubted} doubted, {report.unknown_max} at once, {report.resent} resent"
+    in_doubt = f"{report.doubted} in doubt, {report.unknown_max} at once, {report.resent} resent"
     pauses = f"; paused {len(report.pauses)} times" if report.pauses else ""
     print(
-        f"{group.name} seed {seed}: {plan.words}; {weather}; {doubts}{pauses}; {report.lasted_s:.1f} s",
+        f"{group.name} seed {seed}: {plan.words}; {weather}; {in_doubt}{pauses}; {report.lasted_s:.1f} s",
         flush=True,
     )
     _note(report.broken, report)
@@ -137,7 +137,7 @@ def _note(broken: list[str], report: Report) -> None:
 def table(done: list[RunGroup]) -> str:
     """The figures as a Markdown table, a row for each group, and a line for each one skipped or cut short."""
     headings = [
-        "runs", "faults", "recipients", *COUNTED, "other broken promises", "doubted, then settled",
+        "runs", "faults", "recipients", *COUNTED, "other broken promises", "in doubt, then settled",
         "twice by declared resend", "most in doubt", "bound", "takeover, s: median", "worst",
     ]  # fmt: skip
     lines = ["| | " + " | ".join(headings) + " |", "|---" * (len(headings) + 1) + "|"]

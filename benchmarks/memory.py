@@ -1,12 +1,12 @@
-"""How much memory does a run take, and does it grow with the audience or with the open requests?
+"""How much memory does a run take, and does it grow with the audience or with the in-flight requests?
 
     python -m benchmarks.memory [ROWS]
 
 The real command sends for some seconds; the largest values seen are printed: private memory (its own pages,
 which are free once it ends) and resident memory, which includes libraries that other processes share. Both
-are from /proc/PID/smaps_rollup, so Linux only. First over open requests: the emulator answers after a second,
-so that 1,000/s keep 1,000 requests open. Then over audiences of 10,000 to ROWS recipients. The baseline is an
-interpreter that has imported the command and does nothing.
+are from /proc/PID/smaps_rollup, so Linux only. First over in-flight requests: the emulator answers after a
+second, so that 1,000/s keep 1,000 in flight. Then over audiences of 10,000 to ROWS recipients. The baseline
+is an interpreter that has imported the command and does nothing.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def over_audiences(database: Database, largest: int, idle: Usage) -> None:
             print_row(f"{size:,} recipients", measured(database, size, EmulatorSpec(4, 250.0, 5.0)), idle)
 
 
-def over_open_requests(database: Database, idle: Usage) -> None:
+def over_in_flight_requests(database: Database, idle: Usage) -> None:
     last: Usage | None = None
     for numbers, rate_per_s in LOADS:
         recipients = int(numbers * rate_per_s * 3 * WATCHED_S)
@@ -129,7 +129,7 @@ def main() -> None:
     print(f"{'':26}{'connections':>13}{'private':>13}{'resident':>13}{'private':>9}")
     print_row("imported, nothing sent", idle, idle)
     with postgres() as database:
-        over_open_requests(database, idle)
+        over_in_flight_requests(database, idle)
         over_audiences(database, largest, idle)
 
 

@@ -25,7 +25,7 @@ from benchmarks.senders.latency import histogram, percentiles
 from engine.api.lanes import LaneTransport
 from engine.core.outcome import Accepted
 
-OPEN_REQUESTS = 64
+IN_FLIGHT_REQUESTS = 64
 TASKS_MAX = 10_000  # of a script at once; a gather of all its messages would need gigabytes
 LATENCIES_MAX = 1_000_000  # 8 bytes each
 
@@ -34,7 +34,7 @@ LATENCIES_MAX = 1_000_000  # 8 bytes each
 class Task:
     """What a baseline sends: at most `messages`, and none after `for_s`.
 
-    Message n goes to `first_phone` + n through the numbers in turn; `open_requests` are open at a time.
+    Message n goes to `first_phone` + n through the numbers in turn; `in_flight_requests` at a time.
     """
 
     url: str
@@ -46,7 +46,7 @@ class Task:
     database_url: str
     messages: int
     for_s: float | None = None
-    open_requests: int = OPEN_REQUESTS
+    in_flight_requests: int = IN_FLIGHT_REQUESTS
 
     def address(self, number: str) -> str:
         return f"{self.url}/{self.version}/{number}/messages"
@@ -140,14 +140,14 @@ async def in_loops(send: Send, task: Task) -> BaselineResult:
             if began_s > counter.end_s:
                 return
 
-    await asyncio.gather(*(loop() for _ in range(task.open_requests)))
+    await asyncio.gather(*(loop() for _ in range(task.in_flight_requests)))
     return counter.total()
 
 
 async def in_tasks(send: Send, task: Task) -> BaselineResult:
     """As `in_loops`, with a task for each message behind a semaphore, as scripts do it."""
     send_turn, counter = _by_turn(send, task), _Counter(task)
-    semaphore = asyncio.Semaphore(task.open_requests)
+    semaphore = asyncio.Semaphore(task.in_flight_requests)
 
     async def send_one(turn: int) -> None:
         async with semaphore:
@@ -232,7 +232,9 @@ async def _open_gate() -> bool:
 
 async def engine_transport(task: Task) -> BaselineResult:
     """The engine's own HTTP connections, without the rest of the engine."""
-    transport = LaneTransport(task.url, task.token, api_version=task.version, connections=task.open_requests)
+    transport = LaneTransport(
+        task.url, task.token, api_version=task.version, connections=task.in_flight_requests
+    )
 
     async def send(number: str, body: dict[str, object]) -> bool:
         return isinstance(await transport.send(number, orjson.dumps(body), _open_gate), Accepted)
@@ -270,7 +272,7 @@ async def raw_protocol(task: Task) -> BaselineResult:
     loop = asyncio.get_running_loop()
     free = [
         (await loop.create_connection(_Exchange, host.hostname or "", host.port or 80))[1]
-        for _ in range(task.open_requests)
+        for _ in range(task.in_flight_requests)
     ]
     connections = list(free)
     payload = orjson.dumps({**task.body, "to": "5511900000000"})

@@ -17,7 +17,7 @@ from benchmarks.harness.results import SENT_PER_S_MAX, UNBOUNDED_S_MAX, Load, Pa
 from benchmarks.harness.seeding import FIRST_PHONE, clear_database, seed_campaign
 from benchmarks.harness.testbed import Testbed
 from benchmarks.harness.workers import run_worker, run_workers
-from benchmarks.senders.baselines import OPEN_REQUESTS, Task
+from benchmarks.senders.baselines import IN_FLIGHT_REQUESTS, Task
 from benchmarks.senders.engine import CampaignSent, read_sent
 from benchmarks.senders.latency import histogram, percentiles
 from benchmarks.senders.status_events import ReceiverProcess, receiving, wait_for_events
@@ -25,7 +25,7 @@ from engine.store.database import connect
 
 POLL_PERIOD_S = 0.5
 NO_LIMIT_PER_S = 100_000.0  # faster than any sender, so that the emulator never throttles
-OPEN_REQUESTS_MAX = 4_000
+IN_FLIGHT_REQUESTS_MAX = 4_000
 ACCEPTED_SHARE_MIN = 0.99
 TIMED_PER_S = 2_000.0  # of the engine's requests: a p99.9 within seconds, at a cost that does not show
 
@@ -71,7 +71,7 @@ def run_baseline(testbed: Testbed, load: Load, baseline: str) -> Run:
     """A baseline (a function of `senders.baselines`) in one process; the emulator does not limit it."""
     asyncio.run(clear_database(testbed.database.url))
     with testbed.emulator(EmulatorSpec(load.numbers, NO_LIMIT_PER_S, load.latency_ms)) as emulator:
-        open_needed = math.ceil(load.total_per_s * load.latency_ms / 1e3 * 1.25)
+        in_flight_needed = math.ceil(load.total_per_s * load.latency_ms / 1e3 * 1.25)
         task = Task(
             **emulator.access,
             numbers=emulator.numbers,
@@ -79,7 +79,7 @@ def run_baseline(testbed: Testbed, load: Load, baseline: str) -> Run:
             database_url=testbed.database.url,
             messages=load.messages or int(SENT_PER_S_MAX * load.longest_s),
             for_s=load.duration_s,
-            open_requests=min(max(OPEN_REQUESTS, open_needed), OPEN_REQUESTS_MAX),
+            in_flight_requests=min(max(IN_FLIGHT_REQUESTS, in_flight_needed), IN_FLIGHT_REQUESTS_MAX),
         )
         meter = _Meter(testbed, emulator)
         found = run_task(baseline, task, load.longest_s, meter)

@@ -15,7 +15,7 @@ NUMBERS = ("1", "2", "3")
 
 
 def task(**others: Any) -> Task:
-    return Task("", "", "", "", NUMBERS, 100, "", **{"messages": 25, "open_requests": 4, **others})
+    return Task("", "", "", "", NUMBERS, 100, "", **{"messages": 25, "in_flight_requests": 4, **others})
 
 
 class Service:
