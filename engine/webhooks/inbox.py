@@ -27,7 +27,7 @@ from engine.webhooks.events import (
 from engine.webhooks.packing import GroupRow, pack
 from engine.webhooks.parse import Reader, parse
 
-# A delay of this length only makes an attempt in doubt wait longer before it is probably not sent.
+# A delay of this length only makes an attempt in doubt wait longer before it counts as probably not sent.
 EVENT_FLOW_S = 1.0
 
 

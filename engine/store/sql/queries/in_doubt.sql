@@ -63,8 +63,8 @@ WHERE recipient IS NOT NULL
 -- $2  NULL: all of them; else only those that are probably not sent, by this many seconds
 -- $3  what a resend takes from the budget of failures; $4 the end of that budget: a policy must not go on for ever
 -- $5, $6  number and phone of the untagged events that wait, with both aliases of each phone
--- `waiting` holds the tagged events that wait for these ranges. It is read only for $2, and then once. An OR is evaluated in
--- the order in which it is written: the cheap conditions stand before it.
+-- `waiting` holds the tagged events that wait for these ranges. It is read only for $2, and then once. Postgres evaluates an
+-- OR in the order in which it is written: the cheap conditions come first.
 WITH waiting AS MATERIALIZED (
     SELECT * FROM (
         SELECT range_id, seq FROM inbox
