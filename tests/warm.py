@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from functools import cache
@@ -127,6 +128,7 @@ def _become(words: list[str], cwd: str, environment: dict[str, str], streams: li
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
+    tempfile.tempdir = None  # an import may have looked it up in the helper's environment
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv[1:] = words
 

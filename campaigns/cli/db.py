@@ -66,7 +66,7 @@ def stop() -> None:
 @app.command("prune")
 def prune_months(
     older_than: Annotated[
-        int, typer.Option(help="Least days since a campaign ended.", min=9, metavar="DAYS")
+        int, typer.Option(help="Days since the last campaign of a month ended.", min=9, metavar="DAYS")
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     dry_run: DryRun = False,

@@ -12,7 +12,7 @@ from emulator.scenario import read_scenario
 from emulator.server import serve as serve_emulator
 from engine.errors import ConfigurationError
 
-app = typer.Typer(name="emulator", help="The messaging service, emulated.", no_args_is_help=True)
+app = typer.Typer(name="emulator", help="Emulate the messaging service.", no_args_is_help=True)
 
 _DEFAULTS = EmulatorConfig()
 
@@ -34,7 +34,7 @@ Scenario = Annotated[
     Path | None, typer.Option(help="TOML file of faults and the seed.", exists=True, dir_okay=False)
 ]
 StatusDelay = Annotated[
-    float, typer.Option(help="On the delays of statuses; 0: at once.", min=0, metavar="FACTOR")
+    float, typer.Option(help="Multiplies the delays of statuses; 0: no delay.", min=0, metavar="FACTOR")
 ]
 NoStatuses = Annotated[bool, typer.Option("--no-statuses", help="Send no statuses.")]
 EventsPerPost = Annotated[int, typer.Option(help="Most updates in one POST.", min=1, max=1000)]
@@ -49,7 +49,7 @@ Read = Annotated[float, typer.Option(help="Share of messages that are read.", me
 
 @app.callback()
 def group() -> None:
-    """The messaging service, emulated."""
+    """Emulate the messaging service."""
 
 
 # The kinds are listed here, because the narrow column of an option would cut their names.

@@ -30,7 +30,9 @@ def run(
     name: CampaignName,
     json: Json = False,
     quiet: Quiet = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the start time or another sender.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait until the start time, and until another sender ends.")
+    ] = False,
     dry_run: DryRun = False,
     max_failed: MaxFailed = None,
 ) -> None:

@@ -75,7 +75,7 @@ def settle(
     name: CampaignName,
     resend_all: Annotated[bool, typer.Option("--resend", help="Send again to everybody in doubt.")] = False,
     assume: Annotated[
-        bool, typer.Option("--assume-sent", help="Take everybody in doubt as sent to.")
+        bool, typer.Option("--assume-sent", help="Treat everybody in doubt as sent to.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show who is in doubt.")] = False,
     json: Json = False,

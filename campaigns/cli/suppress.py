@@ -26,7 +26,7 @@ from engine.errors import Incomplete
 from engine.store.database import Connection
 
 app = typer.Typer(
-    name="suppress", help="Phones to which nothing is sent.", no_args_is_help=True, add_completion=False
+    name="suppress", help="Manage the suppression list.", no_args_is_help=True, add_completion=False
 )
 
 _UNCHANGED = {"added": "on the list already", "removed": "not on the list"}

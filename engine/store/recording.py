@@ -168,7 +168,7 @@ async def _reopen_done(connection: Connection, range_ids: Sequence[int]) -> None
                 connection,
                 campaign_id,
                 CampaignEvent.REOPEN,
-                "recipients in doubt were not sent to after all",
+                "recipients in doubt were not accepted after all",
                 ReasonCode.REOPENED,
             )
 
