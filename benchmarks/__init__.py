@@ -3,7 +3,7 @@
 Each question has one file: `python -m benchmarks.throughput`. `drumbeat bench` runs the first six in turn
 (`suite.py`) and writes a report.
 
-    throughput pacing planning receiving folding scaling    what `drumbeat bench` measures
+    throughput pacing planning receiving applying scaling    what `drumbeat bench` measures
     start memory tls tables emulator profiling chaos         only as scripts
     senders/    the engine, the baselines beside it, and how long their replies take
     harness/    cores, processes, the temporary Postgres, the emulator, worker processes

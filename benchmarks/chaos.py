@@ -41,7 +41,7 @@ POLICY_RECIPIENTS = 5_000
 
 
 @dataclass(slots=True)
-class Group:
+class RunGroup:
     """Runs of one kind: how a seed becomes a plan, and what else they need.
 
     `events` False: the service sends no status events. `policy`: of the campaigns, and checked.
@@ -59,17 +59,17 @@ class Group:
     reports: list[Report] = field(default_factory=list)
 
 
-def groups(recipients: int) -> list[Group]:
+def groups(recipients: int) -> list[RunGroup]:
     """All groups in their order, with their default counts of runs: about 55 minutes in all."""
     sending_s = recipients / RATE_PER_S
 
-    def plain(name: str, runs: int, make: Callable[[int, float], schedule.Plan], **others: Any) -> Group:
-        return Group(name, runs, recipients, lambda seed: make(seed, sending_s), **others)
+    def plain(name: str, runs: int, make: Callable[[int, float], schedule.Plan], **others: Any) -> RunGroup:
+        return RunGroup(name, runs, recipients, lambda seed: make(seed, sending_s), **others)
 
-    def policy(name: str) -> Group:
+    def policy(name: str) -> RunGroup:
         policy_s = POLICY_RECIPIENTS / RATE_PER_S
         made = partial(schedule.policy, sending_s=policy_s, on_unknown=name)
-        return Group(f"policy {name}", 5, POLICY_RECIPIENTS, made, policy=name)
+        return RunGroup(f"policy {name}", 5, POLICY_RECIPIENTS, made, policy=name)
 
     return [
         plain("kills without events", 10, schedule.owner_kills, events=False),
@@ -84,7 +84,7 @@ def groups(recipients: int) -> list[Group]:
     ]
 
 
-def chosen(arguments: argparse.Namespace) -> list[Group]:
+def chosen(arguments: argparse.Namespace) -> list[RunGroup]:
     """The groups and counts of runs that the options name."""
     known = groups(arguments.recipients)
     found = [group for group in known if not arguments.only or group.name in arguments.only]
@@ -93,7 +93,7 @@ def chosen(arguments: argparse.Namespace) -> list[Group]:
     return found
 
 
-async def run_group(group: Group, first_seed: int, until_s: float) -> None:
+async def run_group(group: RunGroup, first_seed: int, until_s: float) -> None:
     if group.skipped:
         print(f"{group.name}: skipped, {group.skipped}", flush=True)
         return
@@ -110,7 +110,7 @@ async def run_group(group: Group, first_seed: int, until_s: float) -> None:
         _note(left_behind(bench.home), report)
 
 
-async def _run(bench: Bench, group: Group, seed: int) -> Report:
+async def _run(bench: Bench, group: RunGroup, seed: int) -> Report:
     plan = group.plan(seed)
     if group.policy:
         report = await bench.run_policy(plan, group.recipients, group.policy)
@@ -118,10 +118,10 @@ async def _run(bench: Bench, group: Group, seed: int) -> Report:
         report = await bench.run(plan, group.recipients, events=group.events)
     group.reports.append(report)
     weather = "bad weather" if plan.weather else "fair weather"
-    doubts = f"{report.doubted} doubted, {report.unknown_max} at once, {report.resent} resent"
+    in_doubt = f"{report.doubted} in doubt, {report.unknown_max} at once, {report.resent} resent"
     pauses = f"; paused {len(report.pauses)} times" if report.pauses else ""
     print(
-        f"{group.name} seed {seed}: {plan.words}; {weather}; {doubts}{pauses}; {report.lasted_s:.1f} s",
+        f"{group.name} seed {seed}: {plan.words}; {weather}; {in_doubt}{pauses}; {report.lasted_s:.1f} s",
         flush=True,
     )
     _note(report.broken, report)
@@ -134,10 +134,10 @@ def _note(broken: list[str], report: Report) -> None:
     report.broken += [line for line in broken if line not in report.broken]
 
 
-def table(done: list[Group]) -> str:
+def table(done: list[RunGroup]) -> str:
     """The figures as a Markdown table, a row for each group, and a line for each one skipped or cut short."""
     headings = [
-        "runs", "faults", "recipients", *COUNTED, "other broken promises", "doubted, then settled",
+        "runs", "faults", "recipients", *COUNTED, "other broken promises", "in doubt, then settled",
         "twice by declared resend", "most in doubt", "bound", "takeover, s: median", "worst",
     ]  # fmt: skip
     lines = ["| | " + " | ".join(headings) + " |", "|---" * (len(headings) + 1) + "|"]
@@ -151,7 +151,7 @@ def table(done: list[Group]) -> str:
     return "\n".join([*lines, *(f"\n{line}" for line in skipped + short)])
 
 
-def _row(group: Group) -> list[str]:
+def _row(group: RunGroup) -> list[str]:
     reports = group.reports
     takeovers = sorted(took for report in reports for took in report.takeovers_s)
     kinds = [_kind(line) for report in reports for line in report.broken]

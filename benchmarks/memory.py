@@ -1,12 +1,12 @@
-"""How much memory does a run take, and does it grow with the audience or with the open requests?
+"""How much memory does a run take, and does it grow with the audience or with the in-flight requests?
 
     python -m benchmarks.memory [ROWS]
 
 The real command sends for some seconds; the largest values seen are printed: private memory (its own pages,
 which are free once it ends) and resident memory, which includes libraries that other processes share. Both
-are from /proc/PID/smaps_rollup, so Linux only. First over open requests: the emulator answers after a second,
-so that 1,000/s keep 1,000 requests open. Then over audiences of 10,000 to ROWS recipients. The baseline is an
-interpreter that has imported the command and does nothing.
+are from /proc/PID/smaps_rollup, so Linux only. First over in-flight requests: the emulator answers after a
+second, so that 1,000/s keep 1,000 in flight. Then over audiences of 10,000 to ROWS recipients. The baseline
+is an interpreter that has imported the command and does nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import psutil
 
 from benchmarks.harness.campaign_command import IMPORT, first_arrival_s, running
 from benchmarks.harness.database import Database, postgres
-from benchmarks.harness.emulators import Emulator, EmulatorSpec, own_emulator
+from benchmarks.harness.emulators import EmulatorSpec, MeasuredEmulator, own_emulator
 from benchmarks.harness.machine import move_to_service_core
 from benchmarks.harness.script import counts, print_conditions, run_script
 from benchmarks.harness.seeding import seed_campaign
@@ -79,7 +79,7 @@ def measured(database: Database, recipients: int, spec: EmulatorSpec) -> Usage:
             return _watched(process.pid, emulator)
 
 
-def _watched(pid: int, emulator: Emulator) -> Usage:
+def _watched(pid: int, emulator: MeasuredEmulator) -> Usage:
     process, port = psutil.Process(pid), int(emulator.url.rpartition(":")[2])
     largest, until_s = Usage(0, 0), time.monotonic() + WATCHED_S
     while time.monotonic() < until_s:
@@ -108,7 +108,7 @@ def over_audiences(database: Database, largest: int, idle: Usage) -> None:
             print_row(f"{size:,} recipients", measured(database, size, EmulatorSpec(4, 250.0, 5.0)), idle)
 
 
-def over_open_requests(database: Database, idle: Usage) -> None:
+def over_in_flight_requests(database: Database, idle: Usage) -> None:
     last: Usage | None = None
     for numbers, rate_per_s in LOADS:
         recipients = int(numbers * rate_per_s * 3 * WATCHED_S)
@@ -129,7 +129,7 @@ def main() -> None:
     print(f"{'':26}{'connections':>13}{'private':>13}{'resident':>13}{'private':>9}")
     print_row("imported, nothing sent", idle, idle)
     with postgres() as database:
-        over_open_requests(database, idle)
+        over_in_flight_requests(database, idle)
         over_audiences(database, largest, idle)
 
 

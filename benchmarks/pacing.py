@@ -27,7 +27,7 @@ from benchmarks.senders.runs import run_engine
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PacingCase:
     """`limit_per_s`: of each number. `judge`: the server that counts and throttles."""
 
     limit_per_s: float
@@ -37,15 +37,15 @@ class Row:
 
 
 TABLE = (
-    Row(20.0, 1, 5.0),
-    Row(80.0, 16, 5.0),
-    Row(80.0, 1, 500.0),
-    Row(250.0, 4, 500.0),
-    Row(1_000.0, 1, 5.0),
-    Row(1_000.0, 1, 500.0),
-    Row(1_000.0, 4, 5.0),
-    Row(1_000.0, 1, 0.0, strict_server),
-    Row(1_000.0, 16, 0.0, strict_server),
+    PacingCase(20.0, 1, 5.0),
+    PacingCase(80.0, 16, 5.0),
+    PacingCase(80.0, 1, 500.0),
+    PacingCase(250.0, 4, 500.0),
+    PacingCase(1_000.0, 1, 5.0),
+    PacingCase(1_000.0, 1, 500.0),
+    PacingCase(1_000.0, 4, 5.0),
+    PacingCase(1_000.0, 1, 0.0, strict_server),
+    PacingCase(1_000.0, 16, 0.0, strict_server),
 )
 
 

@@ -28,7 +28,7 @@ from typing import IO
 
 from benchmarks.harness.campaign_command import IMPORT, RUN, first_arrival_s, running
 from benchmarks.harness.database import Database, postgres
-from benchmarks.harness.emulators import Emulator, EmulatorSpec, own_emulator
+from benchmarks.harness.emulators import EmulatorSpec, MeasuredEmulator, own_emulator
 from benchmarks.harness.machine import move_to_sender_core, move_to_service_core
 from benchmarks.harness.processes import BenchmarkFailed, Process, last_line
 from benchmarks.harness.script import counts, print_conditions, run_script
@@ -75,7 +75,7 @@ ENDS: dict[str, End] = {
 }
 
 
-def measured(database: Database, emulator: Emulator) -> dict[str, float]:
+def measured(database: Database, emulator: MeasuredEmulator) -> dict[str, float]:
     """For each situation: seconds from the start, or from the permission to write, to the first arrival."""
     _execute(database, "back_to_draft")
     _execute(database, "long_released")
@@ -89,7 +89,7 @@ def measured(database: Database, emulator: Emulator) -> dict[str, float]:
 
 
 def _one_run(
-    database: Database, emulator: Emulator, errors: IO[bytes], permitted_s: float, end: End
+    database: Database, emulator: MeasuredEmulator, errors: IO[bytes], permitted_s: float, end: End
 ) -> tuple[float, float]:
     before, began_s = emulator.accepted(), time.monotonic()
     with running(database, emulator, errors, "--wait") as process:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, Protocol, cast, get_args
 
-from benchmarks.folding import FOLD, run_fold
+from benchmarks.applying import APPLY, run_apply
 from benchmarks.harness.database import Database, postgres
 from benchmarks.harness.emulators import EmulatorFactory, RunningEmulator, own_emulator
 from benchmarks.harness.machine import Conditions, conditions, move_to_service_core
@@ -32,7 +32,7 @@ from benchmarks.scaling import TABLES, WARM_UP, Table, loads
 from benchmarks.senders.runs import run_baseline, run_engine
 from benchmarks.throughput import BASELINES
 
-Part = Literal["throughput", "pacing", "planning", "receiving", "folding", "scaling"]
+Part = Literal["throughput", "pacing", "planning", "receiving", "applying", "scaling"]
 PARTS: tuple[Part, ...] = get_args(Part)
 DEFAULT_PARTS = PARTS[:-1]  # scaling takes as long as all the others
 NOT_INSTALLED = {"httpx_loop"}  # needs a package of the development installation
@@ -41,14 +41,14 @@ OVERHEAD_S = 4.0  # to start and end a measurement
 SEEDED_PER_S = 80_000.0
 # Rows and recipients for each second of --duration: about what is done in that time.
 PLANNED_ROWS_PER_S, PLANNED_ROWS_MIN, PLANNED_ROWS_MAX = 100_000, 300_000, 5_000_000
-FOLDED_RECIPIENTS_PER_S, FOLDED_RECIPIENTS_MAX = 6_000, 200_000
+APPLIED_RECIPIENTS_PER_S, APPLIED_RECIPIENTS_MAX = 6_000, 200_000
 SCALED_RECIPIENTS_MAX = 1_000_000
 
 AnyRun = Run | StageRun
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SuiteRequest:
     """What a user asks for. `service`: the URL of a running emulator; None starts one."""
 
     load: Load
@@ -86,25 +86,25 @@ class ProgressListener(Protocol):
     def ended(self, run: AnyRun) -> None: ...
 
 
-def measurements(request: Request) -> list[Measurement]:
+def measurements(request: SuiteRequest) -> list[Measurement]:
     """The measurements of one repeat, in order."""
     makers: dict[Part, Callable[[Load], Iterator[Measurement]]] = {
         "throughput": _throughput,
         "pacing": _pacing,
         "planning": _planning,
         "receiving": _receiving,
-        "folding": _folding,
+        "applying": _applying,
         "scaling": _scaling,
     }
     return [found for part in PARTS if part in request.parts for found in makers[part](request.load)]
 
 
-def duration_s(request: Request) -> float:
+def duration_s(request: SuiteRequest) -> float:
     """About how long the suite takes."""
     return request.repeats * sum(measurement.takes_s for measurement in measurements(request))
 
 
-def run_suite(request: Request, listener: ProgressListener) -> Results:
+def run_suite(request: SuiteRequest, listener: ProgressListener) -> Results:
     """Measure everything. An address that is no emulator is refused before anything is started or sent."""
     emulator: EmulatorFactory = own_emulator if request.service is None else RunningEmulator(request.service)
     conditions_before = conditions(request.command, request.load.processes)
@@ -156,12 +156,12 @@ def _receiving(load: Load) -> Iterator[Measurement]:
         yield _staged("receiving", stage, f"{seconds:g} s", 2 * (seconds + OVERHEAD_S), measure)
 
 
-def _folding(load: Load) -> Iterator[Measurement]:
-    recipients = min(int(FOLDED_RECIPIENTS_PER_S * (load.duration_s or 0.0)), FOLDED_RECIPIENTS_MAX)
-    for stream, stage in FOLD.items():
-        measure = partial(run_fold, recipients=recipients, stream=stream)
+def _applying(load: Load) -> Iterator[Measurement]:
+    recipients = min(int(APPLIED_RECIPIENTS_PER_S * (load.duration_s or 0.0)), APPLIED_RECIPIENTS_MAX)
+    for stream, stage in APPLY.items():
+        measure = partial(run_apply, recipients=recipients, stream=stream)
         yield _staged(
-            "folding", stage, f"{3 * recipients:,} events", OVERHEAD_S + recipients / 8_000, measure
+            "applying", stage, f"{3 * recipients:,} events", OVERHEAD_S + recipients / 8_000, measure
         )
 
 
@@ -182,7 +182,7 @@ def _short_s(load: Load) -> float:
 
 
 def _repeat(
-    request: Request, database: Database, emulator: EmulatorFactory, listener: ProgressListener
+    request: SuiteRequest, database: Database, emulator: EmulatorFactory, listener: ProgressListener
 ) -> dict[str, list[AnyRun]]:
     testbed = Testbed(database, emulator, listener.progressed)
     runs: dict[str, list[AnyRun]] = {}
@@ -197,7 +197,7 @@ def _repeat(
     return runs
 
 
-def _results(request: Request, before: Conditions, runs: dict[str, list[AnyRun]]) -> Results:
+def _results(request: SuiteRequest, before: Conditions, runs: dict[str, list[AnyRun]]) -> Results:
     done = measurements(request)
 
     def series(measurement: Measurement) -> Series:

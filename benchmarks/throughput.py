@@ -135,9 +135,9 @@ def print_table(runs: list[dict[str, Run]]) -> None:
         )
     for run in (run[ENGINE] for run in runs if ENGINE in run):
         if run.events is not None:
-            events, cpu_us = run.events, run.events.cpu_s / run.events.folded * 1e6
+            events, cpu_us = run.events, run.events.cpu_s / run.events.applied * 1e6
             print(
-                f"{events.folded:,} events applied, the last {events.late_s:.1f} s after the last message;"
+                f"{events.applied:,} events applied, the last {events.late_s:.1f} s after the last message;"
                 f" the receiver used {cpu_us:.1f} µs an event"
             )
 

@@ -1,7 +1,5 @@
 """Drumbeat commands in messages, quoted so that a person can copy them."""
 
-from __future__ import annotations
-
 import shlex
 
 

@@ -1,7 +1,5 @@
 """Checks whether everything that sending needs is there. Each finding says what was found and what to do."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time
@@ -17,7 +15,7 @@ import aiohttp
 
 from campaigns.pluralise import pluralise
 from engine.api.proxy import proxy_of
-from engine.api.resources import ManagementClient
+from engine.api.resources import management_client
 from engine.core.connection_limit import CONNECTIONS_MAX, WANTED, connections_within
 from engine.core.disk_space import MIB, is_short
 from engine.core.sanitise import sanitise
@@ -136,10 +134,7 @@ async def check_service(settings: Settings) -> list[Finding]:
         return reached
 
     async def numbers() -> list[Finding]:
-        token = service.access_token.get_secret_value()
-        async with ManagementClient(
-            service.base_url, token, api_version=service.api_version, proxy=service.proxy
-        ) as client:
+        async with management_client(service) as client:
             found = await client.phone_numbers(waba_id)
         return [_ok("token", f"valid; account {waba_id} has {pluralise(len(found), 'number')}")]
 

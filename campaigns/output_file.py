@@ -1,7 +1,5 @@
 """Output files: a file appears complete or not at all, and never replaces the file it is made from."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

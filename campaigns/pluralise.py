@@ -1,7 +1,5 @@
 """Counts with their nouns: 1 row, 2 rows."""
 
-from __future__ import annotations
-
 
 def pluralise(count: int, singular: str, plural: str = "") -> str:
     """`1 row`, `2,000 rows`. Give `plural` unless it is `singular` with an s."""

@@ -1,7 +1,5 @@
 """The suppression list: phones to which nothing is sent. A plan skips them in every audience."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass

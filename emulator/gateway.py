@@ -7,7 +7,7 @@ from typing import TypeAlias
 import structlog
 
 from emulator.errors import Refused
-from emulator.faults.exchange import Exchange, Stage
+from emulator.faults.exchange import Exchange, ExchangeStage
 from emulator.messaging_service import MessagingService
 from emulator.send import SendEndpoint
 from emulator.site import check_site
@@ -50,7 +50,7 @@ AnyReply: TypeAlias = Reply | StreamReply
 
 
 class Gateway:
-    """The application of the emulator's HTTP server; see `emulator.wire.connection.Gateway`."""
+    """The application of the emulator's HTTP server; see `emulator.wire.connection.SendGateway`."""
 
     def __init__(self, service: MessagingService, router: Router) -> None:
         self.known_heads: dict[bytes, KnownHead] = {}
@@ -77,7 +77,7 @@ class Gateway:
         faults = self.service.faults
         if faults.of_exchange and method == b"POST" and (endpoint := self.service.send_endpoints.get(target)):
             exchange = Exchange(endpoint.number.id)
-            faults.apply(Stage.READ, exchange)
+            faults.apply(ExchangeStage.READ, exchange)
             if exchange.ending is not Ending.KEEP:
                 return exchange.ending
         return UPLOAD_LIMIT_BYTES if target.endswith((b"/media", b"/restore")) else JSON_LIMIT_BYTES
@@ -112,7 +112,7 @@ class Gateway:
             slot.finish(endpoint.answer(authorization, request.body))
             return
         exchange = Exchange(endpoint.number.id)
-        faults.apply(Stage.ACCEPT, exchange)
+        faults.apply(ExchangeStage.ACCEPT, exchange)
         if exchange.quality is not None:
             self.service.standing.set_quality(endpoint.number, exchange.quality)
         if exchange.refused is not None:
@@ -121,8 +121,8 @@ class Gateway:
         if exchange.reply is None:
             exchange.reply = endpoint.answer(authorization, request.body)
             if exchange.reply.startswith(b"HTTP/1.1 200"):
-                faults.apply(Stage.REPLY, exchange)
-        faults.apply(Stage.ANSWER, exchange)
+                faults.apply(ExchangeStage.REPLY, exchange)
+        faults.apply(ExchangeStage.ANSWER, exchange)
         if exchange.delay_s:
             asyncio.get_running_loop().call_later(exchange.delay_s, _answer, slot, exchange)
         else:

@@ -8,7 +8,7 @@ import structlog
 from aiolimiter import AsyncLimiter
 
 from engine.api.lanes import LaneTransport
-from engine.api.resources import ManagementClient, hourly_call_budget
+from engine.api.resources import hourly_call_budget, management_client
 from engine.api.transport import Transport
 from engine.backoff import wait_s
 from engine.core.connection_limit import connections_within
@@ -110,14 +110,5 @@ async def _read_numbers(pool: Pool, service: ServiceSettings, calls: AsyncLimite
     if service.waba_id is None:
         log.warning("numbers_not_read", problem="DRUMBEAT_WABA_ID is not set")
         return
-    client = ManagementClient(
-        service.base_url,
-        service.access_token.get_secret_value(),
-        api_version=service.api_version,
-        budget=calls,
-        proxy=service.proxy,
-    )
-    try:
+    async with management_client(service, calls) as client:
         await sync_numbers(pool, client, service.waba_id)
-    finally:
-        await client.close()

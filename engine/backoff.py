@@ -1,7 +1,5 @@
 """How long to wait on the failure path, computed by tenacity. A message that succeeds never gets here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_never
@@ -31,16 +29,16 @@ _WAITS: dict[Wait, wait_base] = {
 }
 
 
-def wait_s(kind: Wait, attempt: int, hint_s: float | None = None) -> float:
-    """Seconds of the `attempt`-th wait of this kind (from 1), at least `hint_s`, the service's own figure."""
+def wait_s(kind: Wait, wait_no: int, hint_s: float | None = None) -> float:
+    """Seconds of a wait: `wait_no` counts this kind from 1; `hint_s`, the service's figure, is the least."""
     state = RetryCallState(AsyncRetrying(), None, (), {})
-    state.attempt_number = attempt
+    state.attempt_number = wait_no
     return max(_WAITS[kind](state), hint_s or 0.0)
 
 
 def deferral_s(decision: Retry) -> float:
     """Seconds until a deferred recipient is due."""
-    return wait_s(decision.wait, decision.attempt, decision.hint_s)
+    return wait_s(decision.wait, decision.wait_no, decision.hint_s)
 
 
 def reconnecting(
@@ -48,7 +46,7 @@ def reconnecting(
     stop: stop_base | None = None,
     before_sleep: Callable[[RetryCallState], None] | None = None,
 ) -> AsyncRetrying:
-    """A retry loop with jitter: `async for attempt in reconnecting(OSError): with attempt: ...`.
+    """A retry loop with jitter: `async for connecting in reconnecting(OSError): with connecting: ...`.
 
     Waits grow to RECONNECT_WAIT_S_MAX. Only `errors` are retried. When `stop` ends the loop (default: never),
     the last error is raised. `before_sleep` is called after each failure, to count or report it.

@@ -4,8 +4,6 @@ Expected replies of the service are values (`engine.core.outcome`), never except
 happened, where, and what to do.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 
@@ -18,9 +16,9 @@ class DrumbeatError(Exception):
         self.what = what
         self.where = where
         self.remedy = remedy
-        place = f" ({where})" if where else ""
+        location = f" ({where})" if where else ""
         advice = f": {remedy}" if remedy else ""
-        super().__init__(f"{what}{place}{advice}")
+        super().__init__(f"{what}{location}{advice}")
 
 
 class UsageError(DrumbeatError):

@@ -1,7 +1,5 @@
 """Describes a connection failure by the operating system's own message, such as "Connection refused"."""
 
-from __future__ import annotations
-
 import os
 import socket
 import ssl

@@ -29,12 +29,12 @@ class BodyQuota:
         self._held_bytes: dict[BodyReader, int] = {}  # in the order in which the bodies began
 
     @property
-    def free_permits(self) -> int:
+    def large_bodies_free(self) -> int:
         """How many further large bodies may begin."""
         return self._large_max - len(self._large)
 
-    def permit_large(self, reader: BodyReader) -> bool:
-        """Whether the body of this connection may exceed the usual size; `release` ends the permit."""
+    def admit_large(self, reader: BodyReader) -> bool:
+        """Whether the body of this connection may exceed the usual size; `release` ends that."""
         if reader not in self._large:
             if len(self._large) >= self._large_max:
                 return False

@@ -31,7 +31,7 @@ class Application(Protocol):
         ...
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """The protocol of one peer. asyncio calls the first six methods, the parser the next four.
 
     `on_end` is called once, when the connection is gone.
@@ -42,7 +42,7 @@ class Connection(asyncio.Protocol):
         application: Application,
         limits: Limits,
         quota: BodyQuota,
-        on_end: Callable[["Connection"], None],
+        on_end: Callable[["HttpConnection"], None],
     ) -> None:
         self._application = application
         self._limits = limits

@@ -11,7 +11,7 @@ class Limits:
     """
 
     body_bytes: int
-    usual_body_bytes: int  # a larger body needs a permit, see `large_bodies`
+    usual_body_bytes: int  # only a few bodies may be larger, see `large_bodies`
     head_bytes: int = 16_384
     headers: int = 64
     url_bytes: int = 4_096

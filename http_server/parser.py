@@ -42,10 +42,10 @@ class RequestParser:
     `begun` counts the requests whose first byte has arrived.
     """
 
-    def __init__(self, results_writer: RequestSink, limits: Limits, quota: BodyQuota) -> None:
+    def __init__(self, sink: RequestSink, limits: Limits, quota: BodyQuota) -> None:
         self.begun = 0
         self.in_request = False
-        self._results_writer = results_writer
+        self._sink = sink
         self._limits = limits
         self._quota = quota
         self._in_head = True
@@ -71,10 +71,10 @@ class RequestParser:
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._results_writer.refuse(400)
+            self._sink.refuse(400)
         if self._in_head:
             if self._head_bytes > self._limits.head_bytes:
-                self._results_writer.refuse(431)
+                self._sink.refuse(431)
         elif self.in_request:
             self._check_rest(len(data))
 
@@ -82,34 +82,34 @@ class RequestParser:
         """Free what was read of the present request: it is not wanted."""
         self._body = b""
         self._raw_headers.clear()
-        self._quota.release(self._results_writer)
+        self._quota.release(self._sink)
 
     def on_message_begin(self) -> None:
         self.begun += 1
         self.in_request = True
 
     def on_headers_complete(self) -> None:
-        raw, results_writer, limits = self._raw_headers, self._results_writer, self._limits
+        raw, sink, limits = self._raw_headers, self._sink, self._limits
         self._headers = headers = {name.lower(): value for name, value in raw.items()}
         self._target = b"".join(self._url)
         if len(raw) > limits.headers or (self._may_be_long() and _size_of(raw) > limits.head_bytes):
-            results_writer.refuse(431)
+            sink.refuse(431)
         elif len(self._target) > limits.url_bytes:
-            results_writer.refuse(414)
+            sink.refuse(414)
         elif self._parser.should_upgrade():
-            results_writer.refuse(400)
+            sink.refuse(400)
         self._in_head = False
         self._head_bytes = 0
         self._trailer_bytes = -self._chunk_bytes  # what came in the chunk of the head is not counted
         raw.clear()  # later fields are a trailer, which nobody reads
-        limit_bytes = self._body_limit_bytes = results_writer.admit(self._parser.get_method(), self._target)
+        limit_bytes = self._body_limit_bytes = sink.admit(self._parser.get_method(), self._target)
         usual_bytes = limits.usual_body_bytes
         self._usual_bytes = usual_bytes if usual_bytes < limit_bytes else limit_bytes
         length = headers.get(b"content-length", b"")
         if length.isdigit() and int(length[:20]) > limit_bytes:
-            results_writer.refuse(413)
+            sink.refuse(413)
         elif b"expect" in headers and headers[b"expect"].lower() == b"100-continue":
-            results_writer.send_continue()
+            sink.send_continue()
 
     def on_body(self, part: bytes) -> None:
         self._body_bytes += len(part)
@@ -129,20 +129,20 @@ class RequestParser:
         request = (method, self._target, self._headers, bytes(self._body), keep_alive)
         self._begin_anew()
         # Not RawRequest(...): every request has one, and this saves a call.
-        self._results_writer.request_received(tuple.__new__(RawRequest, request))
+        self._sink.request_received(tuple.__new__(RawRequest, request))
 
     def _may_be_long(self) -> bool:
         """Whether the head can exceed its limit: only if the pieces in which it came do."""
         return max(self._head_bytes, self._chunk_bytes) > self._limits.head_bytes
 
     def _may_grow(self) -> bool:
-        """Refuses what is too large. Large bodies need a permit: many of them could fill the memory."""
+        """Refuses what is too large. Few large bodies are read at a time: many could fill the memory."""
         if self._body_bytes > self._body_limit_bytes:
-            self._results_writer.refuse(413)
-        elif self._quota.permit_large(self._results_writer):
+            self._sink.refuse(413)
+        elif self._quota.admit_large(self._sink):
             return True
         else:
-            self._results_writer.refuse(503)
+            self._sink.refuse(503)
         return False
 
     def _check_rest(self, size: int) -> None:
@@ -154,9 +154,9 @@ class RequestParser:
             self._trailer_bytes += size
         head_bytes = self._limits.head_bytes
         if self._rest_bytes > 2 * self._body_limit_bytes + head_bytes or self._trailer_bytes > head_bytes:
-            self._results_writer.refuse(413)
+            self._sink.refuse(413)
         else:
-            self._quota.hold(self._results_writer, len(self._body))
+            self._quota.hold(self._sink, len(self._body))
 
     def _begin_anew(self) -> None:
         """Be ready for the first byte of the next request."""
@@ -167,7 +167,7 @@ class RequestParser:
         self._raw_headers.clear()
         self._body = b""
         if self._rest_bytes or self._body_bytes > self._usual_bytes:  # nearly never: the quota counts it
-            self._quota.release(self._results_writer)
+            self._quota.release(self._sink)
         self._body_bytes = self._rest_bytes = self._body_bytes_before = 0
 
 

@@ -133,7 +133,7 @@ class ReplyWriter:
         self.slots.clear()
 
     def steer_reading(self) -> None:
-        """Read from the peer only while there is room for its next reply."""
+        """Read from the peer only while its next reply may wait here too."""
         wanted = self.is_writable and len(self.slots) < self._pipelined_max
         transport = self.transport
         if transport is None or wanted == self._is_reading or transport.is_closing():

@@ -6,17 +6,17 @@ from contextlib import suppress
 from typing import Generic, TypeVar
 
 from http_server.body_quota import BodyQuota
-from http_server.connection import Application, Connection
+from http_server.connection import Application, HttpConnection
 from http_server.limits import Limits
 
 SWEEP_S = 1.0  # how late a slow peer may be noticed
 
 App = TypeVar("App", bound=Application)
-MakeConnection = Callable[[App, Limits, BodyQuota, Callable[[Connection], None]], Connection]
+MakeConnection = Callable[[App, Limits, BodyQuota, Callable[[HttpConnection], None]], HttpConnection]
 
 
 class Server(Generic[App]):
-    """Pass `connect` to `loop.create_server`. `make` is `Connection` or a class of its kind.
+    """Pass `connect` to `loop.create_server`. `make` is `HttpConnection` or a class of its kind.
 
     `refused` counts the connections above the limit; `on_change` is called when a connection begins or ends.
     """
@@ -28,7 +28,7 @@ class Server(Generic[App]):
         make: MakeConnection[App],
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        self.connections: set[Connection] = set()
+        self.connections: set[HttpConnection] = set()
         self.connections_max = limits.connections
         self.refused = 0
         self.body_quota = BodyQuota(limits)
@@ -69,7 +69,7 @@ class Server(Generic[App]):
         for connection in list(self.connections):
             connection.abort()
 
-    def _remove(self, connection: Connection) -> None:
+    def _remove(self, connection: HttpConnection) -> None:
         self.connections.discard(connection)
         if not self.connections:
             self._emptied.set()

@@ -129,6 +129,7 @@ def _become(words: list[str], cwd: str, environment: dict[str, str], streams: li
     os.environ.update(environment)
     tempfile.tempdir = None  # what was found in the environment of the fork server
     time.tzset()
+    tempfile.tempdir = None  # an import may have looked it up in the helper's environment
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv[1:] = words
 

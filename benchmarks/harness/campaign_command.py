@@ -10,7 +10,7 @@ from typing import IO
 import psutil
 
 from benchmarks.harness.database import Database
-from benchmarks.harness.emulators import Emulator
+from benchmarks.harness.emulators import MeasuredEmulator
 from benchmarks.harness.machine import sender_cores
 from benchmarks.harness.processes import BenchmarkFailed, Process, last_line, started
 
@@ -21,7 +21,9 @@ POLL_PERIOD_S = 0.005
 
 
 @contextmanager
-def running(database: Database, emulator: Emulator, errors: IO[bytes], *options: str) -> Iterator[Process]:
+def running(
+    database: Database, emulator: MeasuredEmulator, errors: IO[bytes], *options: str
+) -> Iterator[Process]:
     """Run the command on the sender's core during the block; its stderr goes to `errors`."""
     settings = {
         "home": str(database.home),
@@ -35,7 +37,7 @@ def running(database: Database, emulator: Emulator, errors: IO[bytes], *options:
         yield process
 
 
-def first_arrival_s(emulator: Emulator, before: int, process: Process, errors: IO[bytes]) -> float:
+def first_arrival_s(emulator: MeasuredEmulator, before: int, process: Process, errors: IO[bytes]) -> float:
     """When message number `before` + 1 arrived at the emulator, on this machine's monotonic clock.
 
     BenchmarkFailed if the process ends first, or if no message arrives within half a minute.

@@ -40,7 +40,7 @@ def service_settings(url: str, token: str, version: str, product: str) -> Servic
 
 
 @dataclass(frozen=True, slots=True)
-class Emulator:
+class MeasuredEmulator:
     """An emulator that is ready for one measurement."""
 
     url: str
@@ -73,11 +73,11 @@ class Emulator:
 class EmulatorFactory(Protocol):
     """Makes the emulator of one measurement, and removes what it made afterwards."""
 
-    def __call__(self, spec: EmulatorSpec) -> AbstractContextManager[Emulator]: ...
+    def __call__(self, spec: EmulatorSpec) -> AbstractContextManager[MeasuredEmulator]: ...
 
 
 @contextmanager
-def own_emulator(spec: EmulatorSpec) -> Iterator[Emulator]:
+def own_emulator(spec: EmulatorSpec) -> Iterator[MeasuredEmulator]:
     """Run an emulator on the service's core during the block."""
     ids = tuple(str(FIRST_NUMBER + n) for n in range(spec.numbers))
     arguments = [word for number in ids for word in ("--number", f"{number}:{spec.rate_per_s}")]
@@ -85,7 +85,7 @@ def own_emulator(spec: EmulatorSpec) -> Iterator[Emulator]:
     arguments += EVENT_OPTIONS if spec.events else ["--no-statuses"]
     with listening("emulator", "serve", "--port", "0", *arguments) as running:
         control, health = prove_emulator(running.url)
-        yield Emulator(running.url, OWN_TOKEN, ids, health["version"], health["product"], control)
+        yield MeasuredEmulator(running.url, OWN_TOKEN, ids, health["version"], health["product"], control)
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class RunningEmulator:
         prove_emulator(self.url)
 
     @contextmanager
-    def __call__(self, spec: EmulatorSpec) -> Iterator[Emulator]:
+    def __call__(self, spec: EmulatorSpec) -> Iterator[MeasuredEmulator]:
         control, health = prove_emulator(self.url)
         ids = tuple(str(self._first + n) for n in range(spec.numbers))
         self._first += spec.numbers
@@ -117,7 +117,7 @@ class RunningEmulator:
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise Unreachable(f"the emulator at {self.url} cannot be prepared: {error}") from error
         try:
-            yield Emulator(self.url, token, ids, health["version"], health["product"], control)
+            yield MeasuredEmulator(self.url, token, ids, health["version"], health["product"], control)
         finally:
             with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
                 control.post("statuses", {"on": statuses_on})

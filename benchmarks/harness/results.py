@@ -65,7 +65,7 @@ class Pace:
 class StatusEvents:
     """Status events that were applied, the last one `late_s` after the last message; CPU of the receiver."""
 
-    folded: int
+    applied: int
     late_s: float
     cpu_s: float
 

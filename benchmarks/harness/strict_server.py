@@ -22,7 +22,7 @@ import uvloop
 
 from benchmarks.harness.bare_protocol import BareProtocol
 from benchmarks.harness.control_plane import IDENTITY, prove_emulator
-from benchmarks.harness.emulators import FIRST_NUMBER, OWN_TOKEN, Emulator, EmulatorSpec
+from benchmarks.harness.emulators import FIRST_NUMBER, OWN_TOKEN, EmulatorSpec, MeasuredEmulator
 from benchmarks.harness.processes import listening
 
 SECOND_NS = 1_000_000_000
@@ -98,12 +98,12 @@ class _Connection(BareProtocol):
 
 
 @contextmanager
-def strict_server(spec: EmulatorSpec) -> Iterator[Emulator]:
+def strict_server(spec: EmulatorSpec) -> Iterator[MeasuredEmulator]:
     """Run the server on the service's core during the block. It adds no latency and sends no events."""
     numbers = tuple(str(FIRST_NUMBER + n) for n in range(spec.numbers))
     with listening(str(int(spec.rate_per_s)), *numbers, module="benchmarks.harness.strict_server") as running:
         control, health = prove_emulator(running.url)
-        yield Emulator(running.url, OWN_TOKEN, numbers, health["version"], health["product"], control)
+        yield MeasuredEmulator(running.url, OWN_TOKEN, numbers, health["version"], health["product"], control)
 
 
 async def serve(limit: int, names: list[str]) -> None:

@@ -51,7 +51,7 @@ _CONDITIONS = ("processor", "cores", "placement", "python", "system")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparedFigure:
     """One figure of both reports. `change`: from A to B, as a share of A; None if A is 0.
 
     `verdict`: better or worse only if the ranges of the repeats do not overlap.
@@ -69,7 +69,7 @@ class Row:
 class Comparison:
     """`differences`: of machine and load, in words. `missing`: what is in one report only."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedFigure, ...]
     differences: tuple[str, ...]
     missing: tuple[str, ...]
 
@@ -100,7 +100,7 @@ def _entries(report: dict[str, Any], key: str) -> list[dict[str, Any]]:
     return [row for table in found for row in table["rows"]] if key == "scaling" else found
 
 
-def _rows(a: dict[str, Any], b: dict[str, Any]) -> Iterator[Row]:
+def _rows(a: dict[str, Any], b: dict[str, Any]) -> Iterator[ComparedFigure]:
     for in_a, in_b in _pairs(a, b, "senders"):
         yield from _figures(in_a["title"], _SENDER, in_a, in_b)
         yield from _figures(in_a["title"], _RATIOS, in_a["engine_ratio"] or {}, in_b["engine_ratio"] or {})
@@ -111,7 +111,9 @@ def _rows(a: dict[str, Any], b: dict[str, Any]) -> Iterator[Row]:
             yield from _figures(in_a["title"], figures, in_a, in_b)
 
 
-def _figures(what: str, figures: Sequence[Figure], a: dict[str, Any], b: dict[str, Any]) -> Iterator[Row]:
+def _figures(
+    what: str, figures: Sequence[Figure], a: dict[str, Any], b: dict[str, Any]
+) -> Iterator[ComparedFigure]:
     for figure in figures:
         yield from _row(what, figure.title, a.get(figure.key), b.get(figure.key), figure.more_is_better)
 
@@ -123,11 +125,11 @@ def _pairs(a: dict[str, Any], b: dict[str, Any], key: str) -> Iterator[tuple[dic
             yield entry, others[entry["name"]]
 
 
-def _row(what: str, figure: str, a: Any, b: Any, more_is_better: bool) -> Iterator[Row]:
+def _row(what: str, figure: str, a: Any, b: Any, more_is_better: bool) -> Iterator[ComparedFigure]:
     if a is None or b is None:
         return
     change = None if not a["median"] else (b["median"] - a["median"]) / a["median"]
-    yield Row(what, figure, a, b, change, _verdict(a, b, more_is_better))
+    yield ComparedFigure(what, figure, a, b, change, _verdict(a, b, more_is_better))
 
 
 def _verdict(a: dict[str, Any], b: dict[str, Any], more_is_better: bool) -> Verdict:

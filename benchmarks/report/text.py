@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.report.compare import Comparison, Row
+from benchmarks.report.compare import ComparedFigure, Comparison
 from benchmarks.report.content import ENGINE, ENGINE_ALONE, FULL_SHARE, OWN_EMULATOR
 
 LOAD_MAX = 0.5  # of other programs, before the run; above it they took a part of a core that was measured
@@ -308,9 +308,9 @@ def _event_notes(report: dict[str, Any]) -> Iterator[str]:
     for sender in report["senders"]:
         if sender["events"] is not None:
             events = sender["events"]
-            cpu_us = events["cpu_s"] / events["folded"] * 1e6
+            cpu_us = events["cpu_s"] / events["applied"] * 1e6
             yield (
-                f"{events['folded']:,} status events were received and applied, the last"
+                f"{events['applied']:,} status events were received and applied, the last"
                 f" {events['late_s']:.1f} s after the last message; the receiver used {cpu_us:.1f} µs of CPU"
                 " each, on the emulator's core."
             )
@@ -351,7 +351,7 @@ def comparison_table(found: Comparison) -> Table:
     return Table("Change from A to B.", headings, [_compared(row) for row in found.rows])
 
 
-def _compared(row: Row) -> tuple[str, ...]:
+def _compared(row: ComparedFigure) -> tuple[str, ...]:
     form = _FORMS.get(row.figure, micros)
     change = "–" if row.change is None else f"{100 * row.change:+.1f} %"
     return row.what, row.figure, form(row.a), form(row.b), change, row.verdict

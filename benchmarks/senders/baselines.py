@@ -1,6 +1,6 @@
 """The baselines: ways to send without the engine's guarantees, from a user's first script to a raw Protocol.
 
-Each is one coroutine function `(Task) -> Sent`, so that a worker process can run it by its name.
+Each is one coroutine function `(Task) -> BaselineResult`, so that a worker process can run it by its name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.senders.latency import histogram, percentiles
 from engine.api.lanes import LaneTransport
 from engine.core.outcome import Accepted
 
-OPEN_REQUESTS = 64
+IN_FLIGHT_REQUESTS = 64
 TASKS_MAX = 10_000  # of a script at once; a gather of all its messages would need gigabytes
 LATENCIES_MAX = 1_000_000  # 8 bytes each
 
@@ -34,7 +34,7 @@ LATENCIES_MAX = 1_000_000  # 8 bytes each
 class Task:
     """What a baseline sends: at most `messages`, and none after `for_s`.
 
-    Message n goes to `first_phone` + n through the numbers in turn; `open_requests` are open at a time.
+    Message n goes to `first_phone` + n through the numbers in turn; `in_flight_requests` at a time.
     """
 
     url: str
@@ -46,7 +46,7 @@ class Task:
     database_url: str
     messages: int
     for_s: float | None = None
-    open_requests: int = OPEN_REQUESTS
+    in_flight_requests: int = IN_FLIGHT_REQUESTS
 
     def address(self, number: str) -> str:
         return f"{self.url}/{self.version}/{number}/messages"
@@ -71,7 +71,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class BaselineResult:
     """What a baseline sent. `latency_ms` and `histogram`: of all requests, from the call to the reply."""
 
     messages: int
@@ -86,10 +86,10 @@ Send = Callable[[str, dict[str, object]], Awaitable[bool]]
 """(number, body): sends one message; True if it was accepted."""
 
 
-def run(name: str, task: dict[str, Any]) -> Sent:
+def run(name: str, task: dict[str, Any]) -> BaselineResult:
     """Run a baseline of this module, in a worker process."""
     baseline = globals()[name]
-    sent: Sent = uvloop.run(baseline(Task(**task)))
+    sent: BaselineResult = uvloop.run(baseline(Task(**task)))
     return sent
 
 
@@ -111,11 +111,11 @@ class _Counter:
             self._latencies_ms.append((ended_s - began_s) * 1e3)
         return ended_s
 
-    def total(self) -> Sent:
+    def total(self) -> BaselineResult:
         elapsed_s, cpu_s = time.perf_counter() - self._began_s, time.process_time() - self._cpu_s
         ascending = sorted(self._latencies_ms)
         counts = percentiles(ascending), histogram(ascending)
-        return Sent(self._sent, self._accepted, elapsed_s, cpu_s, *counts)
+        return BaselineResult(self._sent, self._accepted, elapsed_s, cpu_s, *counts)
 
 
 def _by_turn(send: Send, task: Task) -> Callable[[int], Awaitable[bool]]:
@@ -128,7 +128,7 @@ def _by_turn(send: Send, task: Task) -> Callable[[int], Awaitable[bool]]:
     return send_turn
 
 
-async def in_loops(send: Send, task: Task) -> Sent:
+async def in_loops(send: Send, task: Task) -> BaselineResult:
     """Send a task's messages with one coroutine, in a loop, for each open request."""
     turns: Iterator[int] = iter(range(task.messages))
     send_turn, counter = _by_turn(send, task), _Counter(task)
@@ -140,14 +140,14 @@ async def in_loops(send: Send, task: Task) -> Sent:
             if began_s > counter.end_s:
                 return
 
-    await asyncio.gather(*(loop() for _ in range(task.open_requests)))
+    await asyncio.gather(*(loop() for _ in range(task.in_flight_requests)))
     return counter.total()
 
 
-async def in_tasks(send: Send, task: Task) -> Sent:
+async def in_tasks(send: Send, task: Task) -> BaselineResult:
     """As `in_loops`, with a task for each message behind a semaphore, as scripts do it."""
     send_turn, counter = _by_turn(send, task), _Counter(task)
-    semaphore = asyncio.Semaphore(task.open_requests)
+    semaphore = asyncio.Semaphore(task.in_flight_requests)
 
     async def send_one(turn: int) -> None:
         async with semaphore:
@@ -169,7 +169,7 @@ async def _post(session: aiohttp.ClientSession, address: str, body: dict[str, ob
         return answer["messages"][0]["id"] if "messages" in answer else None
 
 
-async def plain_loop(task: Task) -> Sent:
+async def plain_loop(task: Task) -> BaselineResult:
     """`ClientSession.post(json=…)` in 64 coroutines, with default settings; stores nothing."""
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(headers=task.headers, connector=connector) as session:
@@ -180,7 +180,7 @@ async def plain_loop(task: Task) -> Sent:
         return await in_loops(send, task)
 
 
-async def tuned_loop(task: Task) -> Sent:
+async def tuned_loop(task: Task) -> BaselineResult:
     """As `plain_loop`, by someone who knows aiohttp: orjson, prebuilt URLs, no cookies, no total time-out."""
     urls = {number: URL(task.address(number), encoded=True) for number in task.numbers}
     async with aiohttp.ClientSession(
@@ -197,7 +197,7 @@ async def tuned_loop(task: Task) -> Sent:
         return await in_loops(send, task)
 
 
-async def httpx_loop(task: Task) -> Sent:
+async def httpx_loop(task: Task) -> BaselineResult:
     """As `plain_loop`, over httpx."""
     import httpx  # only in development installations
 
@@ -210,7 +210,7 @@ async def httpx_loop(task: Task) -> Sent:
         return await in_loops(send, task)
 
 
-async def first_script(task: Task) -> Sent:
+async def first_script(task: Task) -> BaselineResult:
     """A user's first script: a task a message behind a semaphore, a session, one INSERT a message."""
     async with (
         asyncpg.create_pool(task.database_url) as pool,
@@ -230,9 +230,11 @@ async def _open_gate() -> bool:
     return True
 
 
-async def engine_transport(task: Task) -> Sent:
+async def engine_transport(task: Task) -> BaselineResult:
     """The engine's own HTTP connections, without the rest of the engine."""
-    transport = LaneTransport(task.url, task.token, api_version=task.version, connections=task.open_requests)
+    transport = LaneTransport(
+        task.url, task.token, api_version=task.version, connections=task.in_flight_requests
+    )
 
     async def send(number: str, body: dict[str, object]) -> bool:
         return isinstance(await transport.send(number, orjson.dumps(body), _open_gate), Accepted)
@@ -264,13 +266,13 @@ class _Exchange(asyncio.Protocol):
         return await self._reply
 
 
-async def raw_protocol(task: Task) -> Sent:
+async def raw_protocol(task: Task) -> BaselineResult:
     """A raw asyncio Protocol that parses no HTTP: the lower bound of CPU a message on asyncio."""
     host = urlsplit(task.url)
     loop = asyncio.get_running_loop()
     free = [
         (await loop.create_connection(_Exchange, host.hostname or "", host.port or 80))[1]
-        for _ in range(task.open_requests)
+        for _ in range(task.in_flight_requests)
     ]
     connections = list(free)
     payload = orjson.dumps({**task.body, "to": "5511900000000"})

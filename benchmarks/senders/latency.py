@@ -6,7 +6,7 @@ import time
 from array import array
 from collections.abc import Sequence
 
-from engine.api.transport import Answered, Connection, PermitGate, Transport
+from engine.api.transport import Answered, IdleConnection, PermitGate, Transport
 from engine.core.outcome import NotSent, Outcome, Unknown
 
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
@@ -72,7 +72,7 @@ class TimedTransport:
         self.record(written_s, outcome)
         return outcome
 
-    def acquire_idle(self) -> Connection | None:
+    def acquire_idle(self) -> IdleConnection | None:
         connection = self._transport.acquire_idle()
         return _Timed(connection, self) if connection is not None and self._is_due() else connection
 
@@ -92,7 +92,7 @@ class TimedTransport:
 class _Timed:
     """A connection for one request that is timed."""
 
-    def __init__(self, connection: Connection, transport: TimedTransport) -> None:
+    def __init__(self, connection: IdleConnection, transport: TimedTransport) -> None:
         self._connection = connection
         self._transport = transport
 

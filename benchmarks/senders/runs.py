@@ -10,22 +10,22 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks.harness.emulators import Emulator, EmulatorSpec
+from benchmarks.harness.emulators import EmulatorSpec, MeasuredEmulator
 from benchmarks.harness.machine import sender_cores, tree_cpu_s
 from benchmarks.harness.processes import BenchmarkFailed
 from benchmarks.harness.results import SENT_PER_S_MAX, UNBOUNDED_S_MAX, Load, Pace, Run, StatusEvents
 from benchmarks.harness.seeding import FIRST_PHONE, clear_database, seed_campaign
 from benchmarks.harness.testbed import Testbed
 from benchmarks.harness.workers import run_worker, run_workers
-from benchmarks.senders.baselines import OPEN_REQUESTS, Task
+from benchmarks.senders.baselines import IN_FLIGHT_REQUESTS, Task
 from benchmarks.senders.engine import CampaignSent, read_sent
 from benchmarks.senders.latency import histogram, percentiles
-from benchmarks.senders.status_events import Receiver, receiving, wait_for_events
+from benchmarks.senders.status_events import ReceiverProcess, receiving, wait_for_events
 from engine.store.database import connect
 
 POLL_PERIOD_S = 0.5
 NO_LIMIT_PER_S = 100_000.0  # faster than any sender, so that the emulator never throttles
-OPEN_REQUESTS_MAX = 4_000
+IN_FLIGHT_REQUESTS_MAX = 4_000
 ACCEPTED_SHARE_MIN = 0.99
 TIMED_PER_S = 2_000.0  # of the engine's requests: a p99.9 within seconds, at a cost that does not show
 
@@ -71,7 +71,7 @@ def run_baseline(testbed: Testbed, load: Load, baseline: str) -> Run:
     """A baseline (a function of `senders.baselines`) in one process; the emulator does not limit it."""
     asyncio.run(clear_database(testbed.database.url))
     with testbed.emulator(EmulatorSpec(load.numbers, NO_LIMIT_PER_S, load.latency_ms)) as emulator:
-        open_needed = math.ceil(load.total_per_s * load.latency_ms / 1e3 * 1.25)
+        in_flight_needed = math.ceil(load.total_per_s * load.latency_ms / 1e3 * 1.25)
         task = Task(
             **emulator.access,
             numbers=emulator.numbers,
@@ -79,7 +79,7 @@ def run_baseline(testbed: Testbed, load: Load, baseline: str) -> Run:
             database_url=testbed.database.url,
             messages=load.messages or int(SENT_PER_S_MAX * load.longest_s),
             for_s=load.duration_s,
-            open_requests=min(max(OPEN_REQUESTS, open_needed), OPEN_REQUESTS_MAX),
+            in_flight_requests=min(max(IN_FLIGHT_REQUESTS, in_flight_needed), IN_FLIGHT_REQUESTS_MAX),
         )
         meter = _Meter(testbed, emulator)
         found = run_task(baseline, task, load.longest_s, meter)
@@ -102,7 +102,7 @@ def run_task(baseline: str, task: Task, longest_s: float, meter: _Meter | None =
 class _Meter:
     """CPU that emulator and database use from now on, and the rate at which the emulator accepts."""
 
-    def __init__(self, testbed: Testbed, emulator: Emulator) -> None:
+    def __init__(self, testbed: Testbed, emulator: MeasuredEmulator) -> None:
         self._testbed, self._emulator = testbed, emulator
         self._service_s, self._database_s = emulator.cpu_s(), tree_cpu_s(testbed.database.pid)
         self._began_s = self._polled_s = time.monotonic()
@@ -129,14 +129,14 @@ class _Meter:
         return used_s, tree_cpu_s(self._testbed.database.pid) - self._database_s
 
 
-def _split(emulator: Emulator, load: Load) -> list[tuple[str, ...]]:
+def _split(emulator: MeasuredEmulator, load: Load) -> list[tuple[str, ...]]:
     """The numbers of each process."""
     count = min(load.processes, len(emulator.numbers))
     return [emulator.numbers[first::count] for first in range(count)]
 
 
 def _share(
-    testbed: Testbed, emulator: Emulator, numbers: tuple[str, ...], campaign_id: int, load: Load
+    testbed: Testbed, emulator: MeasuredEmulator, numbers: tuple[str, ...], campaign_id: int, load: Load
 ) -> dict[str, Any]:
     """A process's share, as arguments of `engine.send_share`."""
     return {
@@ -161,7 +161,7 @@ async def _read(url: str, campaign_id: int) -> CampaignSent:
 
 
 def _events(
-    testbed: Testbed, emulator: Emulator, receiver: Receiver | None, accepted: int
+    testbed: Testbed, emulator: MeasuredEmulator, receiver: ReceiverProcess | None, accepted: int
 ) -> StatusEvents | None:
     if receiver is None:
         return None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from benchmarks.harness.emulators import OWN_SECRET, Emulator
+from benchmarks.harness.emulators import OWN_SECRET, MeasuredEmulator
 from benchmarks.harness.machine import cpu_s
 from benchmarks.harness.processes import BenchmarkFailed, listening
 from benchmarks.harness.results import StatusEvents
@@ -21,7 +21,7 @@ POLL_PERIOD_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Receiver:
+class ReceiverProcess:
     """A receiver that listens; it used `start_cpu_s` of CPU to start."""
 
     pid: int
@@ -29,7 +29,7 @@ class Receiver:
 
 
 @contextmanager
-def receiving(database_url: str, emulator: Emulator) -> Iterator[Receiver]:
+def receiving(database_url: str, emulator: MeasuredEmulator) -> Iterator[ReceiverProcess]:
     """Store and apply the emulator's events in this database during the block."""
     settings = {
         "database_url": database_url,
@@ -39,11 +39,11 @@ def receiving(database_url: str, emulator: Emulator) -> Iterator[Receiver]:
     }
     with listening("webhooks", "serve", "--port", "0", settings=settings) as running:
         emulator.control.post("callback", {"url": running.url})
-        yield Receiver(running.pid, cpu_s(running.pid))
+        yield ReceiverProcess(running.pid, cpu_s(running.pid))
 
 
 async def wait_for_events(
-    database_url: str, emulator: Emulator, receiver: Receiver, messages: int
+    database_url: str, emulator: MeasuredEmulator, receiver: ReceiverProcess, messages: int
 ) -> StatusEvents:
     """Wait until every event of these messages is applied; BenchmarkFailed if some do not arrive."""
     began_s = time.monotonic()
@@ -65,5 +65,5 @@ async def wait_for_events(
     return StatusEvents(PER_MESSAGE * read, late_s, cpu_s(receiver.pid) - receiver.start_cpu_s)
 
 
-async def _pending(emulator: Emulator) -> int:
+async def _pending(emulator: MeasuredEmulator) -> int:
     return int((await asyncio.to_thread(emulator.control.get, "events/summary"))["pending"])

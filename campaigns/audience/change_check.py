@@ -1,7 +1,5 @@
 """Detects whether a file changed while it was read."""
 
-from __future__ import annotations
-
 import os
 from io import BufferedReader
 

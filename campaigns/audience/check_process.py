@@ -4,8 +4,6 @@ It reads a pickled `CheckSpec`, then answers each `Piece` with a `StagedBatch` o
 use the pipes. It ends when its input ends, which also happens if its parent is killed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import pickle

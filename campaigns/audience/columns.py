@@ -1,7 +1,5 @@
 """Finds columns by name in the header of an audience."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from unicodedata import category
 
@@ -25,9 +23,9 @@ def column_index(header: Sequence[str], wanted: str, *, where: str, otherwise: s
     if len(alike) == 1:
         return alike[0]
     if alike:
-        places = ", ".join(str(index + 1) for index in alike)
+        positions = ", ".join(str(index + 1) for index in alike)
         raise MissingColumn(
-            f'the column name "{wanted}" occurs {len(alike)} times, in columns {places}',
+            f'the column name "{wanted}" occurs {len(alike)} times, in columns {positions}',
             where=where,
             remedy="rename all but one",
         )

@@ -5,8 +5,6 @@ people are in the campaign. If a line differs from what the list says, the file 
 copied.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +18,7 @@ from engine.errors import ConfigurationError
 LISTED_MAX = 1_000_000  # the list is held in memory; nobody corrects more rows by hand
 
 
-class Refused(NamedTuple):
+class ListedReject(NamedTuple):
     """Column and value of a rejected row, as the list has them."""
 
     column: str
@@ -51,9 +49,9 @@ def copy_rejected(audience: Path, listed: Path, file: TextIO) -> int:
     return copied
 
 
-def _read_list(listed: Path) -> dict[int, Refused]:
+def _read_list(listed: Path) -> dict[int, ListedReject]:
     """The rejected rows by line. Read like an audience, since a spreadsheet may have saved it again."""
-    refused: dict[int, Refused] = {}
+    refused: dict[int, ListedReject] = {}
     with open_audience(listed) as source:
         reader = AudienceReader(source, str(listed))
         if tuple(reader.header) != HEADER:
@@ -65,13 +63,13 @@ def _read_list(listed: Path) -> dict[int, Refused]:
         for batch in reader.batches():
             for line, code, column, _, value in batch.rows:
                 if code != "duplicate" and line.isdecimal():
-                    refused[int(line)] = Refused(column, value)
+                    refused[int(line)] = ListedReject(column, value)
             if len(refused) > LISTED_MAX:
                 raise ConfigurationError(f"the list has more than {LISTED_MAX:,} rows", where=str(listed))
     return refused
 
 
-def _named(batch: RowBatch, refused: dict[int, Refused]) -> Iterator[tuple[int, Row | str]]:
+def _named(batch: RowBatch, refused: dict[int, ListedReject]) -> Iterator[tuple[int, Row | str]]:
     """The rows that the list names, in file order; a line as text if it is not a valid row."""
     rows: list[tuple[int, Row | str]] = [
         (line, row) for line, row in zip(batch.lines, batch.rows, strict=True) if line in refused
@@ -80,7 +78,7 @@ def _named(batch: RowBatch, refused: dict[int, Refused]) -> Iterator[tuple[int, 
     yield from sorted(rows, key=lambda named: named[0])
 
 
-def _require_same(header: Row, row: Row | str, line: int, refused: Refused, audience: Path) -> None:
+def _require_same(header: Row, row: Row | str, line: int, refused: ListedReject, audience: Path) -> None:
     column, value = refused
     if isinstance(row, str):
         cells = [row] if not column else []

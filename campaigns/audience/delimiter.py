@@ -1,7 +1,5 @@
 """Finds the character that separates cells: from the header, or from Excel's line `sep=;` before it."""
 
-from __future__ import annotations
-
 import re
 
 DELIMITERS = (",", ";", "\t", "|")

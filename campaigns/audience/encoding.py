@@ -5,8 +5,6 @@ million rows. If the guess is wrong, the first byte that does not fit stops the 
 line and offset.
 """
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Checks an audience file without a campaign: reads every row and stores nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +51,7 @@ def inspect_audience(
     with (
         open_audience(path) as file,
         RejectFile(rejects_path, path) as rejects,
-        DuplicateCounter() as repeats,
+        DuplicateCounter() as phones,
     ):
         change_check = ChangeCheck(file, str(path))
         reader = AudienceReader(file, str(path))
@@ -62,7 +60,7 @@ def inspect_audience(
         rows = good = 0
         for batch in check.batches(reader):
             rejects.add(batch.rejects)
-            repeats.add(map(canonical_phone, batch.phones))
+            phones.add(map(canonical_phone, batch.phones))
             rows, good = rows + batch.rows, good + len(batch.phones)
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
         change_check.require_unchanged()
@@ -73,7 +71,7 @@ def inspect_audience(
             delimiter=reader.delimiter,
             rows=rows,
             good=good,
-            duplicates=repeats.count(),
+            duplicates=phones.count(),
             reject_codes=dict(rejects.counts),
             rejects_path=rejects.publish(),
         )

@@ -8,8 +8,6 @@ These are processes of our own, not a ProcessPoolExecutor. It would import the m
 worker, which made planning 30 % slower, and it would leave Python's resource tracker running.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess

@@ -3,8 +3,6 @@
 A number is accepted if the library `phonenumbers` parses it and finds it valid, with the digits it returns.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from unicodedata import category, decimal

@@ -123,16 +123,16 @@ class AudienceReader:
         return self._read_row_by_row(piece, final) if batch is None else PieceRows(batch, None)
 
     def _split_lines(self, chunks: Iterator[TextChunk]) -> Iterator[Piece]:
-        first, carried, read_bytes = 1, "", 0
+        first, incomplete, read_bytes = 1, "", 0
         for chunk, read_bytes in chunks:
-            text = carried + chunk
+            text = incomplete + chunk
             # A carriage return at the end of the chunk may be half of a line end.
             end = max(text.rfind("\n"), text.rfind("\r", 0, len(text) - 1)) + 1
             piece = Piece(first, text[:end], read_bytes)
-            first, carried = first + count_lines(piece.text), text[end:]
-            self._check_length(carried, first)
+            first, incomplete = first + count_lines(piece.text), text[end:]
+            self._check_length(incomplete, first)
             yield piece
-        yield Piece(first, carried, read_bytes)
+        yield Piece(first, incomplete, read_bytes)
 
     def _check_length(self, line: str, number: int) -> None:
         if len(line) > LINE_CHARACTERS_MAX:

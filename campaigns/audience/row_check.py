@@ -4,8 +4,6 @@ Nearly every row is good. Therefore whole columns are checked in one call where 
 if their column fails.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress, repeat

@@ -3,8 +3,6 @@
 Law: `as_written(safe_cell(text)) == text`, for every text.
 """
 
-from __future__ import annotations
-
 import re
 
 # Characters that start a formula, or that spreadsheets strip before they look for one.

@@ -1,7 +1,5 @@
 """Reads and checks a piece of an audience file, and writes its good rows as text for COPY."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

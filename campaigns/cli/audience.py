@@ -1,7 +1,5 @@
 """`drumbeat audience`: check a file before a campaign is created from it."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated

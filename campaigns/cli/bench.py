@@ -1,7 +1,5 @@
 """`drumbeat bench`: measures how fast this machine sends, writes a report, and compares two reports."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 import tempfile
@@ -30,7 +28,7 @@ from benchmarks.report.text import (
     stages_table,
     warnings,
 )
-from benchmarks.suite import DEFAULT_PARTS, PARTS, Part, Request, duration_s, measurements, run_suite
+from benchmarks.suite import DEFAULT_PARTS, PARTS, Part, SuiteRequest, duration_s, measurements, run_suite
 from campaigns.cli.bench_progress import progress_of
 from campaigns.cli.options import Json, Quiet
 from campaigns.cli.printing import note, print_json, print_rows
@@ -112,8 +110,8 @@ def bench(
 
     Each part is measured beside a baseline. throughput: the engine beside simpler senders. pacing: how close
     a number comes to its limit. planning: an audience beside a bare COPY. receiving: status events beside a
-    bare server. folding: applying status events beside a bare UPDATE. scaling: the cost of a message by
-    recipients, numbers and processes, at fixed loads.
+    bare server. applying: statuses applied to recipients beside a bare UPDATE. scaling: the cost of a message
+    by recipients, numbers and processes, at fixed loads.
 
     The bench starts its own emulator and Postgres and removes them afterwards. It uses none of your settings,
     and no real person gets a message. It writes report.json and report.html to the output directory.
@@ -128,7 +126,7 @@ def bench(
         duration_s=duration,
         events=events,
     )
-    request = Request(load, repeats, _parts(only), service, shlex.join(("drumbeat", *sys.argv[1:])))
+    request = SuiteRequest(load, repeats, _parts(only), service, shlex.join(("drumbeat", *sys.argv[1:])))
     _check(request)
     if dry_run:
         _print_plan(request, as_json=json)
@@ -176,7 +174,7 @@ def _parts(only: list[str] | None) -> tuple[Part, ...]:
     return tuple(part for part in PARTS if part in only) if only else DEFAULT_PARTS
 
 
-def _check(request: Request) -> None:
+def _check(request: SuiteRequest) -> None:
     load = request.load
     if load.processes > load.numbers:
         raise UsageError("each process needs its own number: give at least as many --numbers as --processes")
@@ -191,7 +189,7 @@ def _check(request: Request) -> None:
         raise UsageError("a running emulator has its own latency: leave out --latency-ms, or --service")
 
 
-def _print_plan(request: Request, *, as_json: bool) -> None:
+def _print_plan(request: SuiteRequest, *, as_json: bool) -> None:
     if as_json:
         planned = [
             {"what": found.title, "amount": found.amount, "repeats": request.repeats}
@@ -205,7 +203,7 @@ def _print_plan(request: Request, *, as_json: bool) -> None:
     typer.echo(f"about {in_words(duration_s(request))} in all")
 
 
-def _measure(request: Request, output: Path | None, *, quiet: bool, as_json: bool) -> dict[str, Any]:
+def _measure(request: SuiteRequest, output: Path | None, *, quiet: bool, as_json: bool) -> dict[str, Any]:
     target = output or Path(f"bench-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
     with _directory(target) as directory:
         with progress_of(request.repeats * len(measurements(request)), quiet=quiet) as listener:

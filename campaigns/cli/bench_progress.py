@@ -1,7 +1,5 @@
 """The progress of a bench on stderr: a bar on a terminal, otherwise a line for each measurement."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

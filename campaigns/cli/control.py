@@ -1,7 +1,5 @@
 """`drumbeat campaign start`, `pause`, `resume` and `cancel`. Running processes follow within a second."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from functools import partial

@@ -1,7 +1,5 @@
 """`drumbeat campaign create`: an audience becomes a campaign, ready to be sent."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """The error a command ends with when the database is at fault."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

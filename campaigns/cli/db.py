@@ -1,7 +1,5 @@
 """`drumbeat db`: show, migrate, stop and prune the database."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from dataclasses import asdict

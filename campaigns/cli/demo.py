@@ -1,7 +1,5 @@
 """`drumbeat demo`: a whole campaign on this machine, with the commands that a user would give."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The demo's home directory and processes. They are gone when the demo ends, whatever ends it."""
 
-from __future__ import annotations
-
 import os
 import select
 import shutil

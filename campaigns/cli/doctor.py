@@ -1,7 +1,5 @@
 """`drumbeat doctor`: check everything that sending needs."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 import typer

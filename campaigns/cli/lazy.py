@@ -1,7 +1,5 @@
 """Imports the module of a command only when it runs, so that every command starts fast."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`drumbeat numbers`: the business numbers and their limits."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated
 

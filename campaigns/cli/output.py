@@ -1,7 +1,5 @@
 """The output of a command: stdout, or a file that appears complete or not at all."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

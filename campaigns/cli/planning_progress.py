@@ -1,7 +1,5 @@
 """The progress of planning on stderr."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator

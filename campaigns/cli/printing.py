@@ -1,7 +1,5 @@
 """What commands print: results on stdout as JSON or as a table, notes for people on stderr."""
 
-from __future__ import annotations
-
 from typing import Any
 from unicodedata import combining, east_asian_width
 

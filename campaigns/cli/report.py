@@ -1,7 +1,5 @@
 """`drumbeat campaign report` and `export`: the results of a campaign, in sum and for each recipient."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Annotated, TextIO

@@ -1,14 +1,12 @@
 """A campaign's report as text: `drumbeat campaign report` prints it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
 from campaigns.cli.status_text import audience_sum
 from campaigns.command_text import command_text
 from campaigns.pluralise import pluralise
-from campaigns.results.report import NumberReport, Reason, Report
+from campaigns.results.report import NumberReport, ReasonCount, Report
 from engine.core.error_codes import remedy_of
 from engine.core.sanitise import sanitise
 from engine.core.states import RecipientState
@@ -73,7 +71,7 @@ def _reasons(report: Report) -> Iterator[str]:
                 yield f"  list them with: {listing}"
 
 
-def _reason_line(reason: Reason) -> str:
+def _reason_line(reason: ReasonCount) -> str:
     meaning = f"  {reason.meaning}" if reason.meaning else ""
     remedy = f" ({found})" if (found := remedy_of(reason.reason)) else ""
     return f"  {reason.recipients:>12,}  {reason.reason}{meaning}{remedy}"

@@ -1,7 +1,5 @@
 """`drumbeat campaign run`: send one campaign in this process. A second run continues it."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Annotated
 

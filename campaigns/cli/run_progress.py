@@ -1,7 +1,5 @@
 """The progress of a running campaign on stderr: live on a terminal, else lines every few seconds, or JSON."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -1,7 +1,5 @@
 """`drumbeat campaign settle`: show who is in doubt and why; send again, or take them as sent."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
@@ -67,7 +65,7 @@ class Settled:
             "in_doubt": self.left.recipients,
             "probably_not_sent": self.left.probably_not_sent,
             "since": self.left.since,
-            "doubts": [asdict(group) for group in self.left.groups],
+            "groups": [asdict(group) for group in self.left.groups],
             "status": None if self.status is None else self.status.as_json(),
         }
 
@@ -98,7 +96,7 @@ def settle(
         settled = await settle_campaign(pool, name, action, settings.silence_s)
         if action == "resend":
             status = await campaign_status(pool, settled.campaign.campaign_id)
-            if _sends_only_to_doubts(status, settled.recipients):
+            if _sends_only_in_doubt(status, settled.recipients):
                 return await _send(pool, settings, settled, json=json, quiet=quiet)
             if hint := _who_sends(status, settled.recipients):
                 note(hint)
@@ -113,14 +111,12 @@ async def settle_campaign(pool: Pool, name: str, action: str | None, silence_s: 
     async with pool.acquire() as connection:
         campaign = await find_campaign(connection, name)
         recipients = 0
-        await recover_abandoned(
-            connection, this_process()
-        )  # marks the recipients in doubt of a killed sender
+        await recover_abandoned(connection, this_process())  # puts in doubt what a killed sender left
         if action == "resend":
             recipients = await resend(connection, campaign.campaign_id, actor())
         elif action == "assume-sent":
             recipients = await assume_sent(connection, campaign.campaign_id, actor())
-        left = await summarise_in_doubt(connection, campaign.campaign_id, quiet_s=silence_s)
+        left = await summarise_in_doubt(connection, campaign.campaign_id, silence_s=silence_s)
     return Settled(campaign, action, recipients, left)
 
 
@@ -138,14 +134,14 @@ async def _send(pool: Pool, settings: Settings, settled: Settled, *, json: bool,
             _print(settled, json)
             return 0
     async with pool.acquire() as connection:
-        left = await summarise_in_doubt(connection, campaign.campaign_id, quiet_s=settings.silence_s)
+        left = await summarise_in_doubt(connection, campaign.campaign_id, silence_s=settings.silence_s)
     with suppress(OSError):  # `main` reports a failed stdout; the run's own end matters more
         _print(replace(settled, left=left, status=end.status), json)
     end.require_complete()
     return stop.exit_code
 
 
-def _sends_only_to_doubts(status: CampaignStatus, queued: int) -> bool:
+def _sends_only_in_doubt(status: CampaignStatus, queued: int) -> bool:
     """Whether a run would send only to the recipients in doubt. A resend must send to nobody else."""
     return status.state is CampaignState.RUNNING and queued > 0 and status.waiting <= queued
 

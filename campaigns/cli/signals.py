@@ -5,8 +5,6 @@ both send it, and service managers send it right after SIGTERM. If SIGHUP is ign
 ignored.
 """
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """`drumbeat campaign list` and `status`: the campaigns, and how far each one is."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import asdict, replace

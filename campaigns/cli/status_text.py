@@ -1,7 +1,5 @@
 """A campaign's status as text, the same on a terminal, in a log and in a file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from campaigns.command_text import command_text

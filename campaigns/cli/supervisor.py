@@ -4,8 +4,6 @@ Law: if a child ends with an error that a restart cannot fix, all end, with its 
 the supervisor, so each child watches its parent.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`drumbeat suppress`: manage the suppression list."""
 
-from __future__ import annotations
-
 import csv
 import sys
 from dataclasses import asdict

@@ -81,16 +81,13 @@ def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:
 
 def with_service(task: Callable[[Pool, ManagementClient, str], Awaitable[Result]]) -> Result:
     """Run `task` with a pool, a client of the management API, and the id of the account."""
-    from engine.api.resources import ManagementClient  # imports aiohttp, a third of a command's start
+    from engine.api.resources import management_client  # imports aiohttp, a third of a command's start
 
     settings = load_settings()
     service, waba_id = settings.service(), settings.required("waba_id")
 
     async def main(pool: Pool) -> Result:
-        token = service.access_token.get_secret_value()
-        async with ManagementClient(
-            service.base_url, token, api_version=service.api_version, proxy=service.proxy
-        ) as client:
+        async with management_client(service) as client:
             return await task(pool, client, waba_id)
 
     return with_database(main)

@@ -1,7 +1,5 @@
 """`drumbeat templates`: the message templates of the account."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Draws the progress of a running campaign on a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from rich.console import Console, Group

@@ -1,7 +1,5 @@
 """`drumbeat webhooks`: receive the service's events and apply them to the recipients."""
 
-from __future__ import annotations
-
 import typer
 
 from campaigns.cli.options import Host, Port
@@ -40,7 +38,7 @@ def serve(
         with stop_on_signals() as stop:
             await serve_webhooks(
                 pool, secrets, settings.product, host=host, port=port, stop=stop.event,
-                on_listening=_announce, intervals=Intervals(quiet_s=settings.silence_s),
+                on_listening=_announce, intervals=Intervals(silence_s=settings.silence_s),
             )  # fmt: skip
         return stop.exit_code
 

@@ -1,7 +1,5 @@
 """`drumbeat worker`: send every running campaign through some numbers until stopped."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

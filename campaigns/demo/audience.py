@@ -4,8 +4,6 @@ Every number is reserved for fiction, so that the demo never reaches a real phon
 North American area codes, and the ranges that France's regulator reserves for films.
 """
 
-from __future__ import annotations
-
 import csv
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Compares the campaign's recipients with the emulated service's own ledger, read over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """The name under which the audit notes an action: `name@host`."""
 
-from __future__ import annotations
-
 import getpass
 import os
 import socket

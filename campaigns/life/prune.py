@@ -4,8 +4,6 @@ Law: a month is dropped only if every campaign in it ended before the limit. The
 that its name stays taken, and its counts move to the audit.
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +18,7 @@ from engine.store.queries import queries
 
 # A drop locks the tables, and senders lock them in a different order. So a prune stops waiting and tries
 # again long before Postgres detects a deadlock (1 s) and ends one of the two, perhaps the sender.
-ATTEMPTS_MAX = 50
+LOCK_WAITS_MAX = 50
 PAUSE_S = 0.2
 
 
@@ -77,7 +75,7 @@ async def prune(pool: Pool, *, older_than_days: int, dry_run: bool) -> Pruning:
 async def _prune_month(
     connection: Connection, month: asyncpg.Record, older_than_days: int, dry_run: bool
 ) -> PrunedMonth | KeptMonth:
-    for _ in range(ATTEMPTS_MAX):
+    for _ in range(LOCK_WAITS_MAX):
         try:
             async with connection.transaction():
                 return await _drop_month(connection, month, older_than_days, dry_run)

@@ -1,8 +1,7 @@
 """Runs one campaign in this process: whether it may start, and whether it ended completely."""
 
-from __future__ import annotations
-
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -69,7 +68,11 @@ async def run_campaign(
         try:
             await _make_running(pool, campaign)
             await require_reachable(service)
-            if not await _send(pool, service, campaign, stop, disk):
+            numbers, campaign_id = campaign.phone_number_ids, campaign.campaign_id
+            end = await run_numbers(
+                pool, service, phone_number_ids=numbers, campaign_id=campaign_id, stop=stop, disk=disk
+            )
+            if not end.drained:
                 raise Unreachable(CUT_SHORT, remedy="run it again; statuses settle the recipients in doubt")
             break
         except TryLater as error:
@@ -78,7 +81,8 @@ async def run_campaign(
             if str(error) != logged_reason:
                 logged_reason = str(error)
                 log.info("run_postponed", reason=logged_reason)
-            await _wait(stop)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), WAIT_PERIOD_S)
     campaign = await find_campaign(pool, name)
     status = await campaign_status(pool, campaign.campaign_id)
     stopped = stop.is_set()
@@ -155,24 +159,3 @@ async def _make_running(pool: Pool, campaign: Campaign) -> None:
             )
         if campaign.state is CampaignState.DRAFT:
             await start(connection, campaign.name)
-
-
-async def _send(
-    pool: Pool, service: ServiceSettings, campaign: Campaign, stop: asyncio.Event, disk: Disk | None
-) -> bool:
-    end = await run_numbers(
-        pool,
-        service,
-        phone_number_ids=campaign.phone_number_ids,
-        campaign_id=campaign.campaign_id,
-        stop=stop,
-        disk=disk,
-    )
-    return end.drained
-
-
-async def _wait(stop: asyncio.Event) -> None:
-    try:
-        await asyncio.wait_for(stop.wait(), WAIT_PERIOD_S)
-    except TimeoutError:
-        return

@@ -1,7 +1,5 @@
 """Creates a campaign: checks everything, then plans. The same create again changes nothing."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import closing

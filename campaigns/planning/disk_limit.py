@@ -1,7 +1,5 @@
 """Stops planning while the disk of the database still has enough space for sending."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 

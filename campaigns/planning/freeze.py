@@ -6,8 +6,6 @@ It locks the campaign's row, so that nobody removes the campaign as the leftover
 chunk is written, and no chunk of a removed campaign is written.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Iterator

@@ -5,8 +5,6 @@ plan is complete when the campaign's `planned_at` is set. If planning is killed 
 campaign, and the next create of its name removes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A staged row is not taken apart. Its range, its number in the range and whether 
 front of it.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cache

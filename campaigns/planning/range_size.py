@@ -1,7 +1,5 @@
 """How many recipients a range holds, from the campaign's size and its numbers' limits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil
 

@@ -1,7 +1,5 @@
 """Reads the options of when a campaign may send, and of how many failures it allows."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, time

@@ -1,7 +1,5 @@
 """The options of `campaign create`, and the identity by which a repeated create is recognised."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import dataclass, field

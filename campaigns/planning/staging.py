@@ -3,8 +3,6 @@
 Memory does not grow with the audience. A batch is read and checked while the previous one is copied.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing

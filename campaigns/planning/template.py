@@ -1,9 +1,7 @@
 """The template of a campaign: read from the store, and checked against the options."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -46,9 +44,7 @@ class CampaignTemplate:
             "name": self.name,
             "language": self.language,
             "definition": self.definition,
-            "header_media": None
-            if media is None
-            else {"media_id": media.media_id, "link": media.link, "filename": media.filename},
+            "header_media": None if media is None else asdict(media),
         }
 
 
@@ -111,7 +107,7 @@ def check_header(template: CampaignTemplate) -> None:
 
 def check_params(template: CompiledTemplate, params: Sequence[str]) -> None:
     """UsageError, with the list of placeholders, unless there is one --param for each."""
-    wanted = template.placeholder_count
+    wanted = len(template.placeholders)
     if len(params) == wanted:
         return
     listed = ", ".join(f"{found.component} {{{{{found.name}}}}}" for found in template.placeholders)

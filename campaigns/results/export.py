@@ -4,8 +4,6 @@ Law: no cell starts a formula in a spreadsheet. The cells hold texts of recipien
 `=HYPERLINK(…)` in a name must stay a name.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any

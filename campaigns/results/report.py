@@ -1,7 +1,5 @@
 """The report of a campaign: recipients by state and reason, rates by number, and whether counts add up."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -18,7 +16,7 @@ REASONS_TIMEOUT_S = 900.0  # reads every recipient with a reason, 20 µs each; t
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class ReasonCount:
     """Recipients in one state for one reason. `meaning` is empty if the reason is not an error code."""
 
     reason: str
@@ -69,7 +67,7 @@ class Report:
     audience_rows: int
     rejected: int
     duplicates: int
-    reasons: dict[RecipientState, list[Reason]]
+    reasons: dict[RecipientState, list[ReasonCount]]
     numbers: tuple[NumberReport, ...]
     audits: tuple[Audit, ...]
     pruned: bool
@@ -139,14 +137,14 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
     )
 
 
-async def _reasons(pool: Pool, campaign_id: int) -> dict[RecipientState, list[Reason]]:
-    found: dict[RecipientState, list[Reason]] = {}
+async def _reasons(pool: Pool, campaign_id: int) -> dict[RecipientState, list[ReasonCount]]:
+    found: dict[RecipientState, list[ReasonCount]] = {}
     sql = queries("report")["reasons"]
     for row in await pool.fetch(sql, campaign_id, REASONS_MAX, timeout=REASONS_TIMEOUT_S):
         if row["rank"] > REASONS_MAX:
-            reason = Reason(f"({row['reasons']:,} more reasons)", "", row["recipients"])
+            reason = ReasonCount(f"({row['reasons']:,} more reasons)", "", row["recipients"])
         else:
-            reason = Reason(row["reason"], meaning_of(row["reason"]), row["recipients"])
+            reason = ReasonCount(row["reason"], meaning_of(row["reason"]), row["recipients"])
         found.setdefault(RecipientState(row["state"]), []).append(reason)
     return found
 

@@ -1,7 +1,5 @@
 """The status of a campaign: recipients by present state, and how fast its numbers send."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import repeat

@@ -13,7 +13,7 @@ from emulator.schedule import Status
 CONCURRENCY = 8
 # Updates kept for a subscriber that does not answer. At the limit the oldest are dropped and counted.
 OUTBOX_LIMIT = 3_000_000
-# Bodies that wait for another try. At the limit nothing new is packed, and updates wait in the outbox.
+# Bodies that wait for another delivery. At the limit nothing new is packed, and updates wait in the outbox.
 RETRIES_LIMIT_BYTES = 256 * 1024 * 1024
 # A batch is tried again at once, then after growing waits, and given up after seven days (open point).
 RETRY_WAIT_LIMIT_S = 900.0
@@ -25,13 +25,13 @@ ALL_FIELDS = frozenset({
 
 
 class Batch(NamedTuple):
-    """Packed once, so that every try sends the same bytes. Sorted by due time."""
+    """Packed once, so that every delivery sends the same bytes. Sorted by due time."""
 
     due_ns: int
     order: int
     body: bytes
     updates: int
-    tries: int
+    deliveries: int
     made_ns: int
 
 
@@ -39,7 +39,6 @@ class Batch(NamedTuple):
 class DeliveryCounts:
     """Updates and POSTs by their result."""
 
-    queued_ever: int = 0
     delivered: int = 0
     given_up: int = 0
     dropped: int = 0
@@ -51,7 +50,7 @@ class DeliveryCounts:
 class Subscriber:
     """A callback with the fields it subscribed to and the accounts whose events it gets.
 
-    The second try is immediate; `retry_wait_s` is the wait before the third.
+    The second delivery is immediate; `retry_wait_s` is the wait before the third.
     """
 
     url: str
@@ -77,7 +76,6 @@ class Subscriber:
             self.outbox.popleft()
             self.counts.dropped += 1
         self.outbox.append(update)
-        self.counts.queued_ever += 1
 
     def take(self, limit: int) -> list[Status | Update]:
         """The next updates, for one POST."""
@@ -97,7 +95,7 @@ class Subscriber:
         return bool(self.outbox) and self.retry_bytes < RETRIES_LIMIT_BYTES
 
     def settle(self, batch: Batch, *, delivered: bool, now_ns: int) -> None:
-        """Record the result of a POST. A refused batch waits for its next try or is given up."""
+        """Record the result of a POST. A refused batch waits for its next delivery or is given up."""
         self.counts.posts += 1
         if delivered:
             self.counts.delivered += batch.updates
@@ -106,13 +104,14 @@ class Subscriber:
         if now_ns - batch.made_ns > GIVE_UP_AFTER_S * SECOND_NS:
             self.counts.given_up += batch.updates
             return
-        due_ns = now_ns + round(self._wait_s(batch.tries) * SECOND_NS)
+        due_ns = now_ns + round(self._wait_s(batch.deliveries) * SECOND_NS)
         self.retry_bytes += len(batch.body)
-        heapq.heappush(self.retries, batch._replace(due_ns=due_ns, tries=batch.tries + 1))
+        heapq.heappush(self.retries, batch._replace(due_ns=due_ns, deliveries=batch.deliveries + 1))
 
-    def _wait_s(self, tries: int) -> float:
-        """No wait after the first try, then `retry_wait_s`, doubled each time."""
-        return 0.0 if tries == 1 else min(self.retry_wait_s * 2 ** min(tries - 2, 30), RETRY_WAIT_LIMIT_S)
+    def _wait_s(self, deliveries: int) -> float:
+        """No wait after the first delivery, then `retry_wait_s`, doubled each time."""
+        doubled_s = self.retry_wait_s * 2 ** min(deliveries - 2, 30)
+        return 0.0 if deliveries == 1 else min(doubled_s, RETRY_WAIT_LIMIT_S)
 
     def record(self) -> dict[str, Any]:
         """What the control plane shows."""

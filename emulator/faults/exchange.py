@@ -19,7 +19,7 @@ from emulator.wire.request_reply import JSON_TYPE, Reply, json_reply, render
 from http_server.replies import Ending
 
 
-class Stage(Enum):
+class ExchangeStage(Enum):
     """When a fault applies."""
 
     READ = "read"
@@ -50,7 +50,7 @@ class ExchangeEffect(Protocol):
     """What a fault does to an exchange; `chance` is the fault's own stream."""
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> ExchangeStage:
         """When it applies."""
         ...
 
@@ -63,7 +63,7 @@ class ExchangeEffect(Protocol):
 class LostReply:
     """The message is accepted, but the connection ends without a reply."""
 
-    stage: Stage = Stage.REPLY
+    stage: ExchangeStage = ExchangeStage.REPLY
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """No reply."""
@@ -74,7 +74,7 @@ class LostReply:
 class Reset:
     """The connection is reset."""
 
-    stage: Stage
+    stage: ExchangeStage
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """No reply, and RST."""
@@ -86,7 +86,7 @@ class ServerError:
     """A reply without an error code, as from a proxy: empty or a page. At REPLY the message is accepted."""
 
     status: int
-    stage: Stage
+    stage: ExchangeStage
     with_body: bool
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
@@ -101,7 +101,7 @@ class Latency:
 
     median_s: float
     sigma: float
-    stage: Stage = Stage.ANSWER
+    stage: ExchangeStage = ExchangeStage.ANSWER
 
     def apply(self, exchange: Exchange, chance: random.Random, /) -> None:
         """A later reply."""
@@ -115,7 +115,7 @@ class SlowBytes:
 
     chunk_bytes: int
     pause_s: float
-    stage: Stage = Stage.ANSWER
+    stage: ExchangeStage = ExchangeStage.ANSWER
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """A reply in pieces."""
@@ -129,7 +129,7 @@ class Refusal:
     code: int
     status: int
     headers: tuple[tuple[str, str], ...] = ()
-    stage: Stage = Stage.ACCEPT
+    stage: ExchangeStage = ExchangeStage.ACCEPT
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """The error instead of acceptance."""
@@ -142,7 +142,7 @@ class MessageStatus:
     """The reply has another `message_status`, such as held; with an empty word it has none."""
 
     word: str
-    stage: Stage = Stage.REPLY
+    stage: ExchangeStage = ExchangeStage.REPLY
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """Another `message_status`."""
@@ -161,7 +161,7 @@ class QualityLoss:
     """The quality rating of the number changes, and is announced. The message is not affected."""
 
     rating: str
-    stage: Stage = Stage.ACCEPT
+    stage: ExchangeStage = ExchangeStage.ACCEPT
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """Another rating."""
@@ -171,7 +171,7 @@ class QualityLoss:
 def server_error(options: Options) -> ServerError:
     """`status` (503), `body` (no), `accepted` (no)."""
     status = whole_of(options, "status", 503, 300, 599)
-    stage = Stage.REPLY if flag_of(options, "accepted") else Stage.ACCEPT
+    stage = ExchangeStage.REPLY if flag_of(options, "accepted") else ExchangeStage.ACCEPT
     return ServerError(status, stage, flag_of(options, "body"))
 
 

@@ -8,7 +8,7 @@ from emulator.clock import SECOND_NS, Clock
 from emulator.config import ConfigError, FaultConfig
 from emulator.faults import exchange as on_exchange
 from emulator.faults import status as on_status
-from emulator.faults.exchange import Exchange, ExchangeEffect, Stage
+from emulator.faults.exchange import Exchange, ExchangeEffect, ExchangeStage
 from emulator.faults.options import Options, number_of
 from emulator.faults.status import StatusEffect
 from emulator.schedule import Status, StatusSchedule
@@ -31,9 +31,9 @@ class FaultKind(NamedTuple, Generic[Effect]):
 _WAITS = ("status", "retry_after_s", "regain_minutes")
 EXCHANGE_KINDS: dict[str, FaultKind[ExchangeEffect]] = {
     "lost-reply": FaultKind(lambda _: on_exchange.LostReply()),
-    "reset-before-reading": FaultKind(lambda _: on_exchange.Reset(Stage.READ)),
-    "reset-before-accepting": FaultKind(lambda _: on_exchange.Reset(Stage.ACCEPT)),
-    "reset-after-accepting": FaultKind(lambda _: on_exchange.Reset(Stage.REPLY)),
+    "reset-before-reading": FaultKind(lambda _: on_exchange.Reset(ExchangeStage.READ)),
+    "reset-before-accepting": FaultKind(lambda _: on_exchange.Reset(ExchangeStage.ACCEPT)),
+    "reset-after-accepting": FaultKind(lambda _: on_exchange.Reset(ExchangeStage.REPLY)),
     "server-error": FaultKind(on_exchange.server_error, ("status", "body", "accepted")),
     "latency": FaultKind(on_exchange.latency, ("median_ms", "sigma")),
     "slow-bytes": FaultKind(on_exchange.slow_bytes, ("chunk_bytes", "pause_ms")),
@@ -156,7 +156,7 @@ class Faults:
         self.of_exchange.clear()
         self._of_status.clear()
 
-    def apply(self, stage: Stage, exchange: Exchange) -> None:
+    def apply(self, stage: ExchangeStage, exchange: Exchange) -> None:
         """Apply the faults of a stage to an exchange."""
         now_ns = self._clock.now_ns()
         for fault, effect in self.of_exchange:

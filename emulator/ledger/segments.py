@@ -17,7 +17,7 @@ LEDGER_LIMIT_MESSAGES = 20_000_000
 LEDGER_LIMIT_NOTE_BYTES = 4 * 1024**3
 
 
-class Row(NamedTuple):
+class StoredMessage(NamedTuple):
     """One message as it is stored; `kind` is an index of `Kinds`."""
 
     kind: int
@@ -37,9 +37,9 @@ class Segment:
         self.note_ends = array("I")
         self.notes = bytearray()
 
-    def row(self, offset: int) -> Row:
+    def row(self, offset: int) -> StoredMessage:
         """A message of this segment."""
-        return Row(self.kinds[offset], self.recipients[offset], self.received_ns[offset])
+        return StoredMessage(self.kinds[offset], self.recipients[offset], self.received_ns[offset])
 
     def note(self, offset: int) -> bytes:
         """Tag and content of a message, as JSON."""
@@ -110,7 +110,7 @@ class Segments:
         """The recipient of a message, its digits as a number."""
         return self._segments[index // SEGMENT_MESSAGES].recipients[index % SEGMENT_MESSAGES]
 
-    def row(self, index: int) -> Row:
+    def row(self, index: int) -> StoredMessage:
         """One message without its note."""
         return self._segments[index // SEGMENT_MESSAGES].row(index % SEGMENT_MESSAGES)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from http_server.body_quota import BodyQuota
-from http_server.connection import Application, Connection
+from http_server.connection import Application, HttpConnection
 from http_server.limits import Limits
 from http_server.parser import RawRequest
 from http_server.replies import Ending
@@ -22,7 +22,7 @@ class KnownHead(NamedTuple):
     body_bytes: int
 
 
-class Gateway(Application, Protocol):
+class SendGateway(Application, Protocol):
     """What a connection needs of the service behind it."""
 
     known_heads: dict[bytes, KnownHead]
@@ -40,14 +40,14 @@ class Gateway(Application, Protocol):
         ...
 
 
-class EmulatorConnection(Connection):
+class EmulatorConnection(HttpConnection):
     """Knows the heads of sends byte for byte.
 
     Clients repeat their heads, and parsing one costs more than everything else that HTTP does here.
     """
 
     def __init__(
-        self, gateway: Gateway, limits: Limits, quota: BodyQuota, on_end: Callable[[Connection], None]
+        self, gateway: SendGateway, limits: Limits, quota: BodyQuota, on_end: Callable[[HttpConnection], None]
     ) -> None:
         super().__init__(gateway, limits, quota, on_end)
         self._gateway = gateway

@@ -60,6 +60,38 @@ class LaneOwner(Protocol):
         ...
 
 
+class _GateWait:
+    """The wait of a request at its gate. It ends early if the connection breaks."""
+
+    def __init__(self) -> None:
+        self._task = asyncio.current_task()
+        self._broken_reason: str | None = None
+
+    def end(self, reason: str) -> None:
+        """The connection broke."""
+        if self._broken_reason is None and self._task is not None:
+            self._broken_reason = reason
+            self._task.cancel()
+
+    async def refusal(self, gate: PermitGate) -> NotSent | None:
+        """Wait for the gate; None if it opened."""
+        task = self._task
+        assert task is not None
+        cancelling = task.cancelling()
+        try:
+            opened = await gate()
+        except asyncio.CancelledError:
+            if self._broken_reason is not None and task.cancelling() > cancelling:
+                task.uncancel()  # undoes the cancellation by `end`
+            if task.cancelling() > cancelling:
+                raise
+            broken = self._broken_reason is not None
+            return NotSent(self._broken_reason or "the gate was cancelled", unreachable=broken)
+        if not opened:
+            return NotSent("claim expired")
+        return None if self._broken_reason is None else NotSent(self._broken_reason, unreachable=True)
+
+
 class Lane(ResponseHandler):
     """The protocol of a connection. Before `attach`, and after `detach` or `disconnect`, it behaves as
     aiohttp's own.
@@ -70,11 +102,10 @@ class Lane(ResponseHandler):
         self.deadline_s = 0.0  # on the loop's clock: of the request in flight, otherwise of the keep-alive
         self._connection: Connection | None = None
         self._owner: LaneOwner | None = None
-        self._at_gate: asyncio.Task[object] | None = None
+        self._gate_wait: _GateWait | None = None
         self._answered: Answered | None = None  # the callback of the request in flight
         self._message: RawResponseMessage | None = None
         self._body: StreamReader | None = None
-        self._break_reason: str | None = None
         self._between_replies = True  # the parser expects the beginning of a reply
         self.suspect = False  # more than plain replies arrived: check `usable` before the next request
 
@@ -113,7 +144,7 @@ class Lane(ResponseHandler):
             connection.close()
 
     def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
-        """See `engine.api.transport.Connection`. Nothing may be awaited after the lane was found usable."""
+        """See `transport.IdleConnection`. Nothing may be awaited after the lane was found usable."""
         assert self.transport is not None and self._owner is not None
         self._answered = answered
         try:
@@ -130,13 +161,19 @@ class Lane(ResponseHandler):
     ) -> Outcome:
         """Wait at the gate, write the request at once, and return the outcome of its reply."""
         keepalive_until_s, self.deadline_s = self.deadline_s, gate_until_s
+        passed = False
+        self._gate_wait = _GateWait()
         try:
-            refusal = await self._pass_gate(gate)
-        except BaseException:
-            self._release_unused(keepalive_until_s)
-            raise
+            refusal = await self._gate_wait.refusal(gate)
+            if refusal is None and not self.usable:
+                refusal = NotSent("the connection was lost before the request", unreachable=True)
+            passed = refusal is None
+        finally:
+            self._gate_wait = None
+            if not passed:
+                self.deadline_s = keepalive_until_s
+                self.release()
         if refusal is not None:
-            self._release_unused(keepalive_until_s)
             return refusal
         reply: asyncio.Future[Outcome] = self._loop.create_future()
 
@@ -150,33 +187,6 @@ class Lane(ResponseHandler):
         finally:
             if self._answered is answered:  # cancelled: nobody waits for the reply any more
                 self.disconnect("the request was cancelled")
-
-    def _release_unused(self, keepalive_until_s: float) -> None:
-        self.deadline_s = keepalive_until_s
-        self.release()
-
-    async def _pass_gate(self, gate: PermitGate) -> NotSent | None:
-        """None if the gate opened and the connection is still usable."""
-        self._at_gate = task = asyncio.current_task()
-        assert task is not None
-        cancelling = task.cancelling()
-        try:
-            opened = await gate()
-        except asyncio.CancelledError:
-            if self._break_reason is not None and task.cancelling() > cancelling:
-                task.uncancel()  # undoes the cancellation by `_break`
-            if task.cancelling() > cancelling:
-                raise
-            broken = self._break_reason is not None
-            return NotSent(self._break_reason or "the gate was cancelled", unreachable=broken)
-        finally:
-            self._at_gate = None
-        if not opened:
-            return NotSent("claim expired")
-        if self._break_reason is not None or not self.usable:
-            reason = self._break_reason or "the connection was lost before the request"
-            return NotSent(reason, unreachable=True)
-        return None
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
         """aiohttp has parsed a head. Keep it until its body is complete."""
@@ -253,9 +263,8 @@ class Lane(ResponseHandler):
         if self._answered is not None:
             self.force_close()  # otherwise the lane would take the next request
             self._complete(Unknown(reason))
-        elif self._break_reason is None and self._at_gate is not None:
-            self._break_reason = reason
-            self._at_gate.cancel()
+        elif self._gate_wait is not None:
+            self._gate_wait.end(reason)
 
 
 def plain_body(data: bytes) -> bytes | None:

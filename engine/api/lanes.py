@@ -5,8 +5,6 @@ a request is built once for each number; only length and body change. The lane u
 that lanes nobody needs reach their keep-alive deadline and close.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import ssl
@@ -37,7 +35,7 @@ SWEEP_S_MIN = 0.01
 SWEEP_S_MAX = 0.5
 # The first connection may be a stale one from the pool. If the second is not usable either, the service sends
 # bytes before any request.
-CONNECT_ATTEMPTS_MAX = 2
+CONNECTS_MAX = 2
 HEADS_MAX = 10_000  # numbers whose request heads are cached; a process owns far fewer
 # Headers of the shared request that are not sent: each message has its own length.
 _BODY_HEADERS = frozenset({"content-length", "transfer-encoding"})
@@ -128,7 +126,7 @@ class LaneTransport:
             raise ConnectionError("the transport is closed")
         self._connecting += 1
         try:
-            for _ in range(CONNECT_ATTEMPTS_MAX):
+            for _ in range(CONNECTS_MAX):
                 connection = await self._connector.connect(self._request, [], self._timeout)
                 lane = connection.protocol
                 if not isinstance(lane, Lane):  # see tests/api/test_lane_parser.py

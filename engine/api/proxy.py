@@ -3,8 +3,6 @@
 Errors quote the address, and they reach terminals, logs and stored reasons.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from dataclasses import dataclass, field
 

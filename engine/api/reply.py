@@ -4,8 +4,6 @@ The open points require tolerance: fields may be missing, have another type, or 
 An unreadable field counts as absent, and the classification decides on the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,7 +26,7 @@ _HELD = "held_for_quality_assessment"  # open point
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ParsedReply:
     """The content of a reply: error code, most informative error text, message id, wait."""
 
     code: int | None = None
@@ -46,12 +44,12 @@ def outcome_of(status: int, headers: Mapping[str, str], body: bytes) -> Outcome:
     return classify(status, reply.code, reply.detail, reply.wamid, reply.wait_s, held=reply.held)
 
 
-def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
+def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> ParsedReply:
     """The readable content of a reply. Never raises."""
     if (accepted := acceptance(body)) is not None:
-        return Reply(wamid=accepted.wamid, held=accepted.held)
+        return ParsedReply(wamid=accepted.wamid, held=accepted.held)
     code, detail = parse_error(body)
-    return Reply(code, detail, None, _wait_s(headers) if status >= 400 else None)
+    return ParsedReply(code, detail, None, _wait_s(headers) if status >= 400 else None)
 
 
 def acceptance(body: bytes) -> Accepted | None:

@@ -25,6 +25,7 @@ from engine.core.interface import API_VERSION
 from engine.core.outcome import Rejected, Scope, Throttled, Transient
 from engine.core.sanitise import sanitise
 from engine.errors import AuthenticationError, ConfigurationError, ServiceError, TryLater, Unreachable
+from engine.process.settings import ServiceSettings
 from engine.system_error import system_error_text
 
 CALLS_PER_HOUR = 200
@@ -218,6 +219,12 @@ class ManagementClient:
                 remedy="check DRUMBEAT_WABA_ID (the account's id) and DRUMBEAT_BASE_URL",
             )
         return ServiceError(detail or "the service refused the call", where=where)
+
+
+def management_client(service: ServiceSettings, budget: AsyncLimiter | None = None) -> ManagementClient:
+    """The client for these settings. `budget`: as for ManagementClient."""
+    token, version = service.access_token.get_secret_value(), service.api_version
+    return ManagementClient(service.base_url, token, api_version=version, budget=budget, proxy=service.proxy)
 
 
 def _minutes(wait_s: float | None) -> str:

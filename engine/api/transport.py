@@ -4,8 +4,6 @@ The order is law: get a connection, then take the permit, then write. A permit t
 the handshake, and the pace is judged by the times of writing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
@@ -33,7 +31,7 @@ Answered = Callable[[Outcome], None]
 """Called once with the outcome of a written request. It must not raise."""
 
 
-class Connection(Protocol):
+class IdleConnection(Protocol):
     """An idle connection. Call either `write` or `release`, exactly once, before any other code runs."""
 
     def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
@@ -61,7 +59,7 @@ class Transport(Protocol):
 
     async def send(self, phone_number_id: str, payload: bytes, gate: PermitGate) -> Outcome: ...
 
-    def acquire_idle(self) -> Connection | None:
+    def acquire_idle(self) -> IdleConnection | None:
         """The fast path: an idle connection without a wait. Then take the permit and write the request.
 
         None if no connection is idle, or if the transport has no fast path: then use `send`.

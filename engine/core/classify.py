@@ -5,8 +5,6 @@ code. A reply that cannot be trusted leaves the recipient in doubt: a 3xx, a 2xx
 and a 5xx without a known code, because the service may have failed after it accepted.
 """
 
-from __future__ import annotations
-
 from errno import EMFILE, ENFILE
 
 from engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, UNLISTED, ErrorCode

@@ -4,8 +4,6 @@ Source: the interface's table of errors, and open point "Errors". The sending fl
 report, the export and the management client all read this table.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Reads whole numbers of the service, which may be JSON numbers or texts (open point: tolerate both)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 INT4_MAX = 2**31 - 1

@@ -7,8 +7,6 @@ waits for the rest. If it ends before it fenced its ranges, the next one waits f
 may still claim. Times are durations in seconds.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 CLAIM_VALID_S = 2.0

@@ -4,8 +4,6 @@ The placeholders have the order of `--param`: header text, body, URL buttons. Wi
 template orders them by number, a NAMED one by first appearance. The shapes of components are an open point.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -58,10 +56,6 @@ class CompiledTemplate:
     language: str
     placeholders: tuple[Placeholder, ...]
     skeleton: tuple[str, ...]
-
-    @property
-    def placeholder_count(self) -> int:
-        return len(self.placeholders)
 
     def payload(self, to: int | str, variables: Sequence[str], tag: str | None) -> bytes:
         """The JSON body of one message. `to`: digits only. `tag`: None for services without opaque data.

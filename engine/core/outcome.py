@@ -5,8 +5,6 @@ means that the service certainly did not accept it. An outcome is not a status (
 later) and not a state (derived from both).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple

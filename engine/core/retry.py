@@ -6,8 +6,6 @@ throttle waits five times and fails at the sixth (protocol: 1, 4, 16, 64, 256 s)
 of wait and counts it; `engine.backoff` computes its length.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
@@ -56,13 +54,13 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Certainly not accepted; another attempt follows. `attempt` counts the waits of this kind, from 1.
+    """Certainly not accepted; another attempt follows. `wait_no` counts the waits of this kind, from 1.
 
     `hint_s`: the wait that the service asked for, a lower bound. `spent` is stored for the next decision.
     """
 
     wait: Wait
-    attempt: int
+    wait_no: int
     reason: str
     hint_s: float | None
     spent: Budget

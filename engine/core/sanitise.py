@@ -3,8 +3,6 @@
 Law: every text of the service is sanitised before it is stored or shown. Letters of every script are kept.
 """
 
-from __future__ import annotations
-
 _ENDS_OF_LINES = ("\u2028", "\u2029")
 _DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 # Characters that move the cursor, break the line or change the text direction.

@@ -4,8 +4,6 @@ The state of a recipient is never set: the database derives it from what is reco
 (`present_state` in `engine/store/sql/schema`). Tests compare it with the model `tests/model/tries.py`.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 

@@ -1,11 +1,9 @@
 """The opaque tag of one attempt, `installation.range.seq.attempt_no.epoch`. Its statuses return it.
 
 The tag identifies an attempt whose reply was lost. Law: a tag has at most 64 bytes of ASCII and exactly one
-spelling, so two different texts never name the same attempt. Any other text decodes to None: other senders on
+form, so two different texts never name the same attempt. Any other text decodes to None: other senders on
 the same number put their own texts there.
 """
-
-from __future__ import annotations
 
 import re
 from functools import lru_cache

@@ -5,8 +5,6 @@ Precedence: command line, environment (`DRUMBEAT_<NAME>`; for a secret also the 
 Law: a secret is a SecretStr from the moment it is read, and no error quotes the value of a setting.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib

@@ -4,8 +4,6 @@ Law: no secret and no recipient's number is logged in readable form. Our own eve
 tracebacks all pass the same masks.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Sequence
 from itertools import pairwise
 
-from engine.store.facts import Attempts, Fact, FactKind
+from engine.store.facts import AttemptCounts, Fact, FactKind
 
 LATE_US_MAX = 60_000_000  # no reply takes this long
 GAP_US_MAX = 1_000_000  # of a longer pause between two attempts, only this much counts as time spent sending
@@ -23,7 +23,7 @@ class AttemptStatistics:
         self._last_us: dict[tuple[int, str], int] = {}  # the last request of each number for each campaign
         self.limits_per_s: dict[str, float] = {}
 
-    def count(self, batch: Sequence[Fact], cpu_s: float) -> list[Attempts]:
+    def count(self, batch: Sequence[Fact], cpu_s: float) -> list[AttemptCounts]:
         """What each number did for each campaign, by the requests of a batch. `cpu_s`: as in `__init__`."""
         self._batch += 1
         spent_s, self._cpu_s = cpu_s - self._cpu_s, cpu_s
@@ -34,9 +34,9 @@ class AttemptStatistics:
         total = sum(map(len, written.values()))
         return [self._count_pair(key, facts, spent_s * len(facts) / total) for key, facts in written.items()]
 
-    def _count_pair(self, key: tuple[int, str], facts: list[Fact], cpu_s: float) -> Attempts:
+    def _count_pair(self, key: tuple[int, str], facts: list[Fact], cpu_s: float) -> AttemptCounts:
         _, _, _, _, _, _, kinds, _, _, _, times_us, _, _, _, throttled = zip(*facts, strict=True)
-        return Attempts(
+        return AttemptCounts(
             *key,
             self.limits_per_s.get(key[1], 0.0),
             len(facts),

@@ -62,7 +62,7 @@ class CampaignHousekeeping:
 
     async def finish(self, connection: Connection) -> None:
         """Finish running campaigns with nothing left. Resends by policy come first: they keep one running."""
-        await resend_by_policy(connection, quiet_s=self._context.service.silence_s)
+        await resend_by_policy(connection, silence_s=self._context.service.silence_s)
         for campaign_id in self._campaign_cache.running:
             if await connection.fetchval(queries("closing")["has_open_ranges"], campaign_id):
                 await self._pause_if_all_stopped(connection, campaign_id)

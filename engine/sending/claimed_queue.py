@@ -27,12 +27,12 @@ class ClaimedQueue:
 
     @property
     def unwritten(self) -> int:
-        """ClaimedMessage and certainly not written."""
+        """Messages that are certainly not written."""
         return len(self.messages) + self.connecting
 
     @property
     def unfinished(self) -> int:
-        """ClaimedMessage and without an outcome."""
+        """Messages without an outcome."""
         return len(self.messages) + self.taken
 
     def add(self, messages: Iterable[ClaimedMessage]) -> None:

@@ -35,7 +35,7 @@ class ConnectionOpener:
         self._queue = queue
         self._on_outcome = on_outcome
         self._on_bug = on_bug
-        # With its message until the task runs: a task that is cancelled earlier never runs at all.
+        # A task has its message here until it runs: one that is cancelled before that never runs at all.
         self._tasks: dict[asyncio.Task[None], ClaimedMessage | None] = {}
 
     def open_for(self, message: ClaimedMessage) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 
 import structlog
 
-from engine.api.transport import Connection, Transport
+from engine.api.transport import IdleConnection, Transport
 from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.outcome import NotSent, Outcome, Unknown
 from engine.core.pace.loop_load import Busyness
@@ -40,7 +40,7 @@ class Dispatcher:
         self._opener = ConnectionOpener(
             phone_number_id, transport, self.pacer, self.queue, self._settle, self._failed
         )
-        self._written: set[Connection] = set()  # on the fast path, without a reply
+        self._written: set[IdleConnection] = set()  # on the fast path, without a reply
         self._lacking = 0  # permits without a connection at the last call of `serve`
 
     def send(self, messages: list[ClaimedMessage]) -> None:
@@ -113,7 +113,7 @@ class Dispatcher:
             self._settle(self.queue.take(), NotSent("claim expired"), None)
 
     def _answered(
-        self, connection: Connection, message: ClaimedMessage, written_ns: int, outcome: Outcome
+        self, connection: IdleConnection, message: ClaimedMessage, written_ns: int, outcome: Outcome
     ) -> None:
         """The outcome of a request on the fast path."""
         self._written.discard(connection)

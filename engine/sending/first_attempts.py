@@ -41,12 +41,12 @@ class FirstAttempts:
         campaign = self._context.campaign_cache[feed.held.campaign_id]
         guarded = guard_first_attempts(candidates, campaign, self._pairs, self._lease, monotonic_ns())
         claimed_through = candidates[-1].seq if len(candidates) < len(feed.page) else feed.held.last_seq
-        claimed_ns = await self._raise(feed, claimed_through, guarded)
+        claimed_ns = await self._advance(feed, claimed_through, guarded)
         for _ in candidates:
             feed.page.popleft()
         return GrantedClaims(guarded.passed, [1] * len(guarded.passed), claimed_ns)
 
-    async def _raise(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int:
+    async def _advance(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int:
         """Raise the watermark; returns when the claiming statement was issued, on the suspend-aware clock.
 
         Recipients who opted out since the page was read are then no longer in `guarded.passed`.

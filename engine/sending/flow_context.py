@@ -20,7 +20,7 @@ from engine.sending.timing import Timing
 from engine.store.database import Pool
 from engine.store.leases import Lease
 
-# To release its tail a number drains first: a tail that it would finish sooner than this is not worth it.
+# A number drains before it releases its tail. It keeps a tail that it would finish sooner than this itself.
 TAIL_S_MIN = 2.0
 # Tag encoders kept, one for a range; a number makes messages of a few ranges at a time.
 TAG_ENCODERS_MAX = 1_024

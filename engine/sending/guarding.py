@@ -8,7 +8,7 @@ from engine.clock import monotonic_ns
 from engine.core.guard import Defer, PairGuard, Refuse, check_recipient
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.messages import RunningCampaign
-from engine.store.claims import Candidate
+from engine.store.claims import Candidate, fact_of_unsent
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
 
@@ -38,9 +38,11 @@ def guard_first_attempts(
     for candidate in candidates:
         refusal = _refusal(candidate, campaign, now_ns)
         if refusal is not None:
-            guarded.decided.append(_fact(candidate, lease, FactKind.SKIPPED, refusal))
+            guarded.decided.append(fact_of_unsent(candidate, lease, FactKind.SKIPPED, refusal))
         elif isinstance(verdict := pairs.admit(candidate.phone, now_ns), Defer):
-            guarded.decided.append(_fact(candidate, lease, FactKind.DEFERRED, verdict.reason, verdict.wait_s))
+            guarded.decided.append(
+                fact_of_unsent(candidate, lease, FactKind.DEFERRED, verdict.reason, verdict.wait_s)
+            )
         else:
             guarded.passed.append(candidate)
     return guarded
@@ -55,7 +57,7 @@ def refuse_opted_out(guarded: Guarded, phones: set[int], campaign: RunningCampai
         if refusal is None:
             guarded.passed.append(candidate)
         else:
-            guarded.decided.append(_fact(candidate, lease, FactKind.SKIPPED, refusal))
+            guarded.decided.append(fact_of_unsent(candidate, lease, FactKind.SKIPPED, refusal))
 
 
 def guard_retries(
@@ -70,7 +72,7 @@ def guard_retries(
     for candidate in candidates:
         refusal = _refusal(candidate, campaign_cache[candidate.campaign_id], now_ns)
         if refusal is not None:
-            guarded.decided.append(_fact(candidate, lease, FactKind.SKIPPED, refusal))
+            guarded.decided.append(fact_of_unsent(candidate, lease, FactKind.SKIPPED, refusal))
         elif isinstance(verdict := pairs.admit(candidate.phone, now_ns), Defer):
             guarded.postponed.append(Postponed(candidate, verdict.wait_s, verdict.reason))
         else:
@@ -89,18 +91,3 @@ def _refusal(candidate: Candidate, campaign: RunningCampaign, now_ns: int) -> st
     if len(variables) != len(campaign.template.placeholders) or None in variables:
         return "variables do not fit the template"  # planning checks this; a bad row must not block its range
     return None
-
-
-def _fact(candidate: Candidate, lease: Lease, kind: FactKind, reason: str, wait_s: float = 0.0) -> Fact:
-    return Fact(
-        candidate.campaign_id,
-        candidate.range_id,
-        candidate.seq,
-        candidate.attempt_no,
-        lease.epoch,
-        lease.phone_number_id,
-        kind,
-        reason=reason,
-        wait_s=wait_s,
-        spent=candidate.spent,
-    )

@@ -48,7 +48,7 @@ class NumberPace:
             self.bucket.set_limit(renewal.limit_per_s, now_ns)
             self.governor.set_limit(renewal.limit_per_s, now_ns)
         if self.suspended_reason and not renewal.rests:
-            log.info("number_returned", number=self._phone_number_id)
+            log.info("number_resumed", number=self._phone_number_id)
             self.governor.resume(now_ns)
         self.suspended_reason = (renewal.suspended_reason or "suspended") if renewal.rests else None
         if not self._context.orders.has_rest_for(self._phone_number_id):

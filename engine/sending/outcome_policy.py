@@ -29,8 +29,8 @@ def fact_of(
     if written_ns is not None:
         attempted_us = (time.time_ns() - monotonic_ns() + written_ns) // 1_000
     campaign_id, range_id, seq, attempt_no, _, _, spent = message
+    attempt = (campaign_id, range_id, seq, attempt_no, lease.epoch, lease.phone_number_id)
     if isinstance(outcome, Accepted):  # nearly every message; not Fact(…): saves a call
-        attempt = (campaign_id, range_id, seq, attempt_no, lease.epoch, lease.phone_number_id)
         acceptance = (FactKind.ACCEPTED, outcome.wamid, None, None, attempted_us, 0.0, spent, False, False)
         return tuple.__new__(Fact, attempt + acceptance)
     decision = decide(outcome, spent, downtime=downtime)
@@ -44,12 +44,7 @@ def fact_of(
             kind, reason, spent = FactKind.DEFERRED, decision.reason, decision.spent
             wait_s = deferral_s(decision)
     return Fact(
-        campaign_id,
-        range_id,
-        seq,
-        attempt_no,
-        lease.epoch,
-        lease.phone_number_id,
+        *attempt,
         kind,
         code=getattr(outcome, "code", None),
         reason=reason,

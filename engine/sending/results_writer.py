@@ -17,11 +17,11 @@ from engine.backoff import reconnecting
 from engine.process.throttled_log import ThrottledLog
 from engine.sending.attempt_statistics import AttemptStatistics
 from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
-from engine.store.facts import Attempts, Fact, FactKind
+from engine.store.facts import AttemptCounts, Fact, FactKind
 from engine.store.recording import record
 
 BATCH_MAX = 1_000  # larger transactions would disturb the pace
-MANY = 500  # enough for a transaction: to wait for more would only put more in doubt after a crash
+MANY = 500  # enough for a transaction; a longer wait would only put more in doubt after a crash
 HIGH_MARK = 2_000
 
 # What the driver cannot encode, or the database refuses. No other error is caused by a fact.
@@ -115,14 +115,14 @@ class ResultsWriter:
 
     async def _store(self, batch: list[Fact]) -> None:
         counted = self.attempt_statistics.count(batch, time.process_time())
-        async for attempt in reconnecting(*LOST_CONNECTION, asyncpg.PostgresError, before_sleep=self._failed):
-            with attempt:
+        async for storing in reconnecting(*LOST_CONNECTION, asyncpg.PostgresError, before_sleep=self._failed):
+            with storing:
                 await self._store_once(batch, counted)
         if self.problem:
             self.problem = ""
             self._not_stored.resolve(pending=self.pending)
 
-    async def _store_once(self, batch: list[Fact], counted: list[Attempts]) -> None:
+    async def _store_once(self, batch: list[Fact], counted: list[AttemptCounts]) -> None:
         try:
             async with self._own.use() as connection:
                 await record(connection, batch, counted)
@@ -133,7 +133,7 @@ class ResultsWriter:
             else:
                 await self._store_halves(batch, problem)
 
-    async def _store_statistics(self, counted: list[Attempts]) -> None:
+    async def _store_statistics(self, counted: list[AttemptCounts]) -> None:
         """Store the statistics of a refused batch. They are for the report, so a failure is only logged."""
         try:
             async with self._own.use() as connection:
@@ -163,13 +163,4 @@ class ResultsWriter:
 
 def _in_doubt(fact: Fact) -> Fact:
     """The fact that puts the recipient in doubt, in place of one that the database refuses."""
-    return Fact(
-        fact.campaign_id,
-        fact.range_id,
-        fact.seq,
-        fact.attempt_no,
-        fact.epoch,
-        fact.phone_number_id,
-        FactKind.UNKNOWN,
-        reason="the reply could not be stored",
-    )
+    return Fact(*fact[:6], FactKind.UNKNOWN, reason="the reply could not be stored")

@@ -51,11 +51,8 @@ class ClaimRefused(Exception):
 async def page(connection: Connection, held: HeldRange) -> list[Candidate]:
     """The range's recipients above its watermark, in order."""
     rows = await connection.fetch(queries("claims")["page"], held.range_id, held.claimed_through)
-    make, shared = (
-        tuple.__new__,
-        (held.campaign_id, held.range_id),
-    )  # Candidate(…) costs a call for each message
-    return [make(Candidate, (*shared, *row, False, 0, _UNSPENT)) for row in rows]
+    make, of_range = tuple.__new__, (held.campaign_id, held.range_id)  # not Candidate(…): saves a call each
+    return [make(Candidate, (*of_range, *row, False, 0, _UNSPENT)) for row in rows]
 
 
 async def advance_watermarks(
@@ -141,13 +138,12 @@ async def read_watermark(connection: Connection, lease: Lease, held: HeldRange) 
 
 def unsent_first_attempt(candidate: Candidate, lease: Lease) -> Fact:
     """The fact that defers a recipient that a late answer to a claim covered, and that was not sent to."""
-    return Fact(
-        candidate.campaign_id,
-        candidate.range_id,
-        candidate.seq,
-        1,
-        lease.epoch,
-        lease.phone_number_id,
-        FactKind.DEFERRED,
-        reason=ANSWER_LOST,
-    )
+    return fact_of_unsent(candidate._replace(attempt_no=1), lease, FactKind.DEFERRED, ANSWER_LOST)
+
+
+def fact_of_unsent(
+    candidate: Candidate, lease: Lease, kind: FactKind, reason: str, wait_s: float = 0.0
+) -> Fact:
+    """The fact about a candidate that this owner did not send to."""
+    attempt = (*candidate[:3], candidate.attempt_no, lease.epoch, lease.phone_number_id)
+    return Fact(*attempt, kind, reason=reason, wait_s=wait_s, spent=candidate.spent)

@@ -91,10 +91,10 @@ def _encode_json(value: object) -> str:
 
 
 def _keep_alive(connection: Connection, *, gives_up: bool) -> None:
-    """Notice a half-open connection even while nothing is asked, by keepalives of the client.
+    """Notice a half-open connection while no statement runs, by keepalives of the client.
 
-    `gives_up`: notice it as soon while something is asked, because the kernel sends no keepalives while it
-    repeats data. Not for sessions that stream: a server that takes no data for a while looks the same.
+    `gives_up`: notice it while a statement runs too. The kernel then repeats data and sends no keepalives.
+    Not for sessions that stream: a server that takes no data for a while looks the same.
     """
     transport = getattr(connection, "_transport", None)
     sock = transport.get_extra_info("socket") if transport is not None else None

@@ -60,7 +60,7 @@ class Fact(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempts:
+class AttemptCounts:
     """What one number did for one campaign since the last batch; the table campaign_numbers holds the sums.
 
     Times are microseconds since 1970. `batch` counts the batches of one `results_writer` from 1, so that a

@@ -62,10 +62,10 @@ class InDoubtSummary:
 
 
 async def summarise_in_doubt(
-    connection: Connection, campaign_id: int, *, quiet_s: float = SILENCE_S
+    connection: Connection, campaign_id: int, *, silence_s: float = SILENCE_S
 ) -> InDoubtSummary:
-    """Who is in doubt, and why. `probably_not_sent`: no event for `quiet_s`, while its number had others."""
-    rows = await connection.fetch(queries("in_doubt")["summary"], campaign_id, quiet_s)
+    """Who is in doubt, and why. `probably_not_sent`: no event for `silence_s` while its number had others."""
+    rows = await connection.fetch(queries("in_doubt")["summary"], campaign_id, silence_s)
     return InDoubtSummary(campaign_id, tuple(InDoubtGroup(**dict(row)) for row in rows))
 
 
@@ -80,16 +80,16 @@ async def resend(connection: Connection, campaign_id: int, actor: str) -> int:
     return await _defer(connection, campaign_id, actor, None, spends=0, budget=_UNBOUNDED)
 
 
-async def resend_by_policy(connection: Connection, *, quiet_s: float = SILENCE_S) -> int:
+async def resend_by_policy(connection: Connection, *, silence_s: float = SILENCE_S) -> int:
     """Apply the policies: `resend` sends again at once, `resend-silent` if an attempt was probably not sent.
 
     Returns how many recipients. Each is sent to again POLICY_RESENDS_MAX times at most; then it waits for a
     person.
     """
-    rows = await connection.fetch(queries("in_doubt")["campaigns_to_resend"], quiet_s, POLICY_RESENDS_MAX)
+    rows = await connection.fetch(queries("in_doubt")["campaigns_to_resend"], silence_s, POLICY_RESENDS_MAX)
     total = 0
     for row in rows:
-        only_after_s = quiet_s if row["only_probably_not_sent"] else None
+        only_after_s = silence_s if row["only_probably_not_sent"] else None
         with suppress(_SendsNothing):  # it was cancelled meanwhile
             total += await _defer(
                 connection,
@@ -126,7 +126,7 @@ async def assume_sent(connection: Connection, campaign_id: int, actor: str) -> i
 
 
 async def _defer(
-    connection: Connection, campaign_id: int, actor: str, quiet_s: float | None, *, spends: int, budget: int
+    connection: Connection, campaign_id: int, actor: str, silence_s: float | None, *, spends: int, budget: int
 ) -> int:
     sql = queries("in_doubt")
 
@@ -134,8 +134,8 @@ async def _defer(
         async with connection.transaction():
             held = [row["range_id"] for row in await connection.fetch(sql["lock_ranges"], ranges)]
             await connection.execute(queries("facts")["lock_range_counters"], held)
-            untagged = await _waiting_untagged(connection, held) if quiet_s is not None else ([], [])
-            rows = await connection.fetch(sql["defer_in_doubt"], held, quiet_s, spends, budget, *untagged)
+            untagged = await _waiting_untagged(connection, held) if silence_s is not None else ([], [])
+            rows = await connection.fetch(sql["defer_in_doubt"], held, silence_s, spends, budget, *untagged)
             deferred: int = sum(row["recipients"] for row in rows)
             if deferred:
                 await connection.execute(sql["reopen_ranges"], [row["range_id"] for row in rows])

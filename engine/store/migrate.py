@@ -79,7 +79,7 @@ async def migrate(url: str) -> list[Migration]:
         asyncpg.DuplicateFunctionError,
         asyncpg.DuplicateObjectError,
     ) as error:
-        raise _shared(f"{safe_url(url)}: {error}") from error
+        raise _foreign_tables(f"{safe_url(url)}: {error}") from error
     finally:
         await close(connection)
 
@@ -115,7 +115,7 @@ async def _applied(connection: Connection) -> dict[int, str]:
     try:
         rows = await connection.fetch(queries("migrate")["applied"])
     except asyncpg.UndefinedColumnError as error:
-        raise _shared("its table schema_migrations") from error
+        raise _foreign_tables("its table schema_migrations") from error
     return {row["number"]: row["checksum"] for row in rows}
 
 
@@ -158,7 +158,7 @@ def _require_unicode(connection: Connection, url: str) -> None:
         raise ConfigurationError(problem, remedy="create a database WITH ENCODING 'UTF8' TEMPLATE template0")
 
 
-def _shared(what: str) -> ConfigurationError:
+def _foreign_tables(what: str) -> ConfigurationError:
     return ConfigurationError(
         f"the database holds tables of another program: {what}",
         remedy="give Drumbeat a database of its own, or a schema, first in its user's search_path",

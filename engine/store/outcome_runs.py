@@ -1,4 +1,4 @@
-"""The plain way to record outcomes, for recipients without a record: a batch in one round trip.
+"""The plain path of recording: outcomes of recipients without a record, a batch in one round trip.
 
 What outcomes have in common is passed once for each run: neighbouring recipients of one range, claimed by one
 epoch of one number. Arrays are passed as text: Postgres reads it faster than the driver writes binary arrays.
@@ -10,7 +10,7 @@ from operator import sub
 from typing import NamedTuple
 
 from engine.store.database import Connection
-from engine.store.facts import ACCEPTED, SEPARATOR, STORED_KIND, Attempts, Fact, FactKind, shortened
+from engine.store.facts import ACCEPTED, SEPARATOR, STORED_KIND, AttemptCounts, Fact, FactKind, shortened
 from engine.store.queries import queries
 
 
@@ -25,7 +25,7 @@ class _OutcomeRun(NamedTuple):
 
 
 async def record_outcome_runs(
-    connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[Attempts]
+    connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[AttemptCounts]
 ) -> list[Fact]:
     """Store outcomes, except runs in which any recipient has a record: returns the facts of those runs."""
     facts = [outcomes[key] for key in sorted(outcomes)]
@@ -63,8 +63,8 @@ def _outcome_runs(
     runs: list[_OutcomeRun] = []
     begin = 0
     offsets = map(sub, seqs, range(len(seqs)))
-    shared = zip(range_ids, epochs, numbers, offsets, strict=True)
-    for (range_id, epoch, number, offset), members in groupby(shared):
+    columns = zip(range_ids, epochs, numbers, offsets, strict=True)
+    for (range_id, epoch, number, offset), members in groupby(columns):
         length = sum(1 for _ in members)
         runs.append(_OutcomeRun(range_id, epoch, number, offset + begin, length))
         begin += length

@@ -18,12 +18,14 @@ from engine.core.phone_aliases import phone_aliases
 from engine.core.states import CampaignEvent, ReasonCode
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
-from engine.store.facts import ACCEPTED, STORED_KIND, Attempts, Fact, FactKind, shortened
+from engine.store.facts import ACCEPTED, STORED_KIND, AttemptCounts, Fact, FactKind, shortened
 from engine.store.outcome_runs import record_outcome_runs
 from engine.store.queries import queries
 
 
-async def record(connection: Connection, facts: Sequence[Fact], attempts: Sequence[Attempts] = ()) -> None:
+async def record(
+    connection: Connection, facts: Sequence[Fact], attempts: Sequence[AttemptCounts] = ()
+) -> None:
     """Store a batch. Safe to repeat, in whole or in part, after a lost COMMIT.
 
     Facts do not depend on each other: the plain path has a transaction of its own, the looked-up path a
@@ -183,24 +185,18 @@ def _stored_kinds(facts: Sequence[Fact]) -> list[int]:
     return [STORED_KIND[fact.kind] for fact in facts]
 
 
-def _row(fact: Fact) -> tuple[Any, ...]:
-    """As `insert_outcomes` takes it."""
+def _outcome_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
+    """As `insert_outcomes` takes them."""
     return (
-        fact.range_id,
-        fact.seq,
-        fact.attempt_no,
-        fact.epoch,
-        STORED_KIND[fact.kind],
-        fact.phone_number_id,
-        fact.wamid,
-        fact.code,
-        shortened(fact.reason),
-        fact.attempted_us,
+        *_attempt_keys(facts),
+        [fact.epoch for fact in facts],
+        _stored_kinds(facts),
+        [fact.phone_number_id for fact in facts],
+        [fact.wamid for fact in facts],
+        [fact.code for fact in facts],
+        [shortened(fact.reason) for fact in facts],
+        [fact.attempted_us for fact in facts],
     )
-
-
-def _outcome_columns(facts: Sequence[Fact]) -> list[list[Any]]:
-    return [list(column) for column in zip(*map(_row, facts), strict=True)]
 
 
 def _reply_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:

@@ -39,14 +39,14 @@ def safe_url(url: str) -> str:
     """
     if "://" not in url and not url.startswith("/"):
         return "DRUMBEAT_DATABASE_URL"  # perhaps the key=value notation, which holds the password anywhere
-    place, question, options = url.partition("?")
-    head, at, tail = place.rpartition("@")
-    scheme, slashes, user = (head if at else place).partition("://")
+    address, question, options = url.partition("?")
+    head, at, tail = address.rpartition("@")
+    scheme, slashes, user = (head if at else address).partition("://")
     name, colon, _ = user.partition(":")
     if at:
         masked = f"{scheme}{slashes}{name}{':***' if colon else ''}@{tail}"
     elif _NO_PASSWORD.fullmatch(user) and "@" not in options.partition("=")[0]:
-        masked = place
+        masked = address
     else:
         return f"{scheme}{slashes}{name}:***"
     return masked + question + _SECRET_OPTION.sub(r"\1***", options)

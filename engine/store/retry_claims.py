@@ -26,16 +26,8 @@ async def due_retries(connection: Connection, ranges: Sequence[HeldRange], limit
 
 
 def _candidate(campaign_id: int, row: asyncpg.Record) -> Candidate:
-    return Candidate(
-        campaign_id,
-        row["range_id"],
-        row["seq"],
-        row["phone"],
-        row["variables"],
-        row["opted_out"],
-        row["attempt_no"],
-        _spent(row),
-    )
+    recipient = (row["range_id"], row["seq"], row["phone"], row["variables"])
+    return Candidate(campaign_id, *recipient, row["opted_out"], row["attempt_no"], _spent(row))
 
 
 def _spent(row: asyncpg.Record) -> Budget:
@@ -93,17 +85,15 @@ async def unsent_claims(connection: Connection, lease: Lease, ranges: Sequence[H
 
 
 def _unsent(campaign_id: int, lease: Lease, row: asyncpg.Record) -> Fact:
-    return Fact(
+    attempt = (
         campaign_id,
         row["range_id"],
         row["seq"],
         row["attempt_no"],
         lease.epoch,
         lease.phone_number_id,
-        FactKind.DEFERRED,
-        reason=ANSWER_LOST,
-        spent=_spent(row),
     )
+    return Fact(*attempt, FactKind.DEFERRED, reason=ANSWER_LOST, spent=_spent(row))
 
 
 async def postpone_retries(connection: Connection, postponed: Sequence[tuple[Candidate, float, str]]) -> None:

@@ -1,1 +1,1 @@
-"""What the service tells later: receives signed events, keeps them, and settles what was in doubt."""
+"""What the service reports later: receives signed events, stores them, and settles attempts in doubt."""

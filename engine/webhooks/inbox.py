@@ -27,11 +27,11 @@ from engine.webhooks.events import (
 from engine.webhooks.packing import GroupRow, pack
 from engine.webhooks.parse import Reader, parse
 
-# A delay of this length only makes an attempt in doubt wait longer before it is probably not sent.
+# A delay of this length only makes an attempt in doubt wait longer before it counts as probably not sent.
 EVENT_FLOW_S = 1.0
 
 
-class Group:
+class BodyGroup:
     """Signed bodies that are committed together, and the events read from them."""
 
     def __init__(self, product: str) -> None:
@@ -73,7 +73,7 @@ class EventFlow:
         self._reported |= numbers
 
 
-async def write(connection: Connection, group: Group, event_flow: EventFlow | None = None) -> None:
+async def write(connection: Connection, group: BodyGroup, event_flow: EventFlow | None = None) -> None:
     """Commit the group. If the database is lost or fails, its error is raised and no body may be answered
     with 200.
     """
@@ -109,9 +109,8 @@ async def write_together(connection: Connection, parsed: Parsed, event_flow: Eve
     numbers = event_flow.unreported({number for status in statuses if (number := status[PHONE_NUMBER_ID])})
     others = parsed.messages or parsed.account or parsed.unreadable or parsed.opted_out
     if len(groups) == 1 and not (numbers or others):
-        await _write_group(
-            connection, groups[0]
-        )  # one statement is a transaction: one round trip instead of three
+        # One statement is a transaction: one round trip instead of three.
+        await _write_group(connection, groups[0])
         return
     async with connection.transaction():
         for group in groups:
@@ -148,7 +147,7 @@ async def _write_unreadable(connection: Connection, parts: Sequence[Unreadable])
 
 
 async def _suppress(connection: Connection, statuses: Sequence[StatusRow]) -> None:
-    """Opt out the phone that our tag names, and every spelling of the phone that the service names."""
+    """Opt out the phone that our tag names, and both aliases of the phone that the service names."""
     rows = [
         (status[INSTALLATION], status[RANGE_ID], status[SEQ], phone)
         for status in statuses

@@ -12,7 +12,7 @@ import asyncpg
 from engine.process.throttled_log import ThrottledLog
 from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
 from engine.webhooks.events import Parsed
-from engine.webhooks.inbox import EventFlow, Group, write
+from engine.webhooks.inbox import BodyGroup, EventFlow, write
 from engine.webhooks.metrics import Metrics
 
 WAITING_EVENTS_MAX = 50_000  # about 50 MB of bodies; the last accepted body may exceed it
@@ -32,7 +32,7 @@ class _Waiting:
 
     __slots__ = ("body_bytes", "dones", "group")
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: BodyGroup) -> None:
         self.group = group
         self.dones: list[Callable[[bool], None]] = []
         self.body_bytes = 0
@@ -61,7 +61,7 @@ class Intake:
         self._committed = committed
         self._waiting_events_max = waiting_events_max
         self._commit_timeout_s = commit_timeout_s
-        self._line: deque[_Waiting] = deque()
+        self._queue: deque[_Waiting] = deque()
         self._bytes = 0
         self._commits = 0  # in progress
         self._not_stored = ThrottledLog("events_not_stored", "events_stored_again")
@@ -75,8 +75,8 @@ class Intake:
         metrics = self._metrics
         if metrics.waiting >= self._waiting_events_max or self._bytes + len(body) > WAITING_BYTES_MAX:
             return False
-        line = self._line
-        waiting = line[-1] if line and not line[-1].is_full() else self._open_group()
+        queue = self._queue
+        waiting = queue[-1] if queue and not queue[-1].is_full() else self._open_group()
         metrics.waiting += waiting.group.add(body)
         waiting.dones.append(done)
         waiting.body_bytes += len(body)
@@ -100,7 +100,7 @@ class Intake:
             while True:
                 await self._wake.wait()
                 if self._may_take_next():
-                    await self._commit(self._line.popleft(), connection)
+                    await self._commit(self._queue.popleft(), connection)
                 else:
                     self._wake.clear()
         finally:
@@ -108,7 +108,7 @@ class Intake:
 
     def _may_take_next(self) -> bool:
         """While another commit runs, only a full group is taken: a smaller one can still grow."""
-        return bool(self._line) and (not self._commits or self._line[0].is_full())
+        return bool(self._queue) and (not self._commits or self._queue[0].is_full())
 
     async def watch(self) -> None:
         """Check once a WATCH_S whether the database answers, for `/readyz`. Runs until cancelled."""
@@ -123,8 +123,8 @@ class Intake:
 
     def _open_group(self) -> _Waiting:
         """Start the group that takes new bodies from now on."""
-        waiting = _Waiting(Group(self._product))
-        self._line.append(waiting)
+        waiting = _Waiting(BodyGroup(self._product))
+        self._queue.append(waiting)
         self._wake.set()
         return waiting
 
@@ -138,7 +138,7 @@ class Intake:
             self._wake.set()
             self._finish(waiting, committed)
 
-    async def _write(self, group: Group, own: OwnConnection) -> bool:
+    async def _write(self, group: BodyGroup, own: OwnConnection) -> bool:
         try:
             async with asyncio.timeout(self._commit_timeout_s), own.use() as connection:
                 await write(connection, group, self._flow)

@@ -23,7 +23,7 @@ from engine.webhooks.answers import LIMITS, Answer, encode
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.signature import SIGNATURE_HEADER, Verifier
-from http_server.connection import Connection
+from http_server.connection import HttpConnection
 from http_server.limits import Limits
 from http_server.parser import RawRequest
 from http_server.replies import ReplySlot
@@ -56,14 +56,14 @@ class Receiver:
         self._metrics = metrics
         self._verify = Verifier(secrets.app_secret.get_secret_value().encode()).verify
         self._verify_token = secrets.verify_token.get_secret_value().encode()
-        self.server = Server(self, limits or LIMITS, Connection, self._count_connections)
+        self.server = Server(self, limits or LIMITS, HttpConnection, self._count_connections)
 
     def handle(self, request: RawRequest, slot: ReplySlot) -> None:
         """See `Application`. Events are answered after their commit, everything else at once."""
         method, target, headers, body, _ = request
         path, _, query = target.partition(b"?")
         if path != CALLBACK_PATH:
-            self._fill(slot, self._tell(method, path))
+            self._fill(slot, self._report(method, path))
         elif method == b"POST":
             self._take_events(slot, headers.get(SIGNATURE_HEADER), body)
         elif method == b"GET":
@@ -104,7 +104,7 @@ class Receiver:
             Answer(200, challenge.encode("utf-8", "replace")) if known and mode == "subscribe" else _FORBIDDEN
         )
 
-    def _tell(self, method: bytes, path: bytes) -> Answer:
+    def _report(self, method: bytes, path: bytes) -> Answer:
         if path not in (b"/livez", b"/readyz", b"/metrics"):
             return Answer(404)
         if method != b"GET":

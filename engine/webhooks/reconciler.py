@@ -36,7 +36,7 @@ class Intervals:
     apply_s: float = 1.0
     act_s: float = 2.0
     policy_s: float = 5.0
-    quiet_s: float = SILENCE_S
+    silence_s: float = SILENCE_S
 
 
 class Reconciler:
@@ -138,7 +138,7 @@ class Reconciler:
         return batch.taken
 
     async def _apply_policies(self, connection: Connection) -> int:
-        resent = await resend_by_policy(connection, quiet_s=self._intervals.quiet_s)
+        resent = await resend_by_policy(connection, silence_s=self._intervals.silence_s)
         if resent:
             _log.info("in_doubt_resent", recipients=resent, by="policy")
         return resent

@@ -2,7 +2,7 @@
 
 Law: an event is deleted from the inbox in the transaction that applies it. The range counters of its ranges
 are locked first, in range order, and change by exactly the difference of the recipients' states. Most
-recipients are updated by primary key. The others go the slower path: their state before and after is read
+recipients are updated by primary key. The others go the looked-up path: their state before and after is read
 from the view that defines states. Events come in the groups that the receiver committed. An event that
 matches no attempt yet goes back to the inbox by itself.
 """
@@ -18,24 +18,24 @@ from engine.store.queries import queries
 BATCH_EVENTS_MAX = 10_000  # larger batches gain nothing and hold their locks longer
 SINGLES_SHARE = 10  # at least a tenth of a batch for single events, so that neither kind starves the other
 UNMATCHED_DAYS = 8  # the service repeats an event for up to 7 days
-FIRST_WAIT_S = 2.0  # before an unmatched event is tried again; doubles, up to an hour
+FIRST_WAIT_S = 2.0  # before an unmatched event is matched again; doubles, up to an hour
 # An event with opaque data that is no tag of ours is matched for about a minute, in case something on the way
 # changed the tag. Matching it for 8 days would cost 5 ms for each event of another program on the same
 # number.
-FOREIGN_ATTEMPTS_MAX = 5
+FOREIGN_MATCHES_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedBatch:
     """What one batch did, counted in events. `returned`: unmatched, waiting in the inbox again.
 
-    `dropped`: unmatched for too long, or of another program. `slow`: recipients on the slower path.
+    `dropped`: unmatched for too long, or of another program. `looked_up`: recipients on the looked-up path.
     """
 
     taken: int = 0
     returned: int = 0
     dropped: int = 0
-    slow: int = 0
+    looked_up: int = 0
 
     @property
     def matched(self) -> int:
@@ -69,9 +69,9 @@ async def apply_statuses(connection: Connection, limit: int = BATCH_EVENTS_MAX) 
             await connection.execute(sql["unmatch_settled_pairs"])
         done = await connection.fetchrow(sql["apply_plain"], due["tagged"], *bounds)
         assert done is not None
-        slow = await _apply_others(connection) if done["others"] else 0
-        returned, dropped = await _return_unmatched(connection) if slow or others else (0, 0)
-    return AppliedBatch(done["taken"] + others, returned, dropped, slow)
+        looked_up = await _apply_others(connection) if done["others"] else 0
+        returned, dropped = await _return_unmatched(connection) if looked_up or others else (0, 0)
+    return AppliedBatch(done["taken"] + others, returned, dropped, looked_up)
 
 
 async def _take_others(connection: Connection, due: asyncpg.Record, limit: int) -> int:
@@ -87,28 +87,28 @@ async def _match(connection: Connection) -> None:
     sql = queries("apply_statuses")
     await connection.execute(sql["match_wamids"])
     pairs = await connection.fetch(sql["unmatched_of_numbers_in_doubt"])
-    spelled = [
+    aliased = [
         (row["phone_number_id"], row["recipient"], phone)
         for row in pairs
         for phone in phone_aliases(row["recipient"])
     ]
-    if spelled:
-        await connection.execute(sql["match_pairs"], *map(list, zip(*spelled, strict=True)))
+    if aliased:
+        await connection.execute(sql["match_pairs"], *map(list, zip(*aliased, strict=True)))
 
 
 async def _apply_others(connection: Connection) -> int:
-    """Apply the events of the other recipients. Returns how many recipients took the slower path."""
+    """Apply the events of the other recipients. Returns how many recipients took the looked-up path."""
     sql = queries("apply_statuses")
-    slow: int = await connection.fetchval(sql["apply_fresh"])
-    if slow:
+    looked_up: int = await connection.fetchval(sql["apply_fresh"])
+    if looked_up:
         for name in ("states_before", "record_looked_up", "settle_looked_up", "count_looked_up"):
             await connection.execute(sql[name])
-    return slow
+    return looked_up
 
 
 async def _return_unmatched(connection: Connection) -> tuple[int, int]:
     row = await connection.fetchrow(
-        queries("apply_statuses")["return_unmatched"], UNMATCHED_DAYS, FIRST_WAIT_S, FOREIGN_ATTEMPTS_MAX
+        queries("apply_statuses")["return_unmatched"], UNMATCHED_DAYS, FIRST_WAIT_S, FOREIGN_MATCHES_MAX
     )
     assert row is not None
     return row["returned"], row["unmatched"] - row["returned"]

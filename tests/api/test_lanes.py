@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine.api import lanes as lanes_module
-from engine.api.lanes import CONNECT_ATTEMPTS_MAX, LaneTransport
+from engine.api.lanes import CONNECTS_MAX, LaneTransport
 from engine.api.reply import BODY_BYTES_MAX
 from engine.core.outcome import Accepted, NotSent, Unknown
 from tests.api.lanes import lane_transport, lanes
@@ -154,7 +154,7 @@ class TestConnections:
             outcome = await transport.send("1", PAYLOAD, open_gate)
             reason = "the service sent bytes before any request"
             assert outcome == NotSent(reason, unreachable=True)
-        assert server.connections == CONNECT_ATTEMPTS_MAX
+        assert server.connections == CONNECTS_MAX
         assert server.requests == []
 
     async def test_part_of_an_unrequested_reply_does_not_begin_the_next_reply(self) -> None:

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict
 
-from engine.api.reply import DETAIL_CHARACTERS_MAX, Reply, outcome_of, parse_error, parse_reply
+from engine.api.reply import DETAIL_CHARACTERS_MAX, ParsedReply, outcome_of, parse_error, parse_reply
 from engine.core.outcome import Accepted, Throttled, Unknown
 
 
-def parse(content: Any, status: int = 400, **headers: str) -> Reply:
+def parse(content: Any, status: int = 400, **headers: str) -> ParsedReply:
     return parse_reply(
         status,
         CIMultiDict({name.replace("_", "-"): text for name, text in headers.items()}),
@@ -48,7 +48,7 @@ def error(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_errors_of_every_shape(content: Any, code: int | None, detail: str) -> None:
-    assert parse(content) == Reply(code, detail)
+    assert parse(content) == ParsedReply(code, detail)
     assert parse_error(orjson.dumps(content)) == (code, detail)
 
 

@@ -90,7 +90,7 @@ async def test_a_template_record_compiles_and_its_absent_fields_are_empty() -> N
     script = pages(lambda _: {"data": [entry, {"name": "b", "language": "en"}, {"id": "9"}, 7]})
     async with serving(script) as server, ManagementClient(server.base_url, "t") as client:
         first, second = await client.templates("77")
-    assert compile_template(first.definition(), "chat").placeholder_count == 1
+    assert len(compile_template(first.definition(), "chat").placeholders) == 1
     assert (second.components, second.parameter_format, second.status) == ([], "POSITIONAL", "")
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from benchmarks.senders import baselines
-from benchmarks.senders.baselines import Send, Sent, Task, in_loops, in_tasks
+from benchmarks.senders.baselines import BaselineResult, Send, Task, in_loops, in_tasks
 
-Runs = Callable[[Send, Task], Awaitable[Sent]]
+Runs = Callable[[Send, Task], Awaitable[BaselineResult]]
 NUMBERS = ("1", "2", "3")
 
 
 def task(**others: Any) -> Task:
-    return Task("", "", "", "", NUMBERS, 100, "", **{"messages": 25, "open_requests": 4, **others})
+    return Task("", "", "", "", NUMBERS, 100, "", **{"messages": 25, "in_flight_requests": 4, **others})
 
 
 class Service:

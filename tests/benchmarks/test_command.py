@@ -19,7 +19,7 @@ from tests.cli.processes import Drumbeat, Service, children_of, leftovers, servi
 
 SHORT = ("bench", "--duration", "2", "--repeats", "1", "--quiet")
 NAMES = ["engine", "plain_loop", "tuned_loop", "first_script", "engine_transport", "raw_protocol"]
-STAGES = ["plan", "receive_one", "receive_hundred", "fold_close", "fold_alone"]
+STAGES = ["plan", "receive_one", "receive_hundred", "apply_close", "apply_alone"]
 
 
 def read(place: Path) -> Any:
@@ -92,8 +92,8 @@ def test_processes_share_the_numbers_and_events_come_back(drumbeat: Drumbeat, pl
     engine, alone = report["senders"][:2]
     assert (engine["name"], alone["name"]) == ("engine", "engine_alone")
     for one in (engine, alone):
-        assert one["events"]["folded"] % 3 == 0
-        assert one["events"]["folded"] == 3 * one["messages"][0]
+        assert one["events"]["applied"] % 3 == 0
+        assert one["events"]["applied"] == 3 * one["messages"][0]
     assert leftovers(place) == []
 
 
@@ -212,7 +212,7 @@ def test_where_no_report_can_be_written_nothing_is_measured(
 def test_figures_outlive_a_report_that_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    request = bench.Request(bench.Load(1, 80.0, duration_s=2.0), 1, ("pacing",), None, "drumbeat bench")
+    request = bench.SuiteRequest(bench.Load(1, 80.0, duration_s=2.0), 1, ("pacing",), None, "drumbeat bench")
     monkeypatch.setattr(bench, "run_suite", lambda *_: None)
     monkeypatch.setattr(bench, "report_of", lambda _: report())
     monkeypatch.setattr(page, "page_of", lambda _: (tmp_path / "kept" / ".report.html.part").mkdir() or "")

@@ -275,7 +275,7 @@ class Bench:
         done = asyncio.create_task(asyncio.sleep(0))
         while report.unknown_left and not report.broken:
             connection = await self._installation.connect()
-            shown = await summarise_in_doubt(connection, progress.campaign_id, quiet_s=SILENCE_S)
+            shown = await summarise_in_doubt(connection, progress.campaign_id, silence_s=SILENCE_S)
             report.probably_not_sent += shown.probably_not_sent
             report.resent += await resend(connection, progress.campaign_id, "the bench")
             await connection.close()

@@ -107,7 +107,7 @@ async def test_a_month_ends_at_one_moment_whatever_the_servers_time_zone(connect
 async def test_a_campaign_that_is_opened_again_in_this_moment_keeps_its_month(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("campaigns.life.prune.ATTEMPTS_MAX", 2)
+    monkeypatch.setattr("campaigns.life.prune.LOCK_WAITS_MAX", 2)
     old = await seed_campaign(pool, "old", "finished", 400, "2024-03")
     async with pool.acquire() as sender:
         async with sender.transaction():
@@ -175,7 +175,7 @@ async def test_who_keeps_a_month_is_told_with_how_to_go_on(pool: Pool, drumbeat:
 
 
 async def test_a_month_in_use_is_left_for_later(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("campaigns.life.prune.ATTEMPTS_MAX", 2)
+    monkeypatch.setattr("campaigns.life.prune.LOCK_WAITS_MAX", 2)
     old = await seed_campaign(pool, "old", "finished", 400, "2024-03")
     before = (await campaign_status(pool, old)).counts
     async with pool.acquire() as reader, reader.transaction():

@@ -59,7 +59,7 @@ def test_a_template_without_placeholders_has_no_components() -> None:
     sent = orjson.loads(compiled.payload(55, [], None))
     assert sent["template"] == {"name": "spring_sale", "language": {"code": "pt_BR"}}
     assert sent["messaging_product"] == "word"
-    assert compiled.placeholder_count == 0
+    assert not compiled.placeholders
 
 
 EVERYTHING = template(

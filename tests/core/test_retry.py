@@ -29,7 +29,7 @@ def test_what_may_have_been_accepted_is_in_doubt() -> None:
 
 def test_a_pair_waits_five_times_and_fails_at_the_sixth() -> None:
     met = follow(Throttled(Scope.PAIR, 131056, None, "slow"), 10)
-    assert [(step.wait, step.attempt) for step in met[:-1] if isinstance(step, Retry)] == [
+    assert [(step.wait, step.wait_no) for step in met[:-1] if isinstance(step, Retry)] == [
         (Wait.PAIR, attempt) for attempt in range(1, 6)
     ]
     assert met[-1] == Fail("131056", "slow")
@@ -40,7 +40,7 @@ def test_a_recipient_fails_at_the_fifth_transient_failure() -> None:
     met = follow(Transient(131016, "down"), 10)
     assert len(met) == 5
     assert met[-1] == Fail("131016", "down")
-    assert [step.attempt for step in met if isinstance(step, Retry)] == [1, 2, 3, 4]
+    assert [step.wait_no for step in met if isinstance(step, Retry)] == [1, 2, 3, 4]
 
 
 def test_a_downtime_of_the_service_costs_no_attempt() -> None:
@@ -72,7 +72,7 @@ def test_a_setback_that_is_not_the_recipients_fault_costs_no_attempt(outcome: Se
 
 def test_an_unreachable_service_means_longer_waits_and_never_a_failure() -> None:
     met = follow(NotSent("refused", unreachable=True), 40)
-    assert [step.attempt for step in met if isinstance(step, Retry)] == list(range(1, 41))
+    assert [step.wait_no for step in met if isinstance(step, Retry)] == list(range(1, 41))
 
 
 def test_a_lack_of_descriptors_waits_like_an_unreachable_service() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from emulator.clock import Clock
 from emulator.config import ConfigError, FaultConfig, parse_fault
-from emulator.faults.exchange import Exchange, Stage
+from emulator.faults.exchange import Exchange, ExchangeStage
 from emulator.faults.table import Faults
 from tests.emulator.conftest import NUMBER, OTHER_NUMBER, Client, Receiver, Start, template
 
@@ -148,7 +148,7 @@ def test_faults_are_reproducible_by_their_seed() -> None:
         faults.add(FaultConfig("lost-reply", 0.3))
         exchanges = [Exchange("1") for _ in range(200)]
         for exchange in exchanges:
-            faults.apply(Stage.REPLY, exchange)
+            faults.apply(ExchangeStage.REPLY, exchange)
         return [exchange.reply == b"" for exchange in exchanges]
 
     assert strikes(1) == strikes(1) != strikes(2)

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from emulator.gateway import LIMITS
-from http_server.connection import Connection
+from http_server.connection import HttpConnection
 from tests.emulator.conftest import ACCOUNT, NUMBER, Client, template
 
 WAIT_LIMIT_S = 60.0
@@ -184,7 +184,7 @@ async def test_what_is_idle_is_ended(client: Client) -> None:
 
 async def _service_side(
     client: Client, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, begun: bytes
-) -> Connection:
+) -> HttpConnection:
     """The service's end, after it has answered one request and seen what was `begun` behind it."""
     writer.write(b"GET /_emulator/health HTTP/1.1\r\n\r\n" + begun)
     await read_reply(reader)

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from http_server.body_quota import BodyQuota
-from http_server.connection import LINGER_S, Connection
+from http_server.connection import LINGER_S, HttpConnection
 from http_server.limits import Limits
 from http_server.parser import RawRequest
 from http_server.replies import ReplySlot
@@ -67,9 +67,11 @@ class Application:
 
 def connected(
     quota: BodyQuota | None = None, limits: Limits = LIMITS, application: Application | None = None
-) -> tuple[Connection, Peer]:
+) -> tuple[HttpConnection, Peer]:
     peer = Peer()
-    connection = Connection(application or Application(), limits, quota or BodyQuota(limits), lambda _: None)
+    connection = HttpConnection(
+        application or Application(), limits, quota or BodyQuota(limits), lambda _: None
+    )
     connection.connection_made(cast(asyncio.Transport, peer))
     return connection, peer
 

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from http_server.connection import Connection
+from http_server.connection import HttpConnection
 from http_server.limits import Limits
 from http_server.server import Server
 from tests.http_server.test_connection import GET, Application
@@ -36,7 +36,7 @@ async def test_a_connection_above_the_limit_is_closed_until_another_ends() -> No
     server = Server(
         Application(),
         replace(LIMITS, connections=1),
-        Connection,
+        HttpConnection,
         lambda: changes.append(len(server.connections)),
     )
     async with listening(server) as port:
@@ -57,7 +57,7 @@ async def test_a_connection_above_the_limit_is_closed_until_another_ends() -> No
 
 async def test_a_drain_waits_for_open_replies_and_closes_idle_connections_at_once() -> None:
     application = Application(at_once=False)
-    server = Server(application, LIMITS, Connection)
+    server = Server(application, LIMITS, HttpConnection)
     async with listening(server) as port:
         asked, idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
         asked[1].write(GET)
@@ -75,7 +75,7 @@ async def test_a_drain_waits_for_open_replies_and_closes_idle_connections_at_onc
 
 async def test_a_drain_ends_after_its_timeout() -> None:
     application = Application(at_once=False)
-    server = Server(application, LIMITS, Connection)
+    server = Server(application, LIMITS, HttpConnection)
     async with listening(server) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(GET)

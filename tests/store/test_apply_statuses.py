@@ -10,7 +10,7 @@ from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.recording import record
-from engine.webhooks.status_applier import FOREIGN_ATTEMPTS_MAX, AppliedBatch, apply_statuses
+from engine.webhooks.status_applier import FOREIGN_MATCHES_MAX, AppliedBatch, apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NOON,
@@ -53,7 +53,7 @@ async def test_statuses_move_an_accepted_recipient_and_never_back(connection: Co
     for rank, state in ((DELIVERED, "delivered"), (SENT, "delivered"), (FAILED, "delivered"), (READ, "read")):
         await put_in_inbox(connection, status_event("wamid.1", rank, await tag_of(connection, 1)))
         folded = await fold_all(connection)
-        assert (folded.taken, folded.slow) == (1, 0)
+        assert (folded.taken, folded.looked_up) == (1, 0)
         assert await state_of(connection, 1) == state
     row = await connection.fetchrow("SELECT * FROM outcomes")
     assert row["sent_at"] == row["delivered_at"] == row["read_at"] == NOON
@@ -77,7 +77,7 @@ async def test_an_event_before_the_reply_is_evidence_and_the_reply_changes_nothi
 ) -> None:
     campaign = await plant_campaign(connection)
     await put_in_inbox(connection, status_event("wamid.3", SENT, await tag_of(connection, 3)))
-    assert (await fold_all(connection)).slow == 0
+    assert (await fold_all(connection)).looked_up == 0
     assert await state_of(connection, 3) == "sent"
     await record(connection, [accepted(3, campaign)])
     assert await range_counters(connection) == await recount(connection)
@@ -140,7 +140,7 @@ async def test_a_doubt_is_settled_by_its_event(connection: Connection) -> None:
     await plant_campaign(connection)
     await doubt(connection, FIRST_RANGE, 1, 2)
     await put_in_inbox(connection, status_event("wamid.1", DELIVERED, await tag_of(connection, 1)))
-    assert (await fold_all(connection)).slow == 1
+    assert (await fold_all(connection)).looked_up == 1
     assert await state_of(connection, 1) == "delivered"
     assert await state_of(connection, 2) == "unknown"
     assert await connection.fetchval("SELECT wamid FROM outcomes") == "wamid.1"
@@ -323,7 +323,7 @@ async def test_what_another_program_sent_is_dropped_soon(connection: Connection)
         status_event("wamid.z", SENT),  # perhaps ours, without a tag
         status_event("wamid.gone", SENT, await tag_of(connection, 1, range_id=(2000 << 47) + 5)),
     )
-    for _ in range(FOREIGN_ATTEMPTS_MAX):
+    for _ in range(FOREIGN_MATCHES_MAX):
         await make_all_due(connection)
         assert (await fold_all(connection)).returned == 4
     await make_all_due(connection)

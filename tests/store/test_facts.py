@@ -10,7 +10,7 @@ import pytest
 from engine.core.retry import Budget
 from engine.store.claims import advance_watermark
 from engine.store.closing import close_ranges
-from engine.store.facts import REASON_CHARACTERS_MAX, Attempts, Fact, FactKind
+from engine.store.facts import REASON_CHARACTERS_MAX, AttemptCounts, Fact, FactKind
 from engine.store.ranges import take_range
 from engine.store.recording import record
 from tests.sending.planted import (
@@ -220,8 +220,8 @@ async def test_a_reason_with_a_nul_or_without_end_is_stored_readably(sending: Se
     assert [row["reason"] for row in rows] == ["odd reply", "x" * REASON_CHARACTERS_MAX]
 
 
-def attempts(sending: Sending, batch: int, results_writer: str = "one") -> Attempts:
-    return Attempts(
+def attempts(sending: Sending, batch: int, results_writer: str = "one") -> AttemptCounts:
+    return AttemptCounts(
         sending.held.campaign_id, SLOW, 80.0, 10, 8, 2, 0.5, 0.01, NOON_US, NOON_US, results_writer, batch
     )
 

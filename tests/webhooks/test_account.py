@@ -10,7 +10,7 @@ from engine.store.database import Connection
 from engine.store.queries import queries
 from engine.webhooks import account
 from engine.webhooks.account import act
-from engine.webhooks.inbox import Group, write
+from engine.webhooks.inbox import BodyGroup, write
 from tests.webhooks.conversation import PRODUCT, change_body
 from tests.webhooks.planted import NUMBER, plant_campaign
 from tests.webhooks.told import plant_template, tell, tell_template, template_body
@@ -113,7 +113,7 @@ async def test_news_may_come_together_with_what_makes_it_news(
     for event in stored:
         await tell_template(connection, event)
     await act(connection)
-    group = Group(PRODUCT)
+    group = BodyGroup(PRODUCT)
     for event in together:
         group.add(template_body(event))
     await write(connection, group)
@@ -185,7 +185,7 @@ async def test_events_that_are_committed_together_are_acted_on_in_their_order(
 ) -> None:
     await plant_template(connection)
     value = {"message_template_name": "offer", "message_template_language": "pt_BR"}
-    group = Group(PRODUCT)
+    group = BodyGroup(PRODUCT)
     for event in events:
         group.add(change_body("message_template_status_update", {"event": event, **value}))
     await write(connection, group)

@@ -10,14 +10,14 @@ from engine.core.tag import Tag, encode
 from engine.store.database import Connection
 from engine.webhooks import inbox
 from engine.webhooks.events import IncomingMessage, Parsed, Unreadable
-from engine.webhooks.inbox import EVENT_FLOW_S, EventFlow, Group, write, write_together
+from engine.webhooks.inbox import EVENT_FLOW_S, BodyGroup, EventFlow, write, write_together
 from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, plant_campaign, status_event
 
 LAST_EVENT = "SELECT last_event_at FROM event_flow WHERE phone_number_id = $1"
 
 
-class PlantedGroup(Group):
+class PlantedGroup(BodyGroup):
     """A group of one status a body, among them texts that the reader would not let through."""
 
     def __init__(self, *wamids: str) -> None:
@@ -112,7 +112,7 @@ async def test_a_database_that_does_not_answer_for_a_moment_makes_no_body_an_odd
 
 
 async def test_what_is_refused_in_the_end_was_not_half_stored(connection: Connection) -> None:
-    group = Group(PRODUCT)
+    group = BodyGroup(PRODUCT)
     group.add(statuses_body(status("w1")))
     moment = datetime(2026, 7, 1, tzinfo=UTC)
     group.parsed.messages.append(IncomingMessage("m", None, "a NUL \x00", "text", moment, "{}"))
@@ -129,7 +129,7 @@ async def test_different_parts_with_one_problem_are_all_kept_each_once(connectio
 
 
 async def test_the_bodies_of_a_group_can_be_read_apart() -> None:
-    group = Group(PRODUCT)
+    group = BodyGroup(PRODUCT)
     bodies = [statuses_body(status("w1"), status("w2")), b"no json", change_body("account_update", {"a": 1})]
     assert [group.add(body) for body in bodies] == [2, 1, 1]
     assert group.events == group.parsed.events == 4
@@ -152,7 +152,7 @@ async def test_who_asks_for_silence_after_acceptance_is_suppressed(connection: C
         status("w4", "read", errors=stopped, recipient_id="4915112345670"),
     ]
     for _ in range(2):  # repeated events change nothing
-        group = Group(PRODUCT)
+        group = BodyGroup(PRODUCT)
         group.add(statuses_body(*statuses))
         await write(connection, group)
     planted = await connection.fetchval(
@@ -168,7 +168,7 @@ async def test_a_tag_of_another_installation_silences_nobody_of_ours(connection:
     theirs = Tag("zzzzzzzz", FIRST_RANGE, 2, 1, 1)
     stopped = [{"code": 131050, "title": "User has stopped receiving marketing messages"}]
     told = status("w1", "failed", errors=stopped, recipient_id="?", biz_opaque_callback_data=encode(theirs))
-    group = Group(PRODUCT)
+    group = BodyGroup(PRODUCT)
     group.add(statuses_body(told))
     await write(connection, group)
     assert await connection.fetchval("SELECT count(*) FROM suppressions") == 0
@@ -189,7 +189,7 @@ async def test_what_comes_beside_statuses_whose_flow_is_told_is_kept(
     else:
         stopped = [{"code": 131050, "title": "User has stopped receiving marketing messages"}]
         value["statuses"] = [status("w1", "failed", errors=stopped)]
-    group = Group(PRODUCT)
+    group = BodyGroup(PRODUCT)
     group.add(change_body("messages", value))
     await write(connection, group, flow)
     kept = "incoming_messages" if others == "messages" else "suppressions"

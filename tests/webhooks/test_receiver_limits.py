@@ -25,10 +25,10 @@ async def test_large_bodies_are_read_few_at_a_time(pool: Pool) -> None:
         quota = small.receiver.server.body_quota
 
         async def begun(missing: int) -> Peer:
-            free = quota.free_permits
+            free = quota.large_bodies_free
             peer = await Peer.connect(small.url)
             await peer.send(request[:-missing])
-            while quota.free_permits == free:
+            while quota.large_bodies_free == free:
                 await asyncio.sleep(0)
             return peer
 
@@ -38,7 +38,7 @@ async def test_large_bodies_are_read_few_at_a_time(pool: Pool) -> None:
         assert (await peers[0].reply()).status == 200
         assert (await ask(small.url, request)).status == 200, "the permit of a body that was read whole"
         peers[1].close()
-        while quota.free_permits < 2:
+        while quota.large_bodies_free < 2:
             await asyncio.sleep(0)
         peers += [await begun(missing=9), await begun(missing=9)]
         assert (await ask(small.url, post(b"small"))).status == 200, "it needs no permit"
@@ -46,7 +46,7 @@ async def test_large_bodies_are_read_few_at_a_time(pool: Pool) -> None:
         assert (await peers[0].reply()).status == 503
         for peer in peers:
             peer.close()
-        while quota.free_permits < 2:
+        while quota.large_bodies_free < 2:
             await asyncio.sleep(0)
     assert await stored(pool) == 4
 

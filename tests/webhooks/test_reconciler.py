@@ -97,7 +97,7 @@ async def test_a_doubt_is_silent_for_as_long_as_the_settings_say(pool: Pool) -> 
         await doubt(connection, FIRST_RANGE, 1, 2)
         await connection.execute("UPDATE pending_attempts SET since = now() - make_interval(hours => seq)")
         await connection.execute("INSERT INTO event_flow VALUES ($1, now())", NUMBER)
-    async with reconciling(pool, Intervals(policy_s=0.05, quiet_s=5400.0)):
+    async with reconciling(pool, Intervals(policy_s=0.05, silence_s=5400.0)):
         await until(pool, "SELECT deferred > 0 FROM range_counters", True)
     async with pool.acquire() as connection:
         assert [await state_of(connection, seq) for seq in (1, 2)] == ["unknown", "deferred"]

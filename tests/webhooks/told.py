@@ -3,13 +3,13 @@
 from typing import Any
 
 from engine.store.database import Connection
-from engine.webhooks.inbox import Group, write
+from engine.webhooks.inbox import BodyGroup, write
 from tests.webhooks.conversation import PRODUCT, change_body
 
 
 async def tell(connection: Connection, field: str, value: dict[str, Any], **entry: Any) -> None:
     body = change_body(field, value, **entry)
-    group = Group(PRODUCT)
+    group = BodyGroup(PRODUCT)
     group.add(body)
     await write(connection, group)
 
@@ -17,7 +17,7 @@ async def tell(connection: Connection, field: str, value: dict[str, Any], **entr
 async def tell_template(
     connection: Connection, event: str, language: str = "pt_BR", reason: str | None = None, **entry: Any
 ) -> None:
-    group = Group(PRODUCT)
+    group = BodyGroup(PRODUCT)
     group.add(template_body(event, language, reason, **entry))
     await write(connection, group)
 

@@ -33,8 +33,8 @@ claim_ahead.py: how many messages may be claimed and not yet written.
   write rate: lowers it where messages are written more slowly than permitted, or claims expire unwritten
       test_claim_ahead
 circuit_breaker.py: whether anything may be claimed. One for the process.
-  failures in a row: stop claims, then one message probes, so that neither retries nor doubts pile up
-      test_circuit_breaker; tests/flow/test_faults
+  failures in a row: stop claims, then one message probes, so that few recipients retry or are in doubt
+      test_circuit_breaker; tests/sending/test_faults
 
 The parts meet in three places only: the governor sets the bucket's rate, a late reply moves a write in the
 bucket's ring, and the rate sets how much may be in flight and claimed ahead.

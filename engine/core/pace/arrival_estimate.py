@@ -7,8 +7,6 @@ or in this process. To count a request too late costs pace, so a budget limits h
 Times are integers, nanoseconds.
 """
 
-from __future__ import annotations
-
 # Replies vary by this much even on an idle machine. It is below the bucket's spare (GUARD_SPARE_NS).
 USUAL_SPREAD_NS = 1_000_000
 # A longer delay is a pause or a slow service; what the service counted then is not known.

@@ -1,10 +1,8 @@
-"""Stops claims while the service is away or says that it is down, so that neither retries nor doubts pile up.
+"""Stops claims while the service is away or down, so that few recipients retry or are in doubt.
 
 Times are integers, nanoseconds of one monotonic clock. The length of a wait is an argument of the
 constructor.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 

@@ -6,8 +6,6 @@ until all of them time out together; so no more are in flight than it answers in
 replies itself; so it opens only a few connections. Times are integers, nanoseconds.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 

@@ -8,8 +8,6 @@ Five minutes of throttles at the floor are a quota, not a pace. Times are intege
 monotonic clock.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import cbrt
 

@@ -7,8 +7,6 @@ arrived late counts from its arrival. After a stall longer than SLACK_NS the buc
 rate; it does not burst to catch up. Times are integers, nanoseconds of one monotonic clock.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, insort
 from math import ceil
 

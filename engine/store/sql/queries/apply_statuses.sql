@@ -10,12 +10,9 @@ CREATE TEMP TABLE IF NOT EXISTS applying_events (
     phone_number_id text, recipient text, installation text, range_id bigint, seq integer, attempt_no integer, epoch bigint,
     code integer, detail text, matches_tried integer NOT NULL, by_pair boolean NOT NULL DEFAULT false
 ) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS applying_looked_up (
-    range_id bigint NOT NULL, seq integer NOT NULL
-) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS applying_before (
-    range_id bigint NOT NULL, seq integer NOT NULL, state text NOT NULL
-) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS applying_looked_up (range_id bigint NOT NULL, seq integer NOT NULL) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS applying_before (range_id bigint NOT NULL, seq integer NOT NULL, state text NOT NULL)
+ON COMMIT DELETE ROWS;
 
 -- name: begin
 -- One process at a time: two would only wait for each other. Losing this lock loses nothing, because the deletion of an event
@@ -96,7 +93,8 @@ WITH aliased AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[]) AS pair (phone_number_id, recipient, phone)),
 in_doubt AS (
     SELECT aliased.phone_number_id, aliased.recipient, pending_attempts.range_id, pending_attempts.seq,
-           pending_attempts.attempt_no, pending_attempts.epoch, count(*) OVER (PARTITION BY aliased.phone_number_id, aliased.recipient) AS candidates
+           pending_attempts.attempt_no, pending_attempts.epoch,
+           count(*) OVER (PARTITION BY aliased.phone_number_id, aliased.recipient) AS candidates
     FROM aliased
     JOIN pending_attempts ON pending_attempts.phone_number_id = aliased.phone_number_id AND pending_attempts.state = 'unknown'
     JOIN recipients ON recipients.range_id = pending_attempts.range_id AND recipients.seq = pending_attempts.seq
@@ -302,13 +300,11 @@ counted AS (
           FROM looked WHERE route = 'fresh' GROUP BY range_id) AS change
     WHERE range_counters.range_id = change.range_id),
 looked_up AS (
-    INSERT INTO applying_looked_up SELECT range_id, seq FROM looked WHERE route = 'looked up'
-    RETURNING 1)
+    INSERT INTO applying_looked_up SELECT range_id, seq FROM looked WHERE route = 'looked up' RETURNING 1)
 SELECT count(*) FROM looked_up;
 
 -- name: states_before
-INSERT INTO applying_before
-SELECT recipient_states.range_id, recipient_states.seq, recipient_states.state
+INSERT INTO applying_before SELECT recipient_states.range_id, recipient_states.seq, recipient_states.state
 FROM applying_looked_up
 JOIN recipient_states ON recipient_states.range_id = applying_looked_up.range_id
                      AND recipient_states.seq = applying_looked_up.seq;
@@ -385,8 +381,7 @@ WHERE range_counters.range_id = sums.range_id;
 -- waits, for $1 days. Events with another program's data are matched only $3 times: a program that shares our number may
 -- cause as many as we do.
 WITH nobody AS (
-    SELECT range_id, seq FROM applying_looked_up
-    EXCEPT SELECT range_id, seq FROM applying_before),
+    SELECT range_id, seq FROM applying_looked_up EXCEPT SELECT range_id, seq FROM applying_before),
 unmatched AS (
     DELETE FROM applying_events
     WHERE range_id IS NULL OR (range_id, seq) IN (SELECT range_id, seq FROM nobody)

@@ -1,4 +1,4 @@
--- Recipients in doubt: who they are, and the two ways to end a doubt that no event ends.
+-- Recipients in doubt: who they are, and the two ways to settle those that no event settles.
 -- "Probably not sent" means: for $n seconds no event came about the attempt, events of its number still arrived after that,
 -- and they have come without a gap for as long.
 
@@ -62,9 +62,9 @@ WHERE recipient IS NOT NULL
 -- Makes recipients in doubt wait for a resend, which is a later attempt with a claim of its own.
 -- $2  NULL: all of them; else only those that are probably not sent, by this many seconds
 -- $3  what a resend takes from the budget of failures; $4 the end of that budget: a policy must not go on for ever
--- $5, $6  number and phone of the untagged events that wait, in both spellings
--- `waiting` holds the tagged events that wait for these ranges. It is read only for $2, and then once. An OR is evaluated in
--- the order in which it is written: the cheap conditions stand before it.
+-- $5, $6  number and phone of the untagged events that wait, with both aliases of each phone
+-- `waiting` holds the tagged events that wait for these ranges. It is read only for $2, and then once. Postgres evaluates an
+-- OR in the order in which it is written: the cheap conditions come first.
 WITH waiting AS MATERIALIZED (
     SELECT * FROM (
         SELECT range_id, seq FROM inbox

@@ -10,7 +10,7 @@ SELECT epoch, owner, owner_process, released,
 FROM numbers WHERE phone_number_id = $1 FOR UPDATE;
 
 -- name: owners
--- Takes no locks. free: the lease has ended or was given back.
+-- Takes no locks. free: the lease has ended, or the number was released.
 SELECT phone_number_id, owner_process, released OR coalesce(leased_until <= now(), true) AS free
 FROM numbers WHERE phone_number_id = ANY($1::text[]) ORDER BY phone_number_id;
 

@@ -1,6 +1,6 @@
 """How many status events a second are applied? The baseline is a bare UPDATE by primary key.
 
-    python -m benchmarks.folding [RECIPIENTS [EVENTS_A_COMMIT]]
+    python -m benchmarks.applying [RECIPIENTS [EVENTS_A_COMMIT]]
 
 Three events a recipient (sent, delivered, read), out of order as in a real stream, 1,000 in a commit by
 default, in batches of 10,000, from the inbox to the counters. Two streams: in one a recipient's events come
@@ -48,9 +48,9 @@ _WAMID = "wamid.HBgNNTUxMTk4NzY1NDMyMRUCABEYEjBG"
 
 Stream = Literal["close together", "each alone"]
 _BASELINE = "bare UPDATE by primary key"
-FOLD: dict[Stream, Stage] = {
-    "close together": Stage("fold_close", "apply events, a recipient's close together", "events", _BASELINE),
-    "each alone": Stage("fold_alone", "apply events, each alone in its batch", "events", _BASELINE),
+APPLY: dict[Stream, Stage] = {
+    "close together": Stage("apply_close", "apply events, a recipient's close together", "events", _BASELINE),
+    "each alone": Stage("apply_alone", "apply events, each alone in its batch", "events", _BASELINE),
 }
 
 
@@ -64,7 +64,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class Applied:
     """Events that were applied. CPU seconds are those of this process and of its database session.
 
     `baseline_per_s`: rows a second of the bare UPDATE. `updates`, `hot`: rows written, and those written
@@ -82,14 +82,14 @@ class Folded:
     after_mb: float
 
 
-def run_fold(testbed: Testbed, recipients: int, stream: Stream) -> StageRun:
+def run_apply(testbed: Testbed, recipients: int, stream: Stream) -> StageRun:
     """Apply three events of each recipient, in a worker process."""
     arguments = {"recipients": recipients, "stream": stream}
-    found = Folded(**testbed.run_stage("benchmarks.folding:measure", arguments, sender_cores()))
+    found = Applied(**testbed.run_stage("benchmarks.applying:measure", arguments, sender_cores()))
     return StageRun(found.events, found.elapsed_s, found.cpu_s, found.database_cpu_s, found.baseline_per_s)
 
 
-def measure(url: str, recipients: int, stream: Stream, commit_events: int = GROUP_EVENTS_MAX) -> Folded:
+def measure(url: str, recipients: int, stream: Stream, commit_events: int = GROUP_EVENTS_MAX) -> Applied:
     """Apply three events of each recipient, `commit_events` in each commit to the inbox.
 
     ConfigurationError unless a benchmark created the database; BenchmarkFailed if an event is lost.
@@ -106,7 +106,7 @@ class Written:
     size_mb: float
 
 
-async def _measure(url: str, recipients: int, stream: Stream, commit_events: int) -> Folded:
+async def _measure(url: str, recipients: int, stream: Stream, commit_events: int) -> Applied:
     await seed_campaign(url, {NUMBER: 1_000.0}, recipients)
     connection = await connect(url, command_timeout_s=SEED_S_MAX)
     try:
@@ -116,19 +116,21 @@ async def _measure(url: str, recipients: int, stream: Stream, commit_events: int
         before = await _written(connection)
         session: int = await connection.fetchval(SQL["session"])
         own_s, database_s = time.process_time(), cpu_s(session)
-        folded, elapsed_s = await _fold_all(connection)
+        applied, elapsed_s = await _apply_all(connection)
         own_s, database_s = time.process_time() - own_s, cpu_s(session) - database_s
         read = await connection.fetchval(SQL["read_in_range_counters"])
-        if folded != events or read != recipients:
-            raise BenchmarkFailed(f"{folded} of {events} events were folded, {read} of {recipients} are read")
+        if applied != events or read != recipients:
+            raise BenchmarkFailed(
+                f"{applied} of {events} events were applied; {read} of {recipients} are read"
+            )
         after = await _written(connection)
         await connection.execute(SQL["reset_statuses"])
         await connection.execute(SQL["vacuum_accepted"])
         baseline_per_s = await _update_bare(connection, keys)
     finally:
         await connection.close()
-    return Folded(
-        folded,
+    return Applied(
+        applied,
         elapsed_s,
         own_s,
         database_s,
@@ -187,12 +189,12 @@ def _stream(keys: list[Key], apart: int, installation: str) -> Iterator[StatusEv
         )
 
 
-async def _fold_all(connection: Connection) -> tuple[int, float]:
+async def _apply_all(connection: Connection) -> tuple[int, float]:
     """Events applied, and the seconds that it took."""
-    began_s, folded = time.perf_counter(), 0
+    began_s, applied = time.perf_counter(), 0
     while taken := (await apply_statuses(connection)).taken:
-        folded += taken
-    return folded, time.perf_counter() - began_s
+        applied += taken
+    return applied, time.perf_counter() - began_s
 
 
 async def _update_bare(connection: Connection, keys: list[Key]) -> float:
@@ -217,7 +219,7 @@ async def _written(connection: Connection) -> Written:
     return Written(**row)
 
 
-def print_folded(name: str, found: Folded) -> None:
+def print_applied(name: str, found: Applied) -> None:
     rate = found.events / found.elapsed_s
     own_us, database_us = (cpu_s / found.events * 1e6 for cpu_s in (found.cpu_s, found.database_cpu_s))
     print(f"{name}: {rate:,.0f} events/s   bare UPDATE {found.baseline_per_s:,.0f} rows/s", end="   ")
@@ -231,8 +233,8 @@ def main() -> None:
     recipients, commit_events = counts(__doc__, recipients=100_000, events_a_commit=GROUP_EVENTS_MAX)
     print_conditions()
     with postgres() as database:
-        for name in FOLD:
-            print_folded(name, measure(database.url, recipients, name, commit_events))
+        for name in APPLY:
+            print_applied(name, measure(database.url, recipients, name, commit_events))
 
 
 if __name__ == "__main__":
