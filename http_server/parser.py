@@ -49,6 +49,7 @@ class RequestParser:
         self._limits = limits
         self._quota = quota
         self._in_head = True
+        self._discarded = False  # the present request was refused: its rest is not kept
         self._head_bytes = self._chunk_bytes = 0
         self._target = b""
         self._headers: Headers = {}
@@ -75,11 +76,12 @@ class RequestParser:
         if self._in_head:
             if self._head_bytes > self._limits.head_bytes:
                 self._sink.refuse(431)
-        elif self.in_request:
+        elif self.in_request and not self._discarded:
             self._check_rest(len(data))
 
     def discard(self) -> None:
-        """Free what was read of the present request: it is not wanted."""
+        """Free what was read of the present request, and keep nothing of its rest: it is refused."""
+        self._discarded = True
         self._body = b""
         self._raw_headers.clear()
         self._quota.release(self._sink)
@@ -87,6 +89,7 @@ class RequestParser:
     def on_message_begin(self) -> None:
         self.begun += 1
         self.in_request = True
+        self._discarded = False
 
     def on_headers_complete(self) -> None:
         raw, sink, limits = self._raw_headers, self._sink, self._limits
@@ -112,6 +115,8 @@ class RequestParser:
             sink.send_continue()
 
     def on_body(self, part: bytes) -> None:
+        if self._discarded:
+            return
         self._body_bytes += len(part)
         if self._body_bytes > self._usual_bytes and not self._may_grow():
             return

@@ -211,3 +211,16 @@ async def test_a_lost_connection_wants_no_reply() -> None:
     connection.connection_lost(None)
     application.slots[0].finish(b"reply ")
     assert (application.slots[0].is_wanted, peer.data) == (False, b"")
+
+
+async def test_a_refused_request_takes_nothing_of_the_quota() -> None:
+    """Its body is still arriving when its head is refused, in the same chunk and after it."""
+    limits = Limits(body_bytes=1000, usual_body_bytes=10, large_bodies=1, waiting_bytes=500)
+    quota = BodyQuota(limits)
+    connection, peer = connected(quota, limits)
+    connection.data_received(b"POST / HTTP/1.1\r\nContent-Length: 2000\r\n\r\n" + b"x" * 100)
+    connection.data_received(b"x" * 100)
+    assert (peer.data[9:12], quota.waiting_bytes) == (b"413", 0)
+    other, other_peer = connected(quota, limits)
+    other.data_received(b"POST / HTTP/1.1\r\nContent-Length: 20\r\n\r\n" + b"x" * 20)
+    assert other_peer.data[9:12] == b"200", "the place of a large body is free"
