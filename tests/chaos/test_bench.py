@@ -1,7 +1,7 @@
 """The fault bench in two forms: campaigns through one installation of real processes, with faults of each kind.
 
-The short form kills an owner, loses answers of the database and spoils events. `tests/flow`, `tests/store` and
-`tests/model` show each of the other promises in one process.
+The short form kills an owner, loses answers of the database, spoils events, sends again by policy and fills
+the disk. `tests/sending`, `tests/store` and `tests/model` show each of the other promises in one process.
 """
 
 import pytest
@@ -65,6 +65,9 @@ async def run_all(bench: Bench, plans: tuple[Plan, ...], recipients: int = RECIP
 async def test_a_killed_owner_and_lost_answers_lose_nothing_and_double_nothing() -> None:
     async with standing(RATE_PER_S) as bench:
         assert await run_all(bench, SHORT_PLANS) == []
+        plan = schedule.policy(1, POLICY_RECIPIENTS / RATE_PER_S, "resend-silent")
+        report = await bench.run_policy(plan, POLICY_RECIPIENTS, "resend-silent")
+        assert not report.broken, (report.broken, report.trace)
         assert await bench.stop() == []
     assert left_behind(bench.home) == []
 
@@ -82,7 +85,6 @@ async def test_nothing_is_lost_and_nothing_twice() -> None:
     assert left_behind(bench.home) == []
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(bool(why_no_disk()), reason=f"no full disk: {why_no_disk()}")
 async def test_a_full_disk_stops_the_sending_and_loses_nothing() -> None:
     async with standing(RATE_PER_S, small_disk=True) as bench:
