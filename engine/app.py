@@ -61,14 +61,6 @@ async def run_numbers(
         installation = await identify(connection)
     disk_space, campaign_cache = DiskSpaceGuard(disk), CampaignCache()
     results_writer = ResultsWriter(pool, timing.batch_period_s)
-
-    def find_block() -> Block | None:
-        if shortage := disk_space.blocked_reason():
-            return Block(shortage, ReasonCode.DISK_FULL)
-        if problem := results_writer.problem:
-            return Block(problem, ReasonCode.RESULTS_NOT_STORED)
-        return None
-
     context = FlowContext(
         pool=pool,
         service=service,
@@ -80,19 +72,26 @@ async def run_numbers(
         breaker=CircuitBreaker(partial(wait_s, Wait.UNREACHABLE)),
         orders=Orders(campaign_cache),
     )
-    reader = CampaignReader(campaign_cache, service.product, campaign_id, find_block)
+    reader = CampaignReader(
+        campaign_cache, service.product, campaign_id, partial(_find_block, disk_space, results_writer)
+    )
     keep_large_blocks()
-    transport, calls = transport or transport_of(service), hourly_call_budget()
-
-    async def read_numbers() -> None:
-        await _read_numbers(pool, service, calls)
-
+    transport = transport or transport_of(service)
+    read_numbers = partial(_read_numbers, pool, service, hourly_call_budget())
     worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers)
     try:
         with rare_collections():
             return await worker.run(stop)
     finally:
         await transport.close()
+
+
+def _find_block(disk_space: DiskSpaceGuard, results_writer: ResultsWriter) -> Block | None:
+    if shortage := disk_space.blocked_reason():
+        return Block(shortage, ReasonCode.DISK_FULL)
+    if problem := results_writer.problem:
+        return Block(problem, ReasonCode.RESULTS_NOT_STORED)
+    return None
 
 
 def transport_of(service: ServiceSettings) -> Transport:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from engine.clock import monotonic_ns
 from engine.core.guard import Defer, PairGuard, Refuse, check_recipient
@@ -11,14 +10,7 @@ from engine.sending.messages import RunningCampaign
 from engine.store.claims import Candidate, fact_of_unsent
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
-
-
-class Postponed(NamedTuple):
-    """A recipient that already waits for another attempt, and waits on for `wait_s`."""
-
-    candidate: Candidate
-    wait_s: float
-    reason: str
+from engine.store.retry_claims import Postponed
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import asyncpg
 
@@ -14,6 +14,14 @@ from engine.store.leases import Lease
 from engine.store.queries import queries
 from engine.store.ranges import HeldRange
 from engine.store.recording import record_looked_up
+
+
+class Postponed(NamedTuple):
+    """A recipient that already waits for another attempt, and waits on for `wait_s`."""
+
+    candidate: Candidate
+    wait_s: float
+    reason: str
 
 
 async def due_retries(connection: Connection, ranges: Sequence[HeldRange], limit: int) -> list[Candidate]:
@@ -96,13 +104,13 @@ def _unsent(campaign_id: int, lease: Lease, row: asyncpg.Record) -> Fact:
     return Fact(*attempt, FactKind.DEFERRED, reason=ANSWER_LOST, spent=_spent(row))
 
 
-async def postpone_retries(connection: Connection, postponed: Sequence[tuple[Candidate, float, str]]) -> None:
-    """Move the time of deferred recipients that the guard held back again: `(candidate, wait_s, reason)`."""
+async def postpone_retries(connection: Connection, postponed: Sequence[Postponed]) -> None:
+    """Move the time of deferred recipients that the guard held back again."""
     await connection.execute(
         queries("retry_claims")["postpone_retries"],
-        *_columns([candidate for candidate, _, _ in postponed]),
-        [wait_s for _, wait_s, _ in postponed],
-        [reason for _, _, reason in postponed],
+        *_columns([row.candidate for row in postponed]),
+        [row.wait_s for row in postponed],
+        [row.reason for row in postponed],
     )
 
 

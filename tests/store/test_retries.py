@@ -12,7 +12,7 @@ from engine.store.facts import FactKind
 from engine.store.leases import take
 from engine.store.ranges import release_ranges, take_over_ranges, take_range
 from engine.store.recording import record
-from engine.store.retry_claims import claim_retries, due_retries, postpone_retries, unsent_claims
+from engine.store.retry_claims import Postponed, claim_retries, due_retries, postpone_retries, unsent_claims
 from tests.sending.planted import FAST, SLOW, assert_tallies_hold, counts
 from tests.store.owned import deferred, fact, owned, two_ranges, waits
 
@@ -28,7 +28,7 @@ async def test_a_retry_is_due_in_its_time_the_longest_waiting_first(connection: 
     due = await due_retries(connection, [held], 10)
     assert [one.seq for one in due] == [5, 2]
     assert [one.seq for one in await due_retries(connection, [held], 1)] == [5]
-    await postpone_retries(connection, [(due[0], 60.0, "pair rate")])
+    await postpone_retries(connection, [Postponed(due[0], 60.0, "pair rate")])
     assert [one.seq for one in await due_retries(connection, [held], 10)] == [2]
     await assert_tallies_hold(connection)
 
@@ -44,7 +44,7 @@ async def test_a_retry_that_a_fact_is_about_just_now_is_not_waited_for(
     await connection.execute("SET lock_timeout = '1s'")
     async with other.transaction():
         await other.execute("SELECT FROM pending_attempts WHERE seq = 2 FOR UPDATE")
-        await postpone_retries(connection, [(one, 60.0, "pair rate") for one in due])
+        await postpone_retries(connection, [Postponed(one, 60.0, "pair rate") for one in due])
     assert [one.seq for one in await due_retries(connection, [held], 10)] == [2], "and is held back again"
 
 
@@ -55,7 +55,7 @@ async def test_what_earlier_tries_spent_goes_with_the_retry(connection: Connecti
     spent = Budget(pair_throttles=1, transient_failures=2, unreachable=3)
     await record(connection, [fact(held, 1, FactKind.DEFERRED)._replace(spent=spent)])
     due = await due_retries(connection, [held], 10)
-    await postpone_retries(connection, [(due[0], 0.0, "pair rate")])
+    await postpone_retries(connection, [Postponed(due[0], 0.0, "pair rate")])
     due = await due_retries(connection, [held], 10)
     await claim_retries(connection, lease, due, [])
     unsent = await unsent_claims(connection, lease, [held])
@@ -192,6 +192,6 @@ async def test_a_retry_is_claimed_in_its_own_range(connection: Connection) -> No
     granted = await claim_retries(connection, lease, wanted, [])
     assert granted == {(first.range_id, 1): 2, (second.range_id, 2): 2}
     await assert_tallies_hold(connection)
-    await postpone_retries(connection, [(due[first.range_id, 2], 60.0, "pair rate")])
+    await postpone_retries(connection, [Postponed(due[first.range_id, 2], 60.0, "pair rate")])
     left = await due_retries(connection, [first, second], 10)
     assert [(one.range_id, one.seq) for one in left] == [(second.range_id, 1)]

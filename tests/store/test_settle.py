@@ -19,7 +19,7 @@ from engine.store.in_doubt import (
 from engine.store.leases import Lease
 from engine.store.ranges import HeldRange
 from engine.store.recording import record
-from engine.store.retry_claims import claim_retries, due_retries, postpone_retries
+from engine.store.retry_claims import Postponed, claim_retries, due_retries, postpone_retries
 from engine.webhooks.status_applier import apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
@@ -284,7 +284,7 @@ async def test_a_doubt_that_was_sent_again_in_vain_is_a_doubt_when_the_campaign_
     assert await resend(connection, campaign, "ana") == 1
     due = await due_retries(connection, [HeldRange(FIRST_RANGE, campaign, 10, 10, "open")], 10)
     if guarded:
-        await postpone_retries(connection, [(due[0], 6.0, "pair rate")])
+        await postpone_retries(connection, [Postponed(due[0], 6.0, "pair rate")])
     else:
         await claim_retries(connection, Lease(NUMBER, 1, 0.0), due, [])
         later = Fact(campaign, FIRST_RANGE, 1, 2, 1, NUMBER, FactKind.DEFERRED, reason="130429", wait_s=6.0)

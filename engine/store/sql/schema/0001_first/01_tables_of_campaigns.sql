@@ -29,7 +29,7 @@ CREATE TABLE numbers (
     owner_process        jsonb,                             -- boot id, pid namespace, pid, start time: proves a death
     leased_until         timestamptz,                       -- the owner renews it; others take the number over after it
     released             boolean     NOT NULL DEFAULT true, -- the owner ended in order
-    no_send_before       timestamptz,        -- permits of former owners may be valid until then. It outlives the owner:
+    no_send_before       timestamptz,        -- claims of former owners may be valid until then. It outlives the owner:
                                              -- who takes the number over during the wait keeps the rest of it
     stopped              boolean     NOT NULL DEFAULT false,  -- the service stopped the number: only a person ends that
     suspended_until      timestamptz,        -- a rest that ends by itself
