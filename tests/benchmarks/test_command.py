@@ -35,7 +35,7 @@ def test_a_short_bench_measures_one_part_and_leaves_nothing_else(
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["report.html", "report.json"]
     engine = report["senders"][0]
     assert engine["per_s"]["median"] > 0
-    assert engine["events"]["folded"] == 3 * engine["messages"][0]
+    assert engine["events"]["applied"] == 3 * engine["messages"][0]
     assert leftovers(place) == []
     again = drumbeat(*SHORT, "--output", "kept")
     assert again.exit_code == 78
