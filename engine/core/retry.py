@@ -13,6 +13,9 @@ from typing import assert_never
 from engine.core.outcome import NotSent, Rejected, Scope, Setback, Throttled, Transient, Unknown
 
 TRANSIENT_ATTEMPTS_MAX = 5
+# If an attempt in doubt has no event for this long while its number has others, it was probably not sent. The
+# service reports nearly every status within a quarter of an hour.
+SILENCE_S = 900.0
 PAIR_WAITS_MAX = 5
 
 

@@ -24,8 +24,8 @@ from pydantic_settings import (
 
 from engine.core.disk_space import LEAST_FREE_MIB
 from engine.core.guard import PAIR_BURST, PAIR_EVERY_S
-from engine.core.in_doubt import SILENCE_S
 from engine.core.interface import API_VERSION, PRODUCT
+from engine.core.retry import SILENCE_S
 from engine.errors import ConfigurationError
 from engine.process.disk_space import Disk
 

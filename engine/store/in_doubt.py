@@ -11,8 +11,8 @@ from datetime import datetime
 
 import asyncpg
 
-from engine.core.in_doubt import SILENCE_S
 from engine.core.phone_aliases import phone_aliases
+from engine.core.retry import SILENCE_S
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode, with_indefinite_article
 from engine.errors import UsageError
 from engine.store.campaign_states import apply_if_allowed

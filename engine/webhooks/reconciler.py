@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from engine.core.in_doubt import SILENCE_S
+from engine.core.retry import SILENCE_S
 from engine.process.throttled_log import ThrottledLog
 from engine.store.database import LOST_CONNECTION, Connection, Pool
 from engine.store.in_doubt import resend_by_policy

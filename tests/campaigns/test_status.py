@@ -10,7 +10,13 @@ from campaigns.cli.status_text import status_lines
 from campaigns.life import control as service
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
-from campaigns.results.status import CampaignStatus, NumberProgress, campaign_status, measured_per_s
+from campaigns.results.status import (
+    CampaignStatus,
+    NumberProgress,
+    campaign_status,
+    measured_per_s,
+    stored_code,
+)
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.store.database import Pool
 
@@ -85,3 +91,9 @@ def look(attempts: int, last_attempt_s: float | None) -> CampaignStatus:
 )
 def test_what_two_looks_measure(before: CampaignStatus, after: CampaignStatus, rate_per_s: float) -> None:
     assert measured_per_s(before, after, 1.0) == pytest.approx(rate_per_s)
+
+
+def test_a_reason_code_of_a_later_version_is_none() -> None:
+    assert stored_code("expired") is ReasonCode.EXPIRED
+    assert stored_code(None) is None
+    assert stored_code("a_code_of_a_later_version") is None
