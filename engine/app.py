@@ -24,8 +24,8 @@ from engine.sending.campaign_reader import Block, CampaignReader
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.flow_context import FlowContext
 from engine.sending.number_sync import sync_numbers
-from engine.sending.orders import Orders
 from engine.sending.results_writer import ResultsWriter
+from engine.sending.stop_requests import StopRequests
 from engine.sending.timing import Timing
 from engine.sending.worker import RunEnd, Worker
 from engine.store.database import Pool
@@ -70,7 +70,7 @@ async def run_numbers(
         results_writer=results_writer,
         claim_batcher=ClaimBatcher(pool),
         breaker=CircuitBreaker(partial(wait_s, Wait.UNREACHABLE)),
-        orders=Orders(campaign_cache),
+        stop_requests=StopRequests(campaign_cache),
     )
     reader = CampaignReader(
         campaign_cache, service.product, campaign_id, partial(_find_block, disk_space, results_writer)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import asyncpg
 
 from engine.errors import ConfigurationError, DrumbeatError, TryLater, Unreachable
-from engine.store.refusals import refusal_of, safe_url
+from engine.store.connect_errors import connect_error, safe_url
 from engine.system_error import system_error_text
 
 _BROKEN = (
@@ -48,7 +48,7 @@ def error_of(problem: Exception, url: str) -> DrumbeatError | None:
     if isinstance(problem, _BROKEN) or _is_closed(problem):
         return Unreachable(f"the connection to {where} broke: {detail}", remedy="try again")
     if isinstance(problem, _REFUSED):
-        return refusal_of(problem, url)
+        return connect_error(problem, url)
     if isinstance(problem, asyncpg.ReadOnlySQLTransactionError):
         return Unreachable(
             f"the database {where} can only be read: {detail}", remedy="connect to the primary"

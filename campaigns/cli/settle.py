@@ -24,6 +24,7 @@ from engine.errors import TryLater, UsageError
 from engine.process.identity import this_process
 from engine.process.settings import Settings
 from engine.process.telemetry import quieten
+from engine.store.abandoned_numbers import recover_abandoned_numbers
 from engine.store.database import Pool
 from engine.store.in_doubt import (
     InDoubtGroup,
@@ -32,7 +33,6 @@ from engine.store.in_doubt import (
     resend,
     summarise_in_doubt,
 )
-from engine.store.recovery import recover_abandoned
 
 app = typer.Typer(add_completion=False)
 
@@ -111,7 +111,7 @@ async def settle_campaign(pool: Pool, name: str, action: str | None, silence_s: 
     async with pool.acquire() as connection:
         campaign = await find_campaign(connection, name)
         recipients = 0
-        await recover_abandoned(connection, this_process())  # puts in doubt what a killed sender left
+        await recover_abandoned_numbers(connection, this_process())  # puts in doubt what a killed sender left
         if action == "resend":
             recipients = await resend(connection, campaign.campaign_id, actor())
         elif action == "assume-sent":

@@ -15,11 +15,11 @@ from campaigns.results.status import NOBODY_SENDS, present_reason, stored_code
 from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, ReasonCode, allows
 from engine.errors import ConfigurationError, TryLater
 from engine.process.identity import this_process
+from engine.store.abandoned_numbers import recover_abandoned_numbers
 from engine.store.campaign_states import apply_event, apply_if_allowed
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
-from engine.store.recovery import recover_abandoned
 
 LISTED_MAX = 1_000
 PAUSED_BY_HAND = "paused by hand"
@@ -200,7 +200,7 @@ async def skip_remaining(connection: Connection, campaign_id: int, state: Campai
     """Skip the remaining recipients of a cancelled or expired campaign; return how many. Idempotent."""
     skipped = await close_ranges(connection, campaign_id, state.value)
     # A killed sender left recipients in doubt, and nobody else would mark them as such any more.
-    await recover_abandoned(connection, this_process())
+    await recover_abandoned_numbers(connection, this_process())
     return skipped
 
 

@@ -7,10 +7,11 @@ guard's clock differs from the database's, and a duration means the same on both
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime
 from itertools import islice
 from zoneinfo import ZoneInfo
 
+from engine.core.daily_window import DailyWindow, window_opens_at
 from engine.core.units import SECOND_NS
 
 PAIR_EVERY_S = 6.0  # open point: one message per 6 s for one number and one recipient
@@ -21,7 +22,6 @@ PAIRS_MAX = 250_000
 _PURGE_PERIOD = 256
 _OWING_MAX = 32  # pairs still in debt after which a purge gives up
 
-_DAY_MINUTES = 24 * 60
 OPTED_OUT = "opted out"
 
 
@@ -56,6 +56,15 @@ def check_recipient(*, opted_out: bool, expires_ns: int | None, now_ns: int) -> 
     if expires_ns is not None and now_ns >= expires_ns:
         return Refuse("expired")
     return PASS
+
+
+def check_window(now: datetime, window: DailyWindow, zone: ZoneInfo) -> Pass | Defer:
+    """Pass inside the window, otherwise Defer until it opens."""
+    opens_at = window_opens_at(now, window, zone)
+    if opens_at <= now:
+        return PASS
+    local = opens_at.astimezone(zone)
+    return Defer((opens_at - now).total_seconds(), f"quiet hours until {local:%H:%M} {zone.key}")
 
 
 class PairGuard:
@@ -110,83 +119,3 @@ class PairGuard:
             if paid_ns > now_ns and len(self._paid_ns) < self._pairs_max - 1:
                 self._paid_ns[recipient] = paid_ns
                 owing += 1
-
-
-@dataclass(frozen=True, slots=True)
-class DailyWindow:
-    """The part of the local day in which sending is allowed: from `opens`, up to but without `closes`.
-
-    Both are minutes since midnight. A window that closes before it opens spans midnight.
-    """
-
-    opens: int
-    closes: int
-
-    def __post_init__(self) -> None:
-        if not (0 <= self.opens < _DAY_MINUTES and 0 < self.closes <= _DAY_MINUTES):
-            raise ValueError("the times of a window must lie between 00:00 and 24:00")
-        if self.opens == self.closes:
-            raise ValueError("a window must open and close at different times")
-
-    @classmethod
-    def between(cls, opens: time, closes: time) -> DailyWindow:
-        """The window between two local times, to the minute. One that closes at 00:00 ends with the day."""
-        return cls(_minute(opens), _minute(closes) or _DAY_MINUTES)
-
-    def holds(self, local: time) -> bool:
-        minute = _minute(local)
-        if self.opens < self.closes:
-            return self.opens <= minute < self.closes
-        return minute >= self.opens or minute < self.closes
-
-
-def _minute(local: time) -> int:
-    return local.hour * 60 + local.minute
-
-
-def window_opens_at(now: datetime, window: DailyWindow, zone: ZoneInfo) -> datetime:
-    """The first moment, not before `now`, inside the window by the zone's local time. The result is in UTC.
-
-    If the clocks skip the hour in which the window opens, it opens when they jump. If an hour comes twice and
-    the window closed in the first one, it may stay closed in the second. UTC because Python compares and
-    subtracts two times of one zone by their wall clocks, which is an hour off across a clock change.
-    """
-    local = now.astimezone(zone)
-    if window.holds(local.time()):
-        return now.astimezone(UTC)
-    openings = (
-        _opening(local.date() + timedelta(days=day), fold, window, zone) for day in (0, 1) for fold in (0, 1)
-    )
-    return min(opening for opening in openings if opening > now)
-
-
-def check_window(now: datetime, window: DailyWindow, zone: ZoneInfo) -> Pass | Defer:
-    """Pass inside the window, otherwise Defer until it opens."""
-    opens_at = window_opens_at(now, window, zone)
-    if opens_at <= now:
-        return PASS
-    local = opens_at.astimezone(zone)
-    return Defer((opens_at - now).total_seconds(), f"quiet hours until {local:%H:%M} {zone.key}")
-
-
-def _opening(day: date, fold: int, window: DailyWindow, zone: ZoneInfo) -> datetime:
-    """The opening on one local day, in UTC. `fold` selects the first or second of an hour that repeats."""
-    local = time(window.opens // 60, window.opens % 60, fold=fold)
-    opening = datetime.combine(day, local, zone).astimezone(UTC)
-    wall = opening.astimezone(zone)
-    skipped = (wall.hour, wall.minute) != (local.hour, local.minute)
-    return _jump(day, local, zone) if skipped else opening
-
-
-def _jump(day: date, skipped: time, zone: ZoneInfo) -> datetime:
-    """The moment, in UTC, at which the clocks skip the local time `skipped`."""
-    low = datetime.combine(day, skipped.replace(fold=1), zone).astimezone(UTC)
-    high = datetime.combine(day, skipped.replace(fold=0), zone).astimezone(UTC)
-    before = low.astimezone(zone).utcoffset()
-    while high - low > timedelta(seconds=1):
-        middle = (low + (high - low) / 2).replace(microsecond=0)
-        if middle.astimezone(zone).utcoffset() == before:
-            low = middle
-        else:
-            high = middle
-    return high

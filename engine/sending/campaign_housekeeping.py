@@ -6,7 +6,7 @@ import structlog
 
 from engine.core.states import CampaignEvent, ReasonCode
 from engine.sending.flow_context import FlowContext
-from engine.sending.orders import CampaignPause
+from engine.sending.stop_requests import CampaignPause
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.closing import close_ranges, finish_campaign
 from engine.store.database import LOST_CONNECTION, Connection
@@ -77,4 +77,4 @@ class CampaignHousekeeping:
         why = await connection.fetchval(queries("leases")["all_stopped"], numbers)
         if why is not None:
             reason = f"every number is stopped: {why}"
-            self._context.orders.give(CampaignPause(campaign_id, reason, ReasonCode.NUMBERS_STOPPED))
+            self._context.stop_requests.add(CampaignPause(campaign_id, reason, ReasonCode.NUMBERS_STOPPED))

@@ -9,7 +9,8 @@ import asyncpg
 import structlog
 
 from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.guard import DailyWindow, Defer, check_window
+from engine.core.daily_window import DailyWindow
+from engine.core.guard import Defer, check_window
 from engine.core.message import CompiledTemplate, Media, compile_template
 from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
 from engine.errors import ConfigurationError

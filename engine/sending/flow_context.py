@@ -14,8 +14,8 @@ from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.feeder import Feeder
 from engine.sending.messages import ClaimedMessage, GrantedClaims
-from engine.sending.orders import Orders
 from engine.sending.results_writer import ResultsWriter
+from engine.sending.stop_requests import StopRequests
 from engine.sending.timing import Timing
 from engine.store.database import Pool
 from engine.store.leases import Lease
@@ -64,7 +64,7 @@ class FlowContext:
     results_writer: ResultsWriter
     claim_batcher: ClaimBatcher
     breaker: CircuitBreaker
-    orders: Orders
+    stop_requests: StopRequests
     numbers: Mapping[str, PeerNumber] = field(default_factory=dict)  # the owned ones
     database_away: ThrottledLog = field(
         default_factory=lambda: ThrottledLog("database_lost", "database_back")

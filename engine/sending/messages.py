@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from engine.core.guard import DailyWindow
+from engine.core.daily_window import DailyWindow
 from engine.core.message import CompiledTemplate
 from engine.core.retry import Budget
 from engine.store.claims import Candidate

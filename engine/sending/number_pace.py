@@ -32,8 +32,8 @@ class NumberPace:
 
     @property
     def rests(self) -> bool:
-        """Whether the number is suspended, in the database or by an order on its way there."""
-        return self.suspended_reason is not None or self.outcome_policy.rest_ordered
+        """Whether the number is suspended, in the database or by a request on its way there."""
+        return self.suspended_reason is not None or self.outcome_policy.rest_requested
 
     def claim_ahead(self) -> int:
         """How many messages may be claimed and not yet written: one while the circuit breaker probes."""
@@ -51,15 +51,15 @@ class NumberPace:
             log.info("number_resumed", number=self._phone_number_id)
             self.governor.resume(now_ns)
         self.suspended_reason = (renewal.suspended_reason or "suspended") if renewal.rests else None
-        if not self._context.orders.has_rest_for(self._phone_number_id):
-            self.outcome_policy.rest_ordered = False  # from here on the database decides
+        if not self._context.stop_requests.has_rest_for(self._phone_number_id):
+            self.outcome_policy.rest_requested = False  # from here on the database decides
 
     def regulate(self, now_ns: int) -> None:
         """Set the rate that the governor decides on; a few times a second."""
         self._claim_ahead.measure(self.bucket.writes, now_ns)
         rest = self.governor.decide(now_ns)
-        # While the number rests no other rest is ordered: a shorter one must not replace this one.
-        if rest is not None and not (self.suspended_reason or self.outcome_policy.rest_ordered):
+        # While the number rests no other rest is requested: a shorter one must not replace this one.
+        if rest is not None and not (self.suspended_reason or self.outcome_policy.rest_requested):
             self.outcome_policy.suspend((rest.until_ns - now_ns) / SECOND_NS, rest.reason)
         self.bucket.set_rate(self.governor.rate_per_s(now_ns), now_ns)
         self.bucket.hold_until(self.governor.hold_until_ns)

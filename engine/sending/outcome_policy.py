@@ -14,7 +14,7 @@ from engine.core.states import ReasonCode
 from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX
 from engine.sending.flow_context import FlowContext
 from engine.sending.messages import ClaimedMessage
-from engine.sending.orders import AccountStop, CampaignPause, NumberRest
+from engine.sending.stop_requests import AccountStop, CampaignPause, NumberRest
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
 
@@ -57,13 +57,13 @@ def fact_of(
 
 
 class OutcomePolicy:
-    """Reacts to the outcomes of one number. `rest_ordered`: the number rests before the database says so."""
+    """Reacts to the outcomes of one number. `rest_requested`: it rests before the database says so."""
 
     def __init__(self, context: FlowContext, phone_number_id: str, governor: RateGovernor) -> None:
         self._context = context
         self._phone_number_id = phone_number_id
         self._governor = governor
-        self.rest_ordered = False
+        self.rest_requested = False
 
     def react(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:
         breaker, away = self._context.breaker, self._context.service_away
@@ -85,12 +85,12 @@ class OutcomePolicy:
             self._context.descriptors_short.report(reason=outcome.reason, effect="fewer connections")
 
     def suspend(self, wait_s: float | None, reason: str) -> None:
-        """Let the number rest: here at once, and by an order in the database, for its next owner too.
+        """Let the number rest, at once in this process. The worker stores the rest, for the next owner too.
 
         `wait_s` None: until a person resumes it.
         """
-        self.rest_ordered = True
-        self._context.orders.give(NumberRest(self._phone_number_id, reason, wait_s))
+        self.rest_requested = True
+        self._context.stop_requests.add(NumberRest(self._phone_number_id, reason, wait_s))
 
     def _throttled(self, outcome: Throttled, now_ns: int, written_ns: int) -> None:
         if outcome.scope is Scope.NUMBER:
@@ -101,7 +101,7 @@ class OutcomePolicy:
     def _rejected(self, campaign_id: int, outcome: Rejected) -> None:
         reason = f"{outcome.detail} ({outcome.name})" if outcome.detail else outcome.name
         if outcome.scope is Scope.ACCOUNT:
-            self._context.orders.give(AccountStop(reason, pause_reason(outcome.name)))
+            self._context.stop_requests.add(AccountStop(reason, pause_reason(outcome.name)))
         elif outcome.scope is Scope.TEMPLATE:
             self._pause(campaign_id, reason, pause_reason(outcome.name))
         elif outcome.scope is Scope.NUMBER:
@@ -118,4 +118,4 @@ class OutcomePolicy:
 
     def _pause(self, campaign_id: int, reason: str, code: ReasonCode) -> None:
         self._context.campaign_cache.stop(campaign_id)
-        self._context.orders.give(CampaignPause(campaign_id, reason, code))
+        self._context.stop_requests.add(CampaignPause(campaign_id, reason, code))

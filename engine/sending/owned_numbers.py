@@ -18,7 +18,7 @@ from engine.sending.flow_context import FlowContext
 from engine.sending.number_sender import NumberSender
 from engine.sending.pacer import Ticker
 from engine.store.database import Connection
-from engine.store.leases import Lease, NumberHeld, release, renew, take, takeable
+from engine.store.leases import Lease, NumberHeld, release_lease, renew_leases, take_lease, takeable_numbers
 
 REGULATE_PERIOD_S = 0.1
 # Of the five seconds in which a signal ends the process:
@@ -64,7 +64,7 @@ class OwnedNumbers:
         leases: list[Lease] = []
         for phone_number_id in self.wanted:
             try:
-                leases.append(await take(connection, phone_number_id, self.owner))
+                leases.append(await take_lease(connection, phone_number_id, self.owner))
             except DrumbeatError as error:
                 if isinstance(error, NumberHeld) and not self._all_or_none:
                     continue
@@ -75,16 +75,16 @@ class OwnedNumbers:
     async def take_over(self, connection: Connection) -> None:
         """Take wanted numbers whose owner is gone, and send with them."""
         missing = [phone_number_id for phone_number_id in self.wanted if phone_number_id not in self._senders]
-        for phone_number_id in await takeable(connection, missing) if missing else ():
+        for phone_number_id in await takeable_numbers(connection, missing) if missing else ():
             with suppress(NumberHeld):
-                await self.start(connection, [await take(connection, phone_number_id, self.owner)])
+                await self.start(connection, [await take_lease(connection, phone_number_id, self.owner)])
 
     async def start(self, connection: Connection, leases: list[Lease]) -> None:
         """Send with taken numbers."""
         if not leases:
             return
         by_number = {lease.phone_number_id: lease for lease in leases}
-        for renewal in await renew(connection, leases, [0.0] * len(leases)):
+        for renewal in await renew_leases(connection, leases, [0.0] * len(leases)):
             lease = by_number[renewal.phone_number_id]
             sender = NumberSender(self._context, lease, renewal.limit_per_s, self._transport)
             sender.pace.follow(renewal)
@@ -105,7 +105,7 @@ class OwnedNumbers:
         senders = list(self._senders.values())
         if not senders:
             return False
-        renewals = await renew(
+        renewals = await renew_leases(
             connection, [sender.lease for sender in senders], [sender.rate_per_s for sender in senders]
         )
         renewed = {renewal.phone_number_id: renewal for renewal in renewals}
@@ -156,4 +156,4 @@ class OwnedNumbers:
 
 async def release_leases(connection: Connection, leases: Sequence[Lease]) -> None:
     for lease in leases:
-        await release(connection, lease)
+        await release_lease(connection, lease)

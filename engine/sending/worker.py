@@ -16,9 +16,9 @@ from engine.sending.number_refresh import NumberRefresh
 from engine.sending.number_sender import NumberSender
 from engine.sending.owned_numbers import OwnedNumbers, release_leases
 from engine.sending.pacer import Ticker
+from engine.store.abandoned_numbers import recover_abandoned_numbers
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.queries import queries
-from engine.store.recovery import recover_abandoned
 
 CANCEL_PERIOD_S = 0.1
 # Of the five seconds in which a signal ends the process:
@@ -99,7 +99,7 @@ class Worker:
         _raise_failure(tasks)
 
     async def _control(self) -> None:
-        """Do everything in the database except sending, a few times a second and when an order arrives."""
+        """Do everything in the database except sending, a few times a second and when a stop is requested."""
         context = self._context
         while not self._ended.is_set():
             try:
@@ -108,10 +108,10 @@ class Worker:
                 context.database_away.resolve()
             except LOST_CONNECTION as problem:
                 context.database_away.report(part="control", problem=type(problem).__name__)
-            await context.orders.wait(context.timing.control_period_s)
+            await context.stop_requests.wait(context.timing.control_period_s)
 
     async def _control_once(self, connection: Connection) -> None:
-        await self._context.orders.carry_out(connection)
+        await self._context.stop_requests.store(connection)
         if await self._numbers.renew(connection) and self._number_refresh.allowed:
             self._start_side_task("refresh", self._number_refresh.run)
         await self._housekeeping.move_due(connection)
@@ -120,7 +120,7 @@ class Worker:
             self._start_side_task("closing", self._housekeeping.close_ended)
         if self._campaign_id is None:
             await self._numbers.take_over(connection)
-        await recover_abandoned(connection, self._numbers.owner, self._numbers.wanted)
+        await recover_abandoned_numbers(connection, self._numbers.owner, self._numbers.wanted)
         self._context.descriptors_short.check_quiet(self._context.timing.descriptors_quiet_ns)
         await self._housekeeping.finish(connection)
         if self._campaign_id is not None and self._campaign_id not in self._context.campaign_cache.running:
@@ -157,7 +157,7 @@ class Worker:
         for sender in senders:
             await sender.release_ranges()
         async with self._context.pool.acquire() as connection:
-            await self._context.orders.carry_out(connection)
+            await self._context.stop_requests.store(connection)
             await release_leases(connection, [sender.lease for sender in senders])
         log.info("leases_released", numbers=[sender.lease.phone_number_id for sender in senders])
 

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 import orjson
 
+from engine.store.connect_errors import pooler_error, translate_connect_errors
 from engine.store.queries import queries
-from engine.store.refusals import pooled, translated
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Connection: TypeAlias = (
@@ -184,7 +184,7 @@ async def open_pool(
     called on each new connection before its first use, because its server may be another one. Raises
     Unreachable, AuthenticationError or ConfigurationError, which name the database without its password.
     """
-    with translated(url):
+    with translate_connect_errors(url):
         pool = await asyncpg.create_pool(
             url,
             connect=_connect,
@@ -259,7 +259,7 @@ async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> 
 
     Raises what `open_pool` raises, and ConfigurationError if a connection pooler answers.
     """
-    with translated(url):
+    with translate_connect_errors(url):
         connection = await asyncpg.connect(
             await _without_unanswered_hosts(url),
             timeout=CONNECT_TIMEOUT_S,
@@ -291,4 +291,4 @@ async def _require_server(connection: Connection, url: str) -> None:
     In transaction mode, a session also loses its locks and statements.
     """
     if await connection.fetchval(queries("session")["backend"]) != connection.get_server_pid():
-        raise pooled(url)
+        raise pooler_error(url)

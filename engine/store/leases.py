@@ -46,7 +46,7 @@ class NumberHeld(TryLater):
     """Another living owner has the number."""
 
 
-async def take(connection: Connection, phone_number_id: str, owner: ProcessIdentity) -> Lease:
+async def take_lease(connection: Connection, phone_number_id: str, owner: ProcessIdentity) -> Lease:
     """Take a number. Raises NumberHeld, which names the owner, or ConfigurationError if it is unknown."""
     sql = queries("leases")
     async with connection.transaction():
@@ -80,13 +80,13 @@ async def begin_wait(connection: Connection, lease: Lease) -> None:
     )
 
 
-async def takeable(connection: Connection, phone_number_ids: Sequence[str]) -> list[str]:
+async def takeable_numbers(connection: Connection, phone_number_ids: Sequence[str]) -> list[str]:
     """Which of these numbers `take` would probably get now. Takes no locks, so it may be asked often."""
     rows = await connection.fetch(queries("leases")["owners"], list(phone_number_ids))
     return [row["phone_number_id"] for row in rows if row["free"] or is_proven_dead(row["owner_process"])]
 
 
-async def renew(
+async def renew_leases(
     connection: Connection, leases: Sequence[Lease], rates_per_s: Sequence[float]
 ) -> list[Renewal]:
     """Renew all leases of a process. A number missing from the answer is lost and must stop at once."""
@@ -100,7 +100,7 @@ async def renew(
     return [Renewal(**{**dict(row), "limit_per_s": min(row["limit_per_s"], LIMIT_PER_S_MAX)}) for row in rows]
 
 
-async def release(connection: Connection, lease: Lease) -> None:
+async def release_lease(connection: Connection, lease: Lease) -> None:
     """Release a number. Only after its outcomes are stored and its ranges released."""
     await connection.execute(queries("leases")["release"], lease.phone_number_id, lease.epoch)
 

@@ -16,9 +16,9 @@ from importlib.resources.abc import Traversable
 import asyncpg
 
 from engine.errors import ConfigurationError, TryLater
+from engine.store.connect_errors import safe_url
 from engine.store.database import Connection, close, connect
 from engine.store.queries import queries
-from engine.store.refusals import safe_url
 
 OLDEST_POSTGRES, NEWEST_POSTGRES = 15, 18
 MIGRATION_TIMEOUT_S = 600.0

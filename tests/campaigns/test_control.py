@@ -25,7 +25,7 @@ from engine.store import closing
 from engine.store.claims import advance_watermark
 from engine.store.closing import close_ranges
 from engine.store.database import Pool
-from engine.store.leases import take
+from engine.store.leases import take_lease
 from engine.store.ranges import take_range
 from engine.store.recording import change_range_counters
 from tests.campaigns.conftest import PHONE, WriteAudience
@@ -313,7 +313,7 @@ async def test_an_end_that_was_killed_half_way_is_finished_by_the_next_run(
     """Also what a killed sender had claimed is named; nobody can cancel a campaign that has expired."""
     async with pool.acquire() as connection:
         await service.start(connection, spring)
-        lease = await take(connection, "1001", another_process())
+        lease = await take_lease(connection, "1001", another_process())
         campaign_id = (await service.find_campaign(connection, spring)).campaign_id
         held = await take_range(connection, lease, campaign_id)
         assert held is not None

@@ -11,7 +11,7 @@ from engine.store.claims import Candidate, ClaimRefused
 from engine.store.closing import close_ranges
 from engine.store.database import LOST_CONNECTION, Connection, Pool
 from engine.store.facts import Fact, FactKind
-from engine.store.leases import Lease, release, take
+from engine.store.leases import Lease, release_lease, take_lease
 from engine.store.queries import queries
 from engine.store.ranges import HeldRange
 from engine.store.recording import record
@@ -321,12 +321,12 @@ async def test_a_release_inside_the_wait_leaves_the_rest_of_it_to_the_next_owner
     connection: Connection,
 ) -> None:
     await plant_campaign(connection)
-    await take(connection, NUMBER, ELSEWHERE)
+    await take_lease(connection, NUMBER, ELSEWHERE)
     await run_out(connection)
-    second = await take(connection, NUMBER, this_process())
+    second = await take_lease(connection, NUMBER, this_process())
     assert second.wait_s == CLAIM_VALID_S + PACE_WINDOW_S
-    await release(connection, second)
-    third = await take(connection, NUMBER, this_process())
+    await release_lease(connection, second)
+    third = await take_lease(connection, NUMBER, this_process())
     assert CLAIM_VALID_S < third.wait_s <= CLAIM_VALID_S + PACE_WINDOW_S
 
 
@@ -334,32 +334,34 @@ async def test_a_death_inside_the_wait_leaves_the_rest_of_it_to_the_next_owner(
     connection: Connection,
 ) -> None:
     await plant_campaign(connection)
-    await take(connection, NUMBER, ELSEWHERE)
+    await take_lease(connection, NUMBER, ELSEWHERE)
     await run_out(connection)
     me = this_process()
     dead = ProcessIdentity(me.host, me.boot, me.pid_namespace, me.pid, me.started_ticks + 1)
-    await take(connection, NUMBER, dead)
-    third = await take(connection, NUMBER, me)
+    await take_lease(connection, NUMBER, dead)
+    third = await take_lease(connection, NUMBER, me)
     assert CLAIM_VALID_S < third.wait_s <= CLAIM_VALID_S + PACE_WINDOW_S
 
 
 async def test_a_number_whose_ranges_nobody_fenced_keeps_the_full_wait(connection: Connection) -> None:
     await plant_campaign(connection)
-    await take(connection, NUMBER, ELSEWHERE)
+    await take_lease(connection, NUMBER, ELSEWHERE)
     await run_out(connection)
     me = this_process()
     dead = ProcessIdentity(me.host, me.boot, me.pid_namespace, me.pid, me.started_ticks + 1)
-    await take(connection, NUMBER, dead)
-    assert (await take(connection, NUMBER, dead)).wait_s == CLAIM_VALID_S + PACE_WINDOW_S
-    await ranges.take_over_ranges(connection, await take(connection, NUMBER, dead))
+    await take_lease(connection, NUMBER, dead)
+    assert (await take_lease(connection, NUMBER, dead)).wait_s == CLAIM_VALID_S + PACE_WINDOW_S
+    await ranges.take_over_ranges(connection, await take_lease(connection, NUMBER, dead))
     await connection.execute("UPDATE numbers SET no_send_before = no_send_before - interval '1 minute'")
-    assert (await take(connection, NUMBER, me)).wait_s == PACE_WINDOW_S
+    assert (await take_lease(connection, NUMBER, me)).wait_s == PACE_WINDOW_S
 
 
 async def test_two_takers_get_two_epochs_or_one_is_refused(connection: Connection, other: Connection) -> None:
     await plant_campaign(connection)
     results = await asyncio.gather(
-        take(connection, NUMBER, ELSEWHERE), take(other, NUMBER, ELSEWHERE), return_exceptions=True
+        take_lease(connection, NUMBER, ELSEWHERE),
+        take_lease(other, NUMBER, ELSEWHERE),
+        return_exceptions=True,
     )
     assert sum(isinstance(result, Lease) for result in results) == 1
 

@@ -1,4 +1,4 @@
-"""What a file, a service or a person has written moves no cursor of whoever reads it."""
+"""What commands print: no control character from a file, the service or a person, and no secret in an error."""
 
 import json
 from pathlib import Path
@@ -16,6 +16,13 @@ HOSTILE = "a\x1b]0;title\x07\x9b2Jb\x7f"
 def test_an_error_is_a_line_without_controls(capsys: pytest.CaptureFixture[str]) -> None:
     assert main._print_error(f"column {HOSTILE}\nis not there", 78) == 78
     assert capsys.readouterr().err == "drumbeat: column a]0;title2Jb is not there\n"
+
+
+def test_an_unexpected_error_shows_no_phone_and_no_password(capsys: pytest.CaptureFixture[str]) -> None:
+    """It may quote a row of the database."""
+    quoted = "(phone)=(5511987654321) of postgresql://u:hush-hush-1234@db/x"
+    assert main._print_unexpected(LookupError(quoted)) == 1
+    assert "(phone)=(***4321) of postgresql://u:***@db/x" in capsys.readouterr().err
 
 
 def test_a_template_is_shown_line_by_line() -> None:

@@ -13,12 +13,12 @@ from engine.process.settings import ServiceSettings
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.flow_context import FlowContext
-from engine.sending.orders import Orders
 from engine.sending.results_writer import ResultsWriter
+from engine.sending.stop_requests import StopRequests
 from engine.sending.timing import Timing
 from engine.store.claims import WatermarkAdvance, page
 from engine.store.database import Connection, Pool
-from engine.store.leases import Lease, take
+from engine.store.leases import Lease, take_lease
 from engine.store.ranges import HeldRange, take_range
 
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
@@ -55,7 +55,7 @@ def context_of(pool: Pool) -> FlowContext:
     campaign_cache, service = CampaignCache(), cast("ServiceSettings", None)
     timing = Timing()
     results_writer = ResultsWriter(pool, timing.batch_period_s)
-    parts = results_writer, ClaimBatcher(pool), CircuitBreaker(float), Orders(campaign_cache)
+    parts = results_writer, ClaimBatcher(pool), CircuitBreaker(float), StopRequests(campaign_cache)
     return FlowContext(pool, service, timing, "abcdefgh", campaign_cache, *parts)
 
 
@@ -138,7 +138,7 @@ async def take_one_each(
     )
     taken = []
     for number in numbers:
-        lease = await take(connection, number, another_process())
+        lease = await take_lease(connection, number, another_process())
         held = await take_range(connection, lease, campaign.campaign_id)
         assert held is not None
         taken.append((lease, held))

@@ -15,7 +15,7 @@ from engine.sending.timing import Timing
 from engine.store.claims import advance_watermark
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
-from engine.store.leases import take
+from engine.store.leases import take_lease
 from engine.store.ranges import take_range
 from engine.store.recording import record
 from tests.sending.planted import (
@@ -89,7 +89,7 @@ async def test_outside_its_hours_a_campaign_tries_nobody_again(
     now = datetime.now(UTC)
     closed = ((now + timedelta(hours=2)).time(), (now + timedelta(hours=3)).time())
     campaign = await planted(pool, 5, HIGH_RATE_PER_S, window=closed)
-    dead = await take(elsewhere, SLOW, another_process())
+    dead = await take_lease(elsewhere, SLOW, another_process())
     held = await take_range(elsewhere, dead, campaign.campaign_id)
     assert held is not None
     await advance_watermark(elsewhere, dead, held, 5, [])
@@ -208,7 +208,7 @@ async def test_a_drain_begins_when_nothing_else_is_done_in_the_database(
     busy = asyncio.Event()
     going_on: list[asyncio.Task[object]] = []
 
-    async def recover_abandoned(*_: object) -> None:
+    async def recover_abandoned_numbers(*_: object) -> None:
         busy.set()
         try:
             await asyncio.Event().wait()
@@ -225,7 +225,7 @@ async def test_a_drain_begins_when_nothing_else_is_done_in_the_database(
     async with serving() as emulator:
         with pytest.MonkeyPatch.context() as drained:
             drained.setattr(worker.Worker, "_drain", drain)
-            monkeypatch.setattr(worker, "recover_abandoned", recover_abandoned)
+            monkeypatch.setattr(worker, "recover_abandoned_numbers", recover_abandoned_numbers)
             async with started(pool, emulator) as runner:
                 await busy.wait()
                 await runner.drained()

@@ -23,7 +23,7 @@ from engine.sending import (
 )
 from engine.store.claims import Candidate, WatermarkAdvance
 from engine.store.database import Connection, Pool
-from engine.store.leases import Lease, take
+from engine.store.leases import Lease, take_lease
 from engine.store.ranges import take_range
 from tests.sending.planted import SLOW, Planted, another_process, counts, plant_campaign, plant_numbers
 from tests.sending.running import (
@@ -170,7 +170,7 @@ async def test_adopted_ranges_whose_answer_is_lost_are_sent_all_the_same(
         number_ranges, "take_over_ranges", Breaks(number_ranges.take_over_ranges, calls={1}, after=True)
     )
     campaign = await planted(pool, 40, range_size=20)
-    dead = await take(elsewhere, SLOW, another_process())
+    dead = await take_lease(elsewhere, SLOW, another_process())
     assert await take_range(elsewhere, dead, campaign.campaign_id) is not None
     async with serving() as emulator:
         assert (await run_to_end(pool, emulator, campaign, timing=SOON_AGAIN)).state == "finished"

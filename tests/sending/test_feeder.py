@@ -10,7 +10,7 @@ from engine.sending import feeder as module
 from engine.sending.feeder import Feeder
 from engine.store.claims import ClaimRefused, advance_watermark
 from engine.store.database import Pool
-from engine.store.leases import Lease, take
+from engine.store.leases import Lease, take_lease
 from engine.store.ranges import take_range
 from tests.sending.planted import SLOW, Planted, another_process, plant_campaign, plant_numbers
 from tests.sending.running import PATIENCE_S
@@ -46,7 +46,7 @@ def campaign_cache() -> Board:
 async def lease(pool: Pool) -> Lease:
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 80})
-        return await take(connection, SLOW, another_process())
+        return await take_lease(connection, SLOW, another_process())
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from engine.process.throttled_log import ThrottledLog
 from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX, CampaignCache
 from engine.sending.flow_context import FlowContext, PeerNumber
 from engine.sending.messages import ClaimedMessage, GrantedClaims
-from engine.sending.orders import AccountStop, CampaignPause, NumberRest, Order
 from engine.sending.outcome_policy import OutcomePolicy, fact_of
+from engine.sending.stop_requests import AccountStop, CampaignPause, NumberRest, StopRequest
 from engine.store.claims import Candidate
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
@@ -111,8 +111,10 @@ class Around:
         self.descriptors_short = ThrottledLog("short", "enough")
         self.stopped: list[int] = []
         self.campaign_cache = SimpleNamespace(systematic_rejections={}, stop=self.stopped.append)
-        self.ordered: list[tuple[Order, str]] = []
-        self.orders = SimpleNamespace(give=lambda order: self.ordered.append((order, order.reason)))
+        self.requested: list[tuple[StopRequest, str]] = []
+        self.stop_requests = SimpleNamespace(
+            add=lambda request: self.requested.append((request, request.reason))
+        )
         self.slowed: list[float | None] = []
         self.governor = RateGovernor(80, 0)
         self.policy = OutcomePolicy(cast("FlowContext", self), "1055", self.governor)
@@ -138,10 +140,10 @@ def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: A
     around.react(*[ODD] * most, Accepted("w"), *[ODD] * most)
     plain = Rejected(Scope.RECIPIENT, 131026, "131026", "nobody")
     around.react(*[plain] * 2 * most)
-    assert around.ordered == around.stopped == []
+    assert around.requested == around.stopped == []
     around.react(ODD)
     assert around.stopped == [1]
-    assert around.ordered == [
+    assert around.requested == [
         (
             CampaignPause(1, "", ReasonCode.RECIPIENTS_REFUSED),
             f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: odd (132000)",
@@ -150,7 +152,7 @@ def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: A
 
 
 @pytest.mark.parametrize(
-    ("outcome", "order", "wait_s"),
+    ("outcome", "stop", "wait_s"),
     [
         (
             Rejected(Scope.ACCOUNT, 190, "190", "expired"),
@@ -174,16 +176,16 @@ def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: A
         ),
     ],
 )
-def test_a_refusal_beyond_the_recipient_is_ordered_with_its_reason(
-    around: Around, outcome: Outcome, order: Order, wait_s: float | None
+def test_a_refusal_beyond_the_recipient_requests_a_stop_with_its_reason(
+    around: Around, outcome: Outcome, stop: StopRequest, wait_s: float | None
 ) -> None:
     around.react(outcome)
-    assert around.ordered == [(order, order.reason)]
-    given = around.ordered[0][0]
+    assert around.requested == [(stop, stop.reason)]
+    given = around.requested[0][0]
     assert getattr(given, "wait_s", 0) == wait_s
-    assert getattr(given, "code", None) == getattr(order, "code", None)
-    assert around.policy.rest_ordered == isinstance(order, NumberRest), "nothing more is claimed from here"
-    assert around.stopped == ([1] if isinstance(order, CampaignPause) else [])
+    assert getattr(given, "code", None) == getattr(stop, "code", None)
+    assert around.policy.rest_requested == isinstance(stop, NumberRest), "nothing more is claimed from here"
+    assert around.stopped == ([1] if isinstance(stop, CampaignPause) else [])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from engine.errors import TryLater
 from engine.store.claims import advance_watermark
 from engine.store.database import Connection, Pool
-from engine.store.leases import take
+from engine.store.leases import take_lease
 from engine.store.ranges import take_range
 from tests.sending.planted import FAST, SLOW, another_process, counts, plant_numbers, planted
 from tests.sending.running import (
@@ -30,7 +30,7 @@ async def test_an_owner_that_loses_its_number_stops_and_stores_what_it_still_hea
             await until(lambda: len(emulator.service.ledger) >= 100)
             async with elsewhere.transaction():  # or the owner renews between the two
                 await elsewhere.execute("UPDATE numbers SET leased_until = now() - interval '1 s'")
-                await take(elsewhere, SLOW, another_process())
+                await take_lease(elsewhere, SLOW, another_process())
             with pytest.raises(TryLater, match="taken over"):
                 await runner.end()
         sent = len(emulator.service.ledger)
@@ -48,7 +48,7 @@ async def test_what_a_dead_owner_had_claimed_is_in_doubt_and_never_sent_again(
     pool: Pool, elsewhere: Connection
 ) -> None:
     campaign = await planted(pool, 50, HIGH_RATE_PER_S, range_size=25)
-    dead = await take(elsewhere, SLOW, another_process())
+    dead = await take_lease(elsewhere, SLOW, another_process())
     held = await take_range(elsewhere, dead, campaign.campaign_id)
     assert held is not None
     await advance_watermark(elsewhere, dead, held, 10, [])
@@ -64,7 +64,7 @@ async def test_a_new_owner_writes_nothing_while_claims_of_the_former_one_are_val
 ) -> None:
     """Three seconds after the lease expired, by the clock of the ledger."""
     campaign = await planted(pool, 5, HIGH_RATE_PER_S)
-    await take(elsewhere, SLOW, another_process(boot="elsewhere"))
+    await take_lease(elsewhere, SLOW, another_process(boot="elsewhere"))
     await elsewhere.execute("UPDATE numbers SET leased_until = now() - interval '1 ms'")
     async with serving() as emulator:
         begun_ns = emulator.service.clock.now_ns()
@@ -79,7 +79,7 @@ async def test_ranges_of_a_number_that_nobody_serves_any_more_are_sent_by_the_ot
 ) -> None:
     campaign = await planted(pool, 60, HIGH_RATE_PER_S, range_size=20, numbers=(SLOW, FAST))
     await plant_numbers(elsewhere, **{FAST: 100})
-    gone = await take(elsewhere, FAST, another_process(boot="elsewhere"))
+    gone = await take_lease(elsewhere, FAST, another_process(boot="elsewhere"))
     held = await take_range(elsewhere, gone, campaign.campaign_id)
     assert held is not None
     await advance_watermark(elsewhere, gone, held, 3, [])

@@ -11,7 +11,7 @@ from engine.sending.campaign_cache import NONE_FREE_NS, CampaignCache
 from engine.sending.campaign_reader import CampaignReader
 from engine.sending.feeder import Feed, Feeder
 from engine.store.database import Pool
-from engine.store.leases import take
+from engine.store.leases import take_lease
 from engine.store.ranges import HeldRange, take_range
 from tests.sending.clock import Clock
 from tests.sending.planted import FAST, SLOW, Planted, another_process, plant_campaign, plant_numbers
@@ -50,7 +50,7 @@ async def feeders(pool: Pool, campaign_cache: CampaignCache) -> tuple[Feeder, Fe
     """The feeders of two numbers of one process."""
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 80, FAST: 1_000})
-        leases = [await take(connection, number, another_process()) for number in BOTH]
+        leases = [await take_lease(connection, number, another_process()) for number in BOTH]
     slow, fast = (Feeder(pool, lease, campaign_cache) for lease in leases)
     return slow, fast
 

@@ -13,7 +13,7 @@ from engine.sending.timing import Timing
 from engine.store.campaign_states import apply_event
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
-from engine.store.leases import NumberHeld, take
+from engine.store.leases import NumberHeld, take_lease
 from engine.webhooks.status_applier import apply_statuses
 from tests.sending.planted import (
     SLOW,
@@ -159,7 +159,7 @@ async def test_a_second_runner_is_told_who_sends(pool: Pool) -> None:
 async def test_a_refused_runner_gives_back_what_it_had_taken(pool: Pool, elsewhere: Connection) -> None:
     campaign = await planted(pool, 10, 100)
     await plant_numbers(elsewhere, **{"2": 100})
-    await take(elsewhere, "2", another_process(boot="elsewhere"))
+    await take_lease(elsewhere, "2", another_process(boot="elsewhere"))
     async with serving() as emulator:
         with pytest.raises(NumberHeld):
             await run_to_end(pool, emulator, campaign, (SLOW, "2"))

@@ -6,7 +6,7 @@ import pytest
 
 from engine.store.claims import advance_watermark
 from engine.store.database import Connection, Pool
-from engine.store.leases import take
+from engine.store.leases import take_lease
 from engine.store.ranges import take_range
 from tests.sending.planted import (
     FAST,
@@ -29,7 +29,7 @@ async def sending(pool: Pool) -> AsyncIterator[Sending]:
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 80})
         planted = await plant_campaign(connection)
-        lease = await take(connection, SLOW, another_process())
+        lease = await take_lease(connection, SLOW, another_process())
         held = await take_range(connection, lease, planted.campaign_id)
         assert held is not None
         await advance_watermark(connection, lease, held, 8, [])

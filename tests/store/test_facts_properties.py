@@ -11,7 +11,7 @@ from engine.store.claims import ClaimRefused, advance_watermark, page
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
-from engine.store.leases import Lease, take
+from engine.store.leases import Lease, take_lease
 from engine.store.ranges import HeldRange, release_idle_ranges, release_ranges, take_over_ranges, take_range
 from engine.store.recording import record
 from engine.store.retry_claims import claim_retries, due_retries
@@ -116,7 +116,7 @@ class World:
         await record(self.connection, self.last_batch)
 
     async def die(self) -> None:
-        self.lease = await take(self.connection, SLOW, another_process())
+        self.lease = await take_lease(self.connection, SLOW, another_process())
         self.held = await take_over_ranges(self.connection, self.lease)
 
     async def let_go(self) -> None:
@@ -155,7 +155,7 @@ async def test_every_history_keeps_the_tallies_and_ends(pool: Pool, taken: list[
         )
         await plant_numbers(connection, **{SLOW: 80})
         planted = await plant_campaign(connection, recipients=7, range_size=4, skipped=[2])
-        lease = await take(connection, SLOW, another_process())
+        lease = await take_lease(connection, SLOW, another_process())
         world = World(connection, planted.campaign_id, lease)
         for name, *arguments in taken:
             await getattr(world, name)(*arguments)

@@ -24,7 +24,7 @@ from engine.store.campaign_states import apply_event
 from engine.store.database import Connection, Pool, connect, open_pool
 from engine.store.in_doubt import resend, resend_by_policy
 from engine.store.installation import ROLLBACK_DETECTED, identify
-from engine.store.leases import renew, take
+from engine.store.leases import renew_leases, take_lease
 from engine.store.migrate import migrate
 from tests.databases import run_apart, with_database
 from tests.sending.planted import another_process, context_of
@@ -219,14 +219,14 @@ async def test_an_epoch_that_the_database_has_forgotten_is_given_to_nobody_else(
     """Its owner may live, and would find its number and its ranges as its own: two would send."""
     async with pool.acquire() as connection:
         await plant_campaign(connection)
-        surviving = await take(connection, NUMBER, another_process())
+        surviving = await take_lease(connection, NUMBER, another_process())
         await connection.execute("UPDATE numbers SET epoch = epoch - 1")
         for _ in range(2):  # another backup of the same day
             await go_back(connection)
             await identify(connection)
-            successor = await take(connection, NUMBER, another_process())
+            successor = await take_lease(connection, NUMBER, another_process())
             assert successor.epoch > surviving.epoch
-            assert await renew(connection, [surviving], [0.0]) == []
+            assert await renew_leases(connection, [surviving], [0.0]) == []
             await connection.execute("UPDATE numbers SET epoch = 1")
             surviving = successor
 
@@ -235,10 +235,10 @@ async def test_who_owns_a_number_in_a_restored_database_goes_on(pool: Pool) -> N
     """It knows to whom it has sent since, and leaves them out."""
     async with pool.acquire() as connection:
         await plant_campaign(connection)
-        owner = await take(connection, NUMBER, another_process())
+        owner = await take_lease(connection, NUMBER, another_process())
         await go_back(connection)
         await identify(connection)
-        assert len(await renew(connection, [owner], [0.0])) == 1
+        assert len(await renew_leases(connection, [owner], [0.0])) == 1
 
 
 async def test_of_two_connections_that_notice_it_at_once_one_pauses(pool: Pool) -> None:

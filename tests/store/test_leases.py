@@ -17,12 +17,12 @@ from engine.store.leases import (
     Lease,
     NumberHeld,
     begin_wait,
-    release,
-    renew,
+    release_lease,
+    renew_leases,
     stop,
     suspend,
-    take,
-    takeable,
+    take_lease,
+    takeable_numbers,
 )
 from tests.sending.planted import FAST, SLOW, another_process, plant_numbers
 
@@ -41,14 +41,14 @@ async def run_out(connection: Connection) -> None:
 
 
 async def test_the_first_owner_waits_for_nobody(connection: Connection) -> None:
-    lease = await take(connection, SLOW, this_process())
+    lease = await take_lease(connection, SLOW, this_process())
     assert (lease.epoch, lease.wait_s) == (1, 0.0)
 
 
 async def test_a_living_owner_keeps_its_number_and_is_named(connection: Connection) -> None:
-    await take(connection, SLOW, ELSEWHERE)
+    await take_lease(connection, SLOW, ELSEWHERE)
     with pytest.raises(NumberHeld, match=r"far\.example, process 77") as held:
-        await take(connection, SLOW, this_process())
+        await take_lease(connection, SLOW, this_process())
     assert held.value.exit_code == 75
     assert await connection.fetchval("SELECT epoch FROM numbers") == 1, (
         "a refused taking-over changes nothing"
@@ -56,52 +56,52 @@ async def test_a_living_owner_keeps_its_number_and_is_named(connection: Connecti
 
 
 async def test_even_the_same_process_does_not_own_a_number_twice(connection: Connection) -> None:
-    await take(connection, SLOW, this_process())
+    await take_lease(connection, SLOW, this_process())
     with pytest.raises(NumberHeld):
-        await take(connection, SLOW, this_process())
+        await take_lease(connection, SLOW, this_process())
 
 
 async def test_after_a_lease_ran_out_permits_and_the_paces_second_are_waited_for(
     connection: Connection,
 ) -> None:
-    await take(connection, SLOW, ELSEWHERE)
+    await take_lease(connection, SLOW, ELSEWHERE)
     await run_out(connection)
-    lease = await take(connection, SLOW, this_process())
+    lease = await take_lease(connection, SLOW, this_process())
     assert (lease.epoch, lease.wait_s) == (2, 3.0)
 
 
 async def test_after_a_clean_release_only_the_rest_of_the_paces_second(connection: Connection) -> None:
-    await release(connection, await take(connection, SLOW, ELSEWHERE))
-    lease = await take(connection, SLOW, this_process())
+    await release_lease(connection, await take_lease(connection, SLOW, ELSEWHERE))
+    lease = await take_lease(connection, SLOW, this_process())
     assert lease.epoch == 2
     assert 0 < lease.wait_s <= 1.0
 
 
 async def test_a_second_after_a_clean_release_nothing_is_waited_for(connection: Connection) -> None:
-    await release(connection, await take(connection, SLOW, ELSEWHERE))
+    await release_lease(connection, await take_lease(connection, SLOW, ELSEWHERE))
     await connection.execute("UPDATE numbers SET leased_until = leased_until - interval '2 s'")
-    assert (await take(connection, SLOW, this_process())).wait_s == 0.0
+    assert (await take_lease(connection, SLOW, this_process())).wait_s == 0.0
 
 
 async def taken_without_proof(connection: Connection, number: str) -> Lease:
     """By a process that is dead by now, from an owner whose lease ran out: nobody knows whether it lives."""
-    await take(connection, number, ELSEWHERE)
+    await take_lease(connection, number, ELSEWHERE)
     await run_out(connection)
-    return await take(connection, number, another_process())
+    return await take_lease(connection, number, another_process())
 
 
 async def test_the_wait_for_permits_begins_once_and_is_the_next_owners_too(connection: Connection) -> None:
     lease = await taken_without_proof(connection, SLOW)
     for wait_s in (3_600.0, 0.0):
         await begin_wait(connection, Lease(SLOW, lease.epoch, wait_s))
-    assert (await take(connection, SLOW, this_process())).wait_s > 3_000
+    assert (await take_lease(connection, SLOW, this_process())).wait_s > 3_000
 
 
 async def test_an_end_that_is_proven_leaves_no_wait_for_permits(connection: Connection) -> None:
-    await release(connection, await take(connection, SLOW, ELSEWHERE))
+    await release_lease(connection, await take_lease(connection, SLOW, ELSEWHERE))
     for _ in range(2):
-        await take(connection, SLOW, another_process())
-    assert (await take(connection, SLOW, this_process())).wait_s == 1.0
+        await take_lease(connection, SLOW, another_process())
+    assert (await take_lease(connection, SLOW, this_process())).wait_s == 1.0
 
 
 async def test_no_other_owner_begins_the_wait_for_permits(connection: Connection) -> None:
@@ -110,35 +110,38 @@ async def test_no_other_owner_begins_the_wait_for_permits(connection: Connection
     of_slow, of_fast = [await taken_without_proof(connection, number) for number in (SLOW, FAST)]
     await begin_wait(connection, Lease(SLOW, of_slow.epoch, 0.0))
     await begin_wait(connection, Lease(FAST, of_fast.epoch - 1, 0.0))
-    assert [(await take(connection, number, this_process())).wait_s for number in (SLOW, FAST)] == [1.0, 3.0]
+    assert [(await take_lease(connection, number, this_process())).wait_s for number in (SLOW, FAST)] == [
+        1.0,
+        3.0,
+    ]
 
 
 async def test_what_may_be_taken_is_found_without_taking_it(connection: Connection) -> None:
     await plant_numbers(connection, **{FAST: 1_000})
-    assert await takeable(connection, [FAST, SLOW]) == [SLOW, FAST], "nobody ever owned them"
-    lease = await take(connection, SLOW, ELSEWHERE)
-    await take(connection, FAST, another_process())
-    assert await takeable(connection, [SLOW, FAST]) == [FAST], "its owner is dead"
-    await take(connection, FAST, this_process())
-    assert await takeable(connection, [SLOW, FAST]) == []
-    await release(connection, lease)
-    assert await takeable(connection, [SLOW, FAST]) == [SLOW], "it was given back"
-    await take(connection, SLOW, ELSEWHERE)
+    assert await takeable_numbers(connection, [FAST, SLOW]) == [SLOW, FAST], "nobody ever owned them"
+    lease = await take_lease(connection, SLOW, ELSEWHERE)
+    await take_lease(connection, FAST, another_process())
+    assert await takeable_numbers(connection, [SLOW, FAST]) == [FAST], "its owner is dead"
+    await take_lease(connection, FAST, this_process())
+    assert await takeable_numbers(connection, [SLOW, FAST]) == []
+    await release_lease(connection, lease)
+    assert await takeable_numbers(connection, [SLOW, FAST]) == [SLOW], "it was given back"
+    await take_lease(connection, SLOW, ELSEWHERE)
     await run_out(connection)
-    assert await takeable(connection, [SLOW]) == [SLOW]
+    assert await takeable_numbers(connection, [SLOW]) == [SLOW]
 
 
 async def test_after_a_proven_death_the_lease_need_not_run_out(connection: Connection) -> None:
-    await take(connection, SLOW, another_process())
-    lease = await take(connection, SLOW, this_process())
+    await take_lease(connection, SLOW, another_process())
+    lease = await take_lease(connection, SLOW, this_process())
     assert (lease.epoch, lease.wait_s) == (2, 1.0)
 
 
 async def test_a_pid_that_was_given_to_somebody_else_proves_the_death(connection: Connection) -> None:
     reused = another_process(pid=os.getpid(), started_ticks=this_process().started_ticks - 1)
     assert is_proven_dead(reused.stored())
-    await take(connection, SLOW, reused)
-    assert (await take(connection, SLOW, this_process())).wait_s == 1.0
+    await take_lease(connection, SLOW, reused)
+    assert (await take_lease(connection, SLOW, this_process())).wait_s == 1.0
 
 
 def test_a_zombie_writes_no_more() -> None:
@@ -171,10 +174,10 @@ def test_what_cannot_be_seen_from_here_is_not_proven_dead(unknowable: dict[str, 
 async def test_an_epoch_never_comes_twice(connection: Connection) -> None:
     epochs = []
     for turn in range(6):
-        lease = await take(connection, SLOW, another_process() if turn % 2 else ELSEWHERE)
+        lease = await take_lease(connection, SLOW, another_process() if turn % 2 else ELSEWHERE)
         epochs.append(lease.epoch)
         if turn % 2 == 0:
-            await release(connection, lease)
+            await release_lease(connection, lease)
     assert epochs == [1, 2, 3, 4, 5, 6]
 
 
@@ -182,7 +185,7 @@ async def test_of_many_at_once_one_takes_the_number(pool: Pool, connection: Conn
     async def try_to_take() -> int:
         async with pool.acquire() as other:
             try:
-                return (await take(other, SLOW, ELSEWHERE)).epoch
+                return (await take_lease(other, SLOW, ELSEWHERE)).epoch
             except NumberHeld:
                 return 0
 
@@ -190,11 +193,11 @@ async def test_of_many_at_once_one_takes_the_number(pool: Pool, connection: Conn
 
 
 async def test_a_renewal_tells_the_limit_and_the_rest_and_moves_the_lease(connection: Connection) -> None:
-    lease = await take(connection, SLOW, ELSEWHERE)
+    lease = await take_lease(connection, SLOW, ELSEWHERE)
     await run_out(connection)
     await connection.execute("UPDATE numbers SET manual_limit_per_s = 7.5")
     await suspend(connection, SLOW, 60, "spam rate (131048)")
-    [renewal] = await renew(connection, [lease], [5.0])
+    [renewal] = await renew_leases(connection, [lease], [5.0])
     assert (renewal.phone_number_id, renewal.limit_per_s, renewal.suspended_reason) == (
         SLOW,
         7.5,
@@ -211,45 +214,48 @@ async def test_a_renewal_tells_the_limit_and_the_rest_and_moves_the_lease(connec
 
 async def test_a_renewal_moves_no_lease_of_another(connection: Connection) -> None:
     await plant_numbers(connection, **{FAST: 1_000})
-    ours, other = await take(connection, SLOW, this_process()), await take(connection, FAST, ELSEWHERE)
+    ours, other = (
+        await take_lease(connection, SLOW, this_process()),
+        await take_lease(connection, FAST, ELSEWHERE),
+    )
     await run_out(connection)
     assert ours.epoch == other.epoch
-    assert [one.phone_number_id for one in await renew(connection, [ours], [5.0])] == [SLOW]
-    assert await takeable(connection, [SLOW, FAST]) == [FAST]
+    assert [one.phone_number_id for one in await renew_leases(connection, [ours], [5.0])] == [SLOW]
+    assert await takeable_numbers(connection, [SLOW, FAST]) == [FAST]
 
 
 async def test_a_renewal_tells_what_the_service_has_not_said_of_the_number(connection: Connection) -> None:
-    lease = await take(connection, SLOW, this_process())
+    lease = await take_lease(connection, SLOW, this_process())
     await connection.execute("UPDATE numbers SET service_limit_per_s = NULL, synced_at = NULL")
-    [renewal] = await renew(connection, [lease], [5.0])
+    [renewal] = await renew_leases(connection, [lease], [5.0])
     assert (renewal.limit_per_s, renewal.outdated) == (80, True)
     await connection.execute("UPDATE numbers SET synced_at = now(), manual_limit_per_s = 1e9")
-    [renewal] = await renew(connection, [lease], [5.0])
+    [renewal] = await renew_leases(connection, [lease], [5.0])
     assert (renewal.limit_per_s, renewal.outdated) == (LIMIT_PER_S_MAX, False), "as much as can be paced"
 
 
 async def test_a_lost_lease_is_missing_from_the_renewal_and_its_release_changes_nothing(
     connection: Connection,
 ) -> None:
-    lost = await take(connection, SLOW, another_process())
-    present = await take(connection, SLOW, ELSEWHERE)
-    assert await renew(connection, [lost], [1.0]) == []
-    await release(connection, lost)
+    lost = await take_lease(connection, SLOW, another_process())
+    present = await take_lease(connection, SLOW, ELSEWHERE)
+    assert await renew_leases(connection, [lost], [1.0]) == []
+    await release_lease(connection, lost)
     with pytest.raises(NumberHeld):
-        await take(connection, SLOW, this_process())
-    assert [one.phone_number_id for one in await renew(connection, [present], [1.0])] == [SLOW]
+        await take_lease(connection, SLOW, this_process())
+    assert [one.phone_number_id for one in await renew_leases(connection, [present], [1.0])] == [SLOW]
 
 
 async def test_an_unknown_number_says_what_to_do(connection: Connection) -> None:
     with pytest.raises(ConfigurationError, match="numbers sync"):
-        await take(connection, "404", this_process())
+        await take_lease(connection, "404", this_process())
 
 
 async def test_a_renewal_locks_its_numbers_in_their_order(connection: Connection, other: Connection) -> None:
     """As whoever stores what the service says of all numbers does: two orders would be a deadlock."""
     await plant_numbers(connection, **{FAST: 1_000})
     first, last = sorted((SLOW, FAST))
-    leases = [await take(connection, number, this_process()) for number in (last, first)]
+    leases = [await take_lease(connection, number, this_process()) for number in (last, first)]
     # A plan that finds them as they lie in the table, which is the wrong order: the lock must set it right.
     await connection.execute(
         "SET enable_seqscan = on; SET enable_indexscan = off; SET enable_bitmapscan = off"
@@ -258,7 +264,7 @@ async def test_a_renewal_locks_its_numbers_in_their_order(connection: Connection
     assert [row["phone_number_id"] for row in rows] == [last, first]
     async with other.transaction():
         await other.execute("SELECT FROM numbers WHERE phone_number_id = $1 FOR UPDATE", first)
-        renewing = asyncio.create_task(renew(connection, leases, [1.0, 1.0]))
+        renewing = asyncio.create_task(renew_leases(connection, leases, [1.0, 1.0]))
         async with asyncio.timeout(15):
             while not await other.fetchval(
                 "SELECT cardinality(pg_blocking_pids($1)) > 0", connection.get_server_pid()
@@ -288,12 +294,12 @@ async def test_a_longer_rest_is_not_cut_short(connection: Connection) -> None:
 
 
 async def test_a_stop_is_ended_by_no_rest_and_no_time(connection: Connection) -> None:
-    lease = await take(connection, SLOW, ELSEWHERE)
+    lease = await take_lease(connection, SLOW, ELSEWHERE)
     await suspend(connection, SLOW, 60, "spam")
     await stop(connection, SLOW, "blocked")
     await suspend(connection, SLOW, 1e9, "too fast")
     row = await connection.fetchrow("SELECT stopped, suspended_until, suspended_reason FROM numbers")
     assert row is not None
     assert tuple(row) == (True, None, "blocked")
-    [renewal] = await renew(connection, [lease], [5.0])
+    [renewal] = await renew_leases(connection, [lease], [5.0])
     assert (renewal.rests, renewal.suspended_reason) == (True, "blocked")

@@ -13,7 +13,7 @@ from engine.process.identity import this_process
 from engine.store import migrate as migrating
 from engine.store.database import Connection, connect
 from engine.store.installation import identify
-from engine.store.leases import release, take
+from engine.store.leases import release_lease, take_lease
 from engine.store.migrate import Migration, is_current, migrate, migrations, pending_migrations
 from tests.databases import with_database
 
@@ -112,14 +112,14 @@ async def test_a_database_in_which_a_process_of_the_former_version_sends_is_left
     connection = await connect(empty_database_url)
     try:
         await connection.execute("INSERT INTO numbers (phone_number_id) VALUES ('1')")
-        lease = await take(connection, "1", this_process())
+        lease = await take_lease(connection, "1", this_process())
         shipped = migrations()
         later = Migration(len(shipped) + 1, "later", "CREATE TABLE later ()")
         monkeypatch.setattr(migrating, "migrations", lambda: (*shipped, later))
         with pytest.raises(TryLater, match=r"a process sends: .*stop every sender"):
             await migrate(empty_database_url)
         assert not await is_current(connection)
-        await release(connection, lease)
+        await release_lease(connection, lease)
         assert await migrate(empty_database_url) == [later]
     finally:
         await connection.close()

@@ -11,7 +11,7 @@ from engine.store.claims import advance_watermark
 from engine.store.closing import close_ranges
 from engine.store.database import Connection
 from engine.store.facts import FactKind
-from engine.store.leases import take
+from engine.store.leases import take_lease
 from engine.store.queries import queries
 from engine.store.ranges import release_idle_ranges, release_ranges, take_over_ranges, take_range
 from engine.store.recording import record
@@ -78,7 +78,7 @@ async def test_a_range_that_is_not_done_is_looked_at_without_a_lock(
 
 async def test_a_range_that_was_lost_is_let_go(connection: Connection) -> None:
     _, lease, held = await owned(connection, recipients=2)
-    await take_over_ranges(connection, await take(connection, SLOW, another_process()))
+    await take_over_ranges(connection, await take_lease(connection, SLOW, another_process()))
     assert await release_idle_ranges(connection, lease, [held], 10) == {held.range_id}
 
 
@@ -114,7 +114,7 @@ async def test_a_range_given_back_is_free_at_once_or_when_its_deferred_are_due(
         "SELECT extract(epoch FROM due_at - now())::float8 FROM ranges WHERE range_id = $1", second.range_id
     )
     assert 50 < waits_s <= 60
-    fast = await take(connection, FAST, this_process())
+    fast = await take_lease(connection, FAST, this_process())
     taken = await take_range(connection, fast, planted.campaign_id)
     assert taken is not None and (taken.range_id, taken.claimed_through) == (first.range_id, 1)
     assert await take_range(connection, fast, planted.campaign_id) is None

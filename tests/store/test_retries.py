@@ -9,7 +9,7 @@ from engine.process.identity import this_process
 from engine.store.claims import Candidate, advance_watermark
 from engine.store.database import Connection
 from engine.store.facts import FactKind
-from engine.store.leases import take
+from engine.store.leases import take_lease
 from engine.store.ranges import release_ranges, take_over_ranges, take_range
 from engine.store.recording import record
 from engine.store.retry_claims import Postponed, claim_retries, due_retries, postpone_retries, unsent_claims
@@ -98,7 +98,7 @@ async def test_a_retry_is_the_number_that_claims_it(connection: Connection) -> N
     await advance_watermark(connection, lease, held, 1, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
     await release_ranges(connection, lease, [held])
-    fast = await take(connection, FAST, this_process())
+    fast = await take_lease(connection, FAST, this_process())
     taken = await take_range(connection, fast, planted.campaign_id)
     assert taken is not None
     await claim_retries(connection, fast, await due_retries(connection, [taken], 10), [])
@@ -108,7 +108,7 @@ async def test_a_retry_is_the_number_that_claims_it(connection: Connection) -> N
 async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, other: Connection) -> None:
     """Its claim waits for the fence, and then looks at the range again."""
     lease, held, due = await deferred(connection)
-    successor = await take(other, SLOW, this_process())
+    successor = await take_lease(other, SLOW, this_process())
     async with other.transaction():
         await take_over_ranges(other, successor)
         claiming = asyncio.create_task(claim_retries(connection, lease, due, []))
@@ -136,7 +136,7 @@ async def test_unsent_is_what_this_owner_claimed_and_nobody_wrote(connection: Co
         lease.epoch,
         FactKind.DEFERRED,
     )
-    successor = await take(connection, SLOW, this_process())
+    successor = await take_lease(connection, SLOW, this_process())
     await take_over_ranges(connection, successor)
     await claim_retries(connection, successor, [due[3]], [])
     assert await unsent_claims(connection, lease, [held]) == [], "what is claimed now is its successor's"

@@ -8,7 +8,7 @@ from engine.process.identity import this_process
 from engine.store.claims import ClaimRefused, advance_watermark, read_watermark
 from engine.store.database import Connection, Pool
 from engine.store.facts import FactKind
-from engine.store.leases import take
+from engine.store.leases import take_lease
 from engine.store.ranges import own_ranges, release_idle_ranges, release_ranges, take_over_ranges, take_range
 from engine.store.recording import record
 from engine.store.retry_claims import claim_retries, due_retries
@@ -25,7 +25,7 @@ async def test_after_a_takeover_every_claim_of_the_stale_owner_is_refused(
     await advance_watermark(other, lease, held, 2, [])
     await record(other, [fact(held, 1, FactKind.DEFERRED), fact(held, 2, FactKind.ACCEPTED)])
     due = await due_retries(other, [held], 10)
-    successor = await take(connection, SLOW, this_process())
+    successor = await take_lease(connection, SLOW, this_process())
     await take_over_ranges(connection, successor)
     with pytest.raises(ClaimRefused):
         await advance_watermark(other, lease, held, 3, [])
@@ -52,7 +52,7 @@ async def test_a_takeover_names_each_doubt_once_and_leaves_what_is_known(connect
     ]
     await record(connection, known)
     for _ in range(2):
-        successor = await take(connection, SLOW, another_process())
+        successor = await take_lease(connection, SLOW, another_process())
         [adopted] = await take_over_ranges(connection, successor)
         assert (adopted.claimed_through, adopted.last_seq) == (8, 12)
         assert await counts(connection, planted.campaign_id) == {
@@ -78,10 +78,10 @@ async def test_who_had_a_range_and_claimed_nobody_does_not_stand_for_its_next_ow
     await connection.execute("UPDATE claims SET claimed_at = now() - interval '1 day'")
     if ends == "dead":
         await connection.execute("UPDATE claims SET epoch = 2")
-    other = await take(connection, FAST, another_process())
+    other = await take_lease(connection, FAST, another_process())
     assert await take_range(connection, other, planted.campaign_id) is not None
     if ends == "dead":
-        other = await take(connection, FAST, another_process())
+        other = await take_lease(connection, FAST, another_process())
         await take_over_ranges(connection, other)
     claims = await connection.fetch(
         "SELECT phone_number_id, claimed_at > now() - interval '1 hour' FROM claims WHERE epoch = $1",
@@ -104,7 +104,7 @@ async def test_a_retry_under_way_becomes_a_doubt_unless_the_recipient_was_reache
         connection, [fact(held, 1, FactKind.ACCEPTED)]
     )  # an event: the first attempt got through after all
     await connection.execute("UPDATE pending_attempts SET since = now() - interval '1 day'")
-    await take_over_ranges(connection, await take(connection, SLOW, this_process()))
+    await take_over_ranges(connection, await take_lease(connection, SLOW, this_process()))
     doubted_now = "SELECT since > now() - interval '1 hour' FROM pending_attempts WHERE state = 'unknown'"
     assert await connection.fetchval(doubted_now), "its silence begins with the doubt"
     assert await counts(connection, planted.campaign_id) == {"accepted": 1, "unknown": 1, "deferred": 1}
@@ -123,7 +123,7 @@ async def test_a_retry_under_way_becomes_a_doubt_though_an_earlier_message_faile
     await record(connection, [fact(held, 1, earlier)])
     await connection.execute("UPDATE outcomes SET status = 3 WHERE kind = 1")
     await connection.execute("UPDATE range_counters SET accepted = 0")
-    await take_over_ranges(connection, await take(connection, SLOW, this_process()))
+    await take_over_ranges(connection, await take_lease(connection, SLOW, this_process()))
     assert await counts(connection, planted.campaign_id) == {"unknown": 1}
     await assert_tallies_hold(connection)
 
@@ -133,7 +133,7 @@ async def test_a_former_owners_late_refusal_ends_the_doubt_that_a_takeover_named
 ) -> None:
     planted, lease, held = await owned(connection, recipients=2)
     await advance_watermark(connection, lease, held, 2, [])
-    await take_over_ranges(connection, await take(connection, SLOW, this_process()))
+    await take_over_ranges(connection, await take_lease(connection, SLOW, this_process()))
     await record(connection, [fact(held, 1, FactKind.DEFERRED, epoch=lease.epoch)])
     assert await counts(connection, planted.campaign_id) == {"deferred": 1, "unknown": 1}
     await assert_tallies_hold(connection)
@@ -145,7 +145,7 @@ async def test_a_raise_and_a_takeover_that_interleave_leave_one_owner(
     """Whichever commits first: what was marked is either sent by the old owner or doubted by the new one."""
     planted, lease, held = await owned(connection, recipients=200)
     for turn in range(15):
-        successor = await take(connection, SLOW, another_process())
+        successor = await take_lease(connection, SLOW, another_process())
         raised, adopted = await asyncio.gather(
             advance_watermark(other, lease, held, held.claimed_through + 1, []),
             take_over_ranges(connection, successor),
@@ -168,7 +168,7 @@ async def test_a_range_that_is_given_back_while_its_number_is_taken_over_is_not_
 ) -> None:
     """Another number may have it by then."""
     _, lease, held = await owned(connection)
-    successor = await take(connection, SLOW, this_process())
+    successor = await take_lease(connection, SLOW, this_process())
     async with other.transaction():
         await release_ranges(other, lease, [held])
         adopting = asyncio.create_task(take_over_ranges(connection, successor))
@@ -179,6 +179,6 @@ async def test_a_range_that_is_given_back_while_its_number_is_taken_over_is_not_
 async def test_a_takeover_doubts_each_range_by_what_is_known_in_it(connection: Connection) -> None:
     planted, _, first, _ = await two_ranges(connection)
     await record(connection, [fact(first, 1, FactKind.ACCEPTED), fact(first, 2, FactKind.DEFERRED)])
-    await take_over_ranges(connection, await take(connection, SLOW, this_process()))
+    await take_over_ranges(connection, await take_lease(connection, SLOW, this_process()))
     assert await counts(connection, planted.campaign_id) == {"accepted": 1, "deferred": 1, "unknown": 2}
     await assert_tallies_hold(connection)

@@ -8,7 +8,7 @@ import pytest
 from engine.process.identity import this_process
 from engine.store.claims import WatermarkAdvance, advance_watermarks, read_watermark
 from engine.store.database import Connection, Pool
-from engine.store.leases import take
+from engine.store.leases import take_lease
 from engine.store.ranges import release_ranges, take_over_ranges
 from tests.sending.planted import take_one_each, up_to
 
@@ -48,7 +48,7 @@ async def test_what_is_refused_holds_up_no_other(connection: Connection, wrong: 
     elif wrong == "number":
         raises[1] = raises[1]._replace(lease=owners[0][0])
     elif wrong == "epoch":
-        successor = await take(connection, lease.phone_number_id, this_process())
+        successor = await take_lease(connection, lease.phone_number_id, this_process())
         await take_over_ranges(connection, successor)
     elif wrong == "closed":
         await connection.execute("UPDATE ranges SET state = 'closed' WHERE range_id = $1", held.range_id)
@@ -108,7 +108,7 @@ async def test_of_two_owners_of_a_range_only_the_present_one_is_told_that_it_cla
     """A process that was frozen may ask for its former epoch and for its new one in the same statement."""
     owners = await take_one_each(connection, NUMBERS)
     stale = await up_to(connection, *owners[0], 5)
-    successor = await take(connection, stale.lease.phone_number_id, this_process())
+    successor = await take_lease(connection, stale.lease.phone_number_id, this_process())
     [adopted] = await take_over_ranges(connection, successor)
     present = WatermarkAdvance(successor, adopted, 5, stale.candidates)
     for together in ([stale, present], [present, stale]):

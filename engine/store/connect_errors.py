@@ -53,12 +53,12 @@ def safe_url(url: str) -> str:
 
 
 @contextmanager
-def translated(url: str) -> Iterator[None]:
+def translate_connect_errors(url: str) -> Iterator[None]:
     """Turn what connecting raises into one clear error."""
     try:
         yield
     except (TimeoutError, OSError, asyncpg.PostgresError) as error:
-        raise refusal_of(error, url) from error  # before ValueError: a certificate error is both
+        raise connect_error(error, url) from error  # before ValueError: a certificate error is both
     except asyncpg.ClientConfigurationError as error:
         remedy = str(error) if url.startswith(_SCHEMES) else _SHAPE
         raise ConfigurationError(_UNREADABLE, where=safe_url(url), remedy=remedy) from error
@@ -69,7 +69,7 @@ def translated(url: str) -> Iterator[None]:
         raise Unreachable(problem, remedy="is the primary among them?") from error
 
 
-def pooled(url: str) -> ConfigurationError:
+def pooler_error(url: str) -> ConfigurationError:
     """The error if a pooler answers."""
     return ConfigurationError(
         f"{safe_url(url)} is a connection pooler such as PgBouncer: it may change the server unnoticed, so "
@@ -78,7 +78,7 @@ def pooled(url: str) -> ConfigurationError:
     )
 
 
-def refusal_of(error: Exception, url: str) -> DrumbeatError:
+def connect_error(error: Exception, url: str) -> DrumbeatError:
     """The error for an exception of connecting."""
     where, said = safe_url(url), system_error_text(error)
     match error:
@@ -89,7 +89,7 @@ def refusal_of(error: Exception, url: str) -> DrumbeatError:
         case ssl.SSLError():
             return ConfigurationError(f"the TLS settings of the database {where} do not work: {said}")
         case _ if isinstance(error, _OTHER_SESSION) or _POOLERS_REFUSAL in said:
-            return pooled(url)
+            return pooler_error(url)
         case _ if isinstance(error, _OPTIONS):
             return ConfigurationError(f"the database refuses an option of {where}: {said}")
         case asyncpg.TooManyConnectionsError():

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from engine.process.identity import ProcessIdentity, is_proven_dead
 from engine.store.database import Connection
-from engine.store.leases import NumberHeld, release, take
+from engine.store.leases import NumberHeld, release_lease, take_lease
 from engine.store.queries import queries
 from engine.store.ranges import release_ranges, take_over_ranges
 
@@ -13,7 +13,7 @@ from engine.store.ranges import release_ranges, take_over_ranges
 UNRENEWED_S = 60.0
 
 
-async def recover_abandoned(
+async def recover_abandoned_numbers(
     connection: Connection, owner: ProcessIdentity, ours: Sequence[str] = ()
 ) -> list[str]:
     """Take each number whose owner is dead or long gone, put its claims in doubt, and release all of it.
@@ -25,8 +25,8 @@ async def recover_abandoned(
     for row in await connection.fetch(queries("ranges")["owners_of_ranges"], list(ours), UNRENEWED_S):
         if row["long_gone"] or is_proven_dead(row["owner_process"]):
             with suppress(NumberHeld):
-                lease = await take(connection, row["phone_number_id"], owner)
+                lease = await take_lease(connection, row["phone_number_id"], owner)
                 await release_ranges(connection, lease, await take_over_ranges(connection, lease))
-                await release(connection, lease)
+                await release_lease(connection, lease)
                 recovered.append(lease.phone_number_id)
     return recovered

@@ -3,12 +3,12 @@
 import pytest
 
 from engine.process.identity import ProcessIdentity, this_process
-from engine.store import ranges, recovery
+from engine.store import abandoned_numbers, ranges
+from engine.store.abandoned_numbers import recover_abandoned_numbers
 from engine.store.claims import advance_watermark
 from engine.store.database import Connection
-from engine.store.leases import NumberHeld, take
+from engine.store.leases import NumberHeld, take_lease
 from engine.store.ranges import take_range
-from engine.store.recovery import recover_abandoned
 from tests.sending.planted import (
     FAST,
     SLOW,
@@ -27,7 +27,7 @@ async def left_by(connection: Connection, owner: ProcessIdentity, number: str = 
     """A campaign whose range an owner took and claimed two of four recipients from; none has an outcome."""
     await plant_numbers(connection, **{number: 80})
     campaign = await plant_campaign(connection, recipients=4, numbers=(number,))
-    lease = await take(connection, number, owner)
+    lease = await take_lease(connection, number, owner)
     held = await take_range(connection, lease, campaign.campaign_id)
     assert held is not None
     await advance_watermark(connection, lease, held, 2, [])
@@ -40,26 +40,26 @@ async def silent_for(connection: Connection, seconds: float) -> None:
 
 async def test_what_a_dead_owner_left_is_named_and_given_back(connection: Connection) -> None:
     campaign = await left_by(connection, another_process())
-    assert await recover_abandoned(connection, this_process()) == [SLOW]
+    assert await recover_abandoned_numbers(connection, this_process()) == [SLOW]
     assert await counts(connection, campaign.campaign_id) == {"unknown": 2, "pending": 2}
     await assert_tallies_hold(connection)
     assert await connection.fetchval("SELECT phone_number_id FROM ranges") is None
-    await take(connection, SLOW, ELSEWHERE)  # nobody holds the number
-    assert await recover_abandoned(connection, this_process()) == [], "it has nothing to look after"
+    await take_lease(connection, SLOW, ELSEWHERE)  # nobody holds the number
+    assert await recover_abandoned_numbers(connection, this_process()) == [], "it has nothing to look after"
 
 
 async def test_an_owner_that_may_only_be_slow_is_left_to_those_who_want_its_number(
     connection: Connection,
 ) -> None:
     campaign = await left_by(connection, ELSEWHERE)
-    assert await recover_abandoned(connection, this_process()) == [], "its lease runs"
+    assert await recover_abandoned_numbers(connection, this_process()) == [], "its lease runs"
     await silent_for(connection, 30)
-    assert await recover_abandoned(connection, this_process()) == []
+    assert await recover_abandoned_numbers(connection, this_process()) == []
     assert await counts(connection, campaign.campaign_id) == {"pending": 4}
     await silent_for(connection, 90)
-    assert await recover_abandoned(connection, this_process()) == [SLOW]
+    assert await recover_abandoned_numbers(connection, this_process()) == [SLOW]
     assert await counts(connection, campaign.campaign_id) == {"unknown": 2, "pending": 2}
-    assert (await take(connection, SLOW, this_process())).wait_s > 2.0, "its permits are waited for"
+    assert (await take_lease(connection, SLOW, this_process())).wait_s > 2.0, "its permits are waited for"
 
 
 async def test_an_owner_that_ends_before_it_fenced_its_ranges_leaves_the_full_wait(
@@ -74,7 +74,7 @@ async def test_an_owner_that_ends_before_it_fenced_its_ranges_leaves_the_full_wa
 
     monkeypatch.setattr(ranges, "_fence", end)
     with pytest.raises(ConnectionResetError):
-        await recover_abandoned(connection, this_process())
+        await recover_abandoned_numbers(connection, this_process())
     assert await connection.fetchval("SELECT no_send_before = 'infinity' FROM numbers")
 
 
@@ -84,14 +84,14 @@ async def test_a_number_that_was_given_back_with_a_claim_that_nobody_accounts_fo
     """As a drain leaves it whose statement hung; nobody may ever want that number again."""
     campaign = await left_by(connection, ELSEWHERE)
     await connection.execute("UPDATE numbers SET released = true")
-    assert await recover_abandoned(connection, this_process()) == [SLOW]
+    assert await recover_abandoned_numbers(connection, this_process()) == [SLOW]
     assert await counts(connection, campaign.campaign_id) == {"unknown": 2, "pending": 2}
 
 
 async def test_numbers_of_the_caller_are_left_alone(connection: Connection) -> None:
     await left_by(connection, another_process())
     await left_by(connection, another_process(), FAST)
-    assert await recover_abandoned(connection, this_process(), [SLOW]) == [FAST]
+    assert await recover_abandoned_numbers(connection, this_process(), [SLOW]) == [FAST]
     assert await connection.fetchval("SELECT phone_number_id FROM ranges WHERE phone_number_id <> ''") == SLOW
 
 
@@ -100,7 +100,9 @@ async def test_an_owner_that_comes_back_in_this_moment_keeps_its_number_and_hind
 ) -> None:
     await left_by(connection, ELSEWHERE)
     await left_by(connection, another_process(), FAST)
-    monkeypatch.setattr(recovery, "is_proven_dead", lambda _: True)  # as it was when it was looked for
-    assert await recover_abandoned(connection, this_process()) == [FAST]
+    monkeypatch.setattr(
+        abandoned_numbers, "is_proven_dead", lambda _: True
+    )  # as it was when it was looked for
+    assert await recover_abandoned_numbers(connection, this_process()) == [FAST]
     with pytest.raises(NumberHeld):
-        await take(connection, SLOW, this_process())
+        await take_lease(connection, SLOW, this_process())

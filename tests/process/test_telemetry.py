@@ -7,10 +7,9 @@ import orjson
 import pytest
 from pydantic import SecretStr
 
-from campaigns.cli import main
 from engine.errors import ConfigurationError
 from engine.process.telemetry import configure_logging, mask, mask_phone
-from tests.cli.processes import ROOT
+from tests.warm import ROOT
 
 SECRET, PHONE = "hush-hush-1234", "5511987654321"
 
@@ -60,12 +59,6 @@ def test_nothing_of_a_log_shows_a_secret_or_a_number() -> None:
 )
 def test_what_is_masked_in_a_text(text: str, shown: str) -> None:
     assert mask()(None, "info", {"detail": text}) == {"detail": shown}
-
-
-def test_an_error_that_nobody_foresaw_shows_none_either(capsys: pytest.CaptureFixture[str]) -> None:
-    """It may quote a row of the database."""
-    assert main._print_unexpected(LookupError(f"(phone)=({PHONE}) of postgresql://u:{SECRET}@db/x")) == 1
-    assert "(phone)=(***4321) of postgresql://u:***@db/x" in capsys.readouterr().err
 
 
 def test_a_short_secret_is_no_pattern() -> None:

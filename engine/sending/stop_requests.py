@@ -1,7 +1,7 @@
-"""Orders of the numbers to the worker of their process: what the database must hold of a refusal.
+"""Requests of the numbers to the worker of their process: stop a campaign, every campaign, or a number.
 
-A number stops at once when the service refuses a campaign, the account or the number itself. Its order makes
-the stop durable and visible to other processes.
+A number stops at once when the service refuses a campaign, the account or the number itself. The worker then
+stores the stop, so that it is durable and visible to other processes.
 """
 
 import asyncio
@@ -45,62 +45,63 @@ class NumberRest:
     reason: str = field(compare=False)
     wait_s: float | None = field(compare=False)
 
-    def is_longer_than(self, other: "Order") -> bool:
+    def is_longer_than(self, other: "StopRequest") -> bool:
         if not isinstance(other, NumberRest) or other.wait_s is None:
             return False
         return self.wait_s is None or self.wait_s > other.wait_s
 
 
-Order = CampaignPause | AccountStop | NumberRest
+StopRequest = CampaignPause | AccountStop | NumberRest
 
 
-class Orders:
-    """The orders of one process that are not yet in the database."""
+class StopRequests:
+    """The stop requests of one process that are not yet in the database."""
 
     def __init__(self, campaign_cache: CampaignCache) -> None:
         self._campaign_cache = campaign_cache
         self._arrived = asyncio.Event()
-        self.waiting: dict[Order, Order] = {}  # the key is the order: equal orders may have different reasons
+        # The key is the value: equal requests may differ in reason.
+        self.waiting: dict[StopRequest, StopRequest] = {}
 
-    def give(self, order: Order) -> None:
-        """Add an order. An equal order that already waits stays, but a longer rest replaces a shorter one."""
-        waiting = self.waiting.setdefault(order, order)
+    def add(self, request: StopRequest) -> None:
+        """Add a request. An equal one that already waits stays, but a longer rest replaces a shorter one."""
+        waiting = self.waiting.setdefault(request, request)
         if (
             isinstance(waiting, NumberRest)
-            and isinstance(order, NumberRest)
-            and order.is_longer_than(waiting)
+            and isinstance(request, NumberRest)
+            and request.is_longer_than(waiting)
         ):
-            self.waiting[order] = order
+            self.waiting[request] = request
         self._arrived.set()
-        if isinstance(order, AccountStop):
+        if isinstance(request, AccountStop):
             for campaign_id in self._campaign_cache.running:
                 self._campaign_cache.stop(campaign_id)
 
     def has_rest_for(self, phone_number_id: str) -> bool:
-        """Whether a rest of the number is ordered and not yet in the database."""
+        """Whether a rest of the number is requested and not yet in the database."""
         return NumberRest(phone_number_id, "", 0.0) in self.waiting
 
     async def wait(self, timeout_s: float) -> None:
-        """Return when an order arrives, or after `timeout_s`."""
+        """Return when a request arrives, or after `timeout_s`."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._arrived.wait(), timeout_s)
         self._arrived.clear()
 
-    async def carry_out(self, connection: Connection) -> None:
-        for order in list(self.waiting.values()):
-            await self._carry_out_one(connection, order)
-            if self.waiting.get(order) is order:  # or a longer rest was ordered meanwhile
-                del self.waiting[order]
+    async def store(self, connection: Connection) -> None:
+        for request in list(self.waiting.values()):
+            await self._store_one(connection, request)
+            if self.waiting.get(request) is request:  # or a longer rest was requested meanwhile
+                del self.waiting[request]
 
-    async def _carry_out_one(self, connection: Connection, order: Order) -> None:
-        match order:
+    async def _store_one(self, connection: Connection, request: StopRequest) -> None:
+        match request:
             case CampaignPause(campaign_id, reason, code):
                 await self._pause(connection, campaign_id, reason, code)
             case AccountStop(reason, code):
                 for campaign_id in self._campaign_cache.running:
                     await self._pause(connection, campaign_id, reason, code)
             case NumberRest():
-                await _let_rest(connection, order)
+                await _let_rest(connection, request)
 
     async def _pause(self, connection: Connection, campaign_id: int, reason: str, code: ReasonCode) -> None:
         log.warning("campaign_paused", **self._campaign_cache.log_fields(campaign_id), reason=reason)
@@ -108,14 +109,14 @@ class Orders:
         self._campaign_cache.end(campaign_id)
 
 
-async def _let_rest(connection: Connection, order: NumberRest) -> None:
-    number, reason = order.phone_number_id, order.reason
-    if order.wait_s is None:
+async def _let_rest(connection: Connection, rest: NumberRest) -> None:
+    number, reason = rest.phone_number_id, rest.reason
+    if rest.wait_s is None:
         log.warning("number_stopped", number=number, until="a person resumes", reason=reason)
         await stop(connection, number, reason)
     else:
-        log.warning("number_suspended", number=number, until=_moment_in(order.wait_s), reason=reason)
-        await suspend(connection, number, order.wait_s, reason)
+        log.warning("number_suspended", number=number, until=_moment_in(rest.wait_s), reason=reason)
+        await suspend(connection, number, rest.wait_s, reason)
 
 
 def _moment_in(wait_s: float) -> str:
