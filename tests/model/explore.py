@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 from engine.core.states import EvidenceRank, RecipientState
 from tests.model.protocol import steps
-from tests.model.tries import evidence, may_claim
-from tests.model.world import DOUBT_MAX, REACHED, Limits, Recipient, Rules, World, start
+from tests.model.attempts import evidence, may_claim
+from tests.model.world import IN_DOUBT_MAX, REACHED, Limits, Recipient, Rules, World, start
 
-Look = Callable[[World], str | None]
+Check = Callable[[World], str | None]
 
 
 def broken(world: World) -> str | None:
@@ -19,81 +19,83 @@ def broken(world: World) -> str | None:
         or ("a former owner wrote after its successor" if world.epoch_fell else None)
         or _uncounted(world)
         or _unheard(world)
-        or _doubtful(world)
+        or _too_many_in_doubt(world)
         or _forgotten(world)
     )
 
 
 def sent_twice(world: World) -> str | None:
     """At most one accepted message a recipient, unless a resend was declared."""
-    for seq, one in enumerate(world.recipients):
-        accepted = sum(place == seq for place, _ in world.ledger)
-        if accepted > 1 and not one.resent:
+    for seq, recipient in enumerate(world.recipients):
+        accepted = sum(accepted_seq == seq for accepted_seq, _ in world.ledger)
+        if accepted > 1 and not recipient.resent:
             return f"recipient {seq} was sent to twice"
     return None
 
 
 def _waits_again(world: World) -> str | None:
-    """A message was accepted while nothing else was under way: no second one follows, whatever becomes of it."""
-    again = any(one.reached and may_claim(one.tries) for one in world.recipients)
+    """No second message follows one that was accepted while no other attempt was under way, whatever becomes of it."""
+    again = any(recipient.reached and may_claim(recipient.attempts) for recipient in world.recipients)
     return "a deferral that evidence cancelled came back" if again else None
 
 
 def _uncounted(world: World) -> str | None:
-    counted = sum(one.state in REACHED for one in world.recipients)
+    counted = sum(recipient.state in REACHED for recipient in world.recipients)
     return None if counted == world.counted_accepted else "the counts differ from a recount"
 
 
 def _unheard(world: World) -> str | None:
-    """Once events came, every accepted try is known."""
+    """Once its events came, every accepted attempt is known."""
     for seq, attempt_no in world.ledger:
-        tries = evidence(world.recipients[seq].tries, attempt_no, EvidenceRank.SENT)
-        known = tries.current >= attempt_no and tries.ranks[attempt_no - 1] is not None
+        attempts = evidence(world.recipients[seq].attempts, attempt_no, EvidenceRank.SENT)
+        known = attempts.current >= attempt_no and attempts.ranks[attempt_no - 1] is not None
         if not known and not _sent_before_its_claim(world, seq):
-            return f"an accepted try of recipient {seq} cannot be known"
+            return f"an accepted attempt of recipient {seq} cannot be known"
     return None
 
 
 def _sent_before_its_claim(world: World, seq: int) -> bool:
-    """Only a mutant sends so; while its owner lives, the claim may yet come."""
+    """Only a mutant sends before its claim. While its owner lives, the claim may still come."""
     return any(fact.seq == seq for owner in world.owners for fact in (*owner.facts, *owner.replies))
 
 
-def _doubtful(world: World) -> str | None:
-    return "more in doubt after a takeover than the bound" if world.doubted_at_once > DOUBT_MAX else None
+def _too_many_in_doubt(world: World) -> str | None:
+    return "more in doubt after a takeover than the bound" if world.in_doubt_at_once > IN_DOUBT_MAX else None
 
 
 def _forgotten(world: World) -> str | None:
-    """Whoever takes over from here finds everybody who waits: an open range, or one that its number holds."""
+    """A successor finds everybody who waits: in an open range, or in one that its number holds."""
     waiting = [
-        one for one in world.recipients if one.state in (RecipientState.PENDING, RecipientState.DEFERRED)
+        recipient
+        for recipient in world.recipients
+        if recipient.state in (RecipientState.PENDING, RecipientState.DEFERRED)
     ]
     if not waiting:
         return None
     if world.range_done:
         return "somebody waits in a range that is done"
-    if not world.range_held and any(_claimed_and_silent(one) for one in world.recipients):
+    if not world.range_held and any(_claimed_without_outcome(recipient) for recipient in world.recipients):
         return "a free range holds a claim that nobody accounts for"
     return None
 
 
-def _claimed_and_silent(one: Recipient) -> bool:
-    return one.tries.current > 0 and one.state is RecipientState.PENDING
+def _claimed_without_outcome(recipient: Recipient) -> bool:
+    return recipient.attempts.current > 0 and recipient.state is RecipientState.PENDING
 
 
 def explore(
-    rules: Rules, limits: Limits, *, look: Look = broken, states_max: int = 500_000
+    rules: Rules, limits: Limits, *, check: Check = broken, states_max: int = 500_000
 ) -> tuple[int, str | None, list[str]]:
-    """Breadth first: how many states, the first promise broken, and the shortest way there.
+    """Search breadth first. Returns the number of states, the first broken promise, and the shortest way to it.
 
-    Raises RuntimeError where `states_max` is not enough: a bound must be chosen, not met by chance.
+    Raises RuntimeError above `states_max`, so that no exploration ends early unnoticed.
     """
     first = start(limits)
     came_from: dict[World, tuple[World, str] | None] = {first: None}
     waiting = deque([first])
     while waiting:
         world = waiting.popleft()
-        if (promise := look(world)) is not None:
+        if (promise := check(world)) is not None:
             return len(came_from), promise, _way(came_from, world)
         for name, following in steps(world, rules, limits):
             if following not in came_from:

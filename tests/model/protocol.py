@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import product
 
 from engine.core.states import EvidenceRank, RecipientState
-from tests.model.tries import Tries, claimed, closed, evidence, lost, may_claim, not_accepted
+from tests.model.attempts import Attempts, claimed, closed, evidence, lost, may_claim, not_accepted
 from tests.model.world import (
-    DOUBT_MAX,
+    IN_DOUBT_MAX,
     LEASE_TICKS,
     PERMIT_TICKS,
     REACHED,
@@ -49,7 +49,7 @@ def _owner_steps(world: World, owner: Owner, rules: Rules, limits: Limits) -> It
         yield from _claim_retry(world, owner, rules, limits)
         yield from _write(world, owner, rules)
         yield from _finish(world, owner, rules)
-    yield from _give_back(world, owner)
+    yield from _release_permits(world, owner)
     yield from _reply(world, owner, limits)
     yield from _store(world, owner, rules, limits)
 
@@ -63,14 +63,16 @@ def _time(world: World) -> Iterator[Step]:
         world,
         owners=owners,
         lease_ticks=max(0, world.lease_ticks - 1),
-        quiet_ticks=world.quiet_ticks if world.quiet_ticks == UNFENCED else max(0, world.quiet_ticks - 1),
+        no_send_ticks=world.no_send_ticks
+        if world.no_send_ticks == UNFENCED
+        else max(0, world.no_send_ticks - 1),
     )
     if aged != world:
         yield "tick", aged
 
 
 def _aged(owner: Owner) -> Owner:
-    permits = frozenset(replace(one, ticks=max(0, one.ticks - 1)) for one in owner.permits)
+    permits = frozenset(replace(permit, ticks=max(0, permit.ticks - 1)) for permit in owner.permits)
     return replace(owner, wait_ticks=max(0, owner.wait_ticks - 1), permits=permits)
 
 
@@ -81,7 +83,7 @@ def _takeover(world: World, rules: Rules, limits: Limits) -> Iterator[Step]:
     if not free and rules.lease_respected:
         return
     sure = world.released or world.holder_dead or not rules.lease_respected
-    kept = min(world.quiet_ticks, PERMIT_TICKS) if rules.wait_outlives_owner else 0
+    kept = min(world.no_send_ticks, PERMIT_TICKS) if rules.wait_outlives_owner else 0
     wait = kept if sure else PERMIT_TICKS
     owner = Owner(world.epoch + 1, wait, wait)
     unfenced = UNFENCED if rules.wait_kept_until_fenced else wait
@@ -92,7 +94,7 @@ def _takeover(world: World, rules: Rules, limits: Limits) -> Iterator[Step]:
             owners=world.owners | {owner},
             epoch=owner.epoch,
             lease_ticks=LEASE_TICKS,
-            quiet_ticks=world.quiet_ticks if sure else unfenced,
+            no_send_ticks=world.no_send_ticks if sure else unfenced,
             released=False,
             holder_dead=False,
         ),
@@ -113,9 +115,9 @@ def _lease(world: World, owner: Owner, rules: Rules) -> Iterator[Step]:
 
 
 def _unaccounted(world: World) -> bool:
-    """Somebody is claimed and the store does not say what became of it."""
+    """A recipient is claimed, and the store has no outcome of it."""
     return any(
-        one.tries.current and one.state is RecipientState.PENDING for one in world.recipients
+        recipient.attempts.current and recipient.state is RecipientState.PENDING for recipient in world.recipients
     )  # fmt: skip
 
 
@@ -125,20 +127,22 @@ def _crash(world: World, owner: Owner) -> World:
 
 
 def _fence(world: World, owner: Owner, rules: Rules) -> Iterator[Step]:
-    """Adopt a held range, and doubt what its former owner left; or take a free one, which doubts nobody."""
+    """Take over a held range and put its former owner's claims in doubt, or take a free range."""
     if world.range_held:
         if world.range_epoch >= owner.epoch:
             return
-        recipients = tuple(_doubted(one) for one in world.recipients)
+        recipients = tuple(_put_in_doubt(recipient) for recipient in world.recipients)
     else:
         if owner.epoch != world.epoch or world.range_closed or world.range_done:
             return
         recipients = world.recipients
-    fresh = sum(one.doubted for one in recipients) - sum(one.doubted for one in world.recipients)
+    fresh = sum(recipient.in_doubt for recipient in recipients) - sum(
+        recipient.in_doubt for recipient in world.recipients
+    )
     wait = owner.whole_wait if rules.wait_from_fence and not owner.fenced else owner.wait_ticks
-    fenced = replace(owner, fenced=True, known_mark=world.mark, wait_ticks=wait)
-    ends = owner.epoch == world.epoch and world.quiet_ticks == UNFENCED
-    quiet = wait if ends else world.quiet_ticks
+    fenced = replace(owner, fenced=True, known_watermark=world.watermark, wait_ticks=wait)
+    ends = owner.epoch == world.epoch and world.no_send_ticks == UNFENCED
+    no_send_ticks = wait if ends else world.no_send_ticks
     yield (
         "fence",
         replace(
@@ -146,22 +150,22 @@ def _fence(world: World, owner: Owner, rules: Rules) -> Iterator[Step]:
             recipients=recipients,
             range_epoch=owner.epoch,
             range_held=True,
-            quiet_ticks=quiet,
-            doubted_at_once=max(world.doubted_at_once, fresh),
+            no_send_ticks=no_send_ticks,
+            in_doubt_at_once=max(world.in_doubt_at_once, fresh),
         ),
     )
 
 
-def _doubted(one: Recipient) -> Recipient:
-    waiting = one.tries.current == 0 or one.tries.refused
-    if waiting or one.tries.ranks[-1] is not None:
-        return one
-    return replace(one, doubted=True, tries=lost(one.tries))
+def _put_in_doubt(recipient: Recipient) -> Recipient:
+    waiting = recipient.attempts.current == 0 or recipient.attempts.refused
+    if waiting or recipient.attempts.ranks[-1] is not None:
+        return recipient
+    return replace(recipient, in_doubt=True, attempts=lost(recipient.attempts))
 
 
 def _may_claim(world: World, owner: Owner, rules: Rules) -> bool:
-    """The fence on the range itself, and the stop when what is known cannot be stored."""
-    if owner.stopping or (rules.stops_when_not_stored and owner.under_way >= DOUBT_MAX):
+    """The range is this owner's, and its outcomes can be stored."""
+    if owner.stopping or (rules.stops_when_not_stored and owner.under_way >= IN_DOUBT_MAX):
         return False
     is_ours = world.range_epoch == owner.epoch or not rules.epoch_compared
     return is_ours and world.range_held and not world.range_closed
@@ -171,31 +175,35 @@ def _may_claim(world: World, owner: Owner, rules: Rules) -> bool:
 
 
 def _raise(world: World, owner: Owner, rules: Rules, limits: Limits) -> Iterator[Step]:
-    seq = owner.known_mark
-    if seq >= limits.recipients or world.mark != seq or not _may_claim(world, owner, rules):
+    seq = owner.known_watermark
+    if seq >= limits.recipients or world.watermark != seq or not _may_claim(world, owner, rules):
         return
-    if not rules.mark_before_write:
-        after = replace(owner, known_mark=seq + 1, permits=owner.permits | {Permit(seq, 1)})
-        yield "send before the mark", _with(world, owner, after)
+    if not rules.watermark_before_write:
+        after = replace(owner, known_watermark=seq + 1, permits=owner.permits | {Permit(seq, 1)})
+        yield "send before the claim", _with(world, owner, after)
         return
-    marked = replace(_change(world, seq, claimed(world.recipients[seq].tries)), mark=seq + 1)
-    after = replace(owner, known_mark=seq + 1, permits=owner.permits | {Permit(seq, 1)})
-    yield "raise", _with(marked, owner, after)
+    raised = replace(_change(world, seq, claimed(world.recipients[seq].attempts)), watermark=seq + 1)
+    after = replace(owner, known_watermark=seq + 1, permits=owner.permits | {Permit(seq, 1)})
+    yield "raise", _with(raised, owner, after)
     if limits.lost_answers:
-        # The stop cuts in between the COMMIT and its answer: claimed in the store, nowhere in memory.
-        yield "raise, answer lost", _with(marked, owner, replace(owner, stopping=True))
+        # The process is stopped between the COMMIT and its answer: claimed in the store, unknown in memory.
+        yield "raise, answer lost", _with(raised, owner, replace(owner, stopping=True))
 
 
 def _claim_retry(world: World, owner: Owner, rules: Rules, limits: Limits) -> Iterator[Step]:
     if not _may_claim(world, owner, rules):
         return
-    for seq, one in enumerate(world.recipients):
-        if not one.tries.refused or not may_claim(one.tries) or one.tries.current >= limits.tries:
+    for seq, recipient in enumerate(world.recipients):
+        if (
+            not recipient.attempts.refused
+            or not may_claim(recipient.attempts)
+            or recipient.attempts.current >= limits.attempts
+        ):
             continue
-        attempt_no = one.tries.current + 1
+        attempt_no = recipient.attempts.current + 1
         after = replace(owner, permits=owner.permits | {Permit(seq, attempt_no)})
         if rules.retries_claimed:
-            yield f"claim retry {seq}", _with(_change(world, seq, claimed(one.tries)), owner, after)
+            yield f"claim retry {seq}", _with(_change(world, seq, claimed(recipient.attempts)), owner, after)
         elif not any(permit.seq == seq for permit in owner.permits):
             yield f"retry {seq} without a claim", _with(world, owner, after)
 
@@ -221,12 +229,12 @@ def _write(world: World, owner: Owner, rules: Rules) -> Iterator[Step]:
             yield f"write {permit.seq}, {kind}", _with(replace(sent, ledger=ledger), owner, after)
 
 
-def _give_back(world: World, owner: Owner) -> Iterator[Step]:
-    """What was certainly not written waits for another attempt: drained, or its permit ran out."""
+def _release_permits(world: World, owner: Owner) -> Iterator[Step]:
+    """A message that was certainly not written waits for another attempt: drained, or its permit ran out."""
     for permit in owner.permits:
         fact = Fact(permit.seq, permit.attempt_no, "refused")
         after = replace(owner, permits=owner.permits - {permit}, facts=owner.facts | {fact})
-        yield f"give back {permit.seq}", _with(world, owner, after)
+        yield f"release permit {permit.seq}", _with(world, owner, after)
 
 
 def _reply(world: World, owner: Owner, limits: Limits) -> Iterator[Step]:
@@ -250,85 +258,92 @@ def _store(world: World, owner: Owner, rules: Rules, limits: Limits) -> Iterator
 
 
 def _recorded(world: World, fact: Fact, rules: Rules) -> World:
-    one = world.recipients[fact.seq]
-    tries = one.tries
-    if not rules.mark_before_write and tries.current < fact.attempt_no and may_claim(tries):
-        tries = claimed(tries)
-        world = replace(world, mark=max(world.mark, fact.seq + 1))
+    recipient = world.recipients[fact.seq]
+    attempts = recipient.attempts
+    if not rules.watermark_before_write and attempts.current < fact.attempt_no and may_claim(attempts):
+        attempts = claimed(attempts)
+        world = replace(world, watermark=max(world.watermark, fact.seq + 1))
     if fact.kind == "accepted":
-        accepted = evidence(tries, fact.attempt_no, EvidenceRank.ACCEPTED, doubted=one.doubted)
+        accepted = evidence(attempts, fact.attempt_no, EvidenceRank.ACCEPTED, in_doubt=recipient.in_doubt)
         world = _change(world, fact.seq, accepted)
         if not rules.counted_by_difference:
             world = replace(world, counted_accepted=min(9, world.counted_accepted + 1))
     elif fact.kind == "refused":
-        world = _change(world, fact.seq, not_accepted(tries, fact.attempt_no))
+        world = _change(world, fact.seq, not_accepted(attempts, fact.attempt_no))
         if rules.late_deferral_reopens and world.recipients[fact.seq].state is RecipientState.DEFERRED:
             world = replace(world, range_done=False)
     else:
-        doubtful = _doubtful(tries, fact.attempt_no)
-        world = _change(world, fact.seq, lost(tries) if doubtful else tries, doubted=doubtful)
+        unsettled = _is_unsettled(attempts, fact.attempt_no)
+        world = _change(world, fact.seq, lost(attempts) if unsettled else attempts, in_doubt=unsettled)
     return _counted(world) if rules.counted_by_difference else world
 
 
-def _doubtful(tries: Tries, attempt_no: int) -> bool:
-    return attempt_no == tries.current and not tries.refused and tries.ranks[-1] is None
+def _is_unsettled(attempts: Attempts, attempt_no: int) -> bool:
+    return attempt_no == attempts.current and not attempts.refused and attempts.ranks[-1] is None
 
 
 def _events(world: World, rules: Rules, limits: Limits) -> Iterator[Step]:
-    """The service tells of what it accepted: at any time, however often."""
+    """The service reports what it accepted, at any time and any number of times."""
     ranks = (EvidenceRank.SENT, EvidenceRank.FAILED) if limits.failures else (EvidenceRank.SENT,)
     for (seq, attempt_no), rank in product(sorted(set(world.ledger)), ranks):
-        told = told_of(world, seq, attempt_no, rank, rules)
-        if told != world:
-            yield f"event {seq}, try {attempt_no}, {rank.name}", told
+        after = after_event(world, seq, attempt_no, rank, rules)
+        if after != world:
+            yield f"event {seq}, attempt {attempt_no}, {rank.name}", after
 
 
-def told_of(world: World, seq: int, attempt_no: int, rank: EvidenceRank, rules: Rules) -> World:
-    """The world after an event of one accepted try."""
-    one = world.recipients[seq]
-    changed = evidence(one.tries, attempt_no, rank, doubted=one.doubted)
-    reached = one.reached or changed.cancelled
+def after_event(world: World, seq: int, attempt_no: int, rank: EvidenceRank, rules: Rules) -> World:
+    """The world after an event of one accepted attempt."""
+    recipient = world.recipients[seq]
+    changed = evidence(recipient.attempts, attempt_no, rank, in_doubt=recipient.in_doubt)
+    reached = recipient.reached or changed.cancelled
     if not rules.cancelled_for_good and rank is EvidenceRank.FAILED:
         changed = replace(changed, cancelled=False)
-    told = _change(world, seq, changed)
-    return _counted(_put(told, seq, replace(told.recipients[seq], reached=reached)))
+    after = _change(world, seq, changed)
+    return _counted(_put(after, seq, replace(after.recipients[seq], reached=reached)))
 
 
 def _resend(world: World, limits: Limits) -> Iterator[Step]:
-    for seq, one in enumerate(world.recipients):
+    for seq, recipient in enumerate(world.recipients):
         if (
-            one.state is RecipientState.UNKNOWN
-            and one.tries.current < limits.tries
+            recipient.state is RecipientState.UNKNOWN
+            and recipient.attempts.current < limits.attempts
             and not world.range_closed
         ):
             yield f"resend {seq}", resent(world, seq)
 
 
 def resent(world: World, seq: int) -> World:
-    """The world after the word, of a policy or a person, that a doubt is to be sent again."""
-    one = world.recipients[seq]
-    again = replace(one, tries=not_accepted(one.tries, one.tries.current), doubted=False, resent=True)
+    """The world after a policy or a person decided that an attempt in doubt is to be sent again."""
+    recipient = world.recipients[seq]
+    again = replace(
+        recipient,
+        attempts=not_accepted(recipient.attempts, recipient.attempts.current),
+        in_doubt=False,
+        resent=True,
+    )
     return replace(_put(world, seq, again), range_done=False)
 
 
-def _under_way(one: Recipient) -> bool:
+def _under_way(recipient: Recipient) -> bool:
     """A later attempt has no outcome yet, whatever the recipient shows of an earlier one."""
-    tries = one.tries
-    settled = tries.current == 0 or tries.ranks[-1] is not None or tries.cancelled
-    return not (settled or tries.refused or one.doubted)
+    attempts = recipient.attempts
+    settled = attempts.current == 0 or attempts.ranks[-1] is not None or attempts.cancelled
+    return not (settled or attempts.refused or recipient.in_doubt)
 
 
 def _finish(world: World, owner: Owner, rules: Rules) -> Iterator[Step]:
-    """Nothing is left to send: the range is nobody's any more."""
+    """Nothing is left to send: nobody holds the range any more."""
     waiting = {RecipientState.PENDING, RecipientState.DEFERRED}
     ours = world.range_epoch == owner.epoch and world.range_held and not world.range_closed
-    hidden = rules.later_tries_seen and any(_under_way(one) for one in world.recipients)
-    if ours and not hidden and not any(one.state in waiting for one in world.recipients):
+    hidden = rules.later_attempts_seen and any(_under_way(recipient) for recipient in world.recipients)
+    if ours and not hidden and not any(recipient.state in waiting for recipient in world.recipients):
         yield "finish", replace(world, range_done=True, range_held=False)
 
 
 def _cancel(world: World) -> World:
-    recipients = tuple(replace(one, tries=closed(one.tries)) for one in world.recipients)
+    recipients = tuple(
+        replace(recipient, attempts=closed(recipient.attempts)) for recipient in world.recipients
+    )
     return replace(world, range_closed=True, recipients=recipients)
 
 
@@ -339,17 +354,19 @@ def _with(world: World, before: Owner, after: Owner) -> World:
     return replace(world, owners=(world.owners - {before}) | {after})
 
 
-def _put(world: World, seq: int, one: Recipient) -> World:
-    recipients = (*world.recipients[:seq], one, *world.recipients[seq + 1 :])
+def _put(world: World, seq: int, recipient: Recipient) -> World:
+    recipients = (*world.recipients[:seq], recipient, *world.recipients[seq + 1 :])
     return replace(world, recipients=recipients)
 
 
-def _change(world: World, seq: int, tries: Tries, *, doubted: bool | None = None) -> World:
-    one = world.recipients[seq]
-    still = one.doubted and not tries.refused if doubted is None else doubted or one.doubted
-    settled = tries.current > 0 and tries.ranks[-1] is not None
-    return _put(world, seq, replace(one, tries=tries, doubted=still and not settled))
+def _change(world: World, seq: int, attempts: Attempts, *, in_doubt: bool | None = None) -> World:
+    recipient = world.recipients[seq]
+    still = (
+        recipient.in_doubt and not attempts.refused if in_doubt is None else in_doubt or recipient.in_doubt
+    )
+    settled = attempts.current > 0 and attempts.ranks[-1] is not None
+    return _put(world, seq, replace(recipient, attempts=attempts, in_doubt=still and not settled))
 
 
 def _counted(world: World) -> World:
-    return replace(world, counted_accepted=sum(one.state in REACHED for one in world.recipients))
+    return replace(world, counted_accepted=sum(recipient.state in REACHED for recipient in world.recipients))

@@ -1,22 +1,22 @@
 """The states of the protocol model: the store's rows, the owners, the service's ledger, and the protections.
 
-What the facts do to a recipient is `tests.model.tries`, to which the database is held as well. Time is counted
-in permits: a tick passes one permit, so a claim made before a tick is worthless after it.
+`tests.model.attempts` says what the facts do to a recipient; the database is compared with it too. Time is
+counted in permits: a permit lasts one tick, so a claim made before a tick may not be used after it.
 """
 
 from dataclasses import dataclass, field, fields, replace
 
 from engine.core.states import RecipientState
-from tests.model.tries import Tries, state_of
+from tests.model.attempts import Attempts, state_of
 
 REACHED = frozenset(
     (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVERED, RecipientState.READ)
 )
 PERMIT_TICKS = 1
 LEASE_TICKS = 1
-# Claimed and not recorded, per owner: above it nothing is claimed.
-DOUBT_MAX = 1
-# Of a number taken without proof, until its ranges are fenced: the wait begins only then.
+# Attempts of one owner that are claimed and not recorded. At this number it claims no more.
+IN_DOUBT_MAX = 1
+# A number was taken without proof that its owner is dead: the wait begins only when its ranges are fenced.
 UNFENCED = 99
 
 
@@ -24,7 +24,7 @@ UNFENCED = 99
 class Rules:
     """The protections. All of them hold; a mutant has one taken out."""
 
-    mark_before_write: bool = True
+    watermark_before_write: bool = True
     epoch_compared: bool = True
     retries_claimed: bool = True
     permit_checked: bool = True
@@ -37,11 +37,11 @@ class Rules:
     release_proven: bool = True
     late_deferral_reopens: bool = True
     cancelled_for_good: bool = True
-    later_tries_seen: bool = True
+    later_attempts_seen: bool = True
 
 
 RULES = Rules()
-MUTANTS = tuple(replace(RULES, **{one.name: False}) for one in fields(Rules))
+MUTANTS = tuple(replace(RULES, **{rule.name: False}) for rule in fields(Rules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,16 @@ class Limits:
 
     recipients: int = 2
     epochs: int = 3
-    tries: int = 2
+    attempts: int = 2
     cancel: bool = False
-    resend: bool = False  # of a doubt, as soon as it is one: the declared policy that may send twice
+    resend: bool = False  # at once when an attempt is in doubt: the declared policy that may send twice
     failures: bool = False  # a message that was accepted fails later
     lost_answers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """A claimed try in an owner's memory that is not written yet."""
+    """A claimed attempt in an owner's memory that is not written yet."""
 
     seq: int
     attempt_no: int
@@ -77,7 +77,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """One start of a process. `replies` are requests that the service has decided and that it waits for.
+    """One start of a process. `replies`: the service has decided these requests, and the owner waits for the replies.
 
     `whole_wait` is what the former owner's end asks for; `wait_ticks` what is left of it.
     """
@@ -87,7 +87,7 @@ class Owner:
     wait_ticks: int
     fenced: bool = False
     stopping: bool = False
-    known_mark: int = 0
+    known_watermark: int = 0
     permits: frozenset[Permit] = frozenset()
     replies: frozenset[Fact] = frozenset()
     facts: frozenset[Fact] = frozenset()
@@ -99,16 +99,16 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """The store's row. `doubted`: its owner's epoch is gone, or its reply was lost."""
+    """The store's row. `in_doubt`: its owner's epoch is gone, or its reply was lost."""
 
-    tries: Tries = field(default_factory=Tries)
-    doubted: bool = False
+    attempts: Attempts = field(default_factory=Attempts)
+    in_doubt: bool = False
     resent: bool = False
     reached: bool = False  # evidence of acceptance cancelled what waited
 
     @property
     def state(self) -> RecipientState:
-        return state_of(self.tries, owned=not self.doubted)
+        return state_of(self.attempts, owned=not self.in_doubt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +119,19 @@ class World:
     owners: frozenset[Owner] = frozenset()
     epoch: int = 0
     lease_ticks: int = 0
-    quiet_ticks: int = 0
+    no_send_ticks: int = 0
     released: bool = True
     holder_dead: bool = False
-    mark: int = 0
+    watermark: int = 0
     range_epoch: int = 0
     range_held: bool = False
     range_done: bool = False
     range_closed: bool = False
     counted_accepted: int = 0
-    ledger: tuple[tuple[int, int], ...] = ()  # (seq, try) of every accepted message, sorted
+    ledger: tuple[tuple[int, int], ...] = ()  # (seq, attempt_no) of every accepted message, sorted
     newest_epoch: int = 0
     epoch_fell: bool = False
-    doubted_at_once: int = 0  # the most recipients that one takeover left in doubt
+    in_doubt_at_once: int = 0  # the most recipients that one takeover put in doubt
 
 
 Step = tuple[str, World]
