@@ -36,7 +36,7 @@ async def recipients(pool: Pool) -> list[asyncpg.Record]:
     )
 
 
-async def assert_tallies_equal_a_recount(pool: Pool) -> None:
+async def assert_range_counters_equal_a_recount(pool: Pool) -> None:
     wrong = await pool.fetch(
         "SELECT range_id, range_counters.recipients, range_counters.skipped, counted.* FROM range_counters JOIN ("
         "  SELECT range_id, count(*) AS all, count(*) FILTER (WHERE state = 'skipped') AS skip"

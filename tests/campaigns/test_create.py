@@ -15,7 +15,7 @@ from engine.errors import UsageError
 from engine.store.database import Pool
 from engine.store.queries import queries
 from tests.campaigns.conftest import PHONE, WriteAudience
-from tests.campaigns.creating import assert_tallies_equal_a_recount, recipients
+from tests.campaigns.creating import assert_range_counters_equal_a_recount, recipients
 
 
 async def test_rows_become_recipients_in_file_order(ready: str, pool: Pool, spec: CampaignSpec) -> None:
@@ -70,7 +70,7 @@ async def test_every_row_is_accounted_for(
     assert [row["ordinal"] for row in ranges] == list(range(len(ranges)))
     assert sum(row["last_seq"] for row in ranges) == 400
     assert max(row["last_seq"] for row in ranges) == 10
-    await assert_tallies_equal_a_recount(pool)
+    await assert_range_counters_equal_a_recount(pool)
     assert await pool.fetchval("SELECT sum(skipped) FROM range_counters") == 2
 
 
@@ -117,7 +117,7 @@ async def test_everybody_suppressed_is_skipped(
 
     assert created.counts.suppressed == 300
     assert {row["skip_reason"] for row in await recipients(pool)} == {"suppressed"}
-    await assert_tallies_equal_a_recount(pool)
+    await assert_range_counters_equal_a_recount(pool)
 
 
 async def test_variables_arrive_as_they_were_written(

@@ -19,7 +19,7 @@ from engine.store.database import Pool
 from engine.store.queries import queries
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import (
-    assert_tallies_equal_a_recount,
+    assert_range_counters_equal_a_recount,
     create_and_be_killed,
     everything,
     recipients,
@@ -50,7 +50,7 @@ async def test_a_create_killed_half_way_is_planned_anew(
     assert (
         now["ranges"] == now["range_counters"] == await pool.fetchval("SELECT max(ordinal) + 1 FROM ranges")
     )
-    await assert_tallies_equal_a_recount(pool)
+    await assert_range_counters_equal_a_recount(pool)
 
 
 async def test_a_disk_that_gets_too_full_ends_the_planning_and_room_lets_it_go_on(
@@ -84,7 +84,7 @@ async def test_a_disk_that_gets_too_full_ends_the_planning_and_room_lets_it_go_o
     created = await create_campaign(ready, large, disk=disk)
     assert created.counts == PlanCounts(400, 400, 0, 0, 0)
     assert sorted(row["phone"] for row in await recipients(pool)) == [PHONE + row for row in range(400)]
-    await assert_tallies_equal_a_recount(pool)
+    await assert_range_counters_equal_a_recount(pool)
 
 
 async def test_rows_that_the_database_refuses_end_the_create_at_once(

@@ -59,11 +59,11 @@ async def test_a_new_owner_waits_for_a_raise_under_way_and_doubts_what_it_claime
     transaction = other.transaction()
     await transaction.start()
     await claims.advance_watermark(other, FORMER, held(3), 6, [])
-    adopting = asyncio.create_task(ranges.take_over_ranges(connection, owner))
+    taking_over = asyncio.create_task(ranges.take_over_ranges(connection, owner))
     async with pool.acquire() as watcher:
         await blocked(watcher, connection)
     await transaction.commit()
-    assert [adopted.claimed_through for adopted in await adopting] == [6]
+    assert [taken_over.claimed_through for taken_over in await taking_over] == [6]
     assert [await state_of(connection, seq) for seq in (6, 7)] == ["unknown", "pending"]
     await consistent(connection)
     with pytest.raises(ClaimRefused):
@@ -95,11 +95,11 @@ async def test_a_stamp_and_the_sink_of_the_old_epoch_agree_in_either_order(
     transaction = other.transaction()
     await transaction.start()
     await record(other, [fact(campaign, 1, FactKind.ACCEPTED)])
-    adopting = asyncio.create_task(ranges.take_over_ranges(connection, owner))
+    taking_over = asyncio.create_task(ranges.take_over_ranges(connection, owner))
     async with pool.acquire() as watcher:
         await blocked(watcher, connection)
     await transaction.commit()
-    await adopting
+    await taking_over
     assert [await state_of(connection, seq) for seq in (1, 2)] == ["accepted", "unknown"]
     await consistent(connection)
 
@@ -224,8 +224,8 @@ async def finished(connection: Connection) -> tuple[int, Lease]:
     campaign = await plant_campaign(connection, recipients=2, claimed_through=2)
     await record(connection, [fact(campaign, 1, FactKind.ACCEPTED)])
     owner = await next_owner(connection)
-    adopted = await ranges.take_over_ranges(connection, owner)
-    assert await ranges.release_idle_ranges(connection, owner, adopted, 10.0) == {FIRST_RANGE}
+    taken_over = await ranges.take_over_ranges(connection, owner)
+    assert await ranges.release_idle_ranges(connection, owner, taken_over, 10.0) == {FIRST_RANGE}
     await connection.execute("UPDATE campaigns SET state = 'finished' WHERE campaign_id = $1", campaign)
     return campaign, owner
 
@@ -271,11 +271,11 @@ async def test_a_range_is_not_finished_beside_a_deferral_that_is_being_recorded(
 ) -> None:
     campaign = await plant_campaign(connection, recipients=1, claimed_through=1)
     owner = await next_owner(connection)
-    adopted = await ranges.take_over_ranges(connection, owner)
+    taken_over = await ranges.take_over_ranges(connection, owner)
     transaction = other.transaction()
     await transaction.start()
     await record(other, [fact(campaign, 1, FactKind.DEFERRED)])
-    letting_go = asyncio.create_task(ranges.release_idle_ranges(connection, owner, adopted, 10.0))
+    letting_go = asyncio.create_task(ranges.release_idle_ranges(connection, owner, taken_over, 10.0))
     async with pool.acquire() as watcher:
         await blocked(watcher, connection)
     await transaction.commit()

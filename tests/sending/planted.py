@@ -1,4 +1,4 @@
-"""Inserts numbers and campaigns that are ready to be sent, and reads what became of them."""
+"""Inserts numbers and campaigns that are ready to be sent, and reads their states."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -174,7 +174,7 @@ async def recount(connection: Connection, campaign_id: int) -> Counter[str]:
     return Counter(row["state"] for row in rows)
 
 
-async def assert_tallies_hold(connection: Connection) -> None:
+async def assert_range_counters_hold(connection: Connection) -> None:
     """Law: the range counters of every range equal a count over its recipients' states."""
     every_state = (*STATES, "pending")
     sums = ", ".join(
@@ -183,10 +183,10 @@ async def assert_tallies_hold(connection: Connection) -> None:
     recounted = await connection.fetch(
         f"SELECT range_id, {sums} FROM recipient_states GROUP BY range_id ORDER BY range_id"
     )
-    told = await connection.fetch(
+    stored = await connection.fetch(
         f"SELECT range_id, {', '.join(every_state)} FROM range_counters ORDER BY range_id"
     )
-    assert [dict(row) for row in told] == [dict(row) for row in recounted]
+    assert [dict(row) for row in stored] == [dict(row) for row in recounted]
 
 
 async def campaign_row(connection: Connection, campaign_id: int) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from engine.process.settings import ServiceSettings
 from engine.sending.timing import Timing
 from engine.sending.worker import RunEnd
 from engine.store.database import Pool
-from tests.sending.planted import SLOW, Planted, assert_tallies_hold, counts
+from tests.sending.planted import SLOW, Planted, assert_range_counters_hold, counts
 
 PATIENCE_S = 30.0  # only a broken promise waits so long
 HIGH_RATE_PER_S = 2_000.0
@@ -147,7 +147,7 @@ async def assert_counts(pool: Pool, campaign: Planted, **wanted: int) -> None:
     """The campaign has these recipients by state and no others, and its range counters equal a recount."""
     async with pool.acquire() as connection:
         assert await counts(connection, campaign.campaign_id) == Counter(wanted)
-        await assert_tallies_hold(connection)
+        await assert_range_counters_hold(connection)
 
 
 async def written_us(pool: Pool, number: str) -> list[int]:

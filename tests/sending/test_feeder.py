@@ -16,7 +16,7 @@ from tests.sending.planted import SLOW, Planted, another_process, plant_campaign
 from tests.sending.running import PATIENCE_S
 
 
-class Board:
+class FakeCampaignCache:
     """A campaign cache in which the test decides which campaigns may send."""
 
     def __init__(self) -> None:
@@ -38,8 +38,8 @@ class Board:
 
 
 @pytest.fixture
-def campaign_cache() -> Board:
-    return Board()
+def campaign_cache() -> FakeCampaignCache:
+    return FakeCampaignCache()
 
 
 @pytest.fixture
@@ -50,13 +50,13 @@ async def lease(pool: Pool) -> Lease:
 
 
 @pytest.fixture
-async def feeder(pool: Pool, lease: Lease, campaign_cache: Board) -> AsyncIterator[Feeder]:
+async def feeder(pool: Pool, lease: Lease, campaign_cache: FakeCampaignCache) -> AsyncIterator[Feeder]:
     feeder = Feeder(pool, lease, campaign_cache)  # type: ignore[arg-type]
     yield feeder
     await feeder.close(PATIENCE_S)
 
 
-async def planted(pool: Pool, campaign_cache: Board, **campaign: Any) -> Planted:
+async def planted(pool: Pool, campaign_cache: FakeCampaignCache, **campaign: Any) -> Planted:
     async with pool.acquire() as connection:
         one = await plant_campaign(connection, **campaign)
     campaign_cache.sending.append(one.campaign_id)
@@ -78,7 +78,7 @@ async def claim_all(pool: Pool, lease: Lease, feeder: Feeder, turns: int) -> lis
 
 
 async def test_every_range_is_fed_once_and_then_nothing(
-    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
 ) -> None:
     campaign = await planted(pool, campaign_cache, recipients=23, range_size=5)
     assert await claim_all(pool, lease, feeder, 99) == campaign.range_ids
@@ -87,14 +87,16 @@ async def test_every_range_is_fed_once_and_then_nothing(
     assert feeder.unclaimed == 0
 
 
-async def test_campaigns_take_turns(pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board) -> None:
+async def test_campaigns_take_turns(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
+) -> None:
     campaigns = [await planted(pool, campaign_cache, recipients=4, range_size=2) for _ in range(3)]
     fed = await claim_all(pool, lease, feeder, 99)
     assert fed == [one.range_ids[turn] for turn in (0, 1) for one in campaigns]
 
 
 async def test_a_campaign_that_may_not_send_now_keeps_its_place(
-    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
 ) -> None:
     first = await planted(pool, campaign_cache)
     assert (feed := await feeder.feed()) is not None
@@ -108,7 +110,7 @@ async def test_a_campaign_that_may_not_send_now_keeps_its_place(
 
 
 async def test_the_next_range_is_fetched_ahead_of_need(
-    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
 ) -> None:
     campaign = await planted(pool, campaign_cache, recipients=30, range_size=10)
     await feeder.feed()
@@ -123,7 +125,7 @@ async def test_the_next_range_is_fetched_ahead_of_need(
 
 
 async def test_who_needs_a_range_waits_for_the_one_that_is_being_fetched(
-    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
 ) -> None:
     campaign = await planted(pool, campaign_cache, recipients=20, range_size=10)
     feeder.look_ahead(5)
@@ -133,7 +135,7 @@ async def test_who_needs_a_range_waits_for_the_one_that_is_being_fetched(
 
 
 async def test_recipients_of_a_campaign_that_may_not_send_now_are_no_supply(
-    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
 ) -> None:
     await planted(pool, campaign_cache, recipients=10)
     await feeder.feed()
@@ -145,7 +147,11 @@ async def test_recipients_of_a_campaign_that_may_not_send_now_are_no_supply(
 
 
 async def test_a_fetch_that_hangs_ends_with_the_number(
-    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board, monkeypatch: pytest.MonkeyPatch
+    pool: Pool,
+    lease: Lease,
+    feeder: Feeder,
+    campaign_cache: FakeCampaignCache,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     await planted(pool, campaign_cache)
     ended = asyncio.Event()
@@ -164,7 +170,7 @@ async def test_a_fetch_that_hangs_ends_with_the_number(
 
 
 async def test_a_range_that_was_closed_while_it_was_ours_is_held_and_not_fed(
-    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
 ) -> None:
     """If it were not held, nobody would release it."""
     campaign = await planted(pool, campaign_cache)
@@ -177,7 +183,11 @@ async def test_a_range_that_was_closed_while_it_was_ours_is_held_and_not_fed(
 
 
 async def test_a_range_that_comes_while_another_goes_is_fed(
-    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board, monkeypatch: pytest.MonkeyPatch
+    pool: Pool,
+    lease: Lease,
+    feeder: Feeder,
+    campaign_cache: FakeCampaignCache,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     campaign = await planted(pool, campaign_cache, recipients=20, range_size=10)
     [gone] = await claim_all(pool, lease, feeder, 1)
@@ -202,7 +212,7 @@ async def test_a_range_whose_answer_is_lost_is_fed_all_the_same(
     pool: Pool,
     lease: Lease,
     feeder: Feeder,
-    campaign_cache: Board,
+    campaign_cache: FakeCampaignCache,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     after: bool,
@@ -233,7 +243,7 @@ async def test_a_range_whose_answer_is_lost_is_fed_all_the_same(
 
 
 async def test_what_is_in_hand_already_is_not_fed_again_after_an_answer_was_lost(
-    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
 ) -> None:
     campaign = await planted(pool, campaign_cache, recipients=10)
     assert await feeder.feed() is not None
@@ -243,7 +253,7 @@ async def test_what_is_in_hand_already_is_not_fed_again_after_an_answer_was_lost
 
 
 async def test_a_range_with_a_claim_that_nobody_accounts_for_is_not_released_and_goes_on(
-    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
 ) -> None:
     campaign = await planted(pool, campaign_cache, recipients=10)
     feed = await feeder.feed()
@@ -258,7 +268,7 @@ async def test_a_range_with_a_claim_that_nobody_accounts_for_is_not_released_and
 
 
 async def test_what_is_released_is_free_and_forgotten(
-    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
 ) -> None:
     campaign = await planted(pool, campaign_cache, recipients=10)
     feed = await feeder.feed()

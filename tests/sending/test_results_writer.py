@@ -14,7 +14,14 @@ from engine.sending.results_writer import BATCH_MAX, HIGH_MARK, MANY, ResultsWri
 from engine.sending.timing import Timing
 from engine.store.database import Pool, connect
 from engine.store.facts import Fact, FactKind
-from tests.sending.planted import SLOW, Planted, assert_tallies_hold, counts, plant_campaign, plant_numbers
+from tests.sending.planted import (
+    SLOW,
+    Planted,
+    assert_range_counters_hold,
+    counts,
+    plant_campaign,
+    plant_numbers,
+)
 from tests.sending.running import until
 
 PERIOD_S = Timing().batch_period_s
@@ -149,7 +156,7 @@ async def test_a_cut_database_stops_claims_until_everything_is_stored(pool: Pool
         assert not results_writer.problem and not results_writer.full
     async with pool.acquire() as connection:
         assert await counts(connection, campaign.campaign_id) == {"accepted": 50}
-        await assert_tallies_hold(connection)
+        await assert_range_counters_hold(connection)
 
 
 async def test_relief_comes_with_the_database_not_before(pool: Pool, cut: asyncio.Event) -> None:
@@ -226,7 +233,7 @@ async def test_connections_cut_by_the_server_lose_and_double_nothing(pool: Pool,
             )
         await flush(results_writer)
     assert await counts(elsewhere, campaign.campaign_id) == {"accepted": 3_000}
-    await assert_tallies_hold(elsewhere)
+    await assert_range_counters_hold(elsewhere)
     await elsewhere.close()
 
 
@@ -253,7 +260,7 @@ async def test_a_fact_that_the_database_refuses_stands_alone_as_a_doubt(
         assert await counts(connection, campaign.campaign_id) == {"accepted": 49, "unknown": 1}
         row = await connection.fetchrow("SELECT seq, attempt_no, epoch, state FROM pending_attempts")
         assert row is not None and tuple(row) == (18, 1, 1, "unknown")
-        await assert_tallies_hold(connection)
+        await assert_range_counters_hold(connection)
 
 
 async def test_a_fact_of_which_not_even_the_doubt_can_be_stored_holds_up_nobody(pool: Pool) -> None:
@@ -266,7 +273,7 @@ async def test_a_fact_of_which_not_even_the_doubt_can_be_stored_holds_up_nobody(
         assert not results_writer.problem
     async with pool.acquire() as connection:
         assert await counts(connection, campaign.campaign_id) == {"accepted": 9, "pending": 41}
-        await assert_tallies_hold(connection)
+        await assert_range_counters_hold(connection)
 
 
 async def test_counts_that_cannot_be_stored_put_nobody_in_doubt(pool: Pool) -> None:

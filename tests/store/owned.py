@@ -44,11 +44,11 @@ async def deferred(connection: Connection) -> tuple[Lease, HeldRange, list[Candi
     return lease, held, await due_retries(connection, [held], 10)
 
 
-async def waits(looking: Connection, waiting: Connection, work: asyncio.Task[Any]) -> None:
+async def waits(observer: Connection, waiting: Connection, work: asyncio.Task[Any]) -> None:
     """Return when the connection waits for a lock, or when the work that should have waited is done."""
     pid = waiting.get_server_pid()
     async with asyncio.timeout(15):
-        while not work.done() and not await looking.fetchval(
+        while not work.done() and not await observer.fetchval(
             "SELECT cardinality(pg_blocking_pids($1)) > 0", pid
         ):
             await asyncio.sleep(0)

@@ -8,7 +8,7 @@ from engine.store.recording import record
 from engine.store.retry_claims import claim_retries, due_retries
 from tests.sending.planted import (
     SLOW,
-    assert_tallies_hold,
+    assert_range_counters_hold,
 )
 
 
@@ -21,21 +21,23 @@ class Sending:
         self.held = held
 
     def fact(self, seq: int, kind: FactKind, attempt_no: int = 1, **others: object) -> Fact:
-        told = {"reason": None if kind is FactKind.ACCEPTED else kind.value, **others}
+        fields = {"reason": None if kind is FactKind.ACCEPTED else kind.value, **others}
         if kind is FactKind.ACCEPTED:
-            told.setdefault("wamid", f"wamid.{seq}.{attempt_no}")
+            fields.setdefault("wamid", f"wamid.{seq}.{attempt_no}")
         return Fact(
-            self.held.campaign_id, self.held.range_id, seq, attempt_no, self.lease.epoch, SLOW, kind, **told
+            self.held.campaign_id, self.held.range_id, seq, attempt_no, self.lease.epoch, SLOW, kind, **fields
         )  # type: ignore[arg-type]  # fmt: skip
 
     async def record(self, *facts: Fact) -> None:
         await record(self.connection, facts)
-        await assert_tallies_hold(self.connection)
+        await assert_range_counters_hold(self.connection)
 
     async def retry(self, seq: int) -> None:
-        """The next try of a deferred recipient is claimed."""
+        """The next attempt of a deferred recipient is claimed."""
         due = await due_retries(self.connection, [self.held], 100)
-        await claim_retries(self.connection, self.lease, [one for one in due if one.seq == seq], [])
+        await claim_retries(
+            self.connection, self.lease, [candidate for candidate in due if candidate.seq == seq], []
+        )
 
     async def state(self, seq: int) -> str:
         found: str = await self.connection.fetchval("SELECT state FROM recipient_states WHERE seq = $1", seq)

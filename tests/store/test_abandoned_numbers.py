@@ -1,4 +1,4 @@
-"""Numbers whose owners are gone: whoever looks names their doubts and gives back what they held."""
+"""Numbers whose owners are gone: their claims are put in doubt, and their ranges and leases are released."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.sending.planted import (
     SLOW,
     Planted,
     another_process,
-    assert_tallies_hold,
+    assert_range_counters_hold,
     counts,
     plant_campaign,
     plant_numbers,
@@ -34,40 +34,44 @@ async def left_by(connection: Connection, owner: ProcessIdentity, number: str = 
     return campaign
 
 
-async def silent_for(connection: Connection, seconds: float) -> None:
+async def expire_lease(connection: Connection, seconds: float) -> None:
     await connection.execute("UPDATE numbers SET leased_until = now() - make_interval(secs => $1)", seconds)
 
 
-async def test_what_a_dead_owner_left_is_named_and_given_back(connection: Connection) -> None:
+async def test_the_claims_of_a_dead_owner_are_put_in_doubt_and_its_ranges_released(
+    connection: Connection,
+) -> None:
     campaign = await left_by(connection, another_process())
     assert await recover_abandoned_numbers(connection, this_process()) == [SLOW]
     assert await counts(connection, campaign.campaign_id) == {"unknown": 2, "pending": 2}
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
     assert await connection.fetchval("SELECT phone_number_id FROM ranges") is None
     await take_lease(connection, SLOW, ELSEWHERE)  # nobody holds the number
-    assert await recover_abandoned_numbers(connection, this_process()) == [], "it has nothing to look after"
+    assert await recover_abandoned_numbers(connection, this_process()) == [], "it holds no range"
 
 
-async def test_an_owner_that_may_only_be_slow_is_left_to_those_who_want_its_number(
+async def test_an_owner_that_may_only_be_slow_is_left_to_senders_of_its_number(
     connection: Connection,
 ) -> None:
     campaign = await left_by(connection, ELSEWHERE)
     assert await recover_abandoned_numbers(connection, this_process()) == [], "its lease runs"
-    await silent_for(connection, 30)
+    await expire_lease(connection, 30)
     assert await recover_abandoned_numbers(connection, this_process()) == []
     assert await counts(connection, campaign.campaign_id) == {"pending": 4}
-    await silent_for(connection, 90)
+    await expire_lease(connection, 90)
     assert await recover_abandoned_numbers(connection, this_process()) == [SLOW]
     assert await counts(connection, campaign.campaign_id) == {"unknown": 2, "pending": 2}
-    assert (await take_lease(connection, SLOW, this_process())).wait_s > 2.0, "its permits are waited for"
+    assert (await take_lease(connection, SLOW, this_process())).wait_s > 2.0, (
+        "its permits may still be used for so long"
+    )
 
 
 async def test_an_owner_that_ends_before_it_fenced_its_ranges_leaves_the_full_wait(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until then the former owner may claim: its permits are counted from the fence."""
+    """The former owner may claim until its ranges are fenced, so the wait for its permits starts at the fence."""
     await left_by(connection, ELSEWHERE)
-    await silent_for(connection, 90)
+    await expire_lease(connection, 90)
 
     async def end(*_: object) -> None:
         raise ConnectionResetError
@@ -78,10 +82,10 @@ async def test_an_owner_that_ends_before_it_fenced_its_ranges_leaves_the_full_wa
     assert await connection.fetchval("SELECT no_send_before = 'infinity' FROM numbers")
 
 
-async def test_a_number_that_was_given_back_with_a_claim_that_nobody_accounts_for(
+async def test_a_released_number_with_a_claim_without_an_outcome_is_recovered(
     connection: Connection,
 ) -> None:
-    """As a drain leaves it whose statement hung; nobody may ever want that number again."""
+    """A drain whose statement hung leaves such a number, and perhaps no process takes it again."""
     campaign = await left_by(connection, ELSEWHERE)
     await connection.execute("UPDATE numbers SET released = true")
     assert await recover_abandoned_numbers(connection, this_process()) == [SLOW]
@@ -95,14 +99,14 @@ async def test_numbers_of_the_caller_are_left_alone(connection: Connection) -> N
     assert await connection.fetchval("SELECT phone_number_id FROM ranges WHERE phone_number_id <> ''") == SLOW
 
 
-async def test_an_owner_that_comes_back_in_this_moment_keeps_its_number_and_hinders_nobody(
+async def test_an_owner_that_returns_meanwhile_keeps_its_number_and_blocks_no_other(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await left_by(connection, ELSEWHERE)
     await left_by(connection, another_process(), FAST)
     monkeypatch.setattr(
         abandoned_numbers, "is_proven_dead", lambda _: True
-    )  # as it was when it was looked for
+    )  # as when the owner was looked up
     assert await recover_abandoned_numbers(connection, this_process()) == [FAST]
     with pytest.raises(NumberHeld):
         await take_lease(connection, SLOW, this_process())

@@ -1,4 +1,4 @@
-"""Groups of events fold as the same events one by one, are lost by no kill, and are taken in bounded bites."""
+"""Groups of events are applied like the same events one by one, survive a kill, and are read in bounded batches."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ from tests.examples import examples
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
-    doubt,
+    put_in_doubt,
     installation,
     plant_campaign,
     put_in_inbox,
@@ -69,7 +69,7 @@ async def plant_all_cases(connection: Connection) -> None:
         + [Fact(campaign, FIRST_RANGE, 8, 1, 1, NUMBER, FactKind.DEFERRED, reason="throttled", wait_s=60)],
     )
     await connection.execute("UPDATE outcomes SET attempted_at = NULL")
-    await doubt(connection, FIRST_RANGE, 6, 7)
+    await put_in_doubt(connection, FIRST_RANGE, 6, 7)
 
 
 def event_of(own: str, drawn: tuple[str, int, int, int, int, int]) -> list[StatusEvent]:
@@ -110,22 +110,22 @@ async def alone(connection: Connection, events: list[StatusEvent]) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(drawn=st.lists(chosen, min_size=1, max_size=14), seed=st.integers(0, 99))
-async def test_a_group_folds_as_its_events_one_by_one(pool: Pool, drawn: list[Any], seed: int) -> None:
+async def test_a_group_is_applied_like_its_events_one_by_one(pool: Pool, drawn: list[Any], seed: int) -> None:
     ends = []
     async with pool.acquire() as connection:
         for store in (in_one_group, in_a_group_each, alone):
             await plant_all_cases(connection)
             own = await installation(connection)
-            events = [event for one in drawn for event in event_of(own, one)]
+            events = [event for choice in drawn for event in event_of(own, choice)]
             random.Random(seed).shuffle(events)
             await store(connection, events)
-            folded = await apply_statuses(connection)
-            assert folded.taken == len(events)
-            ends.append((folded, await facts(connection)))
+            applied = await apply_statuses(connection)
+            assert applied.taken == len(events)
+            ends.append((applied, await facts(connection)))
     assert ends[0] == ends[1] == ends[2]
 
 
-async def test_plain_and_other_recipients_of_a_group_are_folded_together(connection: Connection) -> None:
+async def test_plain_and_other_recipients_of_a_group_are_applied_together(connection: Connection) -> None:
     await plant_all_cases(connection)
     own = await installation(connection)
     drawn = [("tagged", seq, 1, 4, 0, 1) for seq in range(1, 9)] + [("untagged", 2, 1, 5, 0, 1)]
@@ -137,17 +137,17 @@ async def test_plain_and_other_recipients_of_a_group_are_folded_together(connect
     assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 0
 
 
-async def test_a_folder_killed_before_its_commit_loses_nothing(database_url: str, pool: Pool) -> None:
+async def test_an_applier_killed_before_its_commit_loses_nothing(database_url: str, pool: Pool) -> None:
     async with pool.acquire() as connection:
         await plant_all_cases(connection)
         own = await installation(connection)
         drawn = [("tagged", 1, 1, 4, 0, 1), ("tagged", 6, 1, 4, 0, 1), ("untagged", 2, 1, 5, 0, 1)]
         await put_in_inbox(connection, *(event for one in drawn for event in event_of(own, one)))
         async with connection.transaction():
-            # The fold has taken the untagged event when it comes to wait for this lock.
+            # The applier has read the untagged event when it waits for this lock.
             await connection.execute("SELECT FROM range_counters FOR UPDATE")
             doomed = await connect(database_url)
-            folding = asyncio.create_task(apply_statuses(doomed))
+            applying = asyncio.create_task(apply_statuses(doomed))
             pid = doomed.get_server_pid()
             waits = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $1"
             async with asyncio.timeout(30):
@@ -155,7 +155,7 @@ async def test_a_folder_killed_before_its_commit_loses_nothing(database_url: str
                     await asyncio.sleep(0)
             await connection.execute("SELECT pg_terminate_backend($1)", pid)
             with pytest.raises(LOST_CONNECTION):
-                await folding
+                await applying
             doomed.terminate()
             async with asyncio.timeout(30):
                 while await pool.fetchval("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", pid):

@@ -1,4 +1,4 @@
-"""Any order of replies, losses, claims, resends, events, folds: the model's states, range counters as recounted."""
+"""Any order of replies, losses, claims, resends and events gives the states of the model, and exact range counters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,8 +17,8 @@ from engine.store.queries import queries
 from engine.store.recording import record
 from engine.webhooks.status_applier import apply_statuses
 from tests.examples import examples
-from tests.model import tries as model
-from tests.model.tries import Tries
+from tests.model import attempts as model
+from tests.model.attempts import Attempts
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
@@ -35,11 +35,11 @@ PHONE = 5511900000000  # on no list of suppressions
 REPLIES = (FactKind.ACCEPTED, FactKind.FAILED, FactKind.DEFERRED, FactKind.UNKNOWN)
 RANKS = (EvidenceRank.SENT, EvidenceRank.FAILED, EvidenceRank.DELIVERED, EvidenceRank.READ)
 seqs = st.integers(1, RECIPIENTS)
-tries = st.integers(1, 3)
+attempts = st.integers(1, 3)
 steps = st.one_of(
-    st.tuples(st.just("reply"), seqs, tries, st.sampled_from(REPLIES)),
-    st.tuples(st.just("event"), seqs, tries, st.sampled_from(RANKS), st.booleans()),
-    st.tuples(st.just("fold")),
+    st.tuples(st.just("reply"), seqs, attempts, st.sampled_from(REPLIES)),
+    st.tuples(st.just("event"), seqs, attempts, st.sampled_from(RANKS), st.booleans()),
+    st.tuples(st.just("apply")),
     st.tuples(st.just("claim"), seqs),
     st.tuples(st.just("owner_gone")),
     st.tuples(st.just("resend")),
@@ -49,29 +49,31 @@ steps = st.one_of(
 
 @dataclass
 class Believed:
-    """What the model knows of a recipient. `doubtful`: the epoch of its current attempt is gone, or the reply."""
+    """What the model knows of a recipient. `owner_gone_or_reply_lost`: the epoch of its current attempt is gone, or the reply."""
 
-    tries: Tries = field(default_factory=lambda: Tries(ranks=(None,)))
-    doubtful: bool = False
+    attempts: Attempts = field(default_factory=lambda: Attempts(ranks=(None,)))
+    owner_gone_or_reply_lost: bool = False
 
     @property
     def state(self) -> RecipientState:
-        return model.state_of(self.tries, owned=not self.doubtful)
+        return model.state_of(self.attempts, owned=not self.owner_gone_or_reply_lost)
 
     @property
     def is_in_doubt(self) -> bool:
         return self.state is RecipientState.UNKNOWN
 
     def learn(self, attempt_no: int, rank: EvidenceRank) -> None:
-        self.tries = model.evidence(self.tries, attempt_no, rank, doubted=self.doubtful)
+        self.attempts = model.evidence(
+            self.attempts, attempt_no, rank, in_doubt=self.owner_gone_or_reply_lost
+        )
 
     def refuse(self, attempt_no: int) -> None:
-        self.tries = model.not_accepted(self.tries, attempt_no)
+        self.attempts = model.not_accepted(self.attempts, attempt_no)
 
     def lose(self) -> None:
-        if not self.tries.refused:
-            self.doubtful = True
-            self.tries = model.lost(self.tries)
+        if not self.attempts.refused:
+            self.owner_gone_or_reply_lost = True
+            self.attempts = model.lost(self.attempts)
 
 
 @dataclass
@@ -85,10 +87,10 @@ class World:
 
     async def reply(self, seq: int, attempt_no: int, kind: FactKind) -> None:
         believed = self.believed[seq]
-        if attempt_no > believed.tries.current:
+        if attempt_no > believed.attempts.current:
             return
-        if kind is FactKind.FAILED and believed.tries.ranks[attempt_no - 1] is not None:
-            return  # the service does not refuse what it has told about
+        if kind is FactKind.FAILED and believed.attempts.ranks[attempt_no - 1] is not None:
+            return  # the service refuses no message of which it has sent a status
         fact = Fact(
             self.campaign,
             self.range_id,
@@ -103,14 +105,14 @@ class World:
         if kind is FactKind.ACCEPTED:
             believed.learn(attempt_no, EvidenceRank.ACCEPTED)
         elif kind is FactKind.FAILED:
-            believed.tries = model.rejected(believed.tries, attempt_no)
+            believed.attempts = model.rejected(believed.attempts, attempt_no)
         elif kind is FactKind.DEFERRED:
             believed.refuse(attempt_no)
-        elif attempt_no == believed.tries.current:
+        elif attempt_no == believed.attempts.current:
             believed.lose()
 
     async def event(self, seq: int, attempt_no: int, rank: EvidenceRank, tagged: bool) -> None:
-        if attempt_no > self.believed[seq].tries.current:
+        if attempt_no > self.believed[seq].attempts.current:
             return
         wamid = f"{self.range_id}.{seq}.{attempt_no}"
         known = await self.connection.fetchval(
@@ -120,7 +122,7 @@ class World:
         await put_in_inbox(self.connection, status_event(wamid, rank, tag))
         self.in_inbox.append((seq, attempt_no, rank))
 
-    async def fold(self) -> None:
+    async def apply(self) -> None:
         await apply_statuses(self.connection)
         best: dict[tuple[int, int], EvidenceRank] = {}
         for seq, attempt_no, rank in self.in_inbox:
@@ -131,7 +133,7 @@ class World:
 
     async def claim(self, seq: int) -> None:
         sql = queries("retry_claims")
-        current = self.believed[seq].tries.current
+        current = self.believed[seq].attempts.current
         async with self.connection.transaction():
             await self.connection.execute(queries("facts")["lock_range_counters"], [self.range_id])
             rows = await self.connection.fetch(
@@ -139,8 +141,8 @@ class World:
             )
             await self.connection.execute(sql["count_claimed"], [self.range_id], [len(rows)])
         if rows:
-            self.believed[seq].tries = model.claimed(self.believed[seq].tries)
-            self.believed[seq].doubtful = False
+            self.believed[seq].attempts = model.claimed(self.believed[seq].attempts)
+            self.believed[seq].owner_gone_or_reply_lost = False
 
     async def owner_gone(self) -> None:
         sql = queries("ranges")
@@ -159,13 +161,13 @@ class World:
         await resend(self.connection, self.campaign, "test")
         for believed in self.believed.values():
             if believed.is_in_doubt:
-                believed.refuse(believed.tries.current)
+                believed.refuse(believed.attempts.current)
 
     async def assume_sent(self) -> None:
         await assume_sent(self.connection, self.campaign, "test")
         for believed in self.believed.values():
             if believed.is_in_doubt:
-                believed.learn(believed.tries.current, EvidenceRank.ACCEPTED)
+                believed.learn(believed.attempts.current, EvidenceRank.ACCEPTED)
 
     async def check(self, taken: Sequence[Any]) -> None:
         assert (await range_counters(self.connection)) == (await recount(self.connection)), taken
@@ -186,7 +188,7 @@ async def follow(pool: Pool, taken: Sequence[tuple[Any, ...]]) -> World:
         campaign = await plant_campaign(connection, recipients=RECIPIENTS)
         world = World(connection, campaign, FIRST_RANGE, await installation(connection))
         world.believed = {seq: Believed() for seq in range(1, RECIPIENTS + 1)}
-        for done, (name, *arguments) in enumerate([*taken, ("fold",)], 1):
+        for done, (name, *arguments) in enumerate([*taken, ("apply",)], 1):
             await getattr(world, name)(*arguments)
             await world.check(taken[:done])
     return world
@@ -205,31 +207,31 @@ async def test_every_history_ends_as_the_model_says(pool: Pool, taken: list[tupl
 RESENT = (("reply", 1, 1, FactKind.UNKNOWN), ("resend",), ("claim", 1))
 SENT, FAILED = ("event", 1, 1, EvidenceRank.SENT, True), ("event", 1, 1, EvidenceRank.FAILED, True)
 SEEN = ("event", 1, 2, EvidenceRank.DELIVERED, True)
-FOLD = ("fold",)
+APPLY = ("apply",)
 
 
 @pytest.mark.parametrize(
     ("taken", "state"),
     [
         # A deferral that evidence cancelled stays cancelled when that message fails.
-        ((*RESENT, ("reply", 1, 2, FactKind.DEFERRED), SENT, FOLD, FAILED), "failed"),
-        ((*RESENT, SENT, FOLD, ("reply", 1, 2, FactKind.DEFERRED), FAILED), "failed"),
-        # So does a doubt.
-        ((*RESENT, ("reply", 1, 2, FactKind.UNKNOWN), SENT, FOLD, FAILED), "failed"),
-        ((*RESENT, ("owner_gone",), SENT, FOLD, FAILED), "failed"),
-        ((*RESENT, SENT, FOLD, ("owner_gone",), FAILED), "failed"),
-        # What was never cancelled goes on.
+        ((*RESENT, ("reply", 1, 2, FactKind.DEFERRED), SENT, APPLY, FAILED), "failed"),
+        ((*RESENT, SENT, APPLY, ("reply", 1, 2, FactKind.DEFERRED), FAILED), "failed"),
+        # The same holds for an attempt in doubt.
+        ((*RESENT, ("reply", 1, 2, FactKind.UNKNOWN), SENT, APPLY, FAILED), "failed"),
+        ((*RESENT, ("owner_gone",), SENT, APPLY, FAILED), "failed"),
+        ((*RESENT, SENT, APPLY, ("owner_gone",), FAILED), "failed"),
+        # A deferral that was never cancelled stays.
         ((*RESENT, ("reply", 1, 2, FactKind.DEFERRED), FAILED), "deferred"),
-        ((*RESENT, SENT, FOLD, FAILED, FOLD, ("reply", 1, 2, FactKind.DEFERRED)), "deferred"),
-        ((*RESENT, SENT, FOLD, FAILED), "pending"),
+        ((*RESENT, SENT, APPLY, FAILED, APPLY, ("reply", 1, 2, FactKind.DEFERRED)), "deferred"),
+        ((*RESENT, SENT, APPLY, FAILED), "pending"),
         # The later message was accepted after all.
         (
-            (*RESENT, ("reply", 1, 2, FactKind.DEFERRED), SENT, FOLD, FAILED, FOLD, SEEN),
+            (*RESENT, ("reply", 1, 2, FactKind.DEFERRED), SENT, APPLY, FAILED, APPLY, SEEN),
             "delivered",
         ),
         # The service refused the later request for good; the earlier message is on its way.
         ((*RESENT, ("reply", 1, 2, FactKind.FAILED), SENT), "sent"),
-        ((*RESENT, SENT, FOLD, ("reply", 1, 2, FactKind.FAILED)), "sent"),
+        ((*RESENT, SENT, APPLY, ("reply", 1, 2, FactKind.FAILED)), "sent"),
         # The later message was accepted and failed; what is seen on a phone has not failed.
         (
             (*RESENT, ("reply", 1, 2, FactKind.ACCEPTED), ("event", 1, 2, EvidenceRank.FAILED, True), SENT),
@@ -243,14 +245,13 @@ async def test_what_a_resend_meets(pool: Pool, taken: Sequence[tuple[Any, ...]],
 
 
 @pytest.mark.parametrize("rank", RANKS)
-async def test_one_of_the_histories(pool: Pool, rank: EvidenceRank) -> None:
-    """The one that matters most: lost reply, owner gone, event."""
+async def test_a_lost_reply_then_a_lost_owner_then_an_event(pool: Pool, rank: EvidenceRank) -> None:
     async with pool.acquire() as connection:
         campaign = await plant_campaign(connection, recipients=RECIPIENTS)
         world = World(connection, campaign, FIRST_RANGE, await installation(connection))
         world.believed = {seq: Believed() for seq in range(1, RECIPIENTS + 1)}
         await world.owner_gone()
         await world.event(1, 1, rank, True)
-        await world.fold()
+        await world.apply()
         await world.check([])
         assert world.believed[1].state.value == rank.name.lower()

@@ -15,7 +15,7 @@ from tests.webhooks.planted import (
     FIRST_RANGE,
     NOON,
     NUMBER,
-    doubt,
+    put_in_doubt,
     installation,
     make_all_due,
     microseconds,
@@ -41,10 +41,10 @@ def accepted(seq: int, campaign_id: int, *, wamid: str | None = None, attempt_no
     )  # fmt: skip
 
 
-async def fold_all(connection: Connection) -> AppliedBatch:
-    folded = await apply_statuses(connection)
+async def apply_all(connection: Connection) -> AppliedBatch:
+    applied = await apply_statuses(connection)
     assert await range_counters(connection) == await recount(connection)
-    return folded
+    return applied
 
 
 async def test_statuses_move_an_accepted_recipient_and_never_back(connection: Connection) -> None:
@@ -52,8 +52,8 @@ async def test_statuses_move_an_accepted_recipient_and_never_back(connection: Co
     await record(connection, [accepted(1, campaign)])
     for rank, state in ((DELIVERED, "delivered"), (SENT, "delivered"), (FAILED, "delivered"), (READ, "read")):
         await put_in_inbox(connection, status_event("wamid.1", rank, await tag_of(connection, 1)))
-        folded = await fold_all(connection)
-        assert (folded.taken, folded.looked_up) == (1, 0)
+        applied = await apply_all(connection)
+        assert (applied.taken, applied.looked_up) == (1, 0)
         assert await state_of(connection, 1) == state
     row = await connection.fetchrow("SELECT * FROM outcomes")
     assert row["sent_at"] == row["delivered_at"] == row["read_at"] == NOON
@@ -64,10 +64,10 @@ async def test_duplicates_change_nothing(connection: Connection) -> None:
     await record(connection, [accepted(1, campaign)])
     event = status_event("wamid.1", SENT, await tag_of(connection, 1))
     await put_in_inbox(connection, *[event] * 50)
-    await fold_all(connection)
+    await apply_all(connection)
     before = await connection.fetchval("SELECT xmin::text FROM outcomes")
     await put_in_inbox(connection, event, event)
-    await fold_all(connection)
+    await apply_all(connection)
     assert await connection.fetchval("SELECT xmin::text FROM outcomes") == before
     assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 0
 
@@ -77,76 +77,77 @@ async def test_an_event_before_the_reply_is_evidence_and_the_reply_changes_nothi
 ) -> None:
     campaign = await plant_campaign(connection)
     await put_in_inbox(connection, status_event("wamid.3", SENT, await tag_of(connection, 3)))
-    assert (await fold_all(connection)).looked_up == 0
+    assert (await apply_all(connection)).looked_up == 0
     assert await state_of(connection, 3) == "sent"
     await record(connection, [accepted(3, campaign)])
     assert await range_counters(connection) == await recount(connection)
     assert await state_of(connection, 3) == "sent"
 
 
-async def test_who_failed_and_was_reached_after_all_has_not_failed(connection: Connection) -> None:
+async def test_a_delivery_after_a_failure_counts(connection: Connection) -> None:
     campaign = await plant_campaign(connection)
     await record(connection, [accepted(1, campaign)])
     for rank in (FAILED, DELIVERED):
         await put_in_inbox(connection, status_event("wamid.1", rank, await tag_of(connection, 1)))
-        await fold_all(connection)
+        await apply_all(connection)
         assert await range_counters(connection) == await recount(connection)
     assert await state_of(connection, 1) == "delivered"
 
 
-async def test_a_refusal_gives_way_only_to_what_was_seen_on_a_phone(connection: Connection) -> None:
+async def test_only_delivered_or_read_replaces_a_refusal(connection: Connection) -> None:
     campaign = await plant_campaign(connection)
     await record(connection, [accepted(1, campaign)._replace(kind=FactKind.FAILED, wamid=None, reason="no")])
     for rank, state in ((SENT, "failed"), (DELIVERED, "delivered")):
         await put_in_inbox(connection, status_event("wamid.1", rank, await tag_of(connection, 1)))
-        await fold_all(connection)
+        await apply_all(connection)
         assert await state_of(connection, 1) == state
         assert await range_counters(connection) == await recount(connection)
 
 
-async def test_whoever_is_suppressed_is_skipped_whatever_an_event_says(connection: Connection) -> None:
+async def test_a_suppressed_recipient_stays_skipped_whatever_an_event_says(connection: Connection) -> None:
     await plant_campaign(connection)
     await connection.execute("UPDATE recipients SET skip_reason = 'suppressed' WHERE seq = 1")
     await connection.execute("UPDATE range_counters SET skipped = 1")
     await put_in_inbox(connection, status_event("wamid.1", SENT, await tag_of(connection, 1)))
-    await fold_all(connection)
+    await apply_all(connection)
     assert await range_counters(connection) == await recount(connection) == {FIRST_RANGE: {"skipped": 1}}
 
 
-async def test_events_of_two_tries_that_nobody_recorded_are_of_two_tries(connection: Connection) -> None:
-    """A database that went back in time may know neither: that the first one failed is no failure then."""
+async def test_events_of_two_unrecorded_attempts_count_for_two_attempts(connection: Connection) -> None:
+    """A database that went back in time may know neither. Then the failure of the first is not the recipient's."""
     await plant_campaign(connection)
     events = [
         status_event(f"wamid.{attempt_no}", rank, await tag_of(connection, 1, attempt_no))
         for attempt_no, rank in ((1, FAILED), (2, SENT))
     ]
     await put_in_inbox(connection, *events)
-    await fold_all(connection)
+    await apply_all(connection)
     assert await state_of(connection, 1) == "sent"
     assert await range_counters(connection) == await recount(connection)
 
 
-async def test_an_event_of_somebody_whom_the_end_skipped_is_evidence(connection: Connection) -> None:
-    """A database that went back in time may not know that it was sent: the skip gives way, and is not counted still."""
+async def test_an_event_of_a_recipient_who_was_skipped_at_the_end_is_evidence(connection: Connection) -> None:
+    """A database that went back in time may not know that it was sent. The event replaces the skip, and the skip is no
+    longer counted."""
     campaign = await plant_campaign(connection, claimed_through=5)
     await close_ranges(connection, campaign, "cancelled")
     await put_in_inbox(connection, status_event("wamid.8", SENT, await tag_of(connection, 8)))
-    await fold_all(connection)
+    await apply_all(connection)
     assert await state_of(connection, 8) == "sent"
     assert await range_counters(connection) == await recount(connection)
 
 
-async def test_a_doubt_is_settled_by_its_event(connection: Connection) -> None:
+async def test_an_attempt_in_doubt_is_settled_by_its_event(connection: Connection) -> None:
     await plant_campaign(connection)
-    await doubt(connection, FIRST_RANGE, 1, 2)
+    await put_in_doubt(connection, FIRST_RANGE, 1, 2)
     await put_in_inbox(connection, status_event("wamid.1", DELIVERED, await tag_of(connection, 1)))
-    assert (await fold_all(connection)).looked_up == 1
+    assert (await apply_all(connection)).looked_up == 1
     assert await state_of(connection, 1) == "delivered"
     assert await state_of(connection, 2) == "unknown"
     assert await connection.fetchval("SELECT wamid FROM outcomes") == "wamid.1"
 
 
-async def test_evidence_of_an_earlier_try_cancels_a_deferral(connection: Connection) -> None:
+async def test_evidence_of_an_earlier_attempt_cancels_a_deferral(connection: Connection) -> None:
     campaign = await plant_campaign(connection)
     await record(
         connection,
@@ -154,12 +155,12 @@ async def test_evidence_of_an_earlier_try_cancels_a_deferral(connection: Connect
     )
     assert await state_of(connection, 1) == "deferred"
     await put_in_inbox(connection, status_event("wamid.1", SENT, await tag_of(connection, 1)))
-    await fold_all(connection)
+    await apply_all(connection)
     assert await state_of(connection, 1) == "sent"
     assert await connection.fetchval("SELECT count(*) FROM pending_attempts") == 0
 
 
-async def test_a_later_try_under_way_keeps_its_row_and_only_the_current_try_fails(
+async def test_a_later_attempt_under_way_keeps_its_row_and_only_the_current_attempt_fails(
     connection: Connection,
 ) -> None:
     await plant_campaign(connection)
@@ -172,12 +173,12 @@ async def test_a_later_try_under_way_keeps_its_row_and_only_the_current_try_fail
     await put_in_inbox(
         connection, status_event("wamid.a", FAILED, await tag_of(connection, 1, 1), code=131026)
     )
-    await fold_all(connection)
+    await apply_all(connection)
     assert await state_of(connection, 1) == "pending"
     await put_in_inbox(
         connection, status_event("wamid.b", FAILED, await tag_of(connection, 1, 2), code=131026)
     )
-    await fold_all(connection)
+    await apply_all(connection)
     assert await state_of(connection, 1) == "failed"
     assert await connection.fetchval("SELECT count(*) FROM pending_attempts") == 0
 
@@ -188,33 +189,33 @@ async def test_a_failed_status_carries_code_and_reason(connection: Connection) -
     tag = await tag_of(connection, 1)
     event = status_event("wamid.1", FAILED, tag, code=131026, detail="Message undeliverable")
     await put_in_inbox(connection, event)
-    await fold_all(connection)
+    await apply_all(connection)
     row = await connection.fetchrow("SELECT code, reason, failed_at FROM outcomes")
     assert tuple(row) == (131026, "Message undeliverable", NOON)
     assert await state_of(connection, 1) == "failed"
 
 
-@pytest.mark.parametrize("known", ["accepted", "nothing", "a doubt"])
+@pytest.mark.parametrize("known", ["accepted", "nothing", "in doubt"])
 async def test_each_status_keeps_its_first_time_and_its_reason_in_any_order(
     connection: Connection, known: str
 ) -> None:
-    """Whether the fold finds the reply, nothing at all, or a doubt."""
+    """The status applier finds the reply, nothing, or an attempt in doubt."""
     campaign = await plant_campaign(connection)
     if known == "accepted":
         await record(connection, [accepted(1, campaign)])
-    elif known == "a doubt":
-        await doubt(connection, FIRST_RANGE, 1)
+    elif known == "in doubt":
+        await put_in_doubt(connection, FIRST_RANGE, 1)
     tag, us = await tag_of(connection, 1), microseconds(NOON)
     seconds = {READ: 4, DELIVERED: 3, FAILED: 2, SENT: 1}
     late = [status_event("wamid.1", rank, tag, status_us=us + 9_000_000) for rank in (READ, SENT)]
     for event in late:
         await put_in_inbox(connection, event)
-        await fold_all(connection)
+        await apply_all(connection)
     for rank, at_s in seconds.items():
         code = 131026 if rank == FAILED else None
         event = status_event("wamid.1", rank, tag, status_us=us + at_s * 1_000_000, code=code)
         await put_in_inbox(connection, event, *late)
-        await fold_all(connection)
+        await apply_all(connection)
     row = await connection.fetchrow(
         "SELECT sent_at, failed_at, delivered_at, read_at, code, reason FROM outcomes"
     )
@@ -223,16 +224,16 @@ async def test_each_status_keeps_its_first_time_and_its_reason_in_any_order(
     assert await state_of(connection, 1) == "read"
 
 
-@pytest.mark.parametrize("known", ["nothing", "a doubt"])
-async def test_a_failure_is_told_in_the_services_words_before_any_reply(
+@pytest.mark.parametrize("known", ["nothing", "in doubt"])
+async def test_a_failure_before_any_reply_keeps_the_services_code_and_text(
     connection: Connection, known: str
 ) -> None:
     await plant_campaign(connection)
-    if known == "a doubt":
-        await doubt(connection, FIRST_RANGE, 1)
+    if known == "in doubt":
+        await put_in_doubt(connection, FIRST_RANGE, 1)
     failed = status_event("w", FAILED, await tag_of(connection, 1), code=131026, detail="Undeliverable")
     await put_in_inbox(connection, status_event("w", SENT, await tag_of(connection, 1)), failed)
-    await fold_all(connection)
+    await apply_all(connection)
     row = await connection.fetchrow("SELECT status, code, reason, sent_at, failed_at FROM outcomes")
     assert tuple(row) == (FAILED, 131026, "Undeliverable", NOON, NOON)
 
@@ -240,14 +241,14 @@ async def test_a_failure_is_told_in_the_services_words_before_any_reply(
 async def test_an_event_that_names_no_number_is_recorded_with_the_one_that_claimed(
     connection: Connection,
 ) -> None:
-    """Of a doubt the number that tried last, of others the one whose claim it was."""
+    """For an attempt in doubt, the number of its last attempt; for others, the number that claimed."""
     await plant_campaign(connection)
     await connection.execute("INSERT INTO claims SELECT range_id, 1, 5, 'sent nothing' FROM claims")
-    await doubt(connection, FIRST_RANGE, 1, number="another")
+    await put_in_doubt(connection, FIRST_RANGE, 1, number="another")
     for seq in (1, 2):
         event = status_event(f"wamid.{seq}", SENT, await tag_of(connection, seq), phone_number_id=None)
         await put_in_inbox(connection, event)
-    assert (await fold_all(connection)).matched == 2
+    assert (await apply_all(connection)).matched == 2
     rows = await connection.fetch("SELECT seq, phone_number_id FROM outcomes ORDER BY seq")
     assert [tuple(row) for row in rows] == [(1, "another"), (2, NUMBER)]
 
@@ -257,23 +258,23 @@ async def test_an_event_without_a_tag_finds_its_wamid_even_when_the_reply_comes_
 ) -> None:
     campaign = await plant_campaign(connection)
     await put_in_inbox(connection, status_event("wamid.5", DELIVERED))
-    assert (await fold_all(connection)).returned == 1
+    assert (await apply_all(connection)).returned == 1
     await record(connection, [accepted(5, campaign)])
-    assert (await apply_statuses(connection)).taken == 0, "it waits before it is tried again"
+    assert (await apply_statuses(connection)).taken == 0, "it waits before it is matched again"
     await make_all_due(connection)
-    assert (await fold_all(connection)).matched == 1
+    assert (await apply_all(connection)).matched == 1
     assert await state_of(connection, 5) == "delivered"
 
 
-async def test_a_failure_that_waited_for_its_reply_is_told_in_the_services_words(
+async def test_a_failure_that_waited_for_its_reply_keeps_the_services_code_and_text(
     connection: Connection,
 ) -> None:
     campaign = await plant_campaign(connection)
     await put_in_inbox(connection, status_event("wamid.5", FAILED, code=131026, detail="Undeliverable"))
-    assert (await fold_all(connection)).returned == 1
+    assert (await apply_all(connection)).returned == 1
     await record(connection, [accepted(5, campaign)])
     await make_all_due(connection)
-    assert (await fold_all(connection)).matched == 1
+    assert (await apply_all(connection)).matched == 1
     row = await connection.fetchrow("SELECT status, code, reason, failed_at FROM outcomes")
     assert tuple(row) == (FAILED, 131026, "Undeliverable", NOON)
 
@@ -285,23 +286,25 @@ async def test_the_waits_of_an_unmatched_event_grow_and_end_after_eight_days(con
     came = await connection.fetchval("SELECT received_at FROM waiting_events")
     for _ in range(5):
         await make_all_due(connection)
-        assert (await fold_all(connection)).returned == 1
+        assert (await apply_all(connection)).returned == 1
         waits.append(await connection.fetchval("SELECT due_at - now() FROM inbox"))
     assert waits == sorted(waits)
     await connection.execute("UPDATE inbox SET matches_tried = 30")
     await make_all_due(connection)
-    await fold_all(connection)
+    await apply_all(connection)
     assert await connection.fetchval("SELECT due_at - now() FROM inbox") < timedelta(hours=2)
-    assert await connection.fetchval("SELECT received_at FROM inbox") == came, "the eight days go on"
+    assert await connection.fetchval("SELECT received_at FROM inbox") == came, (
+        "the eight days run from its receipt"
+    )
     await connection.execute("UPDATE inbox SET received_at = now() - interval '8 days 1 second'")
     await make_all_due(connection)
-    assert (await fold_all(connection)).dropped == 1
+    assert (await apply_all(connection)).dropped == 1
     assert await connection.fetchval("SELECT count(*) FROM waiting_events") == 0
 
 
 async def test_the_tag_of_another_installation_is_not_ours(connection: Connection) -> None:
     await plant_campaign(connection)
-    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_doubt(connection, FIRST_RANGE, 1)
     phone = await connection.fetchval("SELECT phone FROM recipients WHERE seq = 1")
     tag = (await tag_of(connection, 1)).__class__("zzzzzzzz", FIRST_RANGE, 1, 1, 1)
     await put_in_inbox(
@@ -309,12 +312,12 @@ async def test_the_tag_of_another_installation_is_not_ours(connection: Connectio
         status_event("wamid.x", SENT, tag, recipient=str(phone)),
         status_event("wamid.y", SENT, recipient=str(phone), installation=""),
     )
-    assert (await fold_all(connection)).returned == 2
+    assert (await apply_all(connection)).returned == 2
     assert await state_of(connection, 1) == "unknown"
 
 
-async def test_what_another_program_sent_is_dropped_soon(connection: Connection) -> None:
-    """All the attempts of eight days would take the fold from our own events."""
+async def test_events_of_another_program_are_dropped_soon(connection: Connection) -> None:
+    """Matching them for eight days would delay our own events."""
     await plant_campaign(connection)
     await put_in_inbox(
         connection,
@@ -325,10 +328,10 @@ async def test_what_another_program_sent_is_dropped_soon(connection: Connection)
     )
     for _ in range(FOREIGN_MATCHES_MAX):
         await make_all_due(connection)
-        assert (await fold_all(connection)).returned == 4
+        assert (await apply_all(connection)).returned == 4
     await make_all_due(connection)
-    folded = await fold_all(connection)
-    assert (folded.returned, folded.dropped) == (2, 2)
+    applied = await apply_all(connection)
+    assert (applied.returned, applied.dropped) == (2, 2)
     rows = await connection.fetch("SELECT wamid FROM waiting_events")
     assert {row["wamid"] for row in rows} == {"wamid.z", "wamid.gone"}
 
@@ -342,11 +345,11 @@ async def test_a_tag_of_a_range_that_is_gone_waits_and_harms_nothing(connection:
         status_event("wamid.gone", SENT, gone),
         status_event("wamid.1", SENT, await tag_of(connection, 1)),
     )
-    folded = await fold_all(connection)
-    assert (folded.matched, folded.returned) == (1, 1)
+    applied = await apply_all(connection)
+    assert (applied.matched, applied.returned) == (1, 1)
 
 
-async def test_folding_and_recording_at_the_same_time_keep_the_tallies_right(pool: Pool) -> None:
+async def test_applying_and_recording_at_the_same_time_keep_exact_range_counters(pool: Pool) -> None:
     async with pool.acquire() as connection:
         campaign = await plant_campaign(connection, ranges=4, recipients=200)
         own = await installation(connection)
@@ -381,12 +384,12 @@ async def test_folding_and_recording_at_the_same_time_keep_the_tallies_right(poo
                     ],
                 )
 
-    async def fold() -> None:
+    async def apply_waiting() -> None:
         async with pool.acquire() as connection:
             while await connection.fetchval("SELECT EXISTS (SELECT 1 FROM waiting_events)"):
                 await apply_statuses(connection, 97)
 
-    await asyncio.gather(send(), fold(), fold())
+    await asyncio.gather(send(), apply_waiting(), apply_waiting())
     async with pool.acquire() as connection:
         assert await range_counters(connection) == await recount(connection)
         assert {counts["delivered"] for counts in (await range_counters(connection)).values()} == {200}

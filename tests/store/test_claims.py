@@ -1,4 +1,4 @@
-"""Taking ranges, paging, raising the claimed_through: whom an owner may claim for the first time."""
+"""Taking ranges, paging, advancing the watermark: which recipients an owner may claim for the first time."""
 
 import asyncio
 
@@ -28,7 +28,7 @@ from tests.sending.planted import (
     FAST,
     SLOW,
     another_process,
-    assert_tallies_hold,
+    assert_range_counters_hold,
     counts,
     plant_campaign,
 )
@@ -76,7 +76,9 @@ async def test_many_owners_at_once_never_take_one_range_twice(pool: Pool, connec
     assert sorted(taken) == planted.range_ids
 
 
-async def test_a_page_holds_who_is_above_the_mark_and_not_skipped_by_the_plan(connection: Connection) -> None:
+async def test_a_page_holds_recipients_above_the_watermark_that_the_plan_did_not_skip(
+    connection: Connection,
+) -> None:
     planted, lease, held = await owned(connection, recipients=10, skipped=[4, 6])
     await advance_watermark(connection, lease, held, 3, [])
     found = await page(connection, held)
@@ -87,7 +89,9 @@ async def test_a_page_holds_who_is_above_the_mark_and_not_skipped_by_the_plan(co
     )
 
 
-async def test_a_raise_from_another_mark_or_beyond_the_range_is_refused(connection: Connection) -> None:
+async def test_an_advance_from_another_watermark_or_beyond_the_range_is_refused(
+    connection: Connection,
+) -> None:
     _, lease, held = await owned(connection)
     await advance_watermark(connection, lease, held, 4, [])
     stale, ahead = (
@@ -108,14 +112,14 @@ async def test_what_the_guard_decides_is_stored_with_the_raise(connection: Conne
     decided = [fact(held, 2, FactKind.SKIPPED, 0), fact(held, 3, FactKind.DEFERRED, 0)]
     await advance_watermark(connection, lease, held, 5, decided)
     assert await counts(connection, planted.campaign_id) == {"pending": 8, "skipped": 1, "deferred": 1}
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
     assert [(one.seq, one.attempt_no) for one in await due_retries(connection, [held], 9)] == [(3, 0)]
 
 
 async def test_what_is_cut_short_claims_nobody_and_fences_nothing(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half of it would be a doubt about somebody who got nothing, or a claim whose doubt nobody names."""
+    """Half of it would put a recipient in doubt who got nothing, or leave a claim that is never put in doubt."""
     _, lease, held = await owned(connection)
     await advance_watermark(connection, lease, held, 2, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
@@ -143,7 +147,7 @@ async def test_what_is_cut_short_claims_nobody_and_fences_nothing(
 async def test_what_is_ours_waits_for_a_taking_whose_answer_was_lost(
     connection: Connection, other: Connection
 ) -> None:
-    """Its COMMIT may arrive long after its client gave up: nobody else would ever look into that range."""
+    """Its COMMIT may arrive long after its client gave up. No other process would look at that range."""
     planted = await plant_campaign(connection, recipients=4)
     lease = await take_lease(connection, SLOW, this_process())
     lost = other.transaction()
@@ -159,7 +163,7 @@ async def test_what_is_ours_waits_for_a_taking_whose_answer_was_lost(
 async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(
     connection: Connection,
 ) -> None:
-    """After a restored backup events tell of recipients above the watermark; a page may be older than they."""
+    """After a restored backup events tell of recipients above the watermark; a page may be older than those events."""
     _, lease, held = await owned(connection, recipients=5)
     before = await page(connection, held)
     await record(connection, [fact(held, 2, FactKind.ACCEPTED), fact(held, 5, FactKind.ACCEPTED)])
@@ -171,11 +175,11 @@ async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(
     assert await advance_watermarks(connection, [WatermarkAdvance(lease, held, 4, before[3:4])]) == {
         (held.range_id, lease.epoch)
     }
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
 
 
-async def test_of_whom_anything_is_recorded_is_no_first_try(connection: Connection) -> None:
-    """A sender that outlived the restored database still stores what it knows, above watermarks that went back."""
+async def test_a_recipient_of_whom_anything_is_recorded_gets_no_first_attempt(connection: Connection) -> None:
+    """A sender that ran through the restore still stores its outcomes, above watermarks that went back."""
     _, lease, held = await owned(connection, recipients=5)
     before = await page(connection, held)
     await record(
@@ -200,7 +204,7 @@ async def test_of_whom_anything_is_recorded_is_no_first_try(connection: Connecti
         {1, 2, 3},
     ]
     await advance_watermark(connection, lease, held, 5, [])
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
 
 
 @pytest.mark.parametrize("last", [FactKind.ACCEPTED, FactKind.DEFERRED])
@@ -218,7 +222,7 @@ async def test_what_became_of_the_last_claimed_holds_up_nobody_behind(
 
 
 async def test_a_range_and_a_retry_are_claimed_only_of_a_campaign_that_runs(connection: Connection) -> None:
-    """By the database's word: what a process knows of it may be half a second old."""
+    """The database decides: what a process knows of it may be half a second old."""
     planted, lease, held = await owned(connection, recipients=8, range_size=4)
     await advance_watermark(connection, lease, held, held.last_seq, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
@@ -230,10 +234,10 @@ async def test_a_range_and_a_retry_are_claimed_only_of_a_campaign_that_runs(conn
     await apply_event(connection, planted.campaign_id, CampaignEvent.RESUME, "")
     assert len(await claim_retries(connection, lease, due, [])) == 1
     assert await take_range(connection, lease, planted.campaign_id) is not None
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
 
 
-async def test_who_is_known_in_one_range_is_a_first_try_in_another(connection: Connection) -> None:
+async def test_a_recipient_known_in_one_range_gets_a_first_attempt_in_another(connection: Connection) -> None:
     planted, lease, first, second = await two_ranges(connection, size=4)
     await record(connection, [fact(first, 3, FactKind.ACCEPTED), fact(first, 4, FactKind.DEFERRED)])
     candidates = await page(connection, second)

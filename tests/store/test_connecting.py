@@ -72,14 +72,14 @@ async def test_a_password_that_should_have_been_quoted_is_not_said(password: str
 @pytest.mark.parametrize(
     "url", ["u:geheim@h/db", "postgresql//u:geheim@h/db", "postgresql://u:geheim/a@h/db"]
 )
-async def test_a_url_that_cannot_be_read_is_told_with_its_shape_and_without_its_password(url: str) -> None:
+async def test_the_error_of_an_unreadable_url_shows_the_form_and_no_password(url: str) -> None:
     """Whoever forgets the scheme or writes a slash in the password read it in the error, and so did the log."""
     with pytest.raises(ConfigurationError, match=r"cannot be read.*postgresql://user:password@host") as told:
         await connect(url)
     assert "geheim" not in str(told.value)
 
 
-async def test_a_database_that_is_not_there_is_told_in_the_words_of_the_system() -> None:
+async def test_the_error_of_a_missing_database_quotes_the_system() -> None:
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9/x does not answer: Connection refused;"):
         await connect("postgresql://u@127.0.0.1:9/x")
 
@@ -222,7 +222,7 @@ async def test_an_option_of_the_url_that_does_not_fit_is_named(
         await connect(f"{database_url}&{option}")
 
 
-async def test_a_role_without_connections_left_is_told_how_many_it_needs(
+async def test_a_role_without_free_connections_learns_how_many_are_needed(
     server_url: str, database_url: str
 ) -> None:
     role = f"few_{secrets.token_hex(4)}"

@@ -1,4 +1,4 @@
-"""A COPY ends with its connection, and its cancellation stays one."""
+"""A COPY ends with its connection, and a cancelled COPY stays cancelled."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -55,14 +55,14 @@ async def test_a_connection_that_is_lost_while_the_server_takes_nothing_ends_it(
             await copying
 
 
-async def test_whoever_is_cancelled_is_told_so(copying: asyncio.Task[None]) -> None:
+async def test_a_cancelled_copy_raises_cancelled(copying: asyncio.Task[None]) -> None:
     copying.cancel()
     async with asyncio.timeout(30):
         with pytest.raises(asyncio.CancelledError):
             await copying
 
 
-async def test_what_the_server_refuses_is_told_and_the_next_copy_goes_on(connection: Connection) -> None:
+async def test_an_error_of_the_server_is_raised_and_the_next_copy_works(connection: Connection) -> None:
     async def lines(*each: bytes) -> AsyncIterator[bytes]:
         for line in each:
             yield line

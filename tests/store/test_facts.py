@@ -1,4 +1,4 @@
-"""Recording what became of attempts: twice the same, in any order, with odd texts, and the range counters follow exactly."""
+"""Recording outcomes of attempts: repeated, in any order, with odd texts. The range counters stay exact."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from engine.store.ranges import take_range
 from engine.store.recording import record
 from tests.sending.planted import (
     SLOW,
-    assert_tallies_hold,
+    assert_range_counters_hold,
     counts,
     plant_campaign,
 )
@@ -25,24 +25,24 @@ NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
 NOON_US = int(NOON.timestamp()) * 1_000_000
 
 
-def one_of_each(sending: Sending) -> Sequence[Fact]:
+def one_fact_of_each_kind(sending: Sending) -> Sequence[Fact]:
     return [sending.fact(seq, kind) for seq, kind in enumerate(FactKind, 1)]
 
 
 async def test_a_batch_is_counted_by_what_became_of_each(sending: Sending) -> None:
-    await sending.record(*one_of_each(sending))
+    await sending.record(*one_fact_of_each_kind(sending))
     assert await counts(sending.connection, sending.held.campaign_id) == {
         "accepted": 1, "failed": 1, "skipped": 1, "deferred": 1, "unknown": 1, "pending": 5,
     }  # fmt: skip
 
 
 async def test_a_whole_batch_again_changes_nothing(sending: Sending) -> None:
-    await sending.record(*one_of_each(sending))
+    await sending.record(*one_fact_of_each_kind(sending))
     before = await sending.connection.fetch("SELECT * FROM outcomes ORDER BY seq")
     open_before = await sending.pending_attempts()
     counted = await counts(sending.connection, sending.held.campaign_id)
-    await sending.record(*one_of_each(sending))
-    await sending.record(*reversed(one_of_each(sending)))
+    await sending.record(*one_fact_of_each_kind(sending))
+    await sending.record(*reversed(one_fact_of_each_kind(sending)))
     assert await sending.connection.fetch("SELECT * FROM outcomes ORDER BY seq") == before
     assert await sending.pending_attempts() == open_before
     assert await counts(sending.connection, sending.held.campaign_id) == counted
@@ -68,7 +68,7 @@ async def test_in_one_batch_acceptance_wins_in_any_order(
     assert await sending.pending_attempts() == []
 
 
-async def test_a_doubt_and_its_deferral_in_one_batch_leave_the_deferral(sending: Sending) -> None:
+async def test_an_attempt_in_doubt_and_deferred_in_one_batch_is_deferred(sending: Sending) -> None:
     both = [sending.fact(1, FactKind.UNKNOWN), sending.fact(1, FactKind.DEFERRED)]
     await sending.record(*both)
     await sending.record(*both)
@@ -76,7 +76,7 @@ async def test_a_doubt_and_its_deferral_in_one_batch_leave_the_deferral(sending:
     assert await sending.pending_attempts() == [(1, 1, "deferred")]
 
 
-async def test_the_outcomes_of_two_tries_in_one_batch(sending: Sending) -> None:
+async def test_the_outcomes_of_two_attempts_in_one_batch(sending: Sending) -> None:
     await sending.record(sending.fact(1, FactKind.DEFERRED), sending.fact(2, FactKind.DEFERRED))
     await sending.retry(1)
     await sending.retry(2)
@@ -89,7 +89,7 @@ async def test_the_outcomes_of_two_tries_in_one_batch(sending: Sending) -> None:
 
 
 async def test_a_reply_after_its_own_event_changes_nothing(sending: Sending) -> None:
-    """A status may come before the reply: the fold wrote the outcome, and its rank, first."""
+    """A status may come before the reply: the status applier stored the outcome and its rank first."""
     await sending.connection.execute(
         "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid)"
         " VALUES ($1, 1, 1, 1, 1, 4, $2, 'wamid.1.1')",
@@ -112,7 +112,7 @@ async def test_acceptance_cancels_a_deferral_and_a_later_deferral_finds_it_settl
     assert await sending.pending_attempts() == []
 
 
-async def test_a_late_acceptance_cancels_what_waits_for_another_try_and_nobody_elses(
+async def test_a_late_acceptance_cancels_the_deferral_of_its_own_recipient_only(
     sending: Sending,
 ) -> None:
     await sending.record(*(sending.fact(seq, FactKind.DEFERRED) for seq in (1, 2, 3)))
@@ -125,7 +125,9 @@ async def test_a_late_acceptance_cancels_what_waits_for_another_try_and_nobody_e
     )
 
 
-async def test_a_later_try_waits_on_though_an_earlier_one_was_accepted_and_failed(sending: Sending) -> None:
+async def test_a_later_attempt_still_waits_though_an_earlier_one_was_accepted_and_failed(
+    sending: Sending,
+) -> None:
     await sending.record(sending.fact(1, FactKind.DEFERRED))
     await sending.retry(1)
     await sending.record(sending.fact(1, FactKind.ACCEPTED))
@@ -142,7 +144,7 @@ async def test_who_was_refused_for_good_is_not_deferred(sending: Sending) -> Non
     assert await sending.state(1) == "failed"
 
 
-async def test_a_deferral_holds_only_for_the_current_try(sending: Sending) -> None:
+async def test_a_deferral_holds_only_for_the_current_attempt(sending: Sending) -> None:
     await sending.record(sending.fact(1, FactKind.DEFERRED))
     await sending.retry(1)
     await sending.record(sending.fact(1, FactKind.DEFERRED))
@@ -157,7 +159,9 @@ async def test_a_deferral_holds_only_for_the_current_try(sending: Sending) -> No
     assert row is not None and tuple(row) == (2, True)
 
 
-async def test_a_failure_of_an_earlier_try_fails_nobody_whose_later_try_is_open(sending: Sending) -> None:
+async def test_a_failure_of_an_earlier_attempt_fails_no_recipient_with_a_later_attempt(
+    sending: Sending,
+) -> None:
     await sending.record(sending.fact(1, FactKind.DEFERRED))
     await sending.retry(1)
     await sending.record(sending.fact(1, FactKind.FAILED))
@@ -169,7 +173,7 @@ async def test_a_failure_of_an_earlier_try_fails_nobody_whose_later_try_is_open(
 async def test_what_waits_in_a_closed_range_is_skipped_with_its_reason(sending: Sending) -> None:
     await sending.record(sending.fact(1, FactKind.DEFERRED))
     await close_ranges(sending.connection, sending.held.campaign_id, "cancelled")
-    await assert_tallies_hold(sending.connection)
+    await assert_range_counters_hold(sending.connection)
     await sending.record(
         sending.fact(2, FactKind.DEFERRED),
         sending.fact(3, FactKind.ACCEPTED),
@@ -182,7 +186,7 @@ async def test_what_waits_in_a_closed_range_is_skipped_with_its_reason(sending: 
     ]  # fmt: skip
 
 
-async def test_who_asks_for_silence_is_suppressed(sending: Sending) -> None:
+async def test_a_recipient_who_opts_out_is_suppressed(sending: Sending) -> None:
     await sending.record(sending.fact(2, FactKind.FAILED, code=131050, reason="131050", suppress=True))
     await sending.record(sending.fact(2, FactKind.FAILED, code=131050, reason="131050", suppress=True))
     rows = await sending.connection.fetch("SELECT phone, reason FROM suppressions")
@@ -190,7 +194,7 @@ async def test_who_asks_for_silence_is_suppressed(sending: Sending) -> None:
     assert [tuple(row) for row in rows] == [(phone, "opted out (131050)")]
 
 
-async def test_silence_covers_every_spelling_of_the_phone(sending: Sending) -> None:
+async def test_an_opt_out_covers_every_spelling_of_the_phone(sending: Sending) -> None:
     await sending.connection.execute("UPDATE recipients SET phone = 551187654321 WHERE seq = 2")
     await sending.record(sending.fact(2, FactKind.FAILED, code=131050, reason="131050", suppress=True))
     rows = await sending.connection.fetch("SELECT phone FROM suppressions ORDER BY phone")
@@ -268,8 +272,8 @@ async def test_a_batch_that_is_replayed_after_a_lost_commit_counts_its_attempts_
 
 
 async def test_a_reply_after_its_own_event_adds_when_it_was_sent(sending: Sending) -> None:
-    """An event that comes before the reply is stored writes the row, and cannot know."""
-    for seq, wamid in ((1, "'wamid.1.1'"), (2, "NULL")):  # of the second a person said that it was sent
+    """An event that is applied before the reply writes the row, and does not know."""
+    for seq, wamid in ((1, "'wamid.1.1'"), (2, "NULL")):  # a person said that the second was sent
         await sending.connection.execute(
             "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid)"
             f" VALUES ($1, $2, 1, 1, 1, 1, $3, {wamid})",
@@ -286,12 +290,12 @@ async def test_a_reply_after_its_own_event_adds_when_it_was_sent(sending: Sendin
     assert [tuple(row) for row in rows] == [(f"wamid.{seq}.1", NOON) for seq in (1, 2, 3)]
 
 
-async def test_a_reply_completes_its_own_try_alone(sending: Sending) -> None:
+async def test_a_reply_completes_only_its_own_attempt(sending: Sending) -> None:
     await sending.record(sending.fact(1, FactKind.DEFERRED))
     await sending.retry(1)
     await sending.record(
         sending.fact(1, FactKind.ACCEPTED)
-    )  # as an event tells it: nobody knows when it was sent
+    )  # an event does not say when the message was sent
     await sending.record(sending.fact(1, FactKind.ACCEPTED, 2, attempted_us=NOON_US))
     rows = await sending.connection.fetch(
         "SELECT attempt_no, wamid, attempted_at FROM outcomes ORDER BY attempt_no"
@@ -299,7 +303,7 @@ async def test_a_reply_completes_its_own_try_alone(sending: Sending) -> None:
     assert [tuple(row) for row in rows] == [(1, "wamid.1.1", None), (2, "wamid.1.2", NOON)]
 
 
-async def test_only_its_own_claim_defers_a_later_try(sending: Sending) -> None:
+async def test_only_its_own_claim_defers_a_later_attempt(sending: Sending) -> None:
     await sending.record(sending.fact(1, FactKind.DEFERRED))
     await sending.retry(1)
     other = sending.fact(1, FactKind.DEFERRED, 2)._replace(epoch=sending.lease.epoch + 1)

@@ -1,4 +1,4 @@
-"""A database that went back in time, or is a copy, is noticed before it is used, and a person asked."""
+"""A database that went back in time, or is a copy, is noticed before it is used, and its campaigns wait for a person."""
 
 import asyncio
 import os
@@ -28,14 +28,14 @@ from engine.store.leases import renew_leases, take_lease
 from engine.store.migrate import migrate
 from tests.databases import run_apart, with_database
 from tests.sending.planted import another_process, context_of
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, doubt, plant_campaign, state_of
+from tests.webhooks.planted import FIRST_RANGE, NUMBER, put_in_doubt, plant_campaign, state_of
 
 STATES = ("draft", "scheduled", "running", "paused", "finished", "cancelled")
 
 
-async def planted(connection: Connection, state: str, place: int) -> int:
+async def planted(connection: Connection, state: str, index: int) -> int:
     campaign = await plant_campaign(
-        connection, state=state, claimed_through=0, first_range=FIRST_RANGE + 10 * place
+        connection, state=state, claimed_through=0, first_range=FIRST_RANGE + 10 * index
     )
     await connection.execute(
         "UPDATE campaigns SET planned_at = now(), reason = 'as it was' WHERE campaign_id = $1", campaign
@@ -83,13 +83,13 @@ def _pg_ctl(data: Path, *arguments: str) -> None:
 
 
 async def go_back(connection: Connection) -> None:
-    """As a fail-over leaves it."""
+    """The server as a fail-over leaves it."""
     await connection.execute("UPDATE installation SET timeline = timeline - 1")
 
 
 async def test_a_database_that_stayed_changes_nothing(pool: Pool) -> None:
     async with pool.acquire() as connection:
-        campaigns = [await planted(connection, state, place) for place, state in enumerate(STATES)]
+        campaigns = [await planted(connection, state, index) for index, state in enumerate(STATES)]
         before = await states(connection)
         assert await identify(connection) == await connection.fetchval(
             "SELECT installation FROM installation"
@@ -99,16 +99,16 @@ async def test_a_database_that_stayed_changes_nothing(pool: Pool) -> None:
 
 
 async def test_every_campaign_that_would_send_waits_for_a_person(pool: Pool) -> None:
-    """A draft too: in the moments that the database does not know it may have run to its end."""
+    """A draft too: it may have run to its end in the time that the database lost."""
     async with pool.acquire() as connection:
-        campaigns = [await planted(connection, state, place) for place, state in enumerate(STATES)]
+        campaigns = [await planted(connection, state, index) for index, state in enumerate(STATES)]
         await go_back(connection)
         await identify(connection)
         found = await states(connection)
         for campaign in campaigns[:4]:
             assert found[campaign] == ("paused", ROLLBACK_DETECTED)
         assert [found[campaign][0] for campaign in campaigns[4:]] == ["finished", "cancelled"]
-        await identify(connection)  # it is told once: a person's word counts from here
+        await identify(connection)  # it is reported once; from here a person's decision counts
         await apply_event(connection, campaigns[2], CampaignEvent.RESUME, "")
         await identify(connection)
         assert (await states(connection))[campaigns[2]][0] == "running"
@@ -139,7 +139,7 @@ async def test_a_standby_is_refused_since_connections_outlive_its_taking_over(po
 
 
 async def test_a_standby_that_took_over_is_noticed_before_its_first_checkpoint(lagging: str) -> None:
-    """The server's notes of its last checkpoint are those of the former primary for minutes."""
+    """For minutes the server's last checkpoint is still that of the former primary."""
     connection = await connect(lagging)
     try:
         with pytest.raises(asyncpg.ReadOnlySQLTransactionError):
@@ -177,23 +177,23 @@ async def test_a_cron_job_does_not_start_a_draft_of_a_restored_database(pool: Po
 
 
 async def test_no_policy_opens_a_campaign_of_a_restored_database_again(pool: Pool) -> None:
-    """Its doubts may be settled since, or sent again: one more message is a person's to decide."""
+    """Its recipients in doubt may be settled since, or sent to again: a person decides about one more message."""
     async with pool.acquire() as connection:
         campaigns = [
             await plant_campaign(
-                connection, state="finished", on_unknown=policy, first_range=FIRST_RANGE + 10 * place
+                connection, state="finished", on_unknown=policy, first_range=FIRST_RANGE + 10 * index
             )
-            for place, policy in enumerate(("resend", "resend-silent", "resend"))
+            for index, policy in enumerate(("resend", "resend-silent", "resend"))
         ]
         await connection.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
-        for place in range(2):
-            await doubt(connection, FIRST_RANGE + 10 * place, 1)
+        for index in range(2):
+            await put_in_doubt(connection, FIRST_RANGE + 10 * index, 1)
         await connection.execute("UPDATE pending_attempts SET since = now() - interval '1 day'")
         await connection.execute("INSERT INTO event_flow VALUES ($1, now())", NUMBER)
         await go_back(connection)
         await identify(connection)
         assert await resend_by_policy(connection) == 0
-        assert [await state_of(connection, 1, FIRST_RANGE + 10 * place) for place in range(2)] == [
+        assert [await state_of(connection, 1, FIRST_RANGE + 10 * index) for index in range(2)] == [
             "unknown"
         ] * 2
         assert await resend(connection, campaigns[0], "ana") == 1
@@ -208,7 +208,7 @@ async def test_who_resumes_a_campaign_of_a_restored_database_finds_its_policy(po
     async with pool.acquire() as connection:
         await plant_campaign(connection, on_unknown="resend")
         await connection.execute("UPDATE campaigns SET planned_at = now()")
-        await doubt(connection, FIRST_RANGE, 1)
+        await put_in_doubt(connection, FIRST_RANGE, 1)
         await go_back(connection)
         await identify(connection)
         row = await connection.fetchrow("SELECT state, on_unknown FROM campaigns")
@@ -216,7 +216,7 @@ async def test_who_resumes_a_campaign_of_a_restored_database_finds_its_policy(po
 
 
 async def test_an_epoch_that_the_database_has_forgotten_is_given_to_nobody_else(pool: Pool) -> None:
-    """Its owner may live, and would find its number and its ranges as its own: two would send."""
+    """Its owner may live and would find its number and ranges its own: two processes would send."""
     async with pool.acquire() as connection:
         await plant_campaign(connection)
         surviving = await take_lease(connection, NUMBER, another_process())
@@ -231,8 +231,8 @@ async def test_an_epoch_that_the_database_has_forgotten_is_given_to_nobody_else(
             surviving = successor
 
 
-async def test_who_owns_a_number_in_a_restored_database_goes_on(pool: Pool) -> None:
-    """It knows to whom it has sent since, and leaves them out."""
+async def test_the_owner_of_a_number_in_a_restored_database_continues(pool: Pool) -> None:
+    """It knows to which recipients it has sent since, and leaves them out."""
     async with pool.acquire() as connection:
         await plant_campaign(connection)
         owner = await take_lease(connection, NUMBER, another_process())
@@ -242,7 +242,7 @@ async def test_who_owns_a_number_in_a_restored_database_goes_on(pool: Pool) -> N
 
 
 async def test_of_two_connections_that_notice_it_at_once_one_pauses(pool: Pool) -> None:
-    """What a person has resumed before the second comes to it stays resumed."""
+    """A campaign that a person resumed before the second connection sees it stays resumed."""
     async with pool.acquire() as first, pool.acquire() as second:
         campaign = await planted(first, "running", 0)
         await go_back(first)
@@ -260,7 +260,7 @@ async def test_of_two_connections_that_notice_it_at_once_one_pauses(pool: Pool) 
 
 
 async def test_a_copy_on_the_same_server_is_noticed(database_url: str, server_url: str) -> None:
-    """As a backup that was restored beside the lost database, under its name."""
+    """Like a backup that was restored beside the lost database, under its name."""
     before = await connect(database_url)
     campaign = await planted(before, "running", 0)
     await identify(before)
@@ -291,10 +291,10 @@ async def test_a_table_that_was_restored_in_place_is_noticed(pool: Pool) -> None
         assert (await states(connection))[campaign][0] == "paused"
 
 
-async def test_every_new_connection_of_a_sender_looks_before_it_is_used(
+async def test_every_new_connection_of_a_sender_is_checked_before_it_is_used(
     database_url: str, other: Connection
 ) -> None:
-    """The driver connects again by itself: nobody else would notice that another server answers."""
+    """The driver connects again by itself. Otherwise nothing would notice that another server answers."""
     lost = asyncio.Event()
     async with open_pool(database_url, size=1, by_key=True, greet=identify) as pool:
         async with pool.acquire() as connection:
@@ -309,7 +309,7 @@ async def test_every_new_connection_of_a_sender_looks_before_it_is_used(
             assert (await states(connection))[campaign] == ("paused", ROLLBACK_DETECTED)
 
 
-async def test_a_command_that_sends_or_receives_looks_on_its_connections(
+async def test_a_command_that_sends_or_receives_checks_its_connections(
     database_url: str, other: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DRUMBEAT_DATABASE_URL", database_url)

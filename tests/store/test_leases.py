@@ -84,7 +84,7 @@ async def test_a_second_after_a_clean_release_nothing_is_waited_for(connection: 
 
 
 async def taken_without_proof(connection: Connection, number: str) -> Lease:
-    """By a process that is dead by now, from an owner whose lease ran out: nobody knows whether it lives."""
+    """A process that is now dead took the number from an owner whose lease expired and who may still live."""
     await take_lease(connection, number, ELSEWHERE)
     await run_out(connection)
     return await take_lease(connection, number, another_process())
@@ -105,7 +105,7 @@ async def test_an_end_that_is_proven_leaves_no_wait_for_permits(connection: Conn
 
 
 async def test_no_other_owner_begins_the_wait_for_permits(connection: Connection) -> None:
-    """Neither one of another number nor a former one: until the ranges are fenced, all of it is ahead."""
+    """Neither the wait of another number nor a former one. The whole wait starts when the ranges are fenced."""
     await plant_numbers(connection, **{FAST: 1_000})
     of_slow, of_fast = [await taken_without_proof(connection, number) for number in (SLOW, FAST)]
     await begin_wait(connection, Lease(SLOW, of_slow.epoch, 0.0))
@@ -125,7 +125,7 @@ async def test_what_may_be_taken_is_found_without_taking_it(connection: Connecti
     await take_lease(connection, FAST, this_process())
     assert await takeable_numbers(connection, [SLOW, FAST]) == []
     await release_lease(connection, lease)
-    assert await takeable_numbers(connection, [SLOW, FAST]) == [SLOW], "it was given back"
+    assert await takeable_numbers(connection, [SLOW, FAST]) == [SLOW], "it was released"
     await take_lease(connection, SLOW, ELSEWHERE)
     await run_out(connection)
     assert await takeable_numbers(connection, [SLOW]) == [SLOW]
@@ -137,7 +137,7 @@ async def test_after_a_proven_death_the_lease_need_not_run_out(connection: Conne
     assert (lease.epoch, lease.wait_s) == (2, 1.0)
 
 
-async def test_a_pid_that_was_given_to_somebody_else_proves_the_death(connection: Connection) -> None:
+async def test_a_reused_pid_proves_that_the_owner_is_dead(connection: Connection) -> None:
     reused = another_process(pid=os.getpid(), started_ticks=this_process().started_ticks - 1)
     assert is_proven_dead(reused.stored())
     await take_lease(connection, SLOW, reused)
@@ -192,7 +192,7 @@ async def test_of_many_at_once_one_takes_the_number(pool: Pool, connection: Conn
     assert sorted(await asyncio.gather(*(try_to_take() for _ in range(6)))) == [0, 0, 0, 0, 0, 1]
 
 
-async def test_a_renewal_tells_the_limit_and_the_rest_and_moves_the_lease(connection: Connection) -> None:
+async def test_a_renewal_returns_the_limit_and_the_rest_and_extends_the_lease(connection: Connection) -> None:
     lease = await take_lease(connection, SLOW, ELSEWHERE)
     await run_out(connection)
     await connection.execute("UPDATE numbers SET manual_limit_per_s = 7.5")
@@ -220,11 +220,11 @@ async def test_a_renewal_moves_no_lease_of_another(connection: Connection) -> No
     )
     await run_out(connection)
     assert ours.epoch == other.epoch
-    assert [one.phone_number_id for one in await renew_leases(connection, [ours], [5.0])] == [SLOW]
+    assert [renewal.phone_number_id for renewal in await renew_leases(connection, [ours], [5.0])] == [SLOW]
     assert await takeable_numbers(connection, [SLOW, FAST]) == [FAST]
 
 
-async def test_a_renewal_tells_what_the_service_has_not_said_of_the_number(connection: Connection) -> None:
+async def test_a_renewal_says_when_the_number_must_be_read_from_the_service(connection: Connection) -> None:
     lease = await take_lease(connection, SLOW, this_process())
     await connection.execute("UPDATE numbers SET service_limit_per_s = NULL, synced_at = NULL")
     [renewal] = await renew_leases(connection, [lease], [5.0])
@@ -243,7 +243,7 @@ async def test_a_lost_lease_is_missing_from_the_renewal_and_its_release_changes_
     await release_lease(connection, lost)
     with pytest.raises(NumberHeld):
         await take_lease(connection, SLOW, this_process())
-    assert [one.phone_number_id for one in await renew_leases(connection, [present], [1.0])] == [SLOW]
+    assert [renewal.phone_number_id for renewal in await renew_leases(connection, [present], [1.0])] == [SLOW]
 
 
 async def test_an_unknown_number_says_what_to_do(connection: Connection) -> None:
@@ -252,11 +252,11 @@ async def test_an_unknown_number_says_what_to_do(connection: Connection) -> None
 
 
 async def test_a_renewal_locks_its_numbers_in_their_order(connection: Connection, other: Connection) -> None:
-    """As whoever stores what the service says of all numbers does: two orders would be a deadlock."""
+    """In the order in which the limits of all numbers are stored. Two orders would deadlock."""
     await plant_numbers(connection, **{FAST: 1_000})
     first, last = sorted((SLOW, FAST))
     leases = [await take_lease(connection, number, this_process()) for number in (last, first)]
-    # A plan that finds them as they lie in the table, which is the wrong order: the lock must set it right.
+    # This plan finds the rows in table order, which is the wrong order. The lock must sort them.
     await connection.execute(
         "SET enable_seqscan = on; SET enable_indexscan = off; SET enable_bitmapscan = off"
     )

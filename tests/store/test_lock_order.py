@@ -1,4 +1,4 @@
-"""Who writes several rows of a table locks them in the order of their keys, whatever order they lie in or are told in.
+"""A transaction that writes several rows of a table locks them in key order, whatever the order in the table or the input.
 
 Two who do so wait for each other in a line; else each may hold what the other waits for.
 """
@@ -33,7 +33,7 @@ class Account:
 async def assert_in_order(
     pool: Pool, other: Connection, rows: str, keys: tuple[str, str], work: Awaitable[object]
 ) -> None:
-    """Whoever waits for the first of two rows does not hold the second. `rows`: a table, and its key."""
+    """A transaction that waits for the first of two rows does not hold the second. `rows`: a table, and its key."""
     one = f"SELECT FROM {rows} = $1 FOR UPDATE"
     async with other.transaction():
         await other.execute(one, keys[0])
@@ -48,9 +48,7 @@ async def assert_in_order(
     await working
 
 
-async def test_numbers_that_a_person_lets_go_on(
-    pool: Pool, connection: Connection, other: Connection
-) -> None:
+async def test_numbers_that_a_person_resumes(pool: Pool, connection: Connection, other: Connection) -> None:
     for number in (FAST, SLOW):  # so they lie in the table
         await plant_numbers(connection, **{number: 80})
         await stop(connection, number, "blocked")
@@ -69,10 +67,10 @@ async def test_templates_that_are_read_again(pool: Pool, other: Connection) -> N
 
 
 @pytest.mark.parametrize("told", [("+55 2", "+55 1"), (None,)], ids=["one by one", "all of them"])
-async def test_numbers_of_which_the_service_tells(
+async def test_numbers_that_the_service_lists(
     pool: Pool, connection: Connection, other: Connection, told: Sequence[str | None]
 ) -> None:
-    """Beside senders that renew what they hold."""
+    """While senders renew their leases."""
     for number in ("2", "1"):  # so they lie in the table
         await connection.execute(
             "INSERT INTO numbers (phone_number_id, display_phone_number, synced_at) VALUES ($1, '+55 ' || $1, now())",

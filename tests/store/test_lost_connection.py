@@ -1,4 +1,4 @@
-"""What counts as the loss of the database: whoever is told so waits and repeats, and does not end."""
+"""Which errors count as a lost database: the caller waits and repeats, and does not end."""
 
 import asyncio
 import sys
@@ -52,7 +52,7 @@ async def test_a_database_closed_to_newcomers_is_a_lost_one(
         assert await pool.fetchval("SELECT 1") == 1
 
 
-async def test_a_lock_that_is_not_given_is_a_lost_one(pool: Pool) -> None:
+async def test_a_lock_timeout_counts_as_a_lost_connection(pool: Pool) -> None:
     async with pool.acquire() as holder, pool.acquire() as other, holder.transaction():
         await holder.execute("SELECT pg_advisory_lock(1)")
         await other.execute("SET lock_timeout = '1ms'")
@@ -87,7 +87,7 @@ async def test_an_own_connection_is_left_after_an_error(pool: Pool) -> None:
     assert pool.get_idle_size() == pool.get_size()
 
 
-async def test_the_drivers_echo_of_a_cut_is_not_told_and_everything_else_is(
+async def test_the_drivers_log_of_a_lost_connection_is_dropped_and_everything_else_is_kept(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Migrations: applied once each, in order, whoever comes at the same time, and only to what they fit."""
+"""Migrations: each is applied once, in order, also by processes at the same time, and only to a database that fits."""
 
 import asyncio
 import secrets
@@ -44,7 +44,7 @@ async def test_a_server_that_leaves_once_it_has_answered_fails_nothing(
 ) -> None:
     async def answer(connection: Connection) -> bool:
         line = connection._transport.get_extra_info("socket")
-        line.shutdown(socket.SHUT_WR)  # our farewell cannot be written
+        line.shutdown(socket.SHUT_WR)  # the client's goodbye cannot be written
         return True
 
     monkeypatch.setattr(prepare_database, "is_current", answer)
@@ -107,7 +107,7 @@ def test_the_checksum_of_a_version_covers_all_of_its_files() -> None:
 async def test_a_database_in_which_a_process_of_the_former_version_sends_is_left_alone(
     empty_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would go on by its own rules."""
+    """It would continue by the rules of its own version."""
     await migrate(empty_database_url)
     connection = await connect(empty_database_url)
     try:
@@ -136,7 +136,7 @@ async def test_a_database_of_another_program_is_refused(empty_database_url: str,
         await migrate(empty_database_url)
 
 
-async def test_a_search_path_without_a_schema_is_told(empty_database_url: str) -> None:
+async def test_a_search_path_without_a_schema_is_refused(empty_database_url: str) -> None:
     with pytest.raises(ConfigurationError, match="search_path"):
         await migrate(f"{empty_database_url}&search_path=nowhere")
 

@@ -1,5 +1,5 @@
-"""Outcomes are told to the database stretch by stretch: however ranges, epochs and numbers are mixed, each row says what
-its fact said, and what was recorded before stays."""
+"""Outcomes are stored run by run. However ranges, epochs and numbers are mixed, each row holds its fact, and what was
+recorded before stays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.recording import record
 from tests.examples import examples
-from tests.sending.planted import FAST, SLOW, assert_tallies_hold, plant_campaign, plant_numbers
+from tests.sending.planted import FAST, SLOW, assert_range_counters_hold, plant_campaign, plant_numbers
 
 SINCE = datetime(1970, 1, 1, tzinfo=UTC)
 STORED = {FactKind.ACCEPTED: 1, FactKind.FAILED: 2, FactKind.SKIPPED: 3}
 
 
 @dataclass(frozen=True)
-class Told:
-    """A fact about the recipient `seq` of the range with this place in the campaign."""
+class RecipientFact:
+    """A fact about the recipient `seq` of the range with this index in the campaign."""
 
-    place: int
+    range_index: int
     seq: int
     attempt_no: int
     epoch: int
@@ -36,7 +36,7 @@ class Told:
     def fact(self, campaign_id: int, range_ids: list[int]) -> Fact:
         return Fact(
             campaign_id,
-            range_ids[self.place],
+            range_ids[self.range_index],
             self.seq,
             self.attempt_no,
             self.epoch,
@@ -47,9 +47,9 @@ class Told:
         )
 
 
-told = st.builds(
-    Told,
-    place=st.integers(0, 1),
+recipient_facts = st.builds(
+    RecipientFact,
+    range_index=st.integers(0, 1),
     seq=st.integers(1, 6),
     attempt_no=st.sampled_from((1, 1, 1, 0, 2)),
     epoch=st.integers(1, 2),
@@ -62,7 +62,9 @@ told = st.builds(
     ),
     attempted_us=st.sampled_from((None, 0, 1_790_000_000_000_001, 1_799_999_999_999_999)),
 )
-batches = st.lists(told, min_size=1, max_size=12, unique_by=lambda one: (one.place, one.seq))
+batches = st.lists(
+    recipient_facts, min_size=1, max_size=12, unique_by=lambda fact: (fact.range_index, fact.seq)
+)
 
 
 def row_of(fact: Fact) -> tuple[object, ...]:
@@ -88,22 +90,24 @@ async def rows(connection: Connection) -> set[tuple[object, ...]]:
     max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )  # each example is rolled back
 @given(earlier=batches, batch=batches)
-async def test_each_row_says_what_its_fact_said(pool: Pool, earlier: list[Told], batch: list[Told]) -> None:
+async def test_each_row_holds_its_fact(
+    pool: Pool, earlier: list[RecipientFact], batch: list[RecipientFact]
+) -> None:
     async with pool.acquire() as connection:
         transaction = connection.transaction()
         await transaction.start()
         try:
             await plant_numbers(connection, **{SLOW: 80, FAST: 1_000})
             campaign = await plant_campaign(connection, recipients=12, range_size=6)
-            before = [one.fact(campaign.campaign_id, campaign.range_ids) for one in earlier]
+            before = [drawn.fact(campaign.campaign_id, campaign.range_ids) for drawn in earlier]
             await record(connection, before)
             assert await rows(connection) == set(map(row_of, before))
             known = {fact.key for fact in before}
-            facts = [one.fact(campaign.campaign_id, campaign.range_ids) for one in batch]
+            facts = [drawn.fact(campaign.campaign_id, campaign.range_ids) for drawn in batch]
             await record(connection, [fact for fact in facts if fact.key not in known] + before)
             new = {row_of(fact) for fact in facts if fact.key not in known}
             assert await rows(connection) == set(map(row_of, before)) | new
-            await assert_tallies_hold(connection)
+            await assert_range_counters_hold(connection)
         finally:
             await transaction.rollback()
 
@@ -111,7 +115,7 @@ async def test_each_row_says_what_its_fact_said(pool: Pool, earlier: list[Told],
 async def test_only_runs_with_a_recorded_recipient_are_looked_up(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The plain path is worth its lines only if batches take it."""
+    """Ordinary batches must take the plain path."""
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 80})
         campaign = await plant_campaign(connection, recipients=12, range_size=6)
@@ -134,10 +138,10 @@ async def test_only_runs_with_a_recorded_recipient_are_looked_up(
         assert looked_up == [facts[2:4]]
         await record(connection, facts)
         assert len(await rows(connection)) == len(facts)
-        await assert_tallies_hold(connection)
+        await assert_range_counters_hold(connection)
 
 
-async def test_an_open_try_within_a_stretch_is_settled_by_its_outcome(pool: Pool) -> None:
+async def test_a_pending_attempt_within_a_run_is_settled_by_its_outcome(pool: Pool) -> None:
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 80})
         campaign = await plant_campaign(connection, recipients=6, range_size=6)
@@ -150,4 +154,4 @@ async def test_an_open_try_within_a_stretch_is_settled_by_its_outcome(pool: Pool
         await record(connection, facts)
         assert await rows(connection) == set(map(row_of, facts))
         assert await connection.fetchval("SELECT count(*) FROM pending_attempts") == 0
-        await assert_tallies_hold(connection)
+        await assert_range_counters_hold(connection)

@@ -1,4 +1,4 @@
-"""Partitions are made beside senders, and are what their parents say."""
+"""Partitions are created while senders run, and match their parents."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ SELECT (SELECT array_agg((attname, atttypid, attnotnull, attstorage) ORDER BY at
 
 
 async def test_a_month_is_made_while_senders_hold_what_they_lock(pool: Pool) -> None:
-    """The first create of a month must not wait for whoever sends, nor they for it."""
+    """The first create of a month must not wait for senders, nor they for it."""
     async with pool.acquire() as sender, pool.acquire() as creator, sender.transaction():
         for parent in PARENTS:
             await sender.execute(f"LOCK TABLE {parent} IN ROW EXCLUSIVE MODE")

@@ -13,7 +13,7 @@ from engine.store.recording import record
 from engine.webhooks.status_applier import apply_statuses
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, put_in_inbox, status_event
-from tests.webhooks.planted import plant_campaign as plant_marked
+from tests.webhooks.planted import plant_campaign as plant_claimed
 
 BY_KEY = [
     ("claims", "page"),
@@ -36,16 +36,16 @@ BY_KEY = [
 
 async def plan(connection: Connection, statement: str) -> str:
     """The plan that a connection keeps for any arguments."""
-    places = max(int(place) for place in re.findall(r"\$(\d+)", statement))
+    parameters = max(int(parameter) for parameter in re.findall(r"\$(\d+)", statement))
     await connection.execute("SET plan_cache_mode = force_generic_plan")
     await connection.execute(f"PREPARE kept AS {statement.rstrip().rstrip(';')}")
-    rows = await connection.fetch(f"EXPLAIN EXECUTE kept ({', '.join(['NULL'] * places)})")
+    rows = await connection.fetch(f"EXPLAIN EXECUTE kept ({', '.join(['NULL'] * parameters)})")
     await connection.execute("DEALLOCATE kept")
     return "\n".join(row[0] for row in rows)
 
 
 def looks(kept: str) -> list[str]:
-    """The parts of a plan that read a table, each with the conditions by which it does."""
+    """The parts of a plan that read a table, each with its conditions."""
     nodes = re.split(r"\n(?= *->)|\n(?= *(?:Init|Sub)Plan)", kept)
     return [node for node in nodes if re.search(r"(Index|Seq|Index Only) Scan .*on (?!fact|wanted)", node)]
 
@@ -73,8 +73,8 @@ async def test_statements_of_senders_look_rows_up_by_key(sender: Connection, fil
 
 
 @pytest.mark.parametrize("name", ["due", "take_others", "apply_plain"])
-async def test_the_fold_finds_its_events_by_key(sender: Connection, name: str) -> None:
-    """What is read whole is its workspace, and the row that says who we are."""
+async def test_the_status_applier_finds_its_events_by_key(sender: Connection, name: str) -> None:
+    """Only its temporary table and the row of the installation are read whole."""
     await sender.execute(queries("apply_statuses")["create_workspace"])
     kept = await plan(sender, queries("apply_statuses")[name])
     large = [
@@ -90,28 +90,28 @@ async def test_the_fold_finds_its_events_by_key(sender: Connection, name: str) -
 @pytest.mark.parametrize("known", [True, False], ids=["plain", "before their outcomes"])
 @pytest.mark.parametrize("analysed", [True, False], ids=["analysed while small", "as it was"])
 @pytest.mark.parametrize("plans", ["force_generic_plan", "force_custom_plan"])
-async def test_a_fold_of_few_events_reads_few_rows(
+async def test_applying_few_events_reads_few_rows(
     sender: Connection, known: bool, analysed: bool, plans: str
 ) -> None:
-    """Though it keeps the plans of its first fold, when the tables were small, or nothing told the planner how
-    large they have become since, and the events lie far apart.
+    """Even if the connection keeps plans from when the tables were small, or the tables were never analysed, and the
+    events lie far apart.
     """
     await sender.execute(f"SET plan_cache_mode = {plans}")
-    await plant_marked(sender, ranges=40, recipients=500)
+    await plant_claimed(sender, ranges=40, recipients=500)
     await sender.execute(
         "UPDATE range_counters SET accepted = recipients - CASE WHEN $1 THEN 0 ELSE 3 END", known
     )
     await accept(sender, FIRST_RANGE, FIRST_RANGE, above_seq=490)
-    await fold_one_each(sender, [FIRST_RANGE], 500)
+    await apply_one_each(sender, [FIRST_RANGE], 500)
     await accept(sender, FIRST_RANGE + 1, FIRST_RANGE + 9, above_seq=3)
     if analysed:
         await sender.execute("ANALYZE outcomes, range_counters")
     await accept(sender, FIRST_RANGE + 10, FIRST_RANGE + 39, above_seq=0 if known else 3)
     for seq in range(1, 4):
         before = await rows_read(sender)
-        await fold_one_each(sender, [FIRST_RANGE + 10, FIRST_RANGE + 20, FIRST_RANGE + 39], seq)
+        await apply_one_each(sender, [FIRST_RANGE + 10, FIRST_RANGE + 20, FIRST_RANGE + 39], seq)
         read = await rows_read(sender) - before
-        assert read < 200, "of 20,000 outcomes and 40 tallies"
+        assert read < 200, "of 20,000 outcomes and 40 rows of range counters"
 
 
 async def accept(connection: Connection, first: int, last: int, *, above_seq: int) -> None:
@@ -126,7 +126,7 @@ async def accept(connection: Connection, first: int, last: int, *, above_seq: in
     )
 
 
-async def fold_one_each(connection: Connection, range_ids: list[int], seq: int) -> None:
+async def apply_one_each(connection: Connection, range_ids: list[int], seq: int) -> None:
     own = await installation(connection)
     tags = [Tag(own, range_id, seq, 1, 1) for range_id in range_ids]
     await put_in_inbox(connection, *(status_event(f"w{tag.range_id}.{seq}", 4, tag) for tag in tags))
@@ -163,7 +163,7 @@ async def test_a_wamid_is_found_by_its_hash(sender: Connection) -> None:
 async def test_a_batch_of_outcomes_is_looked_up_by_key_by_a_plan_of_the_empty_table(
     sender: Connection,
 ) -> None:
-    """Rows that nobody is looked for among are not read, however many of them there are."""
+    """Rows that cannot match are not read, however many there are."""
     await plant_numbers(sender, **{SLOW: 80})
     campaign = await plant_campaign(sender, recipients=600, range_size=300)
     await sender.execute("ANALYZE")

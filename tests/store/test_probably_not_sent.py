@@ -1,4 +1,4 @@
-"""When a doubt is probably not sent: it is old enough, and other events of its number kept arriving."""
+"""When an attempt in doubt is probably not sent: it is old enough, and other events of its number kept arriving."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from engine.webhooks.status_applier import apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
     age,
-    doubt,
+    put_in_doubt,
     installation,
     make_all_due,
     plant_campaign,
@@ -21,11 +21,13 @@ from tests.webhooks.planted import (
 )
 
 
-async def test_a_doubt_is_silent_only_when_it_is_old_enough(connection: Connection) -> None:
-    """One of two of a range: the other makes the policy look into it. Only its range is opened again."""
+async def test_an_attempt_is_probably_not_sent_only_when_it_is_in_doubt_for_long_enough(
+    connection: Connection,
+) -> None:
+    """One of two in a range is old enough. Only that range is opened again."""
     await plant_campaign(connection, on_unknown="resend-silent", ranges=2)
-    await doubt(connection, FIRST_RANGE, 1, 2)
-    await doubt(connection, FIRST_RANGE + 1, 2)
+    await put_in_doubt(connection, FIRST_RANGE, 1, 2)
+    await put_in_doubt(connection, FIRST_RANGE + 1, 2)
     await connection.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
     await age(connection, 1000)
     await connection.execute(
@@ -37,13 +39,15 @@ async def test_a_doubt_is_silent_only_when_it_is_old_enough(connection: Connecti
     assert await connection.fetch("SELECT state FROM ranges ORDER BY range_id") == [("open",), ("done",)]
 
 
-async def test_silence_is_that_of_a_number_whose_events_come(connection: Connection) -> None:
-    """Of a number that is silent itself nobody knows: another number's events say nothing of its messages."""
+async def test_an_attempt_is_probably_not_sent_only_if_events_of_its_number_arrive(
+    connection: Connection,
+) -> None:
+    """Another number's events say nothing about the messages of a number without events."""
     await plant_campaign(connection, on_unknown="resend-silent")
-    await doubt(connection, FIRST_RANGE, 1)
-    await doubt(connection, FIRST_RANGE, 2, number="silent")
-    await doubt(connection, FIRST_RANGE, 3, number="unheard")
-    await doubt(connection, FIRST_RANGE, 4, number="heard again")
+    await put_in_doubt(connection, FIRST_RANGE, 1)
+    await put_in_doubt(connection, FIRST_RANGE, 2, number="silent")
+    await put_in_doubt(connection, FIRST_RANGE, 3, number="unheard")
+    await put_in_doubt(connection, FIRST_RANGE, 4, number="heard again")
     await age(connection, 1000)
     await connection.execute("INSERT INTO event_flow VALUES ('silent', now() - interval '900 seconds')")
     await connection.execute(
@@ -53,17 +57,17 @@ async def test_silence_is_that_of_a_number_whose_events_come(connection: Connect
     assert [await state_of(connection, seq) for seq in range(1, 5)] == ["deferred"] + ["unknown"] * 3
 
 
-async def test_after_a_gap_silence_counts_anew(connection: Connection) -> None:
-    """Where nobody received events for long, its own may be among those that the service has yet to repeat."""
+async def test_after_a_gap_in_the_events_the_wait_starts_again(connection: Connection) -> None:
+    """After a gap in receiving, the service repeats events later. Its own may be among them."""
     campaign = await plant_campaign(connection, on_unknown="resend-silent")
-    await doubt(connection, FIRST_RANGE, 1, 2)
+    await put_in_doubt(connection, FIRST_RANGE, 1, 2)
     await age(connection, 3600)
-    for flows_s, silent in ((850, 0), (950, 2)):
+    for flows_s, not_sent in ((850, 0), (950, 2)):
         await connection.execute(
             "UPDATE event_flow SET flows_since = now() - make_interval(secs => $1)", flows_s
         )
-        assert (await summarise_in_doubt(connection, campaign)).probably_not_sent == silent
-        assert await resend_by_policy(connection) == silent
+        assert (await summarise_in_doubt(connection, campaign)).probably_not_sent == not_sent
+        assert await resend_by_policy(connection) == not_sent
 
 
 @pytest.mark.parametrize(
@@ -72,17 +76,17 @@ async def test_after_a_gap_silence_counts_anew(connection: Connection) -> None:
     ids=["tagged", "untagged", "another spelling"],
 )
 @pytest.mark.parametrize("returned", [True, False])
-async def test_silence_is_none_while_its_own_event_waits(
+async def test_an_attempt_whose_own_event_waits_is_not_sent_again(
     connection: Connection, tagged: bool, recipient: str, returned: bool
 ) -> None:
-    """In the group that was committed, and by itself after a fold that could not match it yet."""
+    """The event waits in the group that was committed, or alone after it could not be matched."""
     await plant_campaign(connection, recipients=3, on_unknown="resend-silent", first_phone=5511980000000)
     tag = Tag(await installation(connection), FIRST_RANGE, 2, 1, 1) if tagged else None
     event = status_event("w", 2, tag, recipient=recipient)
     if returned:
         await connection.execute("UPDATE ranges SET claimed_through = 0")
     else:
-        await doubt(connection, FIRST_RANGE, 1, 2, 3)
+        await put_in_doubt(connection, FIRST_RANGE, 1, 2, 3)
         await age(connection, 1000)
     await put_in_inbox(connection, status_event("another", 2, recipient="5511980000009"), event)
     if returned:
@@ -90,7 +94,7 @@ async def test_silence_is_none_while_its_own_event_waits(
         assert (await apply_statuses(connection)).returned == 2
         await connection.execute("UPDATE recipients SET seq = seq - 10")
         await connection.execute("UPDATE ranges SET claimed_through = last_seq")
-        await doubt(connection, FIRST_RANGE, 1, 2, 3)
+        await put_in_doubt(connection, FIRST_RANGE, 1, 2, 3)
         await age(connection, 1000)
     assert await resend_by_policy(connection) == 2
     assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["deferred", "unknown", "deferred"]
@@ -101,14 +105,14 @@ async def test_silence_is_none_while_its_own_event_waits(
     assert await range_counters(connection) == await recount(connection)
 
 
-async def test_events_that_are_not_about_a_doubt_leave_its_silence(connection: Connection) -> None:
-    """Another program's, another recipient's at the same place of another range, one that names nobody, and what another
-    number sent to that person.
+async def test_events_of_other_messages_do_not_count_as_its_own(connection: Connection) -> None:
+    """An event of another program, of the same seq in another range, without a recipient, and of another number to the
+    same recipient.
     """
     await plant_campaign(connection, on_unknown="resend-silent", ranges=2, first_phone=5511980000000)
-    await doubt(connection, FIRST_RANGE, 1, 2)
-    await doubt(connection, FIRST_RANGE, 3, number="another")
-    await doubt(connection, FIRST_RANGE + 1, 2)
+    await put_in_doubt(connection, FIRST_RANGE, 1, 2)
+    await put_in_doubt(connection, FIRST_RANGE, 3, number="another")
+    await put_in_doubt(connection, FIRST_RANGE + 1, 2)
     await age(connection, 1000)
     tag = Tag(await installation(connection), FIRST_RANGE + 1, 2, 1, 1)
     for event in (

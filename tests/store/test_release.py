@@ -1,4 +1,4 @@
-"""Finishing, parking and giving back ranges: nobody is left in one that nobody holds."""
+"""Finishing and releasing ranges: no recipient is left in a range that nobody holds."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ from engine.store.queries import queries
 from engine.store.ranges import release_idle_ranges, release_ranges, take_over_ranges, take_range
 from engine.store.recording import record
 from engine.store.retry_claims import claim_retries, due_retries
-from tests.sending.planted import FAST, SLOW, another_process, assert_tallies_hold, counts
+from tests.sending.planted import FAST, SLOW, another_process, assert_range_counters_hold, counts
 from tests.store.owned import deferred, fact, holders, owned, two_ranges, waits
 
 pytestmark = pytest.mark.usefixtures("two_numbers")
@@ -33,20 +33,20 @@ async def test_only_a_range_with_nothing_left_is_finished(connection: Connection
     assert row is not None and tuple(row) == ("done", None)
 
 
-async def test_a_closed_range_is_let_go_and_stays_closed(connection: Connection) -> None:
-    """Were it done, those above its watermark would wait for ever."""
+async def test_a_closed_range_is_released_and_stays_closed(connection: Connection) -> None:
+    """If it were done, its recipients above the watermark would wait for ever."""
     planted, lease, held = await owned(connection, recipients=2)
     await advance_watermark(connection, lease, held, 1, [])
     await record(connection, [fact(held, 1, FactKind.ACCEPTED)])
     await close_ranges(connection, planted.campaign_id, "cancelled")
     assert await release_idle_ranges(connection, lease, [held], 10) == {held.range_id}
     assert await connection.fetchval("SELECT state FROM ranges WHERE phone_number_id IS NULL") == "closed"
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
 
 
 @pytest.mark.parametrize("last", [FactKind.SKIPPED, FactKind.DEFERRED])
 async def test_a_range_ends_whatever_became_of_its_recipients(connection: Connection, last: FactKind) -> None:
-    """Whoever waits an hour parks it; else it is done."""
+    """With a recipient who waits an hour it is released until then; without one it is done."""
     planted, lease, held = await owned(connection, recipients=7)
     await advance_watermark(connection, lease, held, 7, [])
     facts = [fact(held, seq, FactKind.ACCEPTED) for seq in (1, 2, 3, 4)]
@@ -59,15 +59,15 @@ async def test_a_range_ends_whatever_became_of_its_recipients(connection: Connec
     await connection.execute("UPDATE outcomes SET status = seq WHERE seq IN (2, 4)")  # sent and delivered
     await connection.execute("UPDATE outcomes SET status = 5 WHERE seq = 3")  # read
     await connection.execute("UPDATE range_counters SET accepted = 1, sent = 1, delivered = 1, read = 1")
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
     assert len(await counts(connection, planted.campaign_id)) == 7
     assert await release_idle_ranges(connection, lease, [held], 10) == {held.range_id}
 
 
-async def test_a_range_that_is_not_done_is_looked_at_without_a_lock(
+async def test_a_range_that_is_not_done_is_checked_without_a_lock(
     connection: Connection, other: Connection
 ) -> None:
-    """Outcomes that are being stored hold the range counters; a look every half second must not wait for them."""
+    """Outcomes that are being stored lock the range counters; a check every half second must not wait for them."""
     _, lease, held = await owned(connection, recipients=2)
     await advance_watermark(connection, lease, held, 2, [])
     async with other.transaction():
@@ -76,13 +76,13 @@ async def test_a_range_that_is_not_done_is_looked_at_without_a_lock(
             assert await release_idle_ranges(connection, lease, [held], 10) == set()
 
 
-async def test_a_range_that_was_lost_is_let_go(connection: Connection) -> None:
+async def test_a_range_that_was_lost_is_released(connection: Connection) -> None:
     _, lease, held = await owned(connection, recipients=2)
     await take_over_ranges(connection, await take_lease(connection, SLOW, another_process()))
     assert await release_idle_ranges(connection, lease, [held], 10) == {held.range_id}
 
 
-async def test_a_range_is_parked_until_its_first_deferred_is_due(connection: Connection) -> None:
+async def test_a_range_is_released_until_its_first_deferred_is_due(connection: Connection) -> None:
     planted, lease, held = await owned(connection, recipients=3)
     await advance_watermark(connection, lease, held, 3, [])
     await record(connection, [fact(held, 1, FactKind.ACCEPTED), fact(held, 2, FactKind.DEFERRED, wait_s=60)])
@@ -98,7 +98,7 @@ async def test_a_range_is_parked_until_its_first_deferred_is_due(connection: Con
     assert again is not None and again.claimed_through == 3
 
 
-async def test_a_range_given_back_is_free_at_once_or_when_its_deferred_are_due(
+async def test_a_released_range_is_free_at_once_or_when_its_deferred_are_due(
     connection: Connection,
 ) -> None:
     planted, lease, first = await owned(connection, recipients=4, range_size=2)
@@ -120,7 +120,7 @@ async def test_a_range_given_back_is_free_at_once_or_when_its_deferred_are_due(
     assert await take_range(connection, fast, planted.campaign_id) is None
 
 
-async def test_whom_the_plan_skipped_keeps_no_range_with_its_number(connection: Connection) -> None:
+async def test_recipients_that_the_plan_skipped_keep_no_range_with_its_number(connection: Connection) -> None:
     _, lease, held = await owned(connection, recipients=2, skipped=[0])
     await advance_watermark(connection, lease, held, 2, [])
     await record(connection, [fact(held, 2, FactKind.ACCEPTED)])
@@ -128,10 +128,10 @@ async def test_whom_the_plan_skipped_keeps_no_range_with_its_number(connection: 
     assert await holders(connection) == {held.range_id: None}
 
 
-async def test_a_later_try_under_way_keeps_its_range_though_an_earlier_one_was_reached(
+async def test_a_later_attempt_under_way_keeps_its_range_though_an_earlier_one_was_accepted(
     connection: Connection,
 ) -> None:
-    """Should the earlier message fail, the later one would be nobody's."""
+    """If the earlier message failed, no owner would account for the later one."""
     _, lease, held = await owned(connection, recipients=2)
     await advance_watermark(connection, lease, held, 2, [])
     await record(connection, [fact(held, 1, FactKind.UNKNOWN), fact(held, 2, FactKind.ACCEPTED)])
@@ -142,10 +142,12 @@ async def test_a_later_try_under_way_keeps_its_range_though_an_earlier_one_was_r
     assert await release_idle_ranges(connection, lease, [held], -1.0) == set()
     await record(connection, [fact(held, 1, FactKind.ACCEPTED, 2)])
     assert await release_idle_ranges(connection, lease, [held], -1.0) == {held.range_id}
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
 
 
-async def test_a_parked_range_has_no_later_try_under_way(connection: Connection) -> None:
+async def test_a_range_with_a_later_attempt_under_way_is_not_released_until_its_deferred_are_due(
+    connection: Connection,
+) -> None:
     _, lease, held = await owned(connection, recipients=2)
     await advance_watermark(connection, lease, held, 2, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED), fact(held, 2, FactKind.DEFERRED, wait_s=60)])
@@ -160,7 +162,7 @@ async def test_a_parked_range_has_no_later_try_under_way(connection: Connection)
 async def test_a_range_stays_with_its_number_while_a_claim_without_an_answer_is_under_way(
     connection: Connection, other: Connection
 ) -> None:
-    """A range that nobody holds is nobody's to name the doubts of."""
+    """Nobody would put the claim in doubt if nobody held the range."""
     lease, held, due = await deferred(connection)
     async with other.transaction():
         assert await claim_retries(other, lease, due, []) == {(held.range_id, 1): 2}
@@ -170,7 +172,7 @@ async def test_a_range_stays_with_its_number_while_a_claim_without_an_answer_is_
     assert await holders(connection) == {held.range_id: SLOW}
 
 
-async def test_closing_skips_only_those_of_whom_nothing_is_recorded(connection: Connection) -> None:
+async def test_closing_skips_only_recipients_of_whom_nothing_is_recorded(connection: Connection) -> None:
     planted, _, held = await owned(connection, recipients=6)
     await record(
         connection,
@@ -183,17 +185,19 @@ async def test_closing_skips_only_those_of_whom_nothing_is_recorded(connection: 
     )
     await apply_event(connection, planted.campaign_id, CampaignEvent.CANCEL, "by hand")
     assert await close_ranges(connection, planted.campaign_id, "cancelled") == 3
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
     rows = await connection.fetch(queries("report")["reasons"], planted.campaign_id, 10)
     assert sum(row["recipients"] for row in rows if row["state"] == "skipped") == 3
 
 
-async def test_a_range_is_given_back_finished_or_parked_by_its_own_recipients(connection: Connection) -> None:
-    """Of whom a range that nobody holds says nothing, nobody would ever ask again."""
+async def test_a_range_is_released_or_finished_by_its_own_recipients(connection: Connection) -> None:
+    """Nobody would look again for recipients in a range that nobody holds and that is not due."""
     _, lease, first, second = await two_ranges(connection)
     await record(connection, [fact(first, seq, FactKind.DEFERRED, wait_s=60) for seq in (1, 2)])
     await record(connection, [fact(second, 1, FactKind.DEFERRED, wait_s=90)])
-    assert await release_idle_ranges(connection, lease, [first, second], 10) == {first.range_id}, "parked"
+    assert await release_idle_ranges(connection, lease, [first, second], 10) == {first.range_id}, (
+        "released until its deferred are due"
+    )
     await connection.execute("UPDATE ranges SET due_at = now()")
     assert await take_range(connection, lease, first.campaign_id) is not None
     await release_ranges(connection, lease, [first, second])

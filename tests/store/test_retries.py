@@ -1,4 +1,4 @@
-"""Tries after the first: when they are due, and who may claim them."""
+"""Attempts after the first: when they are due, and who may claim them."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from engine.store.leases import take_lease
 from engine.store.ranges import release_ranges, take_over_ranges, take_range
 from engine.store.recording import record
 from engine.store.retry_claims import Postponed, claim_retries, due_retries, postpone_retries, unsent_claims
-from tests.sending.planted import FAST, SLOW, assert_tallies_hold, counts
+from tests.sending.planted import FAST, SLOW, assert_range_counters_hold, counts
 from tests.store.owned import deferred, fact, owned, two_ranges, waits
 
 pytestmark = pytest.mark.usefixtures("two_numbers")
@@ -30,13 +30,13 @@ async def test_a_retry_is_due_in_its_time_the_longest_waiting_first(connection: 
     assert [one.seq for one in await due_retries(connection, [held], 1)] == [5]
     await postpone_retries(connection, [Postponed(due[0], 60.0, "pair rate")])
     assert [one.seq for one in await due_retries(connection, [held], 10)] == [2]
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
 
 
 async def test_a_retry_that_a_fact_is_about_just_now_is_not_waited_for(
     connection: Connection, other: Connection
 ) -> None:
-    """Rows are locked without their range counters: whoever waited for one could hold what the other waits for."""
+    """Rows are locked without their range counters. Otherwise two transactions could wait for each other."""
     _, lease, held = await owned(connection)
     await advance_watermark(connection, lease, held, 3, [])
     await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2, 3)])
@@ -48,8 +48,8 @@ async def test_a_retry_that_a_fact_is_about_just_now_is_not_waited_for(
     assert [one.seq for one in await due_retries(connection, [held], 10)] == [2], "and is held back again"
 
 
-async def test_what_earlier_tries_spent_goes_with_the_retry(connection: Connection) -> None:
-    """Also where the claim's answer was lost: or nobody would ever run out of attempts."""
+async def test_a_retry_carries_the_budget_that_earlier_attempts_used(connection: Connection) -> None:
+    """Also if the claim's answer was lost. Otherwise a recipient would never run out of attempts."""
     _, lease, held = await owned(connection)
     await advance_watermark(connection, lease, held, 1, [])
     spent = Budget(pair_throttles=1, transient_failures=2, unreachable=3)
@@ -73,7 +73,7 @@ async def test_a_retry_that_the_guard_refuses_is_stored_with_the_claim_of_the_ot
     assert granted == {(held.range_id, due[0].seq): 2}
     assert granted == {(held.range_id, due[0].seq): 2}
     assert await counts(connection, planted.campaign_id) == {"pending": 9, "skipped": 1}
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
 
 
 async def test_a_retry_is_claimed_once_and_only_while_it_waits(connection: Connection) -> None:
@@ -93,7 +93,7 @@ async def test_a_retry_is_claimed_once_and_only_while_it_waits(connection: Conne
 
 
 async def test_a_retry_is_the_number_that_claims_it(connection: Connection) -> None:
-    """Its doubt, and an event without a tag, are looked for by that number."""
+    """An event without a tag is matched to an attempt in doubt by that number."""
     planted, lease, held = await owned(connection)
     await advance_watermark(connection, lease, held, 1, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
@@ -106,7 +106,7 @@ async def test_a_retry_is_the_number_that_claims_it(connection: Connection) -> N
 
 
 async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, other: Connection) -> None:
-    """Its claim waits for the fence, and then looks at the range again."""
+    """Its claim waits for the fence, and then reads the range again."""
     lease, held, due = await deferred(connection)
     successor = await take_lease(other, SLOW, this_process())
     async with other.transaction():
@@ -121,7 +121,7 @@ async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, 
 
 
 async def test_unsent_is_what_this_owner_claimed_and_nobody_wrote(connection: Connection) -> None:
-    """A doubt among it would be sent again without anybody's word."""
+    """A recipient in doubt would be sent to again without a decision."""
     _, lease, held = await owned(connection)
     await advance_watermark(connection, lease, held, 4, [])
     await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2, 3)])
@@ -143,7 +143,7 @@ async def test_unsent_is_what_this_owner_claimed_and_nobody_wrote(connection: Co
     assert [one.seq for one in await unsent_claims(connection, successor, [held])] == [3]
 
 
-async def test_a_retry_tells_who_asked_for_silence_meanwhile(connection: Connection) -> None:
+async def test_a_retry_reports_recipients_who_opted_out_meanwhile(connection: Connection) -> None:
     planted, lease, held = await owned(connection)
     await advance_watermark(connection, lease, held, 10, [])
     await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2)])
@@ -156,7 +156,7 @@ async def test_a_retry_tells_who_asked_for_silence_meanwhile(connection: Connect
     }
 
 
-async def test_who_asks_for_silence_after_the_look_is_granted_no_retry(connection: Connection) -> None:
+async def test_a_recipient_who_opts_out_after_the_lookup_is_granted_no_retry(connection: Connection) -> None:
     planted, lease, held = await owned(connection)
     await advance_watermark(connection, lease, held, 10, [])
     await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2)])
@@ -171,7 +171,7 @@ async def test_who_asks_for_silence_after_the_look_is_granted_no_retry(connectio
 async def test_what_is_unsent_waits_for_a_claim_whose_answer_was_lost(
     connection: Connection, other: Connection
 ) -> None:
-    """Else it would be nobody's: claimed by us, and not among what we give up."""
+    """Otherwise no process would account for it: claimed by this one, and not among what it releases."""
     lease, held, due = await deferred(connection)
     async with other.transaction():
         assert await claim_retries(other, lease, due, []) == {(held.range_id, 1): 2}
@@ -191,7 +191,7 @@ async def test_a_retry_is_claimed_in_its_own_range(connection: Connection) -> No
     wanted = [due[first.range_id, 1], due[second.range_id, 2]]
     granted = await claim_retries(connection, lease, wanted, [])
     assert granted == {(first.range_id, 1): 2, (second.range_id, 2): 2}
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
     await postpone_retries(connection, [Postponed(due[first.range_id, 2], 60.0, "pair rate")])
     left = await due_retries(connection, [first, second], 10)
     assert [(one.range_id, one.seq) for one in left] == [(second.range_id, 1)]

@@ -1,4 +1,4 @@
-"""Doubts: shown with their reason, ended by a person's word or a policy, audited, and never twice."""
+"""Recipients in doubt: listed with their reason, settled by a person or a policy, audited, and never sent to twice."""
 
 import pytest
 
@@ -25,7 +25,7 @@ from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
     age,
-    doubt,
+    put_in_doubt,
     installation,
     plant_campaign,
     put_in_inbox,
@@ -46,12 +46,12 @@ async def finish(connection: Connection, campaign: int) -> None:
     await connection.execute("UPDATE campaigns SET state = 'finished' WHERE campaign_id = $1", campaign)
 
 
-async def test_doubts_are_counted_by_reason_and_age(connection: Connection) -> None:
+async def test_recipients_in_doubt_are_counted_by_reason_and_age(connection: Connection) -> None:
     campaign = await plant_campaign(connection)
-    await doubt(connection, FIRST_RANGE, 1, 2, 3)
+    await put_in_doubt(connection, FIRST_RANGE, 1, 2, 3)
     await connection.execute("UPDATE pending_attempts SET reason = 'reset' WHERE seq = 3")
     found = await summarise_in_doubt(connection, campaign)
-    assert [(one.reason, one.recipients, one.probably_not_sent) for one in found.groups] == [
+    assert [(group.reason, group.recipients, group.probably_not_sent) for group in found.groups] == [
         ("its sender ended", 2, 0),
         ("reset", 1, 0),
     ]
@@ -60,14 +60,14 @@ async def test_doubts_are_counted_by_reason_and_age(connection: Connection) -> N
     assert (await summarise_in_doubt(connection, campaign)).probably_not_sent == 3
     await connection.execute("UPDATE event_flow SET last_event_at = now() - interval '500 seconds'")
     assert (await summarise_in_doubt(connection, campaign)).probably_not_sent == 0, (
-        "silence of a silent number says nothing"
+        "a number without events says nothing about its messages"
     )
 
 
 async def test_resend_reopens_and_repeats_without_effect(connection: Connection) -> None:
     campaign = await plant_campaign(connection, ranges=3)
     for range_id in range(FIRST_RANGE, FIRST_RANGE + 3):
-        await doubt(connection, range_id, 1, 2)
+        await put_in_doubt(connection, range_id, 1, 2)
     await finish(connection, campaign)
     assert await resend(connection, campaign, "ana") == 6
     assert await resend(connection, campaign, "ana") == 0
@@ -85,20 +85,20 @@ async def test_resend_reopens_and_repeats_without_effect(connection: Connection)
 async def test_a_resend_waits_for_nobody_who_is_deferred_longer(connection: Connection) -> None:
     campaign = await plant_campaign(connection)
     await connection.execute("UPDATE ranges SET due_at = now() + interval '1 hour'")
-    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_doubt(connection, FIRST_RANGE, 1)
     await connection.execute("UPDATE pending_attempts SET due_at = now() + interval '1 hour'")
     assert await resend(connection, campaign, "ana") == 1
     assert await connection.fetchval("SELECT due_at <= now() FROM ranges")
     assert await connection.fetchval("SELECT due_at <= now() FROM pending_attempts")
 
 
-async def test_a_persons_word_reaches_every_range(
+async def test_a_persons_decision_applies_to_every_range(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.store.in_doubt.RANGES_PER_TRANSACTION", 2)
     campaign = await plant_campaign(connection, ranges=5)
     for range_id in range(FIRST_RANGE, FIRST_RANGE + 5):
-        await doubt(connection, range_id, 1)
+        await put_in_doubt(connection, range_id, 1)
     assert await resend(connection, campaign, "ana") == 5
     await connection.execute("UPDATE pending_attempts SET state = 'unknown', resend = false")
     await connection.execute("UPDATE range_counters SET unknown = 1, deferred = 0")
@@ -113,7 +113,7 @@ async def test_a_persons_word_reaches_every_range(
 
 async def test_an_event_after_the_resend_still_settles(connection: Connection) -> None:
     campaign = await plant_campaign(connection)
-    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_doubt(connection, FIRST_RANGE, 1)
     await resend(connection, campaign, "ana")
     tag = Tag(await installation(connection), FIRST_RANGE, 1, 1, 1)
     await put_in_inbox(connection, status_event("w", 2, tag))
@@ -128,7 +128,7 @@ async def test_an_ended_campaign_sends_nothing_again_but_can_be_closed(
     connection: Connection, state: str
 ) -> None:
     campaign = await plant_campaign(connection, state=state)
-    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_doubt(connection, FIRST_RANGE, 1)
     with pytest.raises(UsageError, match=state):
         await resend(connection, campaign, "ana")
     assert await assume_sent(connection, campaign, "ana") == 1
@@ -139,7 +139,7 @@ async def test_assumed_sent_is_accepted_without_a_wamid_until_a_status_brings_it
     connection: Connection,
 ) -> None:
     campaign = await plant_campaign(connection)
-    await doubt(connection, FIRST_RANGE, 1, 2)
+    await put_in_doubt(connection, FIRST_RANGE, 1, 2)
     assert await assume_sent(connection, campaign, "ana") == 2
     assert await assume_sent(connection, campaign, "ana") == 0
     assert await range_counters(connection) == await recount(connection)
@@ -153,10 +153,10 @@ async def test_assumed_sent_is_accepted_without_a_wamid_until_a_status_brings_it
     assert await range_counters(connection) == await recount(connection)
 
 
-async def test_a_doubt_of_a_later_try_is_assumed_sent_as_that_try(connection: Connection) -> None:
+async def test_a_later_attempt_in_doubt_is_assumed_sent_as_that_attempt(connection: Connection) -> None:
     """Its status comes with that attempt's tag, and a refusal of an earlier one says nothing about it."""
     campaign = await plant_campaign(connection)
-    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_doubt(connection, FIRST_RANGE, 1)
     await connection.execute("UPDATE pending_attempts SET attempt_no = 2")
     assert await assume_sent(connection, campaign, "ana") == 1
     late = Fact(campaign, FIRST_RANGE, 1, 2, 1, NUMBER, FactKind.ACCEPTED, "w")
@@ -167,9 +167,9 @@ async def test_a_doubt_of_a_later_try_is_assumed_sent_as_that_try(connection: Co
 
 
 async def test_nobody_reached_is_sent_again(connection: Connection) -> None:
-    """A doubt of a later attempt of somebody whom an earlier attempt reached is no doubt about the recipient."""
+    """A recipient whom an earlier attempt reached is not in doubt, though a later attempt is."""
     campaign = await plant_campaign(connection)
-    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_doubt(connection, FIRST_RANGE, 1)
     await connection.execute("UPDATE pending_attempts SET attempt_no = 2")
     await connection.execute(
         "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id)"
@@ -192,7 +192,7 @@ async def test_policies_resend_what_they_declare(connection: Connection) -> None
     silent = await plant_campaign(connection, on_unknown="resend-silent", first_range=FIRST_RANGE + 10)
     at_once = await plant_campaign(connection, on_unknown="resend", first_range=FIRST_RANGE + 20)
     for range_id in (FIRST_RANGE, FIRST_RANGE + 10, FIRST_RANGE + 20):
-        await doubt(connection, range_id, 1)
+        await put_in_doubt(connection, range_id, 1)
     await finish(connection, at_once)
     await connection.execute("UPDATE campaigns SET expires_at = now() + interval '1 day'")
     assert await resend_by_policy(connection) == 1
@@ -206,20 +206,20 @@ async def test_policies_resend_what_they_declare(connection: Connection) -> None
 
 
 async def test_a_pause_ends_no_policy_and_a_release_is_needed(connection: Connection) -> None:
-    """What is sent again waits for the resume; a campaign that nobody released sends nothing."""
-    for place, state in enumerate(("paused", "draft", "scheduled")):
-        first_range = FIRST_RANGE + 10 * place
+    """A resend waits for the resume. A campaign that was never started sends nothing."""
+    for index, state in enumerate(("paused", "draft", "scheduled")):
+        first_range = FIRST_RANGE + 10 * index
         await plant_campaign(connection, on_unknown="resend", state=state, first_range=first_range)
-        await doubt(connection, first_range, 1)
+        await put_in_doubt(connection, first_range, 1)
     assert await resend_by_policy(connection) == 1
-    assert [await state_of(connection, 1, FIRST_RANGE + 10 * place) for place in range(3)] == [
+    assert [await state_of(connection, 1, FIRST_RANGE + 10 * index) for index in range(3)] == [
         "deferred", "unknown", "unknown",
     ]  # fmt: skip
 
 
 async def test_a_policy_leaves_whom_it_has_sent_to_often_enough_beside_others(connection: Connection) -> None:
     await plant_campaign(connection, on_unknown="resend")
-    await doubt(connection, FIRST_RANGE, 1, 2)
+    await put_in_doubt(connection, FIRST_RANGE, 1, 2)
     await connection.execute(
         "UPDATE pending_attempts SET transient_failures = $1 WHERE seq = 2", POLICY_RESENDS_MAX
     )
@@ -227,9 +227,9 @@ async def test_a_policy_leaves_whom_it_has_sent_to_often_enough_beside_others(co
     assert [await state_of(connection, seq) for seq in (1, 2)] == ["deferred", "unknown"]
 
 
-async def test_a_policy_does_not_go_round_for_ever(connection: Connection) -> None:
+async def test_a_policy_resends_a_limited_number_of_times(connection: Connection) -> None:
     campaign = await plant_campaign(connection, on_unknown="resend")
-    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_doubt(connection, FIRST_RANGE, 1)
     for _ in range(POLICY_RESENDS_MAX):
         assert await resend_by_policy(connection) == 1
         await connection.execute(
@@ -248,7 +248,7 @@ async def test_an_unknown_campaign(connection: Connection) -> None:
 
 async def test_what_is_over_is_not_sent_again(connection: Connection) -> None:
     campaign = await plant_campaign(connection)
-    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_doubt(connection, FIRST_RANGE, 1)
     await finish(connection, campaign)
     await connection.execute("UPDATE campaigns SET expires_at = now() - interval '1 day'")
     with pytest.raises(UsageError, match="time is over"):
@@ -257,12 +257,12 @@ async def test_what_is_over_is_not_sent_again(connection: Connection) -> None:
     assert await campaign_state(connection, campaign) == "finished"
 
 
-async def test_a_doubt_that_was_to_be_sent_again_is_a_doubt_when_the_campaign_ends(
+async def test_a_recipient_in_doubt_who_was_to_be_sent_to_again_is_in_doubt_when_the_campaign_ends(
     connection: Connection,
 ) -> None:
-    """It may have been sent: to call it skipped would hide that."""
+    """The message may have been sent; the state skipped would hide that."""
     campaign = await plant_campaign(connection)
-    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_doubt(connection, FIRST_RANGE, 1)
     assert await resend(connection, campaign, "ana") == 1
     deferred = Fact(campaign, FIRST_RANGE, 2, 1, 1, NUMBER, FactKind.DEFERRED, reason="throttled")
     await record(connection, [deferred])
@@ -270,17 +270,17 @@ async def test_a_doubt_that_was_to_be_sent_again_is_a_doubt_when_the_campaign_en
     await close_ranges(connection, campaign, "cancelled")
     assert [await state_of(connection, seq) for seq in (1, 2)] == ["unknown", "skipped"]
     assert await range_counters(connection) == await recount(connection)
-    (told,) = (await summarise_in_doubt(connection, campaign)).groups
-    assert told.reason == "cancelled before it was sent again"
+    (group,) = (await summarise_in_doubt(connection, campaign)).groups
+    assert group.reason == "cancelled before it was sent again"
 
 
 @pytest.mark.parametrize("guarded", [True, False])
-async def test_a_doubt_that_was_sent_again_in_vain_is_a_doubt_when_the_campaign_ends(
+async def test_a_recipient_in_doubt_whose_resend_was_refused_is_in_doubt_when_the_campaign_ends(
     connection: Connection, guarded: bool
 ) -> None:
-    """Only the later attempt was certainly not accepted; or the guard held it back, and nobody made it."""
+    """Only the later attempt was certainly not accepted, or the guard deferred it and it was never made."""
     campaign = await plant_campaign(connection)
-    await doubt(connection, FIRST_RANGE, 1)
+    await put_in_doubt(connection, FIRST_RANGE, 1)
     assert await resend(connection, campaign, "ana") == 1
     due = await due_retries(connection, [HeldRange(FIRST_RANGE, campaign, 10, 10, "open")], 10)
     if guarded:
@@ -297,12 +297,12 @@ async def test_a_doubt_that_was_sent_again_in_vain_is_a_doubt_when_the_campaign_
 
 
 @pytest.mark.parametrize("reason", ["opted out", "expired"])
-async def test_a_doubt_that_a_guard_does_not_send_again_is_a_doubt_and_its_late_reply_counts(
+async def test_a_recipient_in_doubt_whom_a_guard_refuses_stays_in_doubt_and_a_late_reply_counts(
     connection: Connection, reason: str
 ) -> None:
-    """A skip would hide that it may have been sent, and take the place of its outcome."""
+    """The state skipped would hide that the message may have been sent, and occupy the row of its outcome."""
     campaign = await plant_campaign(connection)
-    await doubt(connection, FIRST_RANGE, 1, 2)
+    await put_in_doubt(connection, FIRST_RANGE, 1, 2)
     assert await resend(connection, campaign, "ana") == 2
     deferred = Fact(campaign, FIRST_RANGE, 3, 1, 1, NUMBER, FactKind.DEFERRED, reason="throttled")
     await record(connection, [deferred])
@@ -311,8 +311,8 @@ async def test_a_doubt_that_a_guard_does_not_send_again_is_a_doubt_and_its_late_
     ]
     assert await claim_retries(connection, Lease(NUMBER, 1, 0.0), [], guarded) == {}
     assert [await state_of(connection, seq) for seq in (1, 2, 3)] == ["unknown", "deferred", "skipped"]
-    (told,) = (await summarise_in_doubt(connection, campaign)).groups
-    assert told.reason == f"{reason} before it was sent again"
+    (group,) = (await summarise_in_doubt(connection, campaign)).groups
+    assert group.reason == f"{reason} before it was sent again"
     await record(connection, [Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, "w")])
     assert await state_of(connection, 1) == "accepted"
     assert await range_counters(connection) == await recount(connection)

@@ -1,4 +1,4 @@
-"""`drumbeat campaign settle`: shows doubts, closes them on a person's word, and refuses contradictions."""
+"""`drumbeat campaign settle`: lists recipients in doubt, settles them as a person decides, and refuses contradictions."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ import pytest
 from campaigns.cli.settle import settle_campaign
 from engine.core.guard import OPTED_OUT
 from engine.store.database import Pool
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, doubt, plant_campaign
+from tests.webhooks.planted import FIRST_RANGE, NUMBER, put_in_doubt, plant_campaign
 
 pytestmark = pytest.mark.usefixtures("warm_starts")
 
@@ -32,16 +32,16 @@ async def settle(database_url: str, *arguments: str, **settings: str) -> tuple[i
     return process.returncode, out.decode(), errors.decode()
 
 
-async def test_doubts_are_shown_and_closed(database_url: str, pool: Pool) -> None:
+async def test_recipients_in_doubt_are_listed_and_settled(database_url: str, pool: Pool) -> None:
     async with pool.acquire() as connection:
         campaign = await plant_campaign(connection)
         await connection.execute("UPDATE campaigns SET planned_at = now()")
-        # The owner of what is marked lives: only what is in doubt already is.
+        # The owner of the other claims lives: only what it put in doubt counts.
         await connection.execute(
             "UPDATE numbers SET released = false, leased_until = now() + interval '1 hour'"
         )
         name = await connection.fetchval("SELECT name FROM campaigns WHERE campaign_id = $1", campaign)
-        await doubt(connection, FIRST_RANGE, 1, 2)
+        await put_in_doubt(connection, FIRST_RANGE, 1, 2)
     code, out, _ = await settle(database_url, name)
     assert code == 0
     assert "in doubt: 2" in out
@@ -53,8 +53,8 @@ async def test_doubts_are_shown_and_closed(database_url: str, pool: Pool) -> Non
     assert (await settle(database_url, name, "--resend", "--assume-sent"))[0] == 2
 
 
-async def test_the_doubts_of_a_killed_sender_are_named_before_anything_is_settled(pool: Pool) -> None:
-    """Else nobody would be in doubt yet, and `--assume-sent` would leave out whom it is meant for."""
+async def test_the_claims_of_a_killed_sender_are_put_in_doubt_before_anything_is_settled(pool: Pool) -> None:
+    """Otherwise no recipient would be in doubt yet, and `--assume-sent` would miss those it is meant for."""
     async with pool.acquire() as connection:
         campaign = await plant_campaign(connection, claimed_through=2)
         await connection.execute("UPDATE campaigns SET planned_at = now()")
@@ -72,7 +72,7 @@ async def planted(pool: Pool, claimed_through: int) -> str:
         campaign = await plant_campaign(connection, claimed_through=claimed_through)
         await connection.execute("UPDATE campaigns SET planned_at = now(), name = 'x y'")
         await connection.execute("UPDATE numbers SET released = true, leased_until = now()")
-        await doubt(connection, FIRST_RANGE, *range(1, claimed_through + 1))
+        await put_in_doubt(connection, FIRST_RANGE, *range(1, claimed_through + 1))
         name: str = await connection.fetchval("SELECT name FROM campaigns WHERE campaign_id = $1", campaign)
         return name
 
@@ -90,8 +90,10 @@ async def test_a_resend_only_queues_where_others_wait_too(database_url: str, poo
 
 
 @pytest.mark.parametrize("reached", [0, 10])
-async def test_a_resend_without_doubts_sends_nothing(database_url: str, pool: Pool, reached: int) -> None:
-    """Whether others wait or nobody does."""
+async def test_a_resend_with_nobody_in_doubt_sends_nothing(
+    database_url: str, pool: Pool, reached: int
+) -> None:
+    """Whether other recipients are deferred or none."""
     name = await planted(pool, claimed_through=0)
     await pool.execute("UPDATE range_counters SET accepted = $1", reached)
     code, out, errors = await settle(database_url, name, "--resend", **NOBODY)
@@ -100,8 +102,8 @@ async def test_a_resend_without_doubts_sends_nothing(database_url: str, pool: Po
     assert ("wait for a message" in errors) == (reached == 0)
 
 
-async def test_a_resend_that_is_repeated_tells_who_still_waits(database_url: str, pool: Pool) -> None:
-    """The first one was interrupted before it had sent to them."""
+async def test_a_repeated_resend_reports_the_recipients_who_still_wait(database_url: str, pool: Pool) -> None:
+    """The first resend was interrupted before it had sent to them."""
     name = await planted(pool, claimed_through=2)
     await settle(database_url, name, "--resend", **NOBODY)
     code, out, errors = await settle(database_url, name, "--resend", **NOBODY)
@@ -130,7 +132,9 @@ async def test_a_resend_sends_where_nobody_else_is_left(database_url: str, pool:
     assert code == 69, errors
 
 
-async def test_a_campaign_that_sends_no_more_is_not_told_to_resend(database_url: str, pool: Pool) -> None:
+async def test_a_resend_is_not_proposed_for_a_campaign_that_sends_no_more(
+    database_url: str, pool: Pool
+) -> None:
     name = await planted(pool, claimed_through=2)
     _, out, _ = await settle(database_url, name)
     assert "--resend or --assume-sent settles them now" in out
@@ -143,7 +147,7 @@ async def test_a_campaign_that_sends_no_more_is_not_told_to_resend(database_url:
 
 
 async def test_a_resend_is_no_way_out_for_who_opted_out(database_url: str, pool: Pool) -> None:
-    """They would be in doubt again, as often as somebody tries."""
+    """Each resend would only put them in doubt again."""
     name = await planted(pool, claimed_through=2)
     silent = "UPDATE pending_attempts SET reason = $1 || ' before it was sent again' WHERE seq <= $2"
     await pool.execute(silent, OPTED_OUT, 1)
@@ -154,10 +158,10 @@ async def test_a_resend_is_no_way_out_for_who_opted_out(database_url: str, pool:
     assert "; --assume-sent settles them now" in out
 
 
-async def test_how_long_silence_must_last_is_a_setting(database_url: str, pool: Pool) -> None:
+async def test_how_long_an_event_must_be_missing_is_a_setting(database_url: str, pool: Pool) -> None:
     async with pool.acquire() as connection:
         campaign = await plant_campaign(connection)
-        await doubt(connection, FIRST_RANGE, 1)
+        await put_in_doubt(connection, FIRST_RANGE, 1)
         await connection.execute("UPDATE pending_attempts SET since = now() - interval '60 s'")
         await connection.execute(
             "INSERT INTO event_flow (phone_number_id, last_event_at) VALUES ($1, now())", NUMBER

@@ -1,4 +1,4 @@
-"""A person's word, a policy, the end of a campaign and what is being recorded, all at once."""
+"""A person's decision, a policy, the end of a campaign and recording, at the same time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,7 @@ from engine.store.recording import record
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
-    doubt,
+    put_in_doubt,
     plant_campaign,
     range_counters,
     recount,
@@ -44,11 +44,11 @@ async def waits_for_a_lock(pool: Pool, process: int, work: asyncio.Task[Any] | N
             await asyncio.sleep(0.01)
 
 
-async def test_two_persons_at_once_change_each_doubt_once(pool: Pool) -> None:
+async def test_two_persons_at_once_change_each_recipient_once(pool: Pool) -> None:
     async with pool.acquire() as connection:
         campaign = await plant_campaign(connection, ranges=5, recipients=50)
         for range_id in range(FIRST_RANGE, FIRST_RANGE + 5):
-            await doubt(connection, range_id, *range(1, 51))
+            await put_in_doubt(connection, range_id, *range(1, 51))
 
     async def settle(actor: str) -> int:
         async with pool.acquire() as connection:
@@ -60,11 +60,11 @@ async def test_two_persons_at_once_change_each_doubt_once(pool: Pool) -> None:
         assert await range_counters(connection) == await recount(connection)
 
 
-async def test_a_campaign_does_not_finish_while_its_doubts_are_sent_again(pool: Pool) -> None:
-    """A resend locks the campaign even where there is nothing to change about its state."""
+async def test_a_campaign_does_not_finish_while_recipients_in_doubt_are_sent_to_again(pool: Pool) -> None:
+    """A resend locks the campaign even if its state does not change."""
     async with pool.acquire() as first, pool.acquire() as second:
         campaign = await plant_campaign(first)
-        await doubt(first, FIRST_RANGE, 1, 2, 3)
+        await put_in_doubt(first, FIRST_RANGE, 1, 2, 3)
         await first.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
         async with first.transaction():
             assert await resend(first, campaign, "ana") == 3
@@ -78,7 +78,7 @@ async def test_a_campaign_does_not_finish_while_its_doubts_are_sent_again(pool: 
 async def test_a_campaign_does_not_finish_while_a_late_refusal_is_recorded(pool: Pool) -> None:
     async with pool.acquire() as first, pool.acquire() as second:
         campaign = await plant_campaign(first)
-        await doubt(first, FIRST_RANGE, 1)
+        await put_in_doubt(first, FIRST_RANGE, 1)
         await first.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
         late = Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.DEFERRED, reason="throttled")
         async with first.transaction():
@@ -90,13 +90,13 @@ async def test_a_campaign_does_not_finish_while_a_late_refusal_is_recorded(pool:
         assert await state_of(first, 1) == "deferred"
 
 
-async def test_a_resend_that_comes_while_the_end_is_decided_makes_the_campaign_go_on(
+async def test_a_resend_during_the_decision_to_finish_keeps_the_campaign_running(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody looks into the ranges of a campaign that is finished: its deferred ones would be forgotten."""
+    """No process reads the ranges of a finished campaign: its deferred recipients would be forgotten."""
     async with pool.acquire() as first, pool.acquire() as second:
         campaign = await plant_campaign(first)
-        await doubt(first, FIRST_RANGE, 1, 2, 3)
+        await put_in_doubt(first, FIRST_RANGE, 1, 2, 3)
         await first.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
         real, sending = closing.apply_if_allowed, []
 
@@ -121,7 +121,7 @@ async def test_who_pauses_before_the_end_is_decided_keeps_the_campaign_paused(po
 
 
 async def test_of_two_who_close_a_campaign_at_once_one_skips_each_recipient(pool: Pool) -> None:
-    """A person cancels, and each process that sends looks after the ranges too."""
+    """A person cancels, and each process that sends closes the ranges too."""
     async with pool.acquire() as first, pool.acquire() as second:
         campaign = await plant_campaign(first, ranges=2, claimed_through=4)
         async with first.transaction():
@@ -136,10 +136,10 @@ async def test_of_two_who_close_a_campaign_at_once_one_skips_each_recipient(pool
 async def test_a_persons_word_that_is_cut_short_changes_nothing(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, settle: Settle
 ) -> None:
-    """Half of it would be a message again without a trace, or recipients in a range that nobody looks into."""
+    """Half of it would be a second message without an audit row, or recipients in a range that no process reads."""
     async with pool.acquire() as connection:
         campaign = await plant_campaign(connection)
-        await doubt(connection, FIRST_RANGE, 1, 2, 3)
+        await put_in_doubt(connection, FIRST_RANGE, 1, 2, 3)
         await connection.execute("UPDATE ranges SET state = 'done', phone_number_id = NULL")
 
         async def cut(*_: Any) -> None:
@@ -155,10 +155,10 @@ async def test_a_persons_word_that_is_cut_short_changes_nothing(
 
 
 async def test_a_resend_waits_for_claims_that_are_being_made(pool: Pool) -> None:
-    """Whoever took range counters before ranges would meet whoever claims, and one of the two would fail."""
+    """A transaction that locked range counters before ranges would deadlock with a claim."""
     async with pool.acquire() as first, pool.acquire() as second:
         campaign = await plant_campaign(first)
-        await doubt(first, FIRST_RANGE, 1, 2, 3)
+        await put_in_doubt(first, FIRST_RANGE, 1, 2, 3)
         late = Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, wamid="w")
         async with first.transaction():
             await first.execute("SELECT FROM ranges WHERE range_id = $1 FOR UPDATE", FIRST_RANGE)
@@ -171,10 +171,10 @@ async def test_a_resend_waits_for_claims_that_are_being_made(pool: Pool) -> None
 
 @pytest.mark.parametrize("settle", [resend, assume_sent])
 async def test_a_persons_word_waits_for_replies_that_are_being_recorded(pool: Pool, settle: Settle) -> None:
-    """Whoever took recipients before range counters would meet whoever records, and one of the two would fail."""
+    """A transaction that locked recipients before range counters would deadlock with a recording."""
     async with pool.acquire() as first, pool.acquire() as second:
         campaign = await plant_campaign(first)
-        await doubt(first, FIRST_RANGE, 1, 2, 3)
+        await put_in_doubt(first, FIRST_RANGE, 1, 2, 3)
         late = Fact(campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.ACCEPTED, wamid="w")
         async with first.transaction():
             await first.execute(queries("facts")["lock_range_counters"], [FIRST_RANGE])
@@ -187,7 +187,7 @@ async def test_a_persons_word_waits_for_replies_that_are_being_recorded(pool: Po
 
 
 async def test_an_end_waits_for_replies_that_are_being_recorded(pool: Pool) -> None:
-    """Who waits to be sent to again may have been reached after all: neither may count what the other changes."""
+    """A recipient who waits for a resend may have been reached: neither transaction may count what the other changes."""
     async with pool.acquire() as first, pool.acquire() as second:
         campaign = await plant_campaign(first)
         waiting = [Fact(campaign, FIRST_RANGE, seq, 1, 1, NUMBER, FactKind.DEFERRED) for seq in (1, 2)]
@@ -203,10 +203,10 @@ async def test_an_end_waits_for_replies_that_are_being_recorded(pool: Pool) -> N
 
 
 async def test_a_cancel_and_a_resend_leave_nobody_waiting(pool: Pool) -> None:
-    """Whoever comes first: a cancel that slips in makes the resend undo what it did."""
+    """In either order: a cancel in between makes the resend undo its changes."""
     async with pool.acquire() as first, pool.acquire() as second:
         campaign = await plant_campaign(first)
-        await doubt(first, FIRST_RANGE, 1, 2, 3)
+        await put_in_doubt(first, FIRST_RANGE, 1, 2, 3)
         async with second.transaction():
             await apply_event(second, campaign, CampaignEvent.CANCEL, "by hand")
             sending = asyncio.create_task(resend(first, campaign, "ana"))
@@ -221,7 +221,7 @@ async def test_a_cancel_and_a_resend_leave_nobody_waiting(pool: Pool) -> None:
 async def test_a_policy_passes_over_a_campaign_that_is_cancelled_meanwhile(pool: Pool) -> None:
     async with pool.acquire() as first, pool.acquire() as second:
         campaign = await plant_campaign(first, on_unknown="resend")
-        await doubt(first, FIRST_RANGE, 1, 2, 3)
+        await put_in_doubt(first, FIRST_RANGE, 1, 2, 3)
         async with second.transaction():
             await apply_event(second, campaign, CampaignEvent.CANCEL, "by hand")
             sending = asyncio.create_task(resend_by_policy(first))

@@ -15,7 +15,7 @@ from engine.store.in_doubt import summarise_in_doubt
 from engine.store.installation import identify
 from engine.store.migrate import is_current, migrate, migrations
 from engine.webhooks.status_applier import apply_statuses
-from tests.sending.planted import FAST, SLOW, Planted, assert_tallies_hold, counts, recount
+from tests.sending.planted import FAST, SLOW, Planted, assert_range_counters_hold, counts, recount
 from tests.sending.running import run_to_end, serving
 from tests.webhooks.planted import make_all_due
 
@@ -59,7 +59,7 @@ async def test_an_upgrade_keeps_every_recipient_in_its_state(connection: Connect
     assert await is_current(connection)
     assert await counts(connection, campaign.campaign_id) == HALF_SENT
     assert await recount(connection, campaign.campaign_id) == HALF_SENT
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
 
 
 async def test_events_that_waited_are_applied_after_an_upgrade(connection: Connection) -> None:
@@ -71,7 +71,7 @@ async def test_events_that_waited_are_applied_after_an_upgrade(connection: Conne
     assert await counts(connection, campaign.campaign_id) == {
         state: many for state, many in after.items() if many
     }
-    await assert_tallies_hold(connection)
+    await assert_range_counters_hold(connection)
 
 
 async def test_a_restored_database_sends_only_after_a_person_resumes_it(connection: Connection) -> None:
@@ -96,7 +96,7 @@ async def test_the_rest_of_the_campaign_is_sent_after_an_upgrade(upgraded: str) 
             assert now == await recount(connection, campaign.campaign_id)
             assert {state for state in now if state in ("pending", "deferred")} == set()
             assert now.total() == campaign.recipients
-            await assert_tallies_hold(connection)
+            await assert_range_counters_hold(connection)
             in_doubt = await summarise_in_doubt(connection, campaign.campaign_id)
             assert in_doubt.recipients == now["unknown"]
             stopped = "SELECT stopped AND epoch = 0 FROM numbers WHERE phone_number_id = $1"

@@ -1,4 +1,4 @@
-"""Marks of several numbers raised in one statement: each is refused by itself, none holds up another."""
+"""Watermarks of several numbers, advanced in one statement: each is refused alone, and none delays another."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,48 +12,48 @@ from engine.store.leases import take_lease
 from engine.store.ranges import release_ranges, take_over_ranges
 from tests.sending.planted import take_one_each, up_to
 
-NUMBERS = [f"60{place}" for place in range(4)]
+NUMBERS = [f"60{index}" for index in range(4)]
 
 
-def claims(raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
-    return {(one.held.range_id, one.lease.epoch) for one in raises}
+def claims(advances: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
+    return {(claim.held.range_id, claim.lease.epoch) for claim in advances}
 
 
-async def marks(connection: Connection) -> list[int]:
+async def watermarks(connection: Connection) -> list[int]:
     return [
         row["claimed_through"]
         for row in await connection.fetch("SELECT claimed_through FROM ranges ORDER BY range_id")
     ]
 
 
-async def test_marks_of_several_numbers_are_raised_together(connection: Connection) -> None:
+async def test_watermarks_of_several_numbers_are_advanced_together(connection: Connection) -> None:
     owners = await take_one_each(connection, NUMBERS)
-    raises = [await up_to(connection, lease, held, 3 + place) for place, (lease, held) in enumerate(owners)]
-    assert await advance_watermarks(connection, raises) == claims(raises)
-    assert await marks(connection) == [3, 4, 5, 6]
+    advances = [await up_to(connection, lease, held, 3 + index) for index, (lease, held) in enumerate(owners)]
+    assert await advance_watermarks(connection, advances) == claims(advances)
+    assert await watermarks(connection) == [3, 4, 5, 6]
     assert await advance_watermarks(connection, []) == set()
 
 
 @pytest.mark.parametrize(
     "wrong", ["claimed_through", "beyond", "number", "epoch", "closed", "opted out", "reached"]
 )
-async def test_what_is_refused_holds_up_no_other(connection: Connection, wrong: str) -> None:
+async def test_a_refused_claim_delays_no_other(connection: Connection, wrong: str) -> None:
     owners = await take_one_each(connection, NUMBERS)
-    raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
+    advances = [await up_to(connection, lease, held, 5) for lease, held in owners]
     lease, held = owners[1]
-    if wrong == "mark":
+    if wrong == "claimed_through":
         held.claimed_through = 1
     elif wrong == "beyond":
-        raises[1] = raises[1]._replace(claimed_through=11)
+        advances[1] = advances[1]._replace(claimed_through=11)
     elif wrong == "number":
-        raises[1] = raises[1]._replace(lease=owners[0][0])
+        advances[1] = advances[1]._replace(lease=owners[0][0])
     elif wrong == "epoch":
         successor = await take_lease(connection, lease.phone_number_id, this_process())
         await take_over_ranges(connection, successor)
     elif wrong == "closed":
         await connection.execute("UPDATE ranges SET state = 'closed' WHERE range_id = $1", held.range_id)
     elif wrong == "opted out":
-        phone = raises[1].candidates[2].phone
+        phone = advances[1].candidates[2].phone
         await connection.execute("INSERT INTO suppressions (phone, reason) VALUES ($1, 'test')", phone)
     else:
         await connection.execute(
@@ -61,56 +61,56 @@ async def test_what_is_refused_holds_up_no_other(connection: Connection, wrong: 
             " VALUES ($1, 5, 1, 1, 1, 1, $2)",
             held.range_id, lease.phone_number_id,
         )  # fmt: skip
-    assert await advance_watermarks(connection, raises) == claims([*raises[:1], *raises[2:]])
-    assert await marks(connection) == [5, 0, 5, 5]
+    assert await advance_watermarks(connection, advances) == claims([*advances[:1], *advances[2:]])
+    assert await watermarks(connection) == [5, 0, 5, 5]
 
 
-async def test_a_range_that_is_locked_is_passed_over_without_waiting(
-    connection: Connection, other: Connection
-) -> None:
+async def test_a_locked_range_is_skipped_without_waiting(connection: Connection, other: Connection) -> None:
     owners = await take_one_each(connection, NUMBERS)
-    raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
+    advances = [await up_to(connection, lease, held, 5) for lease, held in owners]
     lease, held = owners[2]
     holding = other.transaction()
     await holding.start()
     assert await read_watermark(other, lease, held) == 0  # locks the row
     async with asyncio.timeout(20):
-        raised = await advance_watermarks(connection, raises)
+        advanced = await advance_watermarks(connection, advances)
     await holding.commit()
-    assert raised == claims([*raises[:2], raises[3]])
-    assert await advance_watermarks(connection, [raises[2]]) == claims([raises[2]])
+    assert advanced == claims([*advances[:2], advances[3]])
+    assert await advance_watermarks(connection, [advances[2]]) == claims([advances[2]])
 
 
-async def test_two_statements_at_once_raise_a_mark_once(connection: Connection, pool: Pool) -> None:
+async def test_two_statements_at_once_advance_a_watermark_once(connection: Connection, pool: Pool) -> None:
     owners = await take_one_each(connection, NUMBERS)
-    raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
+    advances = [await up_to(connection, lease, held, 5) for lease, held in owners]
 
-    async def raise_all() -> list[tuple[int, int]]:
+    async def advance_all() -> list[tuple[int, int]]:
         async with pool.acquire() as own:
-            return list(await advance_watermarks(own, raises))
+            return list(await advance_watermarks(own, advances))
 
-    raised = [claim for one in await asyncio.gather(*(raise_all() for _ in range(4))) for claim in one]
-    assert len(raised) == len(set(raised)), "each is claimed by one of them"
-    await advance_watermarks(connection, raises)
-    assert await marks(connection) == [5, 5, 5, 5]
+    advanced = [
+        claim for batch in await asyncio.gather(*(advance_all() for _ in range(4))) for claim in batch
+    ]
+    assert len(advanced) == len(set(advanced)), "each is claimed by one of them"
+    await advance_watermarks(connection, advances)
+    assert await watermarks(connection) == [5, 5, 5, 5]
 
 
-async def test_a_range_that_was_given_back_is_not_raised(connection: Connection) -> None:
+async def test_the_watermark_of_a_released_range_is_not_advanced(connection: Connection) -> None:
     owners = await take_one_each(connection, NUMBERS)
-    raises = [await up_to(connection, lease, held, 5) for lease, held in owners]
+    advances = [await up_to(connection, lease, held, 5) for lease, held in owners]
     await release_ranges(connection, *owners[3][:1], [owners[3][1]])
-    assert await advance_watermarks(connection, raises) == claims(raises[:3])
+    assert await advance_watermarks(connection, advances) == claims(advances[:3])
 
 
-async def test_of_two_owners_of_a_range_only_the_present_one_is_told_that_it_claimed(
+async def test_of_two_owners_of_a_range_only_the_present_one_claims(
     connection: Connection,
 ) -> None:
     """A process that was frozen may ask for its former epoch and for its new one in the same statement."""
     owners = await take_one_each(connection, NUMBERS)
     stale = await up_to(connection, *owners[0], 5)
     successor = await take_lease(connection, stale.lease.phone_number_id, this_process())
-    [adopted] = await take_over_ranges(connection, successor)
-    present = WatermarkAdvance(successor, adopted, 5, stale.candidates)
+    [taken_over] = await take_over_ranges(connection, successor)
+    present = WatermarkAdvance(successor, taken_over, 5, stale.candidates)
     for together in ([stale, present], [present, stale]):
         assert await advance_watermarks(connection, together) <= claims([present])
-    assert (await marks(connection))[0] == 5
+    assert (await watermarks(connection))[0] == 5

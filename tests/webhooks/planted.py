@@ -1,4 +1,4 @@
-"""Campaigns planted straight into the store, for tests that need recipients and tries without a plan."""
+"""Campaigns planted straight into the store, for tests that need recipients and attempts without a plan."""
 
 from collections import Counter
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ async def plant_campaign(
     on_unknown: str = "hold",
     number: str = NUMBER,
 ) -> int:
-    """A campaign, its ranges marked up to `mark` (all by default) by epoch 1 of `number`; returns its id."""
+    """A campaign whose ranges are claimed up to `claimed_through` (all by default) by epoch 1 of `number`; returns its id."""
     await connection.execute("SELECT create_partitions(date '2020-01-01' + 2400)")
     await connection.execute(
         "INSERT INTO numbers (phone_number_id, epoch, display_phone_number)"
@@ -106,7 +106,7 @@ async def make_all_due(connection: Connection) -> None:
 
 
 async def range_counters(connection: Connection) -> dict[int, Counter[str]]:
-    """By range, as the store counts; states that nobody is in are left out."""
+    """By range, as the store counts; states without recipients are left out."""
     rows = await connection.fetch("SELECT * FROM range_counters")
     return {row["range_id"]: Counter({state: row[state] for state in STATES if row[state]}) for row in rows}
 
@@ -128,8 +128,8 @@ async def state_of(connection: Connection, seq: int, range_id: int = FIRST_RANGE
     return found
 
 
-async def doubt(connection: Connection, range_id: int, *seqs: int, number: str = NUMBER) -> None:
-    """First attempts that a new owner found without an outcome."""
+async def put_in_doubt(connection: Connection, range_id: int, *seqs: int, number: str = NUMBER) -> None:
+    """Put first attempts in doubt, as a new owner does that finds no outcome."""
     await connection.execute(
         "INSERT INTO pending_attempts (range_id, seq, attempt_no, state, epoch, phone_number_id, reason)"
         " SELECT $1, seq, 1, 'unknown', 1, $3, 'its sender ended' FROM unnest($2::integer[]) AS seq",
@@ -143,7 +143,7 @@ async def doubt(connection: Connection, range_id: int, *seqs: int, number: str =
 
 
 async def age(connection: Connection, seconds: float) -> None:
-    """The doubts are as old as that, and events of their number have come all the time."""
+    """The attempts are in doubt for so long, and events of their number arrived all the time."""
     await connection.execute("UPDATE pending_attempts SET since = now() - make_interval(secs => $1)", seconds)
     await connection.execute(
         "INSERT INTO event_flow VALUES ($1, now())"

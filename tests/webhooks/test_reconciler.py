@@ -19,7 +19,7 @@ from tests.chaos.proxy import proxied
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
-    doubt,
+    put_in_doubt,
     installation,
     plant_campaign,
     put_in_inbox,
@@ -79,7 +79,7 @@ async def test_the_loops_outlive_a_lost_database(server_url: str, database_url: 
                             await put_in_inbox(
                                 connection, status_event("w", 2, Tag(own, FIRST_RANGE, 1, 1, 1))
                             )
-                            await doubt(connection, FIRST_RANGE, 2)
+                            await put_in_doubt(connection, FIRST_RANGE, 2)
                             await tell_template(connection, "PENDING")
                         break
                     except LOST_CONNECTION:
@@ -94,7 +94,7 @@ async def test_the_loops_outlive_a_lost_database(server_url: str, database_url: 
 async def test_a_doubt_is_silent_for_as_long_as_the_settings_say(pool: Pool) -> None:
     async with pool.acquire() as connection:
         await plant_campaign(connection, on_unknown="resend-silent")
-        await doubt(connection, FIRST_RANGE, 1, 2)
+        await put_in_doubt(connection, FIRST_RANGE, 1, 2)
         await connection.execute("UPDATE pending_attempts SET since = now() - make_interval(hours => seq)")
         await connection.execute("INSERT INTO event_flow VALUES ($1, now())", NUMBER)
     async with reconciling(pool, Intervals(policy_s=0.05, silence_s=5400.0)):
@@ -143,12 +143,12 @@ async def test_who_has_folded_looks_again_at_once_where_more_may_wait(
     batches = iter((AppliedBatch(taken=BATCH_EVENTS_MAX if full else 1), AppliedBatch()))
 
     async def apply_statuses(_: Connection) -> AppliedBatch:
-        folded = next(batches)
-        if not folded.taken:
+        applied = next(batches)
+        if not applied.taken:
             stop.set()
         elif not full:
             committed.set()
-        return folded
+        return applied
 
     monkeypatch.setattr(reconciler, "apply_statuses", apply_statuses)
     async with asyncio.timeout(15):

@@ -1,4 +1,4 @@
-"""Whoever adds to the suppression list does so in one order, or two of them would wait for each other."""
+"""Everything that adds to the suppression list locks phones in one order. Otherwise two would deadlock."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -30,19 +30,21 @@ async def by_replies(connection: Connection, campaign: int) -> None:
 
 
 async def by_events(connection: Connection, _: int) -> None:
-    silenced = [status_event(f"w{phone}", 3, recipient=str(phone), code=131050) for phone in (HIGH, LOW)]
-    await write_together(connection, Parsed(opted_out=silenced), EventFlow())
+    opted_out_events = [
+        status_event(f"w{phone}", 3, recipient=str(phone), code=131050) for phone in (HIGH, LOW)
+    ]
+    await write_together(connection, Parsed(opted_out=opted_out_events), EventFlow())
 
 
-@pytest.mark.parametrize("silence", [by_hand, by_replies, by_events])
+@pytest.mark.parametrize("suppress", [by_hand, by_replies, by_events])
 async def test_the_lower_phone_comes_first(
-    pool: Pool, silence: Callable[[Connection, int], Awaitable[None]]
+    pool: Pool, suppress: Callable[[Connection, int], Awaitable[None]]
 ) -> None:
     async with pool.acquire() as first, pool.acquire() as second, pool.acquire() as third:
         campaign = await plant_campaign(first, first_phone=LOW - 1)
         async with first.transaction():
             await first.execute(ADD, LOW)
-            silencing = asyncio.ensure_future(silence(second, campaign))
+            suppressing = asyncio.ensure_future(suppress(second, campaign))
             async with asyncio.timeout(30):
                 while not await third.fetchval(
                     "SELECT cardinality(pg_blocking_pids($1)) > 0", second.get_server_pid()
@@ -50,6 +52,6 @@ async def test_the_lower_phone_comes_first(
                     await asyncio.sleep(0.01)
             await third.execute("SET lock_timeout = '3s'")
             await third.execute(ADD, HIGH)  # nobody holds it yet
-        await silencing
+        await suppressing
         listed = await first.fetch("SELECT phone FROM suppressions WHERE phone >= $1 ORDER BY phone", LOW)
         assert [row["phone"] for row in listed] == [LOW, HIGH]
