@@ -118,7 +118,7 @@ async def _run(bench: Bench, group: RunGroup, seed: int) -> Report:
         report = await bench.run(plan, group.recipients, events=group.events)
     group.reports.append(report)
     weather = "bad weather" if plan.weather else "fair weather"
-    in_doubt = f"{report.doubted} in doubt, {report.unknown_max} at once, {report.resent} resent"
+    in_doubt = f"{report.ever_in_doubt} in doubt, {report.unknown_max} at once, {report.resent} resent"
     pauses = f"; paused {len(report.pauses)} times" if report.pauses else ""
     print(
         f"{group.name} seed {seed}: {plan.words}; {weather}; {in_doubt}{pauses}; {report.lasted_s:.1f} s",
@@ -161,7 +161,7 @@ def _row(group: RunGroup) -> list[str]:
         f"{sum(report.recipients for report in reports):,}",
         *(f"{kinds.count(name)}" for name in COUNTED),
         f"{kinds.count('')}",
-        f"{sum(report.doubted for report in reports):,}",
+        f"{sum(report.ever_in_doubt for report in reports):,}",
         f"{sum(report.twice for report in reports)}",
         f"{max(report.unknown_max for report in reports)}",
         f"{max(report.unknown_bound for report in reports):,}",

@@ -32,7 +32,7 @@ class Scene:
         return found
 
     def counts(self) -> dict[str, int]:
-        """Recipients by state; they add up, whenever one looks."""
+        """Recipients by state. They add up at every moment."""
         status = self.status()
         counts = status["counts"]
         assert isinstance(counts, dict)
@@ -43,7 +43,7 @@ class Scene:
     def state(self) -> str:
         return str(self.status()["state"])
 
-    def told(self) -> bool:
+    def events_delivered(self) -> bool:
         """Whether every event of the service has been delivered."""
         return not self.service.get("events/summary")["pending"]
 
@@ -56,7 +56,7 @@ def status_delay() -> str:
 
 @pytest.fixture
 def scene(tmp_path: Path, database_url: str, status_delay: str) -> Iterator[Scene]:
-    """Numbers 1 (80/s) and 2 (1,000/s); statuses are folded as they come."""
+    """Numbers 1 (80/s) and 2 (1,000/s); statuses are applied as they come."""
     settings = {
         "home": str(tmp_path / "home"),
         "database_url": database_url,

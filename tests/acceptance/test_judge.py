@@ -1,4 +1,4 @@
-"""The demo's judge condemns what it is there to condemn."""
+"""The check of the demo finds what it must find."""
 
 import urllib.request
 
@@ -26,7 +26,7 @@ async def verdict(scene: Scene, pool: Pool) -> Verdict:
 
 
 def send_by_hand(scene: Scene, to: str) -> None:
-    """A message that no campaign knows of."""
+    """A message of no campaign."""
     template = {"name": "welcome", "language": {"code": "en"}}
     body = {"messaging_product": "chat", "to": to, "type": "template", "template": template}
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}

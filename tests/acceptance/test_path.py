@@ -20,8 +20,8 @@ def test_from_a_file_to_the_last_status(scene: Scene) -> None:
     assert run.stderr == ""
     assert sorted(scene.service.recipients()) == sorted(_phones(PEOPLE, without=7))
 
-    until(scene.told, "every event was delivered")
-    until(lambda: not scene.counts()["accepted"] + scene.counts()["sent"], "every status was folded")
+    until(scene.events_delivered, "every event was delivered")
+    until(lambda: not scene.counts()["accepted"] + scene.counts()["sent"], "every status was applied")
     counts = scene.counts()
     assert counts["delivered"] + counts["read"] == PEOPLE - 1
     assert counts["skipped"] == 1
@@ -47,7 +47,7 @@ def test_from_a_file_to_the_last_status(scene: Scene) -> None:
     assert scene.service.accepted() == PEOPLE - 1
 
 
-def test_failures_above_the_limit_are_exit_3_and_told_by_code(scene: Scene) -> None:
+def test_failures_above_the_limit_are_exit_3_and_reported_by_code(scene: Scene) -> None:
     for person in range(5):
         scene.service.post("recipients", {"to": f"{5_511_980_000_000 + person}", "on_network": False})
     scene.create(100, "--max-failed", "10%")

@@ -1,6 +1,6 @@
-"""A whole life of an installation, with everything going wrong that logs: no secret and no phone anywhere.
+"""A whole run of an installation, with every failure that logs: no secret and no phone anywhere.
 
-Looked through: every log at its most talkative, every error, the command lines and environments of all
+Searched: every log at level debug, every error, the command lines and environments of all
 processes, the log of Postgres, and a dump of the database.
 """
 
@@ -34,13 +34,13 @@ PHONE = re.compile(r"5511980\d{6}")
 
 @pytest.fixture
 def installation(tmp_path: Path) -> Iterator[Drumbeat]:
-    """The command with an embedded Postgres of its own, secrets in files, and logs that tell everything."""
+    """The command with an embedded Postgres of its own, secrets in files, and logs at level debug."""
     home = Path(tempfile.mkdtemp(prefix="beat-", dir="/tmp"))  # short: a socket's path is at most 107 bytes
     settings = {"home": str(home), "waba_id": ACCOUNT, "log_level": "debug"}
     for name, secret in (("access_token", TOKEN), ("app_secret", SECRET), ("verify_token", VERIFY)):
         (tmp_path / name).write_text(secret)
         settings[f"{name}_file"] = str(tmp_path / name)
-    drumbeat = Drumbeat(tmp_path, settings, cold=True)  # command lines are looked through
+    drumbeat = Drumbeat(tmp_path, settings, cold=True)  # command lines are searched
     try:
         yield drumbeat
     finally:
@@ -50,14 +50,14 @@ def installation(tmp_path: Path) -> Iterator[Drumbeat]:
 
 
 def refused(request: urllib.request.Request | str) -> str:
-    """The body of an answer that is no success."""
+    """The body of an error reply."""
     with pytest.raises(urllib.error.HTTPError) as error:
         urllib.request.urlopen(request, timeout=30)
     return str(error.value.read().decode())
 
 
 def traces(pids: set[int]) -> str:
-    """What anybody on the machine, and what the same user, may see of processes."""
+    """What other users, and the same user, can see of processes."""
     seen = []
     for file in (Path(f"/proc/{pid}/{name}") for pid in pids for name in ("cmdline", "environ")):
         with suppress(FileNotFoundError, ProcessLookupError):  # one of Postgres's own that has just ended
@@ -71,7 +71,7 @@ def family(pid: int) -> set[int]:
 
 
 def dump(home: Path) -> str:
-    """Everything that the database keeps, as its own tool writes it."""
+    """The whole database, as pg_dump writes it."""
     server = get_server(home / "postgres", cleanup_mode=None, start=False)
     url = running_url(home)
     assert url is not None
@@ -83,9 +83,51 @@ def wait_for(event: str, log: Path) -> None:
     until(lambda: event in log.read_text(), f"{event} in {log.name}")
 
 
-def use_it_up(drumbeat: Drumbeat, home: Path) -> tuple[list[str], str]:
-    """A campaign through everything that can go wrong; returns what was said, and what processes show."""
-    said: list[str] = []
+def outputs(drumbeat: Drumbeat, *commands: tuple[str | Path, ...]) -> list[str]:
+    """What commands that must succeed print."""
+    done = [drumbeat.ok(*words) for words in commands]
+    return [text for command in done for text in (command.stdout, command.stderr)]
+
+
+def plan_campaign(drumbeat: Drumbeat) -> list[str]:
+    audience = write_audience(drumbeat.directory / "people.csv", PEOPLE)
+    with audience.open("a") as file:
+        file.write("+55119800000001234567,Too Long,A\nnonsense,Nobody,B\n")
+    create = ("campaign", "create", "spring", *TEMPLATE, "--audience", audience, "--number", "1")
+    return outputs(
+        drumbeat,
+        ("numbers", "sync"),
+        ("templates", "sync"),
+        ("suppress", "add", "+5511980000007"),
+        (*create, "--number", "2", "--param", "name", "--param", "order"),
+        ("campaign", "start", "spring"),
+        ("doctor",),
+    )
+
+
+def fail_commands(drumbeat: Drumbeat) -> list[str]:
+    """What commands print whose token, database or options are wrong."""
+    printed: list[str] = []
+    for words, settings in (
+        (("campaign", "run", "spring"), {}),
+        (("campaign", "report", "spring"), {}),
+        (("numbers", "sync"), {}),
+        (("numbers", "sync"), {"access_token": OLD_TOKEN, "debug": "1"}),
+        (("doctor", "--json"), {"access_token": OLD_TOKEN}),
+        (("doctor", "--json"), {"database_url": f"postgresql://u:{PASSWORD}@127.0.0.1:9/x"}),
+        (("campaign", "list"), {"database_url": f"postgresql://u:{PASSWORD}@127.0.0.1:no/x"}),
+        (("campaign", "list"), {"base_url": OLD_TOKEN}),
+        (("campaign", "list"), {"access_token_file": "/nowhere"}),
+        (("webhooks", "serve", "--port", "1", "--host", "192.0.2.1"), {}),
+    ):
+        done = drumbeat(*words, **settings)
+        assert done.exit_code or words[1:2] == ("report",), (words, settings)
+        printed += [done.stdout, done.stderr]
+    return printed
+
+
+def use_and_break(drumbeat: Drumbeat, home: Path) -> tuple[list[str], str]:
+    """Run a campaign and break everything that can break. Returns the outputs, and what processes show of themselves."""
     receiver = drumbeat.start("webhooks", "serve", "--port", "0", log=drumbeat.directory / "receiver.log")
     assert receiver.stdout is not None
     callback = orjson.loads(receiver.stdout.readline())["url"]
@@ -93,69 +135,42 @@ def use_it_up(drumbeat: Drumbeat, home: Path) -> tuple[list[str], str]:
     with serving(drumbeat, "emulator", "serve", "--port", "0", *numbers, "--callback", callback) as url:
         service = Service(url)
         drumbeat.settings["base_url"] = url
-        audience = write_audience(drumbeat.directory / "people.csv", PEOPLE)
-        with audience.open("a") as file:
-            file.write("+55119800000001234567,Too Long,A\nnonsense,Nobody,B\n")
-        create = ("campaign", "create", "spring", *TEMPLATE, "--audience", audience, "--number", "1")
-        for words in (
-            ("numbers", "sync"),
-            ("templates", "sync"),
-            ("suppress", "add", "+5511980000007"),
-            (*create, "--number", "2", "--param", "name", "--param", "order"),
-            ("campaign", "start", "spring"),
-            ("doctor",),
-        ):
-            done = drumbeat.ok(*words)
-            said += [done.stdout, done.stderr]
+        printed = plan_campaign(drumbeat)
         worker = drumbeat.start("worker", "--processes", "2", log=drumbeat.directory / "worker.log")
         until(lambda: service.accepted() >= 200, "it sends")
         postgres = int((home / "postgres" / "postmaster.pid").read_text().splitlines()[0])
-        shown = traces(family(receiver.pid) | family(worker.pid) | family(postgres))
-        said.append(refused(urllib.request.Request(callback, b'{"entry":[]}')))
-        said.append(refused(f"{callback}?hub.mode=subscribe&hub.verify_token={OLD_TOKEN}"))
+        visible = traces(family(receiver.pid) | family(worker.pid) | family(postgres))
+        printed.append(refused(urllib.request.Request(callback, b'{"entry":[]}')))
+        printed.append(refused(f"{callback}?hub.mode=subscribe&hub.verify_token={OLD_TOKEN}"))
         stop_at_once(home)
         wait_for("statuses_not_applied", drumbeat.directory / "receiver.log")
         wait_for("database_lost", drumbeat.directory / "worker.log")
-        said.append(drumbeat.ok("campaign", "status", "spring").stdout)  # starts it again
+        printed.append(drumbeat.ok("campaign", "status", "spring").stdout)  # starts the database again
         before = service.accepted()
-        until(lambda: service.accepted() > before, "it goes on")
+        until(lambda: service.accepted() > before, "it continues")
         service.post("tokens", {"value": TOKEN, "revoked": True})
         until(lambda: "paused" in drumbeat.ok("campaign", "status", "spring").stdout, "it is paused")
-        for words, settings in (
-            (("campaign", "run", "spring"), {}),
-            (("campaign", "report", "spring"), {}),
-            (("numbers", "sync"), {}),
-            (("numbers", "sync"), {"access_token": OLD_TOKEN, "debug": "1"}),
-            (("doctor", "--json"), {"access_token": OLD_TOKEN}),
-            (("doctor", "--json"), {"database_url": f"postgresql://u:{PASSWORD}@127.0.0.1:9/x"}),
-            (("campaign", "list"), {"database_url": f"postgresql://u:{PASSWORD}@127.0.0.1:no/x"}),
-            (("campaign", "list"), {"base_url": OLD_TOKEN}),
-            (("campaign", "list"), {"access_token_file": "/nowhere"}),
-            (("webhooks", "serve", "--port", "1", "--host", "192.0.2.1"), {}),
-        ):
-            done = drumbeat(*words, **settings)
-            assert done.exit_code or words[1:2] == ("report",), (words, settings)
-            said += [done.stdout, done.stderr]
+        printed += fail_commands(drumbeat)
         for process in (worker, receiver):
             process.terminate()
             process.wait(timeout=30)
-        said += [log.read_text() for log in drumbeat.directory.glob("*.log")]
-    return said, shown
+        printed += [log.read_text() for log in drumbeat.directory.glob("*.log")]
+    return printed, visible
 
 
-def test_no_secret_and_no_phone_is_told_anywhere(installation: Drumbeat) -> None:
+def test_no_secret_and_no_phone_appears_anywhere(installation: Drumbeat) -> None:
     home = Path(installation.settings["home"])
-    said, shown = use_it_up(installation, home)
-    said.append((home / "postgres" / "log").read_text())
-    logs = "\n".join(said)
+    printed, visible = use_and_break(installation, home)
+    printed.append((home / "postgres" / "log").read_text())
+    logs = "\n".join(printed)
     for event in ("number_taken", "campaign_paused", "statuses_not_applied", "database_lost"):
-        assert event in logs, "the scene was not as noisy as it was meant to be"
+        assert event in logs, "a failure of this test did not happen"
     kept = dump(home)
     assert PHONE.search(kept), "the dump holds the recipients"
     for secret in SECRETS:
-        assert secret not in shown
+        assert secret not in visible
         assert secret not in kept
-        found = [text for text in said if secret in text]
+        found = [text for text in printed if secret in text]
         assert not found, (secret, found[0][:2_000])
-    found = [text for text in said if PHONE.search(text)]
+    found = [text for text in printed if PHONE.search(text)]
     assert not found, found[0][:2_000]

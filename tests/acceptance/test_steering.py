@@ -27,7 +27,7 @@ def last_write_s(scene: Scene) -> float:
     return float(scene.service.ledger()[-1]["received_at_ns"]) / 1e9
 
 
-def test_a_pause_stops_within_a_second_and_a_resume_goes_on(scene: Scene) -> None:
+def test_a_pause_stops_within_a_second_and_a_resume_continues(scene: Scene) -> None:
     scene.create(PEOPLE, numbers=("1",))
     run = scene.drumbeat.start("campaign", "run", "spring", "--quiet")
     until(lambda: scene.service.accepted() > 50, "it sends")
@@ -66,7 +66,7 @@ def test_a_cancel_ends_it_for_good_and_skips_whom_nobody_wrote_to(scene: Scene) 
     assert run.returncode == 3
     assert "drumbeat: cancelled (cancelled by hand): " in stderr
     assert last_write_s(scene) - cancelled_s < STEERED_S
-    until(scene.told, "every event was delivered")
+    until(scene.events_delivered, "every event was delivered")
     counts = scene.counts()
     assert counts["pending"] == counts["deferred"] == counts["unknown"] == 0
     assert counts["skipped"] == PEOPLE - scene.service.accepted()
@@ -79,7 +79,7 @@ def test_a_cancel_ends_it_for_good_and_skips_whom_nobody_wrote_to(scene: Scene) 
         ((signal.SIGTERM,), 143),
         ((signal.SIGINT,), 130),
         ((signal.SIGHUP, signal.SIGHUP), 129),  # of a terminal that closes, and of its shell
-        ((signal.SIGTERM, signal.SIGHUP), 143),  # of a service manager; told in either order
+        ((signal.SIGTERM, signal.SIGHUP), 143),  # of a service manager, in either order
         ((signal.SIGHUP, signal.SIGTERM), 143),
     ],
 )
@@ -105,7 +105,7 @@ def test_a_signal_drains_and_leaves_the_campaign_running(
 
 
 def test_a_terminal_that_closes_leaves_nobody_in_doubt(scene: Scene) -> None:
-    """Nothing can be read from it or written to it any more: neither the live view nor the summary."""
+    """Nothing can be read from the terminal or written to it any more: neither the live view nor the summary."""
     scene.create(PEOPLE)
     ours, its = pty.openpty()
 

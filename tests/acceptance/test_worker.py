@@ -1,4 +1,4 @@
-"""`worker`: who ends is started again, who is stopped stops all, and nobody is left behind."""
+"""`worker`: a process that ends is started again, a stop ends all, and no process is left behind."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ def waiting(scene: Scene) -> int:
     return counts["pending"] + counts["deferred"]
 
 
-def test_a_killed_process_is_replaced_and_the_other_goes_on(scene: Scene, tmp_path: Path) -> None:
+def test_a_killed_process_is_replaced_and_the_other_continues(scene: Scene, tmp_path: Path) -> None:
     scene.create(PEOPLE)
     scene.drumbeat.ok("campaign", "start", "spring")
     log = tmp_path / "worker.log"
@@ -49,7 +49,7 @@ def test_a_killed_process_is_replaced_and_the_other_goes_on(scene: Scene, tmp_pa
     os.kill(first["1"], signal.SIGKILL)
     until(lambda: working(worker.pid).get("1", first["1"]) != first["1"], "another one was started")
     assert working(worker.pid)["2"] == first["2"], "the other was left alone"
-    until(lambda: '"process_ended"' in log.read_text(), "it is told")
+    until(lambda: '"process_ended"' in log.read_text(), "its end is logged")
     ended = [
         line for line in map(orjson.loads, log.read_text().splitlines()) if line["event"] == "process_ended"
     ]
@@ -81,7 +81,9 @@ def test_whoever_loses_its_supervisor_drains(scene: Scene, tmp_path: Path) -> No
     until(lambda: not any(child.is_running() for child in children), "no child is left")
 
 
-async def test_an_end_without_the_database_is_told(scene: Scene, other: Connection, tmp_path: Path) -> None:
+async def test_an_end_without_the_database_is_reported(
+    scene: Scene, other: Connection, tmp_path: Path
+) -> None:
     log = tmp_path / "worker.log"
     worker = scene.drumbeat.start("worker", log=log)
     until(lambda: log.read_text().count("number_taken") == 2, "it has its numbers")

@@ -1,17 +1,15 @@
-"""Lanes: how long they stay open, what closes them, and the request heads that they write."""
+"""Lanes: how long they stay open, how their requests end, and the request heads that they write."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import gzip
 from typing import Any
 
 import pytest
 
 from engine.api import lanes as lanes_module
-from engine.api.lanes import CONNECTS_MAX, LaneTransport
-from engine.api.reply import BODY_BYTES_MAX
+from engine.api.lanes import LaneTransport
 from engine.core.outcome import Accepted, NotSent, Unknown
 from tests.api.lanes import lane_transport, lanes
 
@@ -23,12 +21,10 @@ from .transports import (
     open_gate,
     sending,
     shut_gate,
-    stalling,
-    turns_of_the_loop,
 )
 
 
-class TestConnections:
+class TestReuse:
     async def test_the_sweep_closes_a_lane_that_was_unused_for_too_long(self) -> None:
         closed = asyncio.Event()
 
@@ -85,140 +81,49 @@ class TestConnections:
                 assert "idle=0" in repr(transport)
         assert server.connections == 3
 
-    async def test_a_body_without_a_length_ends_when_the_connection_closes(self) -> None:
-        async def script(server: Server, conversation: Conversation) -> None:
-            if await server.read(conversation):
-                await conversation.write(b"HTTP/1.1 200 OK\r\n\r\n" + ACCEPTED)
-                conversation.close()
+    async def test_a_sweep_ends_nothing_before_its_deadline(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Neither a message that waits at its gate nor one that waits for its reply is ended early."""
+        monkeypatch.setattr(lanes_module, "SWEEP_S_MAX", 0.01)
+        sweeps = 0
 
-        async with sending(lane_transport, script) as (_, transport):
-            assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        async def swept() -> None:
+            nonlocal sweeps
+            before = sweeps
+            while sweeps < before + 3:
+                await asyncio.sleep(0.005)
 
-    async def test_a_100_continue_is_not_the_reply(self) -> None:
+        def sweep(self: LaneTransport) -> None:
+            nonlocal sweeps
+            sweeps += 1
+            real(self)
+
+        async def gate() -> bool:
+            await swept()
+            return True
+
         async def script(server: Server, conversation: Conversation) -> None:
             while await server.read(conversation):
-                await conversation.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                await swept()
                 await conversation.answer(200, ACCEPTED)
 
-        async with sending(lane_transport, script) as (server, transport):
-            assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
-            assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+        real = LaneTransport._sweep
+        monkeypatch.setattr(LaneTransport, "_sweep", sweep)
+        async with sending(lane_transport, script, reply_s=60, total_s=60) as (server, transport):
+            for _ in range(2):
+                assert await transport.send("1", PAYLOAD, gate) == Accepted("wamid.A")
         assert server.connections == 1
 
-    async def test_two_replies_to_one_request_close_the_connection(self) -> None:
-        async def script(server: Server, conversation: Conversation) -> None:
-            while await server.read(conversation):
-                await conversation.write(2 * (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"))
-
-        async with sending(lane_transport, script) as (server, transport):
-            for _ in range(2):
-                assert isinstance(await transport.send("1", PAYLOAD, open_gate), Unknown)
-        assert server.connections == 2
-
-    async def test_part_of_an_unrequested_reply_closes_a_detached_lane(self) -> None:
-        idle, strayed = asyncio.Event(), asyncio.Event()
-
-        async def script(server: Server, conversation: Conversation) -> None:
-            while await server.read(conversation):
-                await conversation.answer(200, ACCEPTED)
-                await idle.wait()
-                await conversation.write(b"\r\n")
-                strayed.set()
-
-        async with sending(lane_transport, script) as (server, transport):
+    async def test_a_lane_that_expired_since_the_last_sweep_is_not_used(self) -> None:
+        async with sending(lane_transport, answering(200, ACCEPTED)) as (server, transport):
             await transport.send("1", PAYLOAD, open_gate)
             lane = transport.acquire_idle()
-            transport._lanes.discard(lane)
-            lane.detach()
-            idle.set()
-            await strayed.wait()
-            await turns_of_the_loop()
+            lane.release()
+            lane.deadline_s = asyncio.get_running_loop().time()
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert server.connections == 2
 
-    async def test_a_service_that_sends_bytes_before_a_request_gets_few_connects(self) -> None:
-        async def script(server: Server, conversation: Conversation) -> None:
-            await conversation.write(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
-            await conversation.closed_by_client()
 
-        async with sending(lane_transport, script) as (server, transport):
-            real = transport._connector.connect
-
-            async def connect(*arguments: Any) -> Any:
-                assert server.connections < 10, "bounded"
-                connection = await real(*arguments)
-                await turns_of_the_loop()  # its bytes arrive before the request
-                return connection
-
-            transport._connector.connect = connect
-            outcome = await transport.send("1", PAYLOAD, open_gate)
-            reason = "the service sent bytes before any request"
-            assert outcome == NotSent(reason, unreachable=True)
-        assert server.connections == CONNECTS_MAX
-        assert server.requests == []
-
-    async def test_part_of_an_unrequested_reply_does_not_begin_the_next_reply(self) -> None:
-        idle, strayed = asyncio.Event(), asyncio.Event()
-        stray = b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n" + ACCEPTED.replace(b".A", b".STRAY")
-
-        async def script(server: Server, conversation: Conversation) -> None:
-            while await server.read(conversation):
-                await conversation.answer(200, ACCEPTED)
-                await idle.wait()
-                await conversation.write(stray)
-                strayed.set()
-
-        async with sending(lane_transport, script) as (server, transport):
-            await transport.send("1", PAYLOAD, open_gate)
-            idle.set()
-            await strayed.wait()
-            await turns_of_the_loop()
-            assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
-        assert server.connections == 2
-
-    @pytest.mark.parametrize(
-        "reply",
-        [
-            b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(ACCEPTED), ACCEPTED),
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n"
-            % (len(ACCEPTED), ACCEPTED),
-        ],
-        ids=["length", "chunked"],
-    )
-    @pytest.mark.parametrize("more", [b"", b"HTTP/1.1 200 OK\r\nContent-Len"], ids=["whole", "more"])
-    @pytest.mark.parametrize("cut", [0, 30, -len(ACCEPTED), -20, -1])
-    async def test_part_of_a_head_after_a_reply_closes_the_lane(
-        self, reply: bytes, more: bytes, cut: int
-    ) -> None:
-        """Otherwise the next reply would be taken for the rest of the head. A whole reply never closes the lane."""
-
-        async def script(server: Server, conversation: Conversation) -> None:
-            while await server.read(conversation):
-                await conversation.write(reply[:cut])
-                await turns_of_the_loop()
-                await conversation.write(reply[cut:] + more)
-
-        async with sending(lane_transport, script) as (server, transport):
-            for _ in range(3):
-                assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
-        assert server.connections == (3 if more else 1)
-
-    async def test_a_compressed_reply_keeps_its_lane(self) -> None:
-        script = answering(200, gzip.compress(ACCEPTED), "Content-Encoding: gzip")
-        async with sending(lane_transport, script) as (server, transport):
-            for _ in range(3):
-                assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
-        assert server.connections == 1
-
-    async def test_a_body_that_cannot_be_decompressed_is_noticed_at_once(self) -> None:
-        script = answering(200, b"this is no gzip", "Content-Encoding: gzip")
-        async with sending(lane_transport, script) as (server, transport):
-            for _ in range(2):
-                outcome = await transport.send("1", PAYLOAD, open_gate)
-                assert isinstance(outcome, Unknown)
-                assert outcome.reason.startswith("an unreadable HTTP 200 reply: ")
-        assert server.connections == 2
-
+class TestEnds:
     async def test_a_cancelled_request_closes_its_connection(self) -> None:
         async def script(server: Server, conversation: Conversation) -> None:
             while await server.read(conversation):
@@ -268,28 +173,6 @@ class TestConnections:
             assert outcome.unreachable
         assert server.requests == []
 
-    async def test_a_reply_in_too_many_chunks_is_in_doubt_and_closes_the_connection(self) -> None:
-        async def script(server: Server, conversation: Conversation) -> None:
-            await server.read(conversation)
-            await conversation.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-            await conversation.write(b"1\r\n \r\n" * 20_000)
-            await conversation.closed_by_client()
-
-        async with sending(lane_transport, script, reply_s=900, total_s=900) as (_, transport):
-            outcome = await asyncio.wait_for(transport.send("1", PAYLOAD, open_gate), 10)
-        assert isinstance(outcome, Unknown)
-
-    async def test_reading_an_oversized_reply_stops_at_the_size_limit(self) -> None:
-        async def script(server: Server, conversation: Conversation) -> None:
-            await server.read(conversation)
-            await conversation.write(b"HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n")
-            await conversation.write(b"x" * 80_000)
-            await conversation.closed_by_client()
-
-        async with sending(lane_transport, script, reply_s=900, total_s=900) as (_, transport):
-            outcome = await asyncio.wait_for(transport.send("1", PAYLOAD, open_gate), 10)
-        assert outcome == Unknown(f"an HTTP 200 reply with more than {BODY_BYTES_MAX} bytes")
-
     async def test_close_leaves_no_connection_open(self) -> None:
         complaints: list[dict[str, Any]] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
@@ -321,51 +204,6 @@ class TestConnections:
             await transport.close()
             assert await written == Unknown("the transport was closed")
             assert await waiting == NotSent("the transport was closed", unreachable=True)
-
-    async def test_a_sweep_ends_nothing_before_its_deadline(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Neither a message that waits at its gate nor one that waits for its reply is ended early."""
-        monkeypatch.setattr(lanes_module, "SWEEP_S_MAX", 0.01)
-        sweeps = 0
-
-        async def swept() -> None:
-            nonlocal sweeps
-            before = sweeps
-            while sweeps < before + 3:
-                await asyncio.sleep(0.005)
-
-        def sweep(self: LaneTransport) -> None:
-            nonlocal sweeps
-            sweeps += 1
-            real(self)
-
-        async def gate() -> bool:
-            await swept()
-            return True
-
-        async def script(server: Server, conversation: Conversation) -> None:
-            while await server.read(conversation):
-                await swept()
-                await conversation.answer(200, ACCEPTED)
-
-        real = LaneTransport._sweep
-        monkeypatch.setattr(LaneTransport, "_sweep", sweep)
-        async with sending(lane_transport, script, reply_s=60, total_s=60) as (server, transport):
-            for _ in range(2):
-                assert await transport.send("1", PAYLOAD, gate) == Accepted("wamid.A")
-        assert server.connections == 1
-
-    async def test_a_lane_that_expired_since_the_last_sweep_is_not_used(self) -> None:
-        async with sending(lane_transport, answering(200, ACCEPTED)) as (server, transport):
-            await transport.send("1", PAYLOAD, open_gate)
-            lane = transport.acquire_idle()
-            lane.release()
-            lane.deadline_s = asyncio.get_running_loop().time()
-            assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
-        assert server.connections == 2
-
-    async def test_a_missing_reply_has_its_own_reason(self) -> None:
-        async with sending(lane_transport, stalling, reply_s=0.05) as (_, transport):
-            assert await transport.send("1", PAYLOAD, open_gate) == Unknown("no reply in time")
 
     async def test_a_request_is_sent_when_it_is_written(self) -> None:
         """An event loop may delay bytes up to this limit, and the pace is judged by when they are sent."""

@@ -187,9 +187,7 @@ def test_what_cannot_be_measured_is_a_usage_error(
         '{"schema":1,"senders":null,"pace":[],"conditions":[]}',
     ],
 )
-def test_a_broken_report_is_told_and_no_error_of_ours(
-    drumbeat: Drumbeat, tmp_path: Path, content: str
-) -> None:
+def test_an_unreadable_report_is_reported_as_such(drumbeat: Drumbeat, tmp_path: Path, content: str) -> None:
     (tmp_path / "a.json").write_text(content)
     done = drumbeat("bench", "compare", "a.json", "a.json")
     assert done.exit_code == 78

@@ -57,7 +57,7 @@ def test_a_baseline_that_changed_shows_a_change_of_the_machine() -> None:
     assert compare(report(), slower).differences == (told,)
 
 
-def test_another_machine_another_load_and_what_is_missing_are_told() -> None:
+def test_a_comparison_names_another_machine_another_load_and_missing_figures() -> None:
     other = report(conditions=replace(CONDITIONS, cores=8, load=3.0), load=replace(LOAD, latency_ms=50.0))
     other["senders"] = other["senders"][:2]
     found = compare(report(), other)

@@ -113,7 +113,7 @@ def test_each_request_is_in_one_bar() -> None:
     assert bars[-1][0] == round(BOUNDS_MS[-1], 3)
 
 
-def test_a_sender_tells_so_many_of_its_latencies_that_the_percentiles_stay() -> None:
+def test_a_sender_reports_enough_latencies_for_the_same_percentiles() -> None:
     latencies_ms = [place / 7 for place in range(100_000)]
     told = evenly(latencies_ms, 5_000)
     assert len(told) == 5_000 and (told[0], told[-1]) == (0.0, round(latencies_ms[-1], 3))

@@ -40,7 +40,7 @@ def test_a_child_counts_the_same_before_and_after_its_end(child: subprocess.Pope
     assert -TICKS_S < took_s < BUSY_S - TICKS_S
 
 
-def test_a_child_that_ends_between_two_looks_is_not_left_out(
+def test_a_child_that_ends_between_two_samples_is_counted(
     child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before_s = machine.tree_cpu_s(os.getpid())

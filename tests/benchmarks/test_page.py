@@ -96,7 +96,7 @@ def test_its_charts_are_drawn_to_scale_and_the_engine_has_its_own_colour() -> No
     assert layout["annotations"][0]["text"] == "engine, durable  <b>1,500/s</b>"
 
 
-def test_what_is_drawn_is_also_told_in_words() -> None:
+def test_each_chart_is_also_described_in_words() -> None:
     chart = bars([Bar("a <b>", 100, "100/s", 50, 200)], about="rates")
     assert chart.description == "rates; a <b> 100/s"
     assert "<b> <b>" not in chart.html

@@ -43,7 +43,7 @@ def test_a_sender_ends_when_nobody_listens_to_it_any_more() -> None:
         assert process.wait(30) == 0
 
 
-def test_a_service_that_does_not_start_is_told_with_its_own_words() -> None:
+def test_the_error_of_a_service_that_does_not_start_quotes_it() -> None:
     with (
         pytest.raises(BenchmarkFailed, match=r"emulator serve.*did not start.*PNID:RATE"),
         listening("emulator", "serve", "--port", "0", "--number", "x:1"),

@@ -166,7 +166,7 @@ def test_another_machine_must_say_that_it_is_the_emulator(monkeypatch: pytest.Mo
     ("host", "own"),
     [("127.0.0.1", True), ("127.8.9.1", True), ("::1", True), ("192.0.2.7", False), ("0.0.0.0", False)],
 )
-def test_loopback_is_told_by_address(host: str, own: bool) -> None:
+def test_loopback_is_recognised_by_its_address(host: str, own: bool) -> None:
     assert control._is_loopback(host) is own
 
 

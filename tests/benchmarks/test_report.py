@@ -48,7 +48,7 @@ def test_the_headroom_is_what_the_service_left_of_its_core() -> None:
     assert "there was headroom" in next(notes(report()))
 
 
-def test_a_core_that_was_not_full_is_told_where_no_limit_explains_it() -> None:
+def test_an_idle_core_is_reported_if_no_limit_explains_it() -> None:
     content = report(engine=[1_500])  # at 50 µs each
     assert content["headroom"]["sender_share"]["median"] == 0.075
     assert any("core was only 8 % busy: it waited" in note for note in notes(content))
@@ -77,7 +77,7 @@ def test_a_machine_that_was_busy_before_the_run_is_a_warning() -> None:
     assert not list(warnings(report()))
 
 
-def test_a_service_that_tells_no_cpu_is_said_to_tell_none() -> None:
+def test_a_service_that_reports_no_cpu_is_named() -> None:
     content = report()
     content["headroom"] |= {"service_share": None, "could_carry_per_s": None, "enough": None}
     assert "does not report its CPU" in next(notes(content))
@@ -166,7 +166,7 @@ def test_a_report_from_before_they_were_measured_is_read(tmp_path: Path) -> None
     assert not list(compare(read_report(tmp_path), content).missing)
 
 
-def test_a_mean_above_the_limit_is_explained_and_a_second_above_it_is_told() -> None:
+def test_a_mean_above_the_limit_is_explained_and_a_second_above_it_is_reported() -> None:
     content = report()
     content["pace"][1]["reached"]["most"] = 1.0025
     assert any("makes up for a late start; no second" in note for note in notes(content))

@@ -54,7 +54,7 @@ def test_a_process_that_is_gone_is_no_obstacle(tmp_path: Path) -> None:
     assert not left.exists()
 
 
-def test_a_benchmark_goes_on_without_its_watchdog(tmp_path: Path) -> None:
+def test_a_benchmark_continues_without_its_watchdog(tmp_path: Path) -> None:
     own = psutil.Process()
     before = set(own.children())
     with watchdog():

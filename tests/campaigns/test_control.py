@@ -71,7 +71,9 @@ async def test_a_campaign_is_found_by_name(pool: Pool, spring: str) -> None:
 
 
 @pytest.mark.parametrize(("unknown", "reason"), [(0, ""), (3, "3 in doubt: see `campaign settle`")])
-async def test_a_list_counts_the_doubts_of_now(pool: Pool, spring: str, unknown: int, reason: str) -> None:
+async def test_a_list_counts_the_recipients_in_doubt_now(
+    pool: Pool, spring: str, unknown: int, reason: str
+) -> None:
     async with pool.acquire() as connection:
         await connection.execute("UPDATE campaigns SET state = 'running'")
         await connection.execute("UPDATE ranges SET state = 'done', claimed_through = last_seq")
@@ -326,9 +328,7 @@ async def test_an_end_that_was_killed_half_way_is_finished_by_the_next_run(
     assert await pool.fetchval("SELECT count(*) FROM ranges WHERE state <> 'closed'") == 0
 
 
-async def test_a_resume_tries_the_numbers_of_the_campaign_again_that_a_person_had_to_look_at(
-    pool: Pool, spring: str
-) -> None:
+async def test_a_resume_tries_stopped_numbers_of_the_campaign_again(pool: Pool, spring: str) -> None:
     for number, stopped, rest in (("1001", True, None), ("1002", False, "1 day"), ("1003", True, None)):
         await pool.execute(
             "INSERT INTO numbers (phone_number_id, stopped, suspended_until, suspended_reason)"

@@ -229,7 +229,7 @@ async def test_a_person_whose_number_has_two_spellings_gets_one_message(
 
 
 @pytest.mark.parametrize("listed", [(541123456789, 551178654321), (5491123456789, 5511978654321)])
-async def test_who_asked_for_silence_is_skipped_in_either_spelling(
+async def test_a_suppressed_recipient_is_skipped_in_either_spelling(
     ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience, listed: tuple[int, int]
 ) -> None:
     await pool.executemany("INSERT INTO suppressions VALUES ($1, 'asked')", [(phone,) for phone in listed])
@@ -252,7 +252,9 @@ async def test_the_plan_knows_people_as_the_core_does(pool: Pool) -> None:
     assert [row["line"] for row in found] == list(range(len(phones)))
 
 
-async def test_the_encoding_is_told(ready: str, spec: CampaignSpec, write_audience: WriteAudience) -> None:
+async def test_the_encoding_is_reported(
+    ready: str, spec: CampaignSpec, write_audience: WriteAudience
+) -> None:
     path = write_audience(f"phone,name,order\n{PHONE},João,1\n", encoding="cp1252")
     guessed = replace(spec, audience=path)
 

@@ -53,7 +53,7 @@ async def test_a_create_killed_half_way_is_planned_anew(
     await assert_range_counters_equal_a_recount(pool)
 
 
-async def test_a_disk_that_gets_too_full_ends_the_planning_and_room_lets_it_go_on(
+async def test_a_full_disk_ends_the_planning_and_free_space_lets_it_continue(
     ready: str,
     pool: Pool,
     spec: CampaignSpec,

@@ -104,7 +104,7 @@ async def test_the_media_of_a_header_are_those_of_the_template(
     assert (await everything(pool))["campaigns"] == 0
 
 
-async def test_another_medium_is_another_campaign_and_told_in_words(
+async def test_another_medium_is_another_campaign_and_the_error_says_so(
     pictured: str, spec: CampaignSpec
 ) -> None:
     first = replace(spec, template="poster", header_media=Media("77"))

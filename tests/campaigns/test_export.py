@@ -63,7 +63,7 @@ async def test_everybody_is_exported_once_or_those_of_one_state(
     assert len(failed) == await pool.fetchval("SELECT count(*) FROM ranges") > 1
 
 
-async def test_more_ranges_than_are_looked_up_at_once_are_all_exported(pool: Pool) -> None:
+async def test_more_ranges_than_one_query_reads_are_all_exported(pool: Pool) -> None:
     async with pool.acquire() as connection:
         other = await plant_campaign(connection, ranges=1, recipients=1)
         campaign = await plant_campaign(connection, ranges=230, recipients=1, first_range=FIRST_RANGE + 1)
@@ -96,7 +96,7 @@ async def test_the_code_of_who_failed_is_a_column_of_its_own(
     ]
 
 
-async def test_doubts_and_deferrals_name_the_number_that_they_went_through(
+async def test_recipients_in_doubt_and_deferred_are_exported_with_their_number(
     ready: str, pool: Pool, spec: CampaignSpec
 ) -> None:
     """Whoever asks the service about a doubt has to name the number."""
@@ -117,7 +117,7 @@ async def test_doubts_and_deferrals_name_the_number_that_they_went_through(
     assert found == [("unknown", "1001"), ("unknown", "1002"), ("deferred", "1003"), ("delivered", "1009")]
 
 
-async def test_recipients_that_were_pruned_are_told(ready: str, pool: Pool, spec: CampaignSpec) -> None:
+async def test_pruned_recipients_are_reported(ready: str, pool: Pool, spec: CampaignSpec) -> None:
     created = await create_campaign(ready, spec)
     await require_kept(pool, created.campaign_id, spec.name)
     assert (await read_report(pool, spec.name)).as_json()["pruned"] is False

@@ -42,7 +42,7 @@ def test_another_spelling_of_the_same_person_is_a_repeat(write_audience: WriteAu
     assert inspected(write_audience(f"phone,name\n{rows}")).duplicates == 2
 
 
-def test_a_guess_is_told(write_audience: WriteAudience) -> None:
+def test_a_guess_is_reported(write_audience: WriteAudience) -> None:
     found = inspected(write_audience(f"phone,name\n{GOOD},João\n", encoding="cp1252"))
     assert (found.encoding, found.encoding_guessed) == ("Windows-1252", True)
 
@@ -81,7 +81,9 @@ def test_many_phones_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     assert held < 1_100_000
 
 
-def test_no_room_for_that_is_told(monkeypatch: pytest.MonkeyPatch, write_audience: WriteAudience) -> None:
+def test_a_lack_of_space_for_the_check_is_reported(
+    monkeypatch: pytest.MonkeyPatch, write_audience: WriteAudience
+) -> None:
     monkeypatch.setattr(duplicate_counter, "PART_PHONES", 1)
     monkeypatch.setattr("tempfile.TemporaryFile", full)
     with pytest.raises(

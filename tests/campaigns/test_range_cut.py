@@ -24,7 +24,7 @@ def places(rows: list[dict[str, str]]) -> list[tuple[int, int, int]]:
     return [(int(row["line"]), int(row["range_id"]), int(row["seq"])) for row in rows]
 
 
-def test_ranges_go_on_from_batch_to_batch() -> None:
+def test_ranges_continue_from_batch_to_batch() -> None:
     cut = RangeCut([70, 80], 3)
 
     assert places(written(cut.recipients(staged([2, 3])))) == [(2, 70, 1), (3, 70, 2)]

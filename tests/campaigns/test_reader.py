@@ -164,7 +164,7 @@ def test_a_line_that_never_ends_is_refused(
         read(write_audience("a,b\n1,2\n" + "x" * 2000))
 
 
-def test_a_row_that_spans_more_than_its_limit_is_let_go(
+def test_a_row_that_spans_more_lines_than_the_limit_is_rejected(
     write_audience: WriteAudience, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoding, "CHUNK_BYTES", 64)

@@ -31,7 +31,7 @@ def audience(write_audience: WriteAudience) -> Path:
         (9_951, 10.0, "995.0/s of 1000/s (99.5 %), 9,951 requests"),
     ],
 )
-async def test_a_rate_is_told_where_the_time_is_long_enough_to_say(
+async def test_a_rate_is_reported_if_the_time_is_long_enough(
     ready: str, pool: Pool, audience: Path, attempts: int, active_s: float, words: str
 ) -> None:
     spec = CampaignSpec("spring", "order", "en", audience, ("1001",), params=("=Hi", "=you"))
@@ -132,7 +132,7 @@ async def test_reasons_add_up_with_the_counts_whatever_became_of_each(pool: Pool
     }
 
 
-async def test_counts_that_do_not_add_up_are_told(pool: Pool) -> None:
+async def test_counts_that_do_not_add_up_are_reported(pool: Pool) -> None:
     async with pool.acquire() as connection:
         campaign = await plant_campaign(connection, claimed_through=10)
         await connection.execute("UPDATE range_counters SET accepted = 10")
@@ -157,7 +157,7 @@ async def test_the_cpu_time_of_a_message_is_that_of_all_processes_over_what_was_
     assert (await campaign_report(pool, campaign)).as_json()["cpu_us_per_message"] == 50.0
 
 
-async def test_a_report_tells_what_was_done_with_its_own_campaign_in_order(pool: Pool) -> None:
+async def test_a_report_lists_the_actions_on_its_own_campaign_in_order(pool: Pool) -> None:
     async with pool.acquire() as connection:
         campaign, other = [await plant_campaign(connection, first_range=FIRST_RANGE + n) for n in (0, 10)]
         for action, of in (("pause", campaign), ("cancel", other), ("resend", campaign)):

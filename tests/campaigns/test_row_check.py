@@ -36,7 +36,7 @@ def test_a_long_header_is_listed_in_part(columns: int, end: str) -> None:
         column_index([f"c{n}" for n in range(columns)], "town", where="a.csv")
 
 
-def test_who_names_no_column_of_phones_is_told_how() -> None:
+def test_an_audience_without_a_phone_column_is_refused_with_the_remedy() -> None:
     with pytest.raises(MissingColumn, match="name the column of the phone numbers with --phone-column"):
         row_check(["mobile", "name"], "a.csv", "phone", (), None)
 
@@ -98,12 +98,12 @@ def test_bad_variables_cost_their_row_only(value: str, code: str) -> None:
 
 
 @given(st.lists(st.text("aé \t\n\x00\x85\u2028\u00a0", max_size=12) | st.just("x" * 1000), max_size=3))
-def test_the_quick_look_at_variables_never_lets_a_bad_one_pass(variables: list[str]) -> None:
+def test_the_fast_check_of_variables_never_accepts_a_bad_one(variables: list[str]) -> None:
     if surely_sendable(variables):
         assert all(check_variable(variable) is None for variable in variables)
 
 
-def test_the_quick_look_knows_ordinary_variables() -> None:
+def test_the_fast_check_accepts_ordinary_variables() -> None:
     assert surely_sendable(["João da Silva", "R$ 1.000,00", "20:30"])
 
 

@@ -72,7 +72,7 @@ def test_an_end_that_is_not_after_the_start_is_refused(end: str) -> None:
         read_schedule("2026-03-01T09:00Z", end, None, "UTC")
 
 
-def test_what_is_given_is_kept_each_in_its_place() -> None:
+def test_each_given_time_is_kept_under_its_option() -> None:
     schedule = read_schedule("2026-03-01T09:00Z", "2026-03-01T12:00Z", "20:30-02:15", "America/Sao_Paulo")
     assert schedule == Schedule(
         datetime(2026, 3, 1, 9, tzinfo=UTC), datetime(2026, 3, 1, 12, tzinfo=UTC), time(20, 30), time(2, 15),
@@ -80,7 +80,7 @@ def test_what_is_given_is_kept_each_in_its_place() -> None:
     )  # fmt: skip
 
 
-def test_each_unreadable_time_is_told_by_its_option() -> None:
+def test_the_error_of_an_unreadable_time_names_its_option() -> None:
     with pytest.raises(UsageError, match="--expires-at 'soon'"):
         read_schedule("2026-03-01T09:00Z", "soon", None, "UTC")
 

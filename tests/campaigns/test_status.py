@@ -45,7 +45,7 @@ async def test_a_running_campaign_that_nobody_sends_says_so(pool: Pool, spring: 
             assert status.eta_s is None, "the pace that is allowed is no rate"
 
 
-async def test_a_rate_is_what_was_sent_between_two_looks(
+async def test_a_rate_is_what_was_sent_between_two_readings(
     pool: Pool, spring: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await pool.execute("UPDATE campaigns SET state = 'running'")
@@ -89,7 +89,7 @@ def look(attempts: int, last_attempt_s: float | None) -> CampaignStatus:
         pytest.param(look(0, None), look(40, 6.0), 40, id="it began in between"),
     ],
 )
-def test_what_two_looks_measure(before: CampaignStatus, after: CampaignStatus, rate_per_s: float) -> None:
+def test_the_rate_of_two_readings(before: CampaignStatus, after: CampaignStatus, rate_per_s: float) -> None:
     assert measured_per_s(before, after, 1.0) == pytest.approx(rate_per_s)
 
 

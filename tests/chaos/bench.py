@@ -1,4 +1,4 @@
-"""The fault bench: campaigns through an installation, faults at planned moments, a judgement after each."""
+"""The fault bench: campaigns through an installation, faults at planned moments, and checks after each."""
 
 import asyncio
 import time
@@ -15,9 +15,9 @@ from tests.chaos import store
 from tests.chaos.checks import Evidence, Message, findings
 from tests.chaos.installation import (
     DATABASE_AWAY,
-    LOOK_PERIOD_S,
+    EVENT_MISSING_S,
     NUMBER,
-    SILENCE_S,
+    POLL_PERIOD_S,
     WATCHED,
     Installation,
     installed,
@@ -28,8 +28,8 @@ from tests.chaos.service import LANGUAGE, TEMPLATE
 from tests.chaos.strikes import Striker
 
 LATENCY_S_BAD = 0.25  # of the slowest share in bad weather
-SINK_HIGH_MARK = 2_000
-LEAD_S = 0.25
+RESULTS_HIGH_MARK = 2_000
+CLAIM_AHEAD_S = 0.25
 RUN_S_MAX = 90.0
 EVENTS_S_MAX = 45.0
 
@@ -38,7 +38,7 @@ EVENTS_S_MAX = 45.0
 class Report:
     """What one run showed. `broken`: promises that did not hold. `takeovers_s`: from an owner's loss.
 
-    `doubted`: tries that were in doubt at any time. `twice`: who got the message twice, by a declared resend.
+    `ever_in_doubt`: attempts that were in doubt at any time. `twice`: recipients of two messages, by a declared resend.
     `pauses`: their reasons.
     """
 
@@ -51,7 +51,7 @@ class Report:
     unknown_bound: int = 0
     unknown_left: int = 0
     probably_not_sent: int = 0
-    doubted: int = 0
+    ever_in_doubt: int = 0
     resent: int = 0
     twice: int = 0
     pauses: list[str] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Report:
 
 @dataclass(slots=True)
 class _Progress:
-    """What is noted while a run goes on."""
+    """What is noted during a run."""
 
     campaign_id: int
     name: str
@@ -86,15 +86,15 @@ class Bench:
 
     @property
     def unknown_bound(self) -> int:
-        """ClaimAhead of the watermark + open requests + the results writer's high watermark."""
-        return int(self._installation.rate_per_s * (LEAD_S + LATENCY_S_BAD)) + SINK_HIGH_MARK
+        """The claim-ahead + in-flight requests + the results writer's high mark."""
+        return int(self._installation.rate_per_s * (CLAIM_AHEAD_S + LATENCY_S_BAD)) + RESULTS_HIGH_MARK
 
     async def run(
         self, plan: Plan, recipients: int, *, on_unknown: str = "hold", events: bool = True
     ) -> Report:
         """One campaign under a plan of faults, judged when its events have come and when it is settled.
 
-        `events` False: the service tells nothing, so that all doubts of a crash stay to be counted.
+        `events` False: the service sends no event, so that all attempts in doubt after a crash can be counted.
         """
         began_s = time.monotonic()
         report = Report(plan, on_unknown, recipients=recipients, unknown_bound=self.unknown_bound)
@@ -109,7 +109,7 @@ class Bench:
         striking = asyncio.create_task(striker.strike_all(plan))
         try:
             evidence = await self._until_judged(progress, striking, report, events)
-            report.takeovers_s = _takeovers(evidence.ledger, striker.owner_lost_at_s)
+            report.takeovers_s = _takeovers(evidence.ledger, striker.workers.owner_lost_at_s)
             if events and not report.broken and report.unknown_left:
                 await self._settle(progress, report)
             report.broken += await self._installation.left_open()
@@ -129,12 +129,12 @@ class Bench:
         return report
 
     async def run_policy(self, plan: Plan, recipients: int, on_unknown: str) -> Report:
-        """As `run`, of a plan that leaves doubts early in fair weather: its campaign's policy must end them."""
+        """Like `run`, for a plan that leaves attempts in doubt early and no other fault: the campaign's policy must settle them."""
         report = await self.run(plan, recipients, on_unknown=on_unknown)
-        if not report.doubted:
+        if not report.ever_in_doubt:
             report.broken.append("nobody was in doubt: the plan shows nothing of a policy")
         elif on_unknown == "hold" and report.probably_not_sent != report.unknown_left + report.resent:
-            report.broken.append(f"of {report.resent} in doubt {report.probably_not_sent} shown as not sent")
+            report.broken.append(f"of {report.resent} in doubt {report.probably_not_sent} probably not sent")
         elif on_unknown != "hold" and report.unknown_left:
             report.broken.append(f"in doubt under the policy {on_unknown}: {report.unknown_left}")
         return report
@@ -143,18 +143,18 @@ class Bench:
         self._runs += 1
         name = f"run {self._runs}"
         audience = self._installation.home / "audience.csv"
-        lines = (f"+{self._phone + place},Ana,A-{place}\n" for place in range(recipients))
+        lines = (f"+{self._phone + row},Ana,A-{row}\n" for row in range(recipients))
         audience.write_text("phone,name,order\n" + "".join(lines), "utf-8")
         self._phone += recipients
         spec = CampaignSpec(
             name, TEMPLATE, LANGUAGE, audience, (NUMBER,), ("name", "order"), on_unknown=on_unknown,
             rejects=self._installation.home / "rejects.csv",
         )  # fmt: skip
-        # An event that the service repeats late may say of the same second that the template is paused.
+        # A late event of the same second may say that the template is paused.
         if await self._installation.command("templates", "sync"):
             raise RuntimeError("the templates cannot be read")
         created = await create_campaign(self._installation.direct_url, spec)
-        ledger_from = await self._service.length()
+        ledger_from = await self._service.ledger.length()
         connection = await self._installation.connect()
         await start_campaign(connection, name)
         await connection.close()
@@ -169,7 +169,7 @@ class Bench:
     ) -> Evidence:
         while True:
             ended = await self._until_finished(
-                progress, striking, silent=report.on_unknown == "resend-silent"
+                progress, striking, resends=report.on_unknown == "resend-silent"
             )
             report.unknown_max = max(report.unknown_max, progress.unknown_max)
             if not ended:
@@ -177,7 +177,7 @@ class Bench:
             else:
                 await striking
             evidence = await self._evidence(progress, report, events_dropped=not events)
-            # A process that wakes up stores what it did not send, and the campaign goes on: judged is its end.
+            # A process that wakes up stores what it did not send, and the campaign continues. Its final end is judged.
             if report.broken or await self._is_finished(progress):
                 break
         report.broken += findings(evidence)
@@ -194,11 +194,11 @@ class Bench:
         return bool(state == "finished")
 
     async def _until_finished(
-        self, progress: _Progress, striking: "asyncio.Task[None]", *, silent: bool = False
+        self, progress: _Progress, striking: "asyncio.Task[None]", *, resends: bool = False
     ) -> bool:
         """Wait for the end of a campaign; a late deferral may open it again, so faults must be over too.
 
-        `silent`: its policy opens it again until nobody is in doubt.
+        `resends`: its policy opens it again until no recipient is in doubt.
         """
         deadline_s = time.monotonic() + self.run_s_max
         connection: Connection | None = None
@@ -207,12 +207,12 @@ class Bench:
                 connection = connection or await connect(self._installation.direct_url)
                 state, _, unknown = await store.progress(connection, progress.campaign_id)
                 progress.unknown_max = max(progress.unknown_max, unknown)
-                if state == "finished" and striking.done() and not (silent and unknown):
+                if state == "finished" and striking.done() and not (resends and unknown):
                     await connection.close()
                     return True
             except DATABASE_AWAY:
                 connection = None
-            await asyncio.sleep(LOOK_PERIOD_S)
+            await asyncio.sleep(POLL_PERIOD_S)
         return False
 
     async def _evidence(
@@ -223,24 +223,24 @@ class Bench:
         events_dropped: bool,
     ) -> Evidence:
         events_dropped = events_dropped or report.plan.events_missing
-        told = await self._service.events_told(EVENTS_S_MAX)
+        sent = await self._service.ledger.wait_for_events(EVENTS_S_MAX)
         connection = await self._installation.connect()
         try:
-            taken = await self._until_folded(connection)
-            ledger = await self._service.ledger(progress.ledger_from)
+            applied = await self._until_applied(connection)
+            ledger = await self._service.ledger.since(progress.ledger_from)
             states = await store.states(connection, progress.campaign_id)
             written = await store.written(connection, progress.campaign_id)
             range_counters = await store.range_counters(connection, progress.campaign_id)
-            doubted = await store.doubted(connection, progress.campaign_id)
+            ever_in_doubt = await store.ever_in_doubt(connection, progress.campaign_id)
         finally:
             await connection.close()
-        if not told or not taken:
-            report.broken.append(f"events did not flow: told {told}, folded {taken}")
+        if not sent or not applied:
+            report.broken.append(f"events did not flow: sent {sent}, applied {applied}")
         report.accepted = len(ledger)
-        report.unknown_left = sum(one.state == "unknown" for one in states)
-        report.doubted = len(doubted)
+        report.unknown_left = sum(recipient.state == "unknown" for recipient in states)
+        report.ever_in_doubt = len(ever_in_doubt)
         report.twice = len(ledger) - len(
-            {(tag.range_id, tag.seq) for tag in (one.read_tag for one in ledger)}
+            {(tag.range_id, tag.seq) for tag in (message.read_tag for message in ledger)}
         )
         return Evidence(
             recipients=progress.recipients,
@@ -256,27 +256,27 @@ class Bench:
             settled=progress.settled,
             resend_declared=report.on_unknown == "resend" or (progress.settled and events_dropped),
             events_dropped=events_dropped,
-            failures_told=report.plan.failures_told,
-            doubted=doubted,
+            failures_reported=report.plan.failures_reported,
+            ever_in_doubt=ever_in_doubt,
         )
 
-    async def _until_folded(self, connection: Connection) -> bool:
+    async def _until_applied(self, connection: Connection) -> bool:
         deadline_s = time.monotonic() + EVENTS_S_MAX
         while time.monotonic() < deadline_s:
             if not await store.waiting_events(connection):
                 return True
-            await asyncio.sleep(LOOK_PERIOD_S)
+            await asyncio.sleep(POLL_PERIOD_S)
         return False
 
     async def _settle(self, progress: _Progress, report: Report) -> None:
-        """A person's word: send to all in doubt again. Fair weather, so that no new doubt arises."""
+        """Send again to all in doubt, as a person would. Without faults, so that no new attempt is in doubt."""
         await self._service.weather(())
         progress.settled = True
         done = asyncio.create_task(asyncio.sleep(0))
         while report.unknown_left and not report.broken:
             connection = await self._installation.connect()
-            shown = await summarise_in_doubt(connection, progress.campaign_id, silence_s=SILENCE_S)
-            report.probably_not_sent += shown.probably_not_sent
+            summary = await summarise_in_doubt(connection, progress.campaign_id, silence_s=EVENT_MISSING_S)
+            report.probably_not_sent += summary.probably_not_sent
             report.resent += await resend(connection, progress.campaign_id, "the bench")
             await connection.close()
             if not await self._until_finished(progress, done):
@@ -295,12 +295,14 @@ class Bench:
 
 
 def _takeovers(ledger: Sequence[Message], lost_at_s: Sequence[float]) -> list[float]:
-    """For each owner that was lost while there was work: how long until its successor's first message."""
+    """For each owner that was lost while there was work: the time until its successor's first message."""
     found = []
     for at_s in lost_at_s:
-        before = [one.read_tag.epoch for one in ledger if one.received_s <= at_s]
+        before = [message.read_tag.epoch for message in ledger if message.received_s <= at_s]
         after = [
-            one for one in ledger if one.received_s > at_s and before and one.read_tag.epoch > before[-1]
+            message
+            for message in ledger
+            if message.received_s > at_s and before and message.read_tag.epoch > before[-1]
         ]
         if after:
             found.append(after[0].received_s - at_s)
@@ -311,9 +313,9 @@ def _takeovers(ledger: Sequence[Message], lost_at_s: Sequence[float]) -> list[fl
 async def standing(
     rate_per_s: float = 1_000, *, worker_command: tuple[str, ...] = WATCHED, small_disk: bool = False
 ) -> AsyncIterator[Bench]:
-    """A bench over an installation in a directory of its own; everything ends with the block.
+    """A bench with an installation in its own directory; everything ends with the block.
 
-    `small_disk`: for plans that fill the database's disk; `why_no_disk` tells where none can be had.
+    `small_disk`: for plans that fill the database's disk; `why_no_disk` says why there can be none.
     """
     async with installed(rate_per_s, worker_command, small_disk=small_disk) as installation:
         yield Bench(installation)

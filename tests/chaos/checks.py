@@ -1,4 +1,4 @@
-"""What must hold after a run, judged by the ledger and the store alone. Pure: evidence in, findings out."""
+"""What must hold after a run, judged only by the ledger and the store. Pure: evidence in, findings out."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 
 from engine.core.tag import Tag, decode
 
-# The sender's own clock is not the judge's; permits are taken a moment before the write that is judged.
+# The sender's clock is not the judge's, and a permit is taken a moment before the write that is judged.
 PACE_SLACK_S = 0.005
-WAY_S_MAX = 0.25  # from a write to its receipt: more is a process that stood still between clock and write
+WAY_S_MAX = (
+    0.25  # from a write to its receipt; a longer time means that the process stalled between clock and write
+)
 CALM_STATES = frozenset(("accepted", "sent", "delivered", "read", "failed", "skipped", "unknown"))
 REACHED_STATES = frozenset(("accepted", "sent", "delivered", "read"))
 
 Key = tuple[int, int]
-Try = tuple[int, int, int]
+AttemptKey = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,10 @@ class Recipient:
 class Evidence:
     """All that is known after a run. `written_s`: the sender's wall time of each recorded write, by wamid.
 
-    `range counters` and `recount`: recipients by range and state. `doubted`: tries that were in doubt at some time.
-    `events_dropped`: the faults kept events away. `failures_told`: the service was made to call accepted
-    messages failed. `resend_declared`: who was in doubt may get the message again.
+    `range_counters` and `recount`: recipients by range and state. `ever_in_doubt`: attempts that were in doubt at some
+    time.
+    `events_dropped`: the faults kept events away. `failures_reported`: the service was made to report
+    accepted messages as failed. `resend_declared`: recipients in doubt may get the message again.
     """
 
     recipients: int
@@ -60,14 +63,14 @@ class Evidence:
     unknown_bound: int = 1 << 30
     limits_per_s: dict[str, float] = field(default_factory=dict)
     events_dropped: bool = False
-    failures_told: bool = False
+    failures_reported: bool = False
     resend_declared: bool = False
-    doubted: frozenset[Try] = frozenset()
+    ever_in_doubt: frozenset[AttemptKey] = frozenset()
     settled: bool = False
 
 
 def findings(evidence: Evidence) -> list[str]:
-    """Every promise that the evidence shows broken, one line each; empty when all hold."""
+    """Every promise that the evidence shows broken, one line each; empty if all hold."""
     return [
         *_twice(evidence),
         *_states(evidence),
@@ -85,27 +88,30 @@ def _reached(evidence: Evidence) -> Counter[Key]:
 
 
 def _twice(evidence: Evidence) -> Iterable[str]:
-    """Never, but by a declared resend; and that only after an attempt that was in doubt."""
+    """No recipient gets two messages, except by a declared resend after an attempt that was in doubt."""
     attempt_nos: dict[Key, list[int]] = {}
     for tag in (message.read_tag for message in evidence.ledger):
         attempt_nos.setdefault((tag.range_id, tag.seq), []).append(tag.attempt_no)
     twice = [key for key, each in attempt_nos.items() if len(each) > 1]
     if twice and not evidence.resend_declared:
         yield f"sent twice: {len(twice)}, such as {twice[0]}"
-    undoubted = [
-        key for key in twice for one in sorted(attempt_nos[key])[:-1] if (*key, one) not in evidence.doubted
+    never_in_doubt = [
+        key
+        for key in twice
+        for attempt_no in sorted(attempt_nos[key])[:-1]
+        if (*key, attempt_no) not in evidence.ever_in_doubt
     ]
-    if undoubted:
-        yield f"sent again without a doubt: {len(undoubted)}, such as {undoubted[0]}"
+    if never_in_doubt:
+        yield f"sent again without being in doubt: {len(never_in_doubt)}, such as {never_in_doubt[0]}"
 
 
 def _states(evidence: Evidence) -> Iterable[str]:
-    keys = Counter((one.range_id, one.seq) for one in evidence.states)
+    keys = Counter((recipient.range_id, recipient.seq) for recipient in evidence.states)
     if len(keys) != evidence.recipients or max(keys.values(), default=1) > 1:
         yield f"{evidence.recipients} recipients, {len(keys)} of them with a state, {keys.total()} states"
     if evidence.range_counters != evidence.recount:
-        yield "the range_counters differ from a recount"
-    waiting = Counter(one.state for one in evidence.states if one.state not in CALM_STATES)
+        yield "the range counters differ from a recount"
+    waiting = Counter(recipient.state for recipient in evidence.states if recipient.state not in CALM_STATES)
     if waiting:
         yield f"left behind by a finished campaign: {dict(waiting)}"
 
@@ -114,8 +120,8 @@ def _unknowns(evidence: Evidence) -> Iterable[str]:
     if evidence.unknown_max > evidence.unknown_bound:
         yield f"{evidence.unknown_max} in doubt, above the bound of {evidence.unknown_bound}"
     reached = _reached(evidence)
-    unknown = [one for one in evidence.states if one.state == "unknown"]
-    accepted = [one for one in unknown if reached[one.range_id, one.seq]]
+    unknown = [recipient for recipient in evidence.states if recipient.state == "unknown"]
+    accepted = [recipient for recipient in unknown if reached[recipient.range_id, recipient.seq]]
     if accepted and not evidence.events_dropped:
         yield f"accepted and still in doubt after all events: {len(accepted)}"
     if unknown and evidence.settled:
@@ -124,16 +130,18 @@ def _unknowns(evidence: Evidence) -> Iterable[str]:
 
 def _names(evidence: Evidence) -> Iterable[str]:
     nameless = [
-        one
-        for one in evidence.ledger
-        if one.wamid not in evidence.wamids
-        and not (evidence.events_dropped and _try_of(one) in evidence.doubted)
+        message
+        for message in evidence.ledger
+        if message.wamid not in evidence.wamids
+        and not (evidence.events_dropped and _attempt_of(message) in evidence.ever_in_doubt)
     ]
     if nameless:
         yield f"accepted messages that the store does not name: {len(nameless)}"
     reached = _reached(evidence)
     invented = [
-        one for one in evidence.states if one.state in REACHED_STATES and not reached[one.range_id, one.seq]
+        recipient
+        for recipient in evidence.states
+        if recipient.state in REACHED_STATES and not reached[recipient.range_id, recipient.seq]
     ]
     if invented:
         yield f"called accepted and not in the ledger: {len(invented)}"
@@ -152,12 +160,12 @@ def _epochs(ledger: Sequence[Message]) -> Iterable[str]:
 
 def _pace(evidence: Evidence) -> Iterable[str]:
     for number, limit_per_s in evidence.limits_per_s.items():
-        messages = [one for one in evidence.ledger if one.phone_number_id == number]
+        messages = [message for message in evidence.ledger if message.phone_number_id == number]
         earliest, latest = _written_between(messages, evidence.written_s)
         limit = int(limit_per_s)
         over = sum(
-            bisect_left(latest, begin_s + 1.0 - PACE_SLACK_S) - place > limit
-            for place, begin_s in enumerate(earliest)
+            bisect_left(latest, begin_s + 1.0 - PACE_SLACK_S) - index > limit
+            for index, begin_s in enumerate(earliest)
         )
         if over:
             yield f"number {number}: {over} messages above its limit of {limit} in a second"
@@ -168,25 +176,31 @@ def _written_between(
 ) -> tuple[list[float], list[float]]:
     """When each was written, at the earliest and at the latest; each list in its own order.
 
-    The sender's own record says it exactly. It is missing where an event came before the outcome, or where
-    the sender died: such a message was written before it was received, by at most what others took.
+    The sender's record is exact. It is missing if an event came before the outcome, or if the sender died. Such
+    a message was written before it was received, earlier by at most the longest way of the others.
     """
-    late_s = (one.received_s - written_s[one.wamid] for one in messages if one.wamid in written_s)
+    late_s = (
+        message.received_s - written_s[message.wamid] for message in messages if message.wamid in written_s
+    )
     way_s = min(WAY_S_MAX, max(late_s, default=0.0))
-    earliest = sorted(written_s.get(one.wamid, one.received_s - way_s) for one in messages)
-    return earliest, sorted(written_s.get(one.wamid, one.received_s) for one in messages)
+    earliest = sorted(written_s.get(message.wamid, message.received_s - way_s) for message in messages)
+    return earliest, sorted(written_s.get(message.wamid, message.received_s) for message in messages)
 
 
 def _failed(evidence: Evidence) -> Iterable[str]:
-    """No fault of the bench is a person's fault: whoever is called failed must have been called so."""
+    """No fault of the bench fails a recipient: only the service may report a failure."""
     reached = _reached(evidence)
-    failed = [one for one in evidence.states if one.state == "failed"]
-    given_up = [one for one in failed if not (evidence.failures_told and reached[one.range_id, one.seq])]
+    failed = [recipient for recipient in evidence.states if recipient.state == "failed"]
+    given_up = [
+        recipient
+        for recipient in failed
+        if not (evidence.failures_reported and reached[recipient.range_id, recipient.seq])
+    ]
     if given_up:
-        yield f"given up for a fault that passed: {len(given_up)}"
+        yield f"failed for a fault that passed: {len(given_up)}"
 
 
-def _try_of(message: Message) -> Try:
+def _attempt_of(message: Message) -> AttemptKey:
     tag = message.read_tag
     return tag.range_id, tag.seq, tag.attempt_no
 
@@ -194,9 +208,9 @@ def _try_of(message: Message) -> Try:
 def _forgotten(evidence: Evidence) -> Iterable[str]:
     reached = _reached(evidence)
     forgotten = [
-        one
-        for one in evidence.states
-        if not reached[one.range_id, one.seq] and one.state not in ("failed", "skipped")
+        recipient
+        for recipient in evidence.states
+        if not reached[recipient.range_id, recipient.seq] and recipient.state not in ("failed", "skipped")
     ]
     if forgotten:
         yield f"forgotten: {len(forgotten)}"

@@ -1,4 +1,4 @@
-"""A small disk of its own for Postgres, so that it can be full. It takes a right to mount; else there is none."""
+"""A small disk of its own for Postgres, so that it can be full. It needs the right to mount; otherwise there is none."""
 
 import ctypes
 import os
@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-# Of memory, all of it taken: a fresh server has 45 MiB of files, and each run adds some 10 MiB.
+# Memory, all of it allocated: a fresh server has 45 MiB of files, and each run adds some 10 MiB.
 SIZE_BYTES = 320 * 1024 * 1024
-ROOM_BYTES = 64 * 1024 * 1024
+FREE_BYTES = 64 * 1024 * 1024
 BALLAST = "ballast"
 _DETACH = 2  # MNT_DETACH: gone from the tree at once, from the kernel when its last file is closed
 
@@ -24,8 +24,8 @@ class Disk:
         self._narrow_bytes = 0
 
     def narrow(self) -> None:
-        """Leave ROOM_BYTES free, which is plenty for one run."""
-        self._narrow_bytes = self._grow(leaving=ROOM_BYTES)
+        """Leave FREE_BYTES free, which is plenty for one run."""
+        self._narrow_bytes = self._grow(leaving=FREE_BYTES)
 
     def fill(self) -> None:
         """Leave not one byte free."""
@@ -40,7 +40,7 @@ class Disk:
         with self._ballast.open("ab") as file:
             size = file.tell()
             while (wanted := _free_bytes(self._ballast.parent) - leaving) > 0:
-                with suppress(OSError):  # taken meanwhile by the server: look again
+                with suppress(OSError):  # the server used it meanwhile: try again
                     os.posix_fallocate(file.fileno(), size, wanted)
                     size += wanted
         return size
@@ -53,7 +53,7 @@ def _free_bytes(directory: Path) -> int:
 
 @cache
 def why_no_disk() -> str:
-    """Why no small disk can be had here; empty where one can."""
+    """Why there can be no small disk here; empty if there can."""
     try:
         with TemporaryDirectory() as directory, mounted(Path(directory)):
             return ""
@@ -63,7 +63,7 @@ def why_no_disk() -> str:
 
 @contextmanager
 def mounted(directory: Path) -> Iterator[Disk]:
-    """A file system of SIZE_BYTES in memory at a directory; gone with the block. OSError where not allowed."""
+    """A file system of SIZE_BYTES in memory at a directory; removed at the end of the block. OSError if not allowed."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE_BYTES},mode=0755", "drumbeat-chaos", str(directory)]
     subprocess.run(command, check=True, capture_output=True)
     try:

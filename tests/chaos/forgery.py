@@ -1,4 +1,4 @@
-"""Events that are not the service's: unsigned, signed by somebody else, and real ones replayed with changes."""
+"""Forged events: unsigned, signed with another secret, and real ones replayed with changes."""
 
 import time
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ Forged = tuple[str, bytes, str | None]
 
 
 def forgeries(messages: Sequence[Message], app_secret: str) -> list[Forged]:
-    """Bodies that would fail these messages and tell of one that nobody sent, none of them rightly signed."""
+    """Bodies that would fail these messages and report one that was never sent. None has a right signature."""
     genuine = _body("sent", messages)
     altered = _body("failed", messages)
     return [
@@ -30,13 +30,13 @@ def headers(signature: str | None) -> dict[str, str]:
 
 
 def _body(word: str, messages: Sequence[Message]) -> bytes:
-    # The last one is nobody's: were it stored, it would wait in the inbox for ever, where the bench finds it.
+    # The last status is of no message. If it were stored, it would wait in the inbox, where the bench finds it.
     invented = {"id": "wamid.forged", "status": word, "timestamp": str(int(time.time())), "recipient_id": "1"}
-    told = [
-        {"id": one.wamid, "biz_opaque_callback_data": one.tag, "errors": [{"code": 131026}]}
-        for one in messages
+    failures = [
+        {"id": message.wamid, "biz_opaque_callback_data": message.tag, "errors": [{"code": 131026}]}
+        for message in messages
     ]
-    statuses = [{**invented, **one} for one in told] + [invented]
+    statuses = [{**invented, **failure} for failure in failures] + [invented]
     number = messages[0].phone_number_id if messages else "1"
     value = {"messaging_product": "chat", "metadata": {"phone_number_id": number}, "statuses": statuses}
     change = {"field": "messages", "value": value}

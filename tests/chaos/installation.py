@@ -32,23 +32,23 @@ from tests.chaos.watched import DIRECTORY_VARIABLE
 NUMBER = "106540352242922"
 WABA = "102290129340398"
 TOKEN, SECRET = "emulator-token", "emulator-secret"
-SERVICE_LIMIT_PER_S = 5_000  # far above ours: the service's throttle must not hide a pace too fast
+SERVICE_LIMIT_PER_S = 5_000  # far above ours: throttles of the service must not hide a pace that is too fast
 LATENCY_MS = 20
-LOOK_PERIOD_S = 0.03
-SILENCE_S = 2.0  # of events, until a doubt is probably not sent; far longer than events take here
+POLL_PERIOD_S = 0.03
+EVENT_MISSING_S = 2.0  # until an attempt in doubt is probably not sent; far longer than events take here
 WATCHED = ("-m", "tests.chaos.watched")
 WORKERS = ("first", "second")
-# What no log may hold: a fact that the store refused, a bug, a task that nobody waited for.
+# What no log may hold: a fact that the store refused, a bug, a task that was never awaited.
 COMPLAINTS = ("fact_refused", "drumbeat: unexpected", "never retrieved", "was destroyed but")
-# A future of the driver's own: whoever asked was told of the lost connection by another one.
+# A future of the driver. Its caller learned of the lost connection from another one.
 DRIVERS_OWN = "connection was closed in the middle of operation"
 DATABASE_AWAY = (*LOST_CONNECTION, DrumbeatError)
 
 
 class Installation:
-    """Made by `installed`. `unexpected` collects what processes did that nobody asked for.
+    """Made by `installed`. `unexpected`: what processes did that no fault explains.
 
-    `disk`: the database's own small one, where the bench was given one. `held_down`: not started again.
+    `disk`: the database's own small one, if the bench was given one. `held_down`: processes that are not started again.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Installation:
             "DRUMBEAT_APP_SECRET": SECRET,
             "DRUMBEAT_VERIFY_TOKEN": "verify",
             "DRUMBEAT_WABA_ID": WABA,
-            "DRUMBEAT_SILENCE_S": str(SILENCE_S),
+            "DRUMBEAT_SILENCE_S": str(EVENT_MISSING_S),
             DIRECTORY_VARIABLE: str(self.home),
         }
 
@@ -99,10 +99,10 @@ class Installation:
         async with open_pool(self.direct_url, size=1) as pool:
             await set_limit(pool, NUMBER, self.rate_per_s)
         connection = await self.connect()
-        await store.note_doubts(connection)
+        await store.note_attempts_in_doubt(connection)
         await connection.close()
         await self._start_receiver(0)
-        await self.service.tell_callback(self.callback)
+        await self.service.set_callback(self.callback)
         for name in WORKERS:
             await self._start_worker(name)
 
@@ -118,11 +118,11 @@ class Installation:
         await self.service.issue_token(self.token)
         self._write_token()
         running = [self.processes[name] for name in WORKERS]
-        for one, code in zip(
-            running, await asyncio.gather(*(one.terminate() for one in running)), strict=True
+        for process, code in zip(
+            running, await asyncio.gather(*(process.terminate() for process in running)), strict=True
         ):
             if code != 128 + signal.SIGTERM:
-                self.unexpected.append(f"{one.name} ended with {code} after SIGTERM")
+                self.unexpected.append(f"{process.name} ended with {code} after SIGTERM")
 
     def _write_token(self) -> None:
         (self.home / "token").write_text(self.token)
@@ -133,9 +133,9 @@ class Installation:
         owner = await store.owner_pid(connection, NUMBER)
         await connection.close()
         looks = [
-            self._leftovers.beyond(name, one.pid, self.proxy.port, owner=one.pid == owner)
-            for name, one in self.processes.items()
-            if not one.ended
+            self._leftovers.beyond(name, process.pid, self.proxy.port, owner=process.pid == owner)
+            for name, process in self.processes.items()
+            if not process.ended
         ]
         return [line for found in await asyncio.gather(*looks) for line in found]
 
@@ -183,7 +183,7 @@ class Installation:
                         await self._start_receiver(urlsplit(self.callback).port or 0)
                 else:
                     await self._start_worker(name)
-            await asyncio.sleep(LOOK_PERIOD_S)
+            await asyncio.sleep(POLL_PERIOD_S)
 
     async def _start(
         self, name: str, *arguments: str, announces: bool = False, command: tuple[str, ...] = WATCHED
@@ -209,7 +209,7 @@ class Installation:
             try:
                 return await connect(self.direct_url)
             except DATABASE_AWAY:
-                await asyncio.sleep(LOOK_PERIOD_S)
+                await asyncio.sleep(POLL_PERIOD_S)
 
 
 def stop_at_once(home: Path) -> None:
@@ -230,7 +230,7 @@ async def installed(
 ) -> AsyncIterator[Installation]:
     """An installation in a directory of its own, ready to run campaigns; everything ends with the block.
 
-    `small_disk`: the database gets a disk of its own, which can be filled; OSError where none can be had.
+    `small_disk`: the database gets a disk of its own, which can be filled; OSError if there can be none.
     """
     home = Path(tempfile.mkdtemp(prefix="chaos-", dir="/tmp"))  # short: a socket's path is at most 107 bytes
     mounts = ExitStack()

@@ -19,18 +19,18 @@ import psutil
 from engine import app
 from engine.webhooks import server as service
 
-CALM_S_MAX = 10.0  # how long a process may take to let go of what a run needed
+CALM_S_MAX = 10.0  # how long a process may take to release what a run needed
 PERIOD_S = 0.1
-FIRST_LOOKS = 6
+FIRST_MEASUREMENTS = 6
 TASKS_S_MAX = 5.0  # for an answer to the signal
 # The program's own, libuv's pool of 4 and asyncio's of cores + 4, which both begin when a name is looked up.
 THREADS_MAX = 1 + 4 + min(32, (os.cpu_count() or 1) + 4)
-LANE = "Dispatcher._lane"  # parked lanes wait for the next message; their number follows the latency
+LANE = "Dispatcher._lane"  # idle lanes wait for the next message; their number follows the latency
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """One look at a process. `files`: all that is no socket. `deserted`: sockets whose other end is gone."""
+    """One measurement of a process. `files`: all that are no sockets. `deserted`: sockets whose other end is gone."""
 
     files: int
     threads: int
@@ -39,7 +39,7 @@ class Held:
     tasks: Mapping[str, int]
 
     def most(self, other: "Held") -> "Held":
-        """The greater count of two looks, one by one: a task between two waits is missed by either."""
+        """The greater of two measurements, count by count: each may miss a task between two waits."""
         return Held(
             max(self.files, other.files),
             max(self.threads, other.threads),
@@ -49,7 +49,7 @@ class Held:
         )
 
     def beyond(self, first: "Held", database_max: int) -> list[str]:
-        """In words: what is more than at the first look, or than the pool allows."""
+        """In words: the counts above those of the first measurement, or above the pool's limit."""
         grown = [
             f"{name} {before} → {now}"
             for name, before, now in (
@@ -65,12 +65,12 @@ class Held:
         return grown + ([f"{self.deserted} sockets whose peer is gone"] if self.deserted else [])
 
 
-# What a worker does from its beginning to its end: before, it holds nothing that says what it holds at rest.
+# A worker runs this from start to end. Before it, a measurement does not show what the worker holds when idle.
 BEGUN = "ResultsWriter.run"
 
 
 class Leftovers:
-    """Remembers the first look at each process. `tasks`: where processes put what they tell."""
+    """Remembers the first measurement of each process. `tasks`: the directory in which processes write their tasks."""
 
     def __init__(self, tasks: Path) -> None:
         self._tasks = tasks
@@ -81,7 +81,7 @@ class Leftovers:
         deadline_s = time.monotonic() + CALM_S_MAX
         limit = (service if name == "receiver" else app).POOL_CONNECTIONS
         while True:
-            held = await self._look(pid, database_port)
+            held = await self._measure(pid, database_port)
             if held is None or (name != "receiver" and not held.tasks[BEGUN]):
                 return []
             found = held.beyond(self._first.get((pid, owner), held), limit)
@@ -93,15 +93,15 @@ class Leftovers:
             await asyncio.sleep(PERIOD_S)
 
     async def _remember(self, pid: int, owner: bool, held: Held, database_port: int) -> None:
-        """Several looks make the first: what comes and goes at rest must be among them."""
+        """The first measurement combines several, to include what an idle process opens and closes."""
         if (pid, owner) in self._first:
             return
-        for _ in range(FIRST_LOOKS):
-            held = held.most(await self._look(pid, database_port) or held)
+        for _ in range(FIRST_MEASUREMENTS):
+            held = held.most(await self._measure(pid, database_port) or held)
         self._first[pid, owner] = held
 
-    async def _look(self, pid: int, database_port: int) -> Held | None:
-        """None where the process has ended, or stands still."""
+    async def _measure(self, pid: int, database_port: int) -> Held | None:
+        """None if the process has ended or is stopped."""
         try:
             tasks = await self._ask_for_tasks(pid)
             if tasks is None:
@@ -139,7 +139,7 @@ def left_behind(home: Path) -> list[str]:
         try:
             command = " ".join(process.cmdline())
             words = [command, *process.environ().values()]
-        except psutil.Error:  # ended meanwhile, or not ours to look at
+        except psutil.Error:  # ended meanwhile, or of another user
             continue
         if any(str(home) in word for word in words):
             found.append(f"process {process.pid} left behind: {command[:200]}")
@@ -147,7 +147,7 @@ def left_behind(home: Path) -> list[str]:
 
 
 def _listens(pid: int) -> bool:
-    """Whether the process catches the signal yet, which would end it before."""
+    """Whether the process has a handler for the signal, which would end it without one."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     caught = next(line.split()[1] for line in lines if line.startswith("SigCgt"))
     return bool(int(caught, 16) >> (signal.SIGUSR1 - 1) & 1)

@@ -1,4 +1,4 @@
-"""The person beside a run: sees why a campaign paused, mends that at the service, resumes it."""
+"""The person during a run: sees why a campaign paused, mends the cause at the service, and resumes it."""
 
 import asyncio
 import time
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from engine.store.database import Connection
 from tests.chaos import store
-from tests.chaos.installation import DATABASE_AWAY, LOOK_PERIOD_S, NUMBER, Installation
+from tests.chaos.installation import DATABASE_AWAY, NUMBER, POLL_PERIOD_S, Installation
 from tests.chaos.schedule import Planned, Strike
 
 PAUSE_S_MAX = 30.0  # until a fault that lasts has paused the campaign, and until it is mended
@@ -21,7 +21,7 @@ REASONS = {
 
 
 class Operator:
-    """Watches one campaign. `reasons`: of every pause. `unexpected`: what nobody could have mended."""
+    """Watches one campaign. `reasons`: of every pause. `unexpected`: pauses that no planned fault explains."""
 
     def __init__(self, installation: Installation, campaign_id: int, name: str) -> None:
         self._installation = installation
@@ -31,7 +31,7 @@ class Operator:
         self.reasons: list[str] = []
         self.unexpected: list[str] = []
 
-    async def trouble(self, planned: Planned) -> None:
+    async def break_and_wait(self, planned: Planned) -> None:
         """Break something at the service; returns when the campaign paused for it and was mended."""
         strike = planned.strike
         self._broken.add(strike)
@@ -42,7 +42,7 @@ class Operator:
                 self.unexpected.append(f"{strike}: the campaign did not pause within {PAUSE_S_MAX:.0f} s")
                 await self._mend(strike)
                 return
-            await asyncio.sleep(LOOK_PERIOD_S)
+            await asyncio.sleep(POLL_PERIOD_S)
 
     async def watch(self) -> None:
         """Mend and resume whenever the campaign is paused, until cancelled."""
@@ -56,16 +56,16 @@ class Operator:
                         await self._help(reason)
                 except DATABASE_AWAY:
                     connection = None
-                await asyncio.sleep(LOOK_PERIOD_S)
+                await asyncio.sleep(POLL_PERIOD_S)
         finally:
             if connection is not None:
                 connection.terminate()
 
     async def _help(self, reason: str) -> None:
         self.reasons.append(reason)
-        strike = next((one for words, one in REASONS.items() if words in reason), None)
+        strike = next((cause for words, cause in REASONS.items() if words in reason), None)
         if strike is None:
-            self.unexpected.append(f"paused for nothing that was done to it: {reason}")
+            self.unexpected.append(f"paused for no planned fault: {reason}")
         elif strike in self._broken:
             await self._mend(strike)
         code = await self._installation.command("campaign", "resume", self._name)

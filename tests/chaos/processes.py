@@ -13,7 +13,7 @@ import orjson
 ROOT = Path(__file__).resolve().parents[2]
 END_S = 15.0
 START_S = 60.0
-UNREACHED = 69  # the exit code where service or database is not reached
+UNREACHED = 69  # the exit code if service or database is not reached
 COMMAND = ("-m", "campaigns.cli")
 
 
@@ -22,7 +22,7 @@ class NeverListened(Exception):
 
 
 class Running:
-    """One process. `expected` is set by who ends it; an end that nobody expected is a finding."""
+    """One process. `expected` is set before it is ended on purpose; any other end is a finding."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process, log: Path) -> None:
         self.name = name
@@ -46,7 +46,7 @@ class Running:
 
     @property
     def met_no_database(self) -> bool:
-        """It ended with 69 before it had done anything: the documented end where no database answers."""
+        """It ended with 69 before it had done anything: the documented end if no database answers."""
         own = self.log.read_bytes()[self._log_from :]
         return self._process.returncode == UNREACHED and b'"event"' not in own
 
@@ -59,7 +59,7 @@ class Running:
             self._process.send_signal(number)
 
     async def terminate(self) -> int:
-        """SIGTERM, and SIGKILL where that is not enough; the exit code, negative for a signal."""
+        """SIGTERM, then SIGKILL if it does not end; the exit code, negative for a signal."""
         self.expected = True
         if not self.ended:
             self.signal(signal.SIGCONT)
@@ -74,7 +74,7 @@ class Running:
         return await self._process.wait()
 
     async def announcement(self) -> dict[str, object]:
-        """The JSON line that a server writes once it listens; NeverListened where it ends before."""
+        """The JSON line that a server writes once it listens; NeverListened if it ends before."""
         assert self._process.stdout is not None
         line = await asyncio.wait_for(self._process.stdout.readline(), START_S)
         if not line:

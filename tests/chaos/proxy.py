@@ -37,7 +37,7 @@ class Proxy:
         self._flowing.clear()
 
     def flow(self) -> None:
-        """No fault any more."""
+        """End all faults."""
         self.delay_s, self.cut_after, self.answers_lost = 0.0, None, False
         self._flowing.set()
 
@@ -48,12 +48,12 @@ class Proxy:
                 _abort(writer)
 
     def vanish(self, ports: Collection[int] | None = None) -> None:
-        """From now on these connections, or all, lead nowhere, as behind a router that forgot them."""
+        """From now on these connections, or all, lead nowhere, like behind a router that lost its table."""
         known = set(self._open.values())
         self.half_open |= known if ports is None else known.intersection(ports)
 
     def darken(self) -> None:
-        """As `vanish`, and the kernel acknowledges nothing any more: as if the way to the server were cut."""
+        """Like `vanish`, and the kernel acknowledges nothing any more, as if the network to the server were cut."""
         self.vanish()
         for writer in self._open:
             sock = writer.get_extra_info("socket")

@@ -1,7 +1,7 @@
-"""The product with one protection taken out: `python -m tests.chaos.sabotaged NAME drumbeat's arguments`.
+"""The product with one protection removed: `python -m tests.chaos.sabotaged NAME drumbeat's arguments`.
 
-For the checks of the checks alone: a bench that finds nothing wrong here would find nothing anywhere. The
-product itself has no switch for any of this.
+Only for tests of the checks: a bench that finds nothing wrong here would find nothing anywhere. The product
+has no switch for this.
 """
 
 import re
@@ -28,20 +28,20 @@ from engine.store.leases import Lease
 from engine.store.migrate import migrations
 from engine.store.queries import queries
 from engine.store.ranges import HeldRange
-from tests.chaos.watched import tell_tasks_on_signal
+from tests.chaos.watched import list_tasks_on_signal
 
 LOCKED_FENCE = "AND (phone_number_id, epoch) IS NOT DISTINCT FROM (wanted.phone_number_id, wanted.epoch)"
 IDEMPOTENT = "ON CONFLICT (range_id, seq, attempt_no) DO NOTHING"
 
 
 def _replace(module: ModuleType, name: str, substitute: object) -> None:
-    """Only what is there can be taken out: a protection that was renamed must not seem to hold by itself."""
+    """The name must exist: a renamed protection must not look as if it were not needed."""
     assert hasattr(module, name), f"{module.__name__} has no {name}"
     setattr(module, name, substitute)
 
 
-def claimed_through() -> None:
-    """First attempts are sent without raising the watermark."""
+def watermark() -> None:
+    """First attempts are sent without advancing the watermark."""
 
     async def advance_watermark(
         connection: Connection, lease: Lease, held: HeldRange, claimed_through: int, decided: Sequence[Fact]
@@ -49,9 +49,9 @@ def claimed_through() -> None:
         held.claimed_through = claimed_through
 
     async def advance_watermarks(
-        connection: Connection, raises: Sequence[WatermarkAdvance]
+        connection: Connection, advances: Sequence[WatermarkAdvance]
     ) -> set[tuple[int, int]]:
-        return {(one.held.range_id, one.lease.epoch) for one in raises}
+        return {(advance.held.range_id, advance.lease.epoch) for advance in advances}
 
     _replace(engine.sending.first_attempts, "advance_watermark", advance_watermark)
     _replace(engine.sending.claim_batcher, "advance_watermarks", advance_watermarks)
@@ -81,21 +81,21 @@ def retries() -> None:
     async def claim_retries(
         connection: Connection, lease: Lease, wanted: Sequence[Candidate], decided: Sequence[Fact]
     ) -> dict[tuple[int, int], int]:
-        return {(one.range_id, one.seq): one.attempt_no + 1 for one in wanted}
+        return {(candidate.range_id, candidate.seq): candidate.attempt_no + 1 for candidate in wanted}
 
     _replace(engine.sending.retries, "claim_retries", claim_retries)
 
 
 def permit() -> None:
-    """A claim is good for ever."""
+    """A claim never expires."""
     _replace(engine.sending.claim_loop, "CLAIM_VALID_S", 1e6)
 
 
 def stop() -> None:
-    """Sending goes on while outcomes cannot be stored; the look for finished ranges waits for none."""
+    """Sending continues while outcomes cannot be stored; the search for finished ranges does not wait for locks."""
     release_idle_ranges = engine.sending.number_ranges.release_idle_ranges
 
-    async def let_go_or_not(connection: Connection, *arguments: Any) -> set[int]:
+    async def release_unless_locked(connection: Connection, *arguments: Any) -> set[int]:
         await connection.execute("SET lock_timeout = '50ms'")
         try:
             return await release_idle_ranges(connection, *arguments)
@@ -104,12 +104,12 @@ def stop() -> None:
         finally:
             await connection.execute("RESET lock_timeout")
 
-    _replace(engine.sending.number_ranges, "release_idle_ranges", let_go_or_not)
+    _replace(engine.sending.number_ranges, "release_idle_ranges", release_unless_locked)
     engine.sending.results_writer.ResultsWriter.full = property(lambda _: False)  # type: ignore[assignment, method-assign]
 
 
 def difference() -> None:
-    """A batch is counted by what it says, not by what it changes."""
+    """A batch is counted by its contents, not by what it changes."""
 
     async def recorded(connection: Connection, facts: Sequence[Fact]) -> set[Any]:
         return set()
@@ -119,7 +119,7 @@ def difference() -> None:
 
 
 def idempotence() -> None:
-    """A batch whose COMMIT lost its answer is inserted again as if it were new."""
+    """A batch whose COMMIT lost its answer is inserted again as a new one."""
     insert = queries("facts")["insert_outcomes"]
     assert IDEMPOTENT in insert
     queries("facts")["insert_outcomes"] = insert.replace(IDEMPOTENT, "")
@@ -144,7 +144,7 @@ def idempotence() -> None:
 
 
 def _record_all_looked_up() -> None:
-    """Past the function of the database that looks at what is stored before it inserts."""
+    """Skip the database's function that looks up what is stored before it inserts."""
 
     async def record_outcome_runs(
         connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[object]
@@ -155,12 +155,13 @@ def _record_all_looked_up() -> None:
 
 
 SABOTAGES: dict[str, Callable[[], None]] = {
-    one.__name__: one for one in (claimed_through, epoch, retries, permit, stop, difference, idempotence)
+    sabotage.__name__: sabotage
+    for sabotage in (watermark, epoch, retries, permit, stop, difference, idempotence)
 }
 
 
 def run() -> None:
-    tell_tasks_on_signal()
+    list_tasks_on_signal()
     SABOTAGES[sys.argv.pop(1)]()
     campaigns.cli.main.run()
 

@@ -20,7 +20,7 @@ class Strike(StrEnum):
     CUT_CONNECTIONS = "cut connections"
     DELAY_CONNECTIONS = "delay connections"
     LOSE_ANSWERS = "lose answers"  # statements and commits arrive, their answers do not; then all is reset
-    BLOCK_OUTCOMES = "block outcomes, then kill owner"  # claims go on, outcomes cannot be stored
+    BLOCK_OUTCOMES = "block outcomes, then kill owner"  # claims continue, outcomes cannot be stored
     HALF_OPEN_OWNER = "half-open connections of the owner"  # bytes vanish, nothing is closed
     HALF_OPEN_ALL = "half-open connections of all"
     FILL_DISK = "fill disk"
@@ -90,12 +90,12 @@ class Plan:
 
     @property
     def events_missing(self) -> bool:
-        """Whether the service keeps some events to itself."""
+        """Whether the service never sends some events."""
         return any(fault["kind"] == "events-missing" for fault in self.weather)
 
     @property
-    def failures_told(self) -> bool:
-        """Whether the service calls some accepted messages failed: those on their way when a template stops."""
+    def failures_reported(self) -> bool:
+        """Whether the service reports some accepted messages as failed: those in delivery when a template stops."""
         return any(one.strike is Strike.PAUSE_TEMPLATE for one in self.strikes)
 
     @property
@@ -121,7 +121,7 @@ def owner_kills(seed: int, sending_s: float) -> Plan:
 
 
 def freezes(seed: int, sending_s: float, lease_s: float) -> Plan:
-    """The owner stands still for longer than it owns the number, then goes on."""
+    """The owner stops for longer than its lease, then continues."""
     chance = random.Random(f"freezes {seed}")
     lasts_s = lease_s + chance.uniform(1.0, 5.0)
     strike = Planned(chance.uniform(0.2, sending_s * 0.8), Strike.FREEZE_OWNER, lasts_s)
@@ -129,7 +129,7 @@ def freezes(seed: int, sending_s: float, lease_s: float) -> Plan:
 
 
 def database(seed: int, sending_s: float) -> Plan:
-    """One fault of the database or of the way to it; the seeds go round the kinds."""
+    """One fault of the database or of the way to it; the seeds take turns at the kinds."""
     chance = random.Random(f"database {seed}")
     strike = DATABASE[seed % len(DATABASE)]
     planned = Planned(chance.uniform(0.1, sending_s), strike, chance.uniform(0.5, 2.0))
@@ -137,7 +137,7 @@ def database(seed: int, sending_s: float) -> Plan:
 
 
 def service(seed: int, sending_s: float) -> Plan:
-    """The service fails in mid-campaign; the seeds go round the kinds. Some end by themselves, some never."""
+    """The service fails in mid-campaign; the seeds take turns at the kinds. Some end by themselves, some never."""
     chance = random.Random(f"service {seed}")
     kinds = (*PASSING, *MENDED)
     strike = kinds[seed % len(kinds)]
@@ -163,7 +163,7 @@ def events(seed: int, sending_s: float) -> Plan:
 
 
 def half_open(seed: int, sending_s: float) -> Plan:
-    """Connections to the database die without a word: the owner's, or everybody's.
+    """Connections to the database die without a signal: the owner's, or all.
 
     With every other seed they are reset after a while; else their clients must find out by themselves.
     """
@@ -181,7 +181,10 @@ def disk(seed: int, sending_s: float) -> Plan:
 
 
 def policy(seed: int, sending_s: float, on_unknown: str) -> Plan:
-    """Doubts early in a run: the owner dies, replies get lost. Events are late only where twice beats never."""
+    """Attempts in doubt early in a run: the owner dies, replies get lost.
+
+    Events are late only if the policy may send twice.
+    """
     chance = random.Random(f"policy {on_unknown} {seed}")
     late = LATE_WEATHER if on_unknown == "resend" else ()
     kill = Planned(chance.uniform(0.2, 0.35) * sending_s, Strike.KILL_OWNER)
@@ -193,4 +196,4 @@ def _weather(chance: random.Random) -> tuple[dict[str, object], ...]:
 
 
 def _ordered(*strikes: Planned) -> tuple[Planned, ...]:
-    return tuple(sorted(strikes, key=lambda one: one.at_s))
+    return tuple(sorted(strikes, key=lambda planned: planned.at_s))

@@ -3,41 +3,41 @@
 from collections import Counter
 
 from engine.store.database import Connection
-from tests.chaos.checks import Recipient, Try
+from tests.chaos.checks import AttemptKey, Recipient
 
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
 
 Counts = dict[int, Counter[str]]
 
-# The bench's own notes beside the product's tables: a doubt that was settled leaves no trace there.
+# The bench's own table: the product's tables no longer show an attempt in doubt that was settled.
 NOTES = """
-CREATE TABLE chaos_doubts (range_id bigint, seq integer, attempt_no integer, PRIMARY KEY (range_id, seq, attempt_no));
-CREATE FUNCTION chaos_note_doubt() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TABLE chaos_attempts_in_doubt (range_id bigint, seq integer, attempt_no integer, PRIMARY KEY (range_id, seq, attempt_no));
+CREATE FUNCTION chaos_note_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO chaos_doubts VALUES (NEW.range_id, NEW.seq, NEW.attempt_no) ON CONFLICT DO NOTHING;
+    INSERT INTO chaos_attempts_in_doubt VALUES (NEW.range_id, NEW.seq, NEW.attempt_no) ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
-CREATE TRIGGER chaos_note_doubt AFTER INSERT OR UPDATE ON pending_attempts
-    FOR EACH ROW WHEN (NEW.state = 'unknown') EXECUTE FUNCTION chaos_note_doubt();
+CREATE TRIGGER chaos_note_attempt AFTER INSERT OR UPDATE ON pending_attempts
+    FOR EACH ROW WHEN (NEW.state = 'unknown') EXECUTE FUNCTION chaos_note_attempt();
 """
 
 
-async def note_doubts(connection: Connection) -> None:
-    """From now on every attempt that is in doubt, however shortly, is noted."""
+async def note_attempts_in_doubt(connection: Connection) -> None:
+    """Note every attempt that is in doubt from now on, however briefly."""
     await connection.execute(NOTES)
 
 
-async def doubted(connection: Connection, campaign_id: int) -> frozenset[Try]:
-    """The tries of a campaign that were in doubt at any time."""
+async def ever_in_doubt(connection: Connection, campaign_id: int) -> frozenset[AttemptKey]:
+    """The attempts of a campaign that were in doubt at any time."""
     rows = await connection.fetch(
-        "SELECT range_id, seq, attempt_no FROM chaos_doubts JOIN ranges USING (range_id) WHERE campaign_id = $1",
+        "SELECT range_id, seq, attempt_no FROM chaos_attempts_in_doubt JOIN ranges USING (range_id) WHERE campaign_id = $1",
         campaign_id,
     )
     return frozenset((row["range_id"], row["seq"], row["attempt_no"]) for row in rows)
 
 
 async def owner_pid(connection: Connection, phone_number_id: str) -> int | None:
-    """The process that holds a number now; None while nobody does."""
+    """The process that holds a number now; None if none does."""
     pid: int | None = await connection.fetchval(
         "SELECT (owner_process ->> 'pid')::integer FROM numbers WHERE phone_number_id = $1 AND NOT released",
         phone_number_id,
@@ -80,15 +80,15 @@ async def range_counters(connection: Connection, campaign_id: int) -> Counts:
 
 
 def recount(recipients: list[Recipient]) -> Counts:
-    counted: Counts = {one.range_id: Counter() for one in recipients}
-    for one in recipients:
-        if one.state != "pending":
-            counted[one.range_id][one.state] += 1
+    counted: Counts = {recipient.range_id: Counter() for recipient in recipients}
+    for recipient in recipients:
+        if recipient.state != "pending":
+            counted[recipient.range_id][recipient.state] += 1
     return counted
 
 
 async def waiting_events(connection: Connection) -> int:
-    """Statuses to fold, and what was told of templates and numbers and is not acted on."""
+    """Statuses that are not applied, and account events that were not acted on."""
     found: int = await connection.fetchval(
         "SELECT (SELECT count(*) FROM waiting_events) + (SELECT count(*) FROM account_events WHERE acted_at IS NULL)"
     )

@@ -1,6 +1,6 @@
 """The fault bench in two forms: campaigns through one installation of real processes, with faults of each kind.
 
-The short form kills an owner, loses answers of the database, spoils events, sends again by policy and fills
+The short form kills an owner, loses answers of the database, forges events, sends again by policy and fills
 the disk. `tests/sending`, `tests/store` and `tests/model` show each of the other promises in one process.
 """
 
@@ -48,9 +48,9 @@ PLANS = (
     Plan(0, (Planned(0.5, Strike.HALF_OPEN_OWNER, TAKEOVER_S),)),
     schedule.freezes(1, SENDING_S, LEASE_S),
 )
-# A number that a person brought back begins at the floor of its rate: few are left for it.
+# A resumed number starts at its lowest rate, so few recipients are left for it.
 STOPPED, STOPPED_RECIPIENTS = Plan(0, (Planned(0.35, Strike.STOP_NUMBER),)), 480
-# Long enough that events flow for as long as silence must last, after the doubts of a kill.
+# Long enough that events keep arriving after a kill until an attempt counts as probably not sent.
 POLICY_RECIPIENTS = 4_500
 
 

@@ -22,13 +22,13 @@ def message(seq: int, *, epoch: int = 1, attempt_no: int = 1, at_s: float = 0.0)
 def evidence(*messages: Message, states: dict[int, str] | None = None, **others: Any) -> Evidence:
     """Three recipients, all accepted unless `states` says otherwise."""
     ledger = messages or tuple(message(seq) for seq in (1, 2, 3))
-    shown = {1: "accepted", 2: "accepted", 3: "accepted", **(states or {})}
-    counted = {1: Counter(state for state in shown.values() if state != "pending")}
+    stored = {1: "accepted", 2: "accepted", 3: "accepted", **(states or {})}
+    counted = {1: Counter(state for state in stored.values() if state != "pending")}
     made = Evidence(
         recipients=3,
         ledger=ledger,
-        states=[Recipient(1, seq, state) for seq, state in shown.items()],
-        wamids=frozenset(one.wamid for one in ledger),
+        states=[Recipient(1, seq, state) for seq, state in stored.items()],
+        wamids=frozenset(message.wamid for message in ledger),
         written_s={},
         range_counters=counted,
         recount=counted,
@@ -47,11 +47,15 @@ def test_a_clean_run_is_called_clean() -> None:
         (evidence(message(1), message(1, attempt_no=2), message(2), message(3)), "sent twice"),
         (
             evidence(message(1), message(1, attempt_no=2), message(2), message(3), resend_declared=True),
-            "without a doubt",
+            "without being in doubt",
         ),
         (
             evidence(
-                message(1), message(1, attempt_no=2), message(2), message(3), doubted=frozenset({(1, 1, 1)})
+                message(1),
+                message(1, attempt_no=2),
+                message(2),
+                message(3),
+                ever_in_doubt=frozenset({(1, 1, 1)}),
             ),
             "sent twice",
         ),
@@ -64,10 +68,13 @@ def test_a_clean_run_is_called_clean() -> None:
         (evidence(message(1), message(2), message(3, at_s=-0.5)), "above its limit"),
         (evidence(wamids=frozenset()), "does not name"),
         (evidence(wamids=frozenset(), events_dropped=True), "does not name"),
-        (evidence(message(1), message(2), states={3: "failed"}), "given up"),
-        (evidence(message(1), message(2), states={3: "failed"}, failures_told=True), "given up"),
-        (evidence(states={3: "failed"}), "given up"),
-        (evidence(range_counters={1: Counter(accepted=2)}), "range_counters differ"),
+        (evidence(message(1), message(2), states={3: "failed"}), "failed for a fault"),
+        (
+            evidence(message(1), message(2), states={3: "failed"}, failures_reported=True),
+            "failed for a fault",
+        ),
+        (evidence(states={3: "failed"}), "failed for a fault"),
+        (evidence(range_counters={1: Counter(accepted=2)}), "range counters differ"),
         (evidence(recipients=4), "with a state"),
         (evidence(unknown_max=11, unknown_bound=10), "above the bound"),
     ],
@@ -87,18 +94,20 @@ def test_a_stall_of_the_service_is_no_pace_too_fast() -> None:
 
 def test_a_declared_resend_may_send_twice() -> None:
     again = message(1, attempt_no=2, at_s=9.0)
-    doubted = frozenset({(1, 1, 1)})
-    made = evidence(message(1), message(2), message(3), again, resend_declared=True, doubted=doubted)
+    ever_in_doubt = frozenset({(1, 1, 1)})
+    made = evidence(
+        message(1), message(2), message(3), again, resend_declared=True, ever_in_doubt=ever_in_doubt
+    )
     assert findings(made) == []
 
 
-def test_what_the_service_calls_failed_is_no_fault_of_ours() -> None:
-    assert findings(evidence(states={3: "failed"}, failures_told=True)) == []
+def test_a_failure_that_the_service_reports_breaks_no_promise() -> None:
+    assert findings(evidence(states={3: "failed"}, failures_reported=True)) == []
 
 
 def test_a_message_whose_events_were_dropped_may_stay_nameless_if_it_was_in_doubt() -> None:
-    doubted = frozenset((1, seq, 1) for seq in (1, 2, 3))
-    assert findings(evidence(wamids=frozenset(), events_dropped=True, doubted=doubted)) == []
+    ever_in_doubt = frozenset((1, seq, 1) for seq in (1, 2, 3))
+    assert findings(evidence(wamids=frozenset(), events_dropped=True, ever_in_doubt=ever_in_doubt)) == []
 
 
 def test_a_schedule_is_a_function_of_its_seed() -> None:

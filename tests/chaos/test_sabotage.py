@@ -1,4 +1,4 @@
-"""The checks of the checks: with any one protection taken out, the bench must find a broken promise."""
+"""Tests of the checks: with any one protection removed, the bench must find a broken promise."""
 
 import pytest
 
@@ -14,15 +14,17 @@ SLOW_REFUSALS = (
     {"kind": "refusal", "probability": 0.3, "code": 131016},
     {"kind": "latency", "probability": 1.0, "median_ms": 600},
 )
-SLOW_REPLIES = ({"kind": "latency", "probability": 1.0, "median_ms": 300},)  # many are on their way at a kill
+SLOW_REPLIES = (
+    {"kind": "latency", "probability": 1.0, "median_ms": 300},
+)  # many requests are in flight at a kill
 KILL = Plan(0, (Planned(0.7, Strike.KILL_OWNER),), SLOW_REPLIES)
 FREEZE = Plan(0, (Planned(0.7, Strike.FREEZE_OWNER, THAW_S),))
 BLOCK = Plan(0, (Planned(0.3, Strike.BLOCK_OUTCOMES, 5.0),))
 LOSE = Plan(0, tuple(Planned(0.3 + 0.4 * nth, Strike.LOSE_ANSWERS, 0.2) for nth in range(4)))
 
-# Events would settle the doubts that are counted here, cancel a retry before it is sent again, and tell the
-# next owner whom the former one reached.
-SILENT = ("mark", "stop", "retries")
+# Events would settle the attempts in doubt that are counted here, cancel a retry before it is sent, and show the
+# next owner which recipients the former one reached.
+WITHOUT_EVENTS = ("watermark", "stop", "retries")
 
 
 async def judged(sabotage: str, plan: Plan, recipients: int, *, events: bool = True) -> Report:
@@ -35,19 +37,19 @@ async def judged(sabotage: str, plan: Plan, recipients: int, *, events: bool = T
 @pytest.mark.parametrize(
     ("sabotage", "plan", "recipients", "finding"),
     [
-        ("mark", KILL, 2_000, "sent twice"),
+        ("watermark", KILL, 2_000, "sent twice"),
         ("epoch", FREEZE, 6_000, "messages of a former owner"),
         ("retries", Plan(0, (), SLOW_REFUSALS), 1_000, "sent twice"),
         ("permit", FREEZE, 6_000, "messages of a former owner"),
         ("stop", BLOCK, 8_000, "in doubt, above the bound"),
-        ("difference", LOSE, 3_000, "the range_counters differ"),
+        ("difference", LOSE, 3_000, "the range counters differ"),
         ("idempotence", LOSE, 3_000, "complained"),
     ],
 )
-async def test_the_bench_misses_what_is_taken_out(
+async def test_the_bench_notices_a_removed_protection(
     sabotage: str, plan: Plan, recipients: int, finding: str
 ) -> None:
-    report = await judged(sabotage, plan, recipients, events=sabotage not in SILENT)
+    report = await judged(sabotage, plan, recipients, events=sabotage not in WITHOUT_EVENTS)
     assert any(finding in line for line in report.broken), (report.broken, report.trace)
 
 

@@ -51,7 +51,7 @@ async def consistent(connection: Connection) -> None:
     assert await range_counters(connection) == await recount(connection)
 
 
-async def test_a_new_owner_waits_for_a_raise_under_way_and_doubts_what_it_claimed(
+async def test_a_new_owner_waits_for_a_claim_under_way_and_puts_it_in_doubt(
     connection: Connection, other: Connection, pool: Pool
 ) -> None:
     campaign = await plant_campaign(connection, claimed_through=3)
@@ -70,7 +70,9 @@ async def test_a_new_owner_waits_for_a_raise_under_way_and_doubts_what_it_claime
         await claims.advance_watermark(other, FORMER, held(6, campaign), 9, [])
 
 
-async def test_doubts_are_counted_once_however_often_a_takeover_is_repeated(connection: Connection) -> None:
+async def test_attempts_in_doubt_are_counted_once_however_often_a_takeover_is_repeated(
+    connection: Connection,
+) -> None:
     await plant_campaign(connection, claimed_through=4)
     for _ in range(3):
         await ranges.take_over_ranges(connection, await next_owner(connection))
@@ -78,7 +80,7 @@ async def test_doubts_are_counted_once_however_often_a_takeover_is_repeated(conn
     assert (await range_counters(connection))[FIRST_RANGE]["unknown"] == 4
 
 
-async def test_a_late_outcome_of_a_former_epoch_settles_the_doubt(connection: Connection) -> None:
+async def test_a_late_outcome_of_a_former_epoch_settles_its_attempt_in_doubt(connection: Connection) -> None:
     campaign = await plant_campaign(connection, claimed_through=3)
     await ranges.take_over_ranges(connection, await next_owner(connection))
     await record(connection, [fact(campaign, 1, FactKind.ACCEPTED), fact(campaign, 2, FactKind.FAILED)])
@@ -87,7 +89,7 @@ async def test_a_late_outcome_of_a_former_epoch_settles_the_doubt(connection: Co
     await consistent(connection)
 
 
-async def test_a_stamp_and_the_sink_of_the_old_epoch_agree_in_either_order(
+async def test_a_fence_and_results_of_the_old_epoch_agree_in_either_order(
     connection: Connection, other: Connection, pool: Pool
 ) -> None:
     campaign = await plant_campaign(connection, claimed_through=2)
@@ -104,7 +106,7 @@ async def test_a_stamp_and_the_sink_of_the_old_epoch_agree_in_either_order(
     await consistent(connection)
 
 
-async def test_a_claimed_retry_of_a_former_epoch_is_a_doubt_and_its_claim_is_fenced(
+async def test_a_claimed_retry_of_a_former_epoch_is_put_in_doubt_and_its_claim_is_fenced(
     connection: Connection,
 ) -> None:
     campaign = await plant_campaign(connection, claimed_through=10)
@@ -137,10 +139,10 @@ async def test_a_replayed_batch_changes_nothing(connection: Connection, kind: Fa
     assert sum((await range_counters(connection))[FIRST_RANGE].values()) == 1
 
 
-async def test_a_batch_that_is_replayed_while_its_first_writing_goes_on_waits_and_changes_nothing(
+async def test_a_batch_repeated_during_its_first_recording_waits_and_changes_nothing(
     connection: Connection, other: Connection, pool: Pool
 ) -> None:
-    """Its connection is gone, and its transaction is not: a refusal here would put who was accepted in doubt."""
+    """Its connection is gone, but its transaction is not. A refusal here would put accepted recipients in doubt."""
     campaign = await plant_campaign(connection, claimed_through=10)
     batch = [fact(campaign, seq, FactKind.ACCEPTED) for seq in (1, 2, 3)]
     async with other.transaction():
@@ -167,7 +169,7 @@ async def test_a_replayed_deferral_does_not_undo_the_retry_that_followed(connect
     await consistent(connection)
 
 
-async def test_a_backend_that_is_killed_inside_a_raise_leaves_the_mark(
+async def test_a_backend_that_is_killed_during_a_claim_leaves_the_watermark(
     connection: Connection, other: Connection
 ) -> None:
     campaign = await plant_campaign(connection, claimed_through=3)
@@ -182,7 +184,7 @@ async def test_a_backend_that_is_killed_inside_a_raise_leaves_the_mark(
     assert (await range_counters(connection))[FIRST_RANGE]["deferred"] == 0
 
 
-async def test_the_mark_is_read_only_after_a_lost_transaction_has_ended(
+async def test_the_watermark_is_read_only_after_a_lost_transaction_has_ended(
     connection: Connection, other: Connection, pool: Pool
 ) -> None:
     await plant_campaign(connection, claimed_through=3)
@@ -196,7 +198,7 @@ async def test_the_mark_is_read_only_after_a_lost_transaction_has_ended(
     assert await reading == 6
 
 
-async def test_a_range_is_not_given_back_with_a_mark_that_nobody_accounts_for(connection: Connection) -> None:
+async def test_a_range_with_a_first_claim_without_an_outcome_is_not_released(connection: Connection) -> None:
     campaign = await plant_campaign(connection, claimed_through=2)
     await record(connection, [fact(campaign, 1, FactKind.ACCEPTED)])
     await ranges.release_ranges(connection, FORMER, [held(2, campaign)])
@@ -207,7 +209,7 @@ async def test_a_range_is_not_given_back_with_a_mark_that_nobody_accounts_for(co
     assert await connection.fetchval("SELECT phone_number_id FROM ranges") is None
 
 
-async def test_a_range_is_not_given_back_with_a_retry_that_nobody_accounts_for(
+async def test_a_range_with_a_retry_without_an_outcome_is_not_released(
     connection: Connection,
 ) -> None:
     campaign = await plant_campaign(connection, claimed_through=1)
@@ -252,7 +254,7 @@ async def test_other_late_facts_leave_a_finished_range_alone(connection: Connect
 async def test_a_claim_of_retries_waits_for_outcomes_that_are_being_recorded(
     connection: Connection, other: Connection, pool: Pool
 ) -> None:
-    """Whoever took recipients before range counters would meet whoever records, and one of the two would fail."""
+    """A transaction that locked recipients before range counters would deadlock with a recording."""
     campaign = await plant_campaign(connection)
     await record(connection, [fact(campaign, seq, FactKind.DEFERRED) for seq in (1, 2)])
     due = await retry_claims.due_retries(connection, [held(10, campaign)], 10)
@@ -275,11 +277,11 @@ async def test_a_range_is_not_finished_beside_a_deferral_that_is_being_recorded(
     transaction = other.transaction()
     await transaction.start()
     await record(other, [fact(campaign, 1, FactKind.DEFERRED)])
-    letting_go = asyncio.create_task(ranges.release_idle_ranges(connection, owner, taken_over, 10.0))
+    releasing = asyncio.create_task(ranges.release_idle_ranges(connection, owner, taken_over, 10.0))
     async with pool.acquire() as watcher:
         await blocked(watcher, connection)
     await transaction.commit()
-    assert await letting_go == set()
+    assert await releasing == set()
     assert await connection.fetchval("SELECT state FROM ranges") == "open"
 
 

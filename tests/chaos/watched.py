@@ -1,6 +1,6 @@
-"""The product, which tells its tasks when asked: `python -m tests.chaos.watched drumbeat's arguments`.
+"""The product, which lists its tasks when asked: `python -m tests.chaos.watched drumbeat's arguments`.
 
-A file says what a process holds open, the operating system lists its files; of its tasks only it knows.
+The operating system lists the files of a process. Only the process itself knows its tasks.
 """
 
 import asyncio
@@ -17,22 +17,22 @@ import campaigns.cli.main
 DIRECTORY_VARIABLE = "CHAOS_TASKS"
 
 
-def tell_tasks_on_signal() -> None:
-    """On SIGUSR1 the tasks of this process, by coroutine, go to `PID.json` in the directory of the variable."""
-    signal.signal(signal.SIGUSR1, _tell)
+def list_tasks_on_signal() -> None:
+    """On SIGUSR1, write the tasks of this process, by coroutine, to `PID.json` in the directory of the variable."""
+    signal.signal(signal.SIGUSR1, _write_tasks)
 
 
-def _tell(_number: int, _frame: FrameType | None) -> None:
+def _write_tasks(_number: int, _frame: FrameType | None) -> None:
     try:
         names = Counter(getattr(task.get_coro(), "__qualname__", "?") for task in asyncio.all_tasks())
-    except RuntimeError:  # its loop does not run yet, or no more: there are no tasks to tell of
+    except RuntimeError:  # its loop does not run yet, or has ended: there are no tasks
         return
-    told = Path(os.environ[DIRECTORY_VARIABLE]) / f"{os.getpid()}.json"
-    unfinished = told.with_suffix(".part")
+    path = Path(os.environ[DIRECTORY_VARIABLE]) / f"{os.getpid()}.json"
+    unfinished = path.with_suffix(".part")
     unfinished.write_bytes(orjson.dumps(names))
-    unfinished.rename(told)
+    unfinished.rename(path)
 
 
 if __name__ == "__main__":
-    tell_tasks_on_signal()
+    list_tasks_on_signal()
     campaigns.cli.main.run()

@@ -112,7 +112,7 @@ def test_a_list_of_rejects_is_no_audience(drumbeat: Drumbeat, synced: Service, t
         refused(drumbeat(*words, "--output", source), 2, "would overwrite")
 
 
-def test_another_campaign_of_the_same_file_is_told(
+def test_another_campaign_of_the_same_file_is_reported(
     drumbeat: Drumbeat, synced: Service, audience: Path
 ) -> None:
     created(drumbeat, audience)
@@ -124,7 +124,7 @@ def test_another_campaign_of_the_same_file_is_told(
     assert third.json["same_audience"] == ["again"]
 
 
-def test_a_guess_at_the_encoding_is_told(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
+def test_a_guess_at_the_encoding_is_reported(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_bytes("phone,name,order\n5511980000000,João,A\n".encode("cp1252"))
     said = "Windows-1252.*a guess; if letters are wrong, export the file as UTF-8"
     done = create(drumbeat, tmp_path / "old.csv", *TEMPLATE, *PARAMS)
@@ -220,7 +220,7 @@ def test_a_region_that_is_not_there_is_a_usage_error(drumbeat: Drumbeat, audienc
     refused(drumbeat("audience", "check", audience, "--region", "XX"), 2, '"XX"', "--region BR")
 
 
-def test_a_service_that_is_not_there_is_told_in_the_words_of_the_system(drumbeat: Drumbeat) -> None:
+def test_the_error_of_a_missing_service_quotes_the_system(drumbeat: Drumbeat) -> None:
     refused(drumbeat("numbers", "sync"), 69, "did not answer: Connection refused (http://127.0.0.1:9)")
     (found,) = [one for one in drumbeat("doctor", "--json").json["findings"] if one["level"] == "fail"]
     assert found["found"] == "does not answer: Connection refused"

@@ -80,7 +80,7 @@ def test_the_database_is_blamed_while_a_campaign_is_created(
         _create(spec, json=True, quiet=True)
 
 
-def test_the_drivers_echo_of_a_cut_connection_is_not_told_while_a_campaign_is_created(
+def test_the_drivers_log_of_a_lost_connection_is_dropped_during_a_create(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail(*_: object, **__: object) -> None:
@@ -118,7 +118,7 @@ async def test_a_connection_that_breaks_while_nothing_is_asked_is_the_databases(
                 pass
 
 
-async def test_a_database_that_can_only_be_read_is_told(drumbeat: Drumbeat, other: Connection) -> None:
+async def test_a_read_only_database_is_reported(drumbeat: Drumbeat, other: Connection) -> None:
     name = await other.fetchval("SELECT current_database()")
     await other.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     done = drumbeat("suppress", "add", "+5511987654321")
@@ -126,16 +126,14 @@ async def test_a_database_that_can_only_be_read_is_told(drumbeat: Drumbeat, othe
     assert "can only be read" in done.complaint
 
 
-async def test_a_database_that_leaves_as_it_is_looked_at_is_told(
-    drumbeat: Drumbeat, other: Connection
-) -> None:
+async def test_a_database_lost_during_a_query_is_reported(drumbeat: Drumbeat, other: Connection) -> None:
     await other.execute("ALTER TABLE schema_migrations RENAME TO kept")
     await other.execute(f"CREATE VIEW schema_migrations AS SELECT * FROM kept WHERE {LEAVE}")
     done = drumbeat("campaign", "list")
     assert (done.exit_code, "broke" in done.complaint) == (69, True), done.stderr
 
 
-async def test_a_database_that_leaves_while_a_campaign_is_planned_is_told(
+async def test_a_database_lost_during_planning_is_reported(
     drumbeat: Drumbeat, synced: Service, audience: Path, other: Connection
 ) -> None:
     await other.execute("ALTER TABLE templates RENAME TO kept")

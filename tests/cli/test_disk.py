@@ -8,13 +8,13 @@ from engine.process.settings import load_settings
 EXBIBYTE_MIB = 2**40
 
 
-def test_enough_room_is_told_in_figures(tmp_path: Path) -> None:
+def test_enough_free_space_is_reported_in_figures(tmp_path: Path) -> None:
     [finding] = check_disk(load_settings(home=tmp_path, least_free_mib=0))
     assert finding.level == "ok"
     assert finding.found.endswith(f" MiB free in {tmp_path}")
 
 
-def test_too_little_room_is_try_later_with_a_remedy(tmp_path: Path) -> None:
+def test_too_little_free_space_is_try_later_with_a_remedy(tmp_path: Path) -> None:
     found = check_disk(load_settings(home=tmp_path, least_free_mib=EXBIBYTE_MIB))
     assert [finding.level for finding in found] == ["fail"]
     assert "DRUMBEAT_LEAST_FREE_MIB" in found[0].remedy

@@ -12,7 +12,7 @@ from engine.store.queries import queries
 from tests.api.loopback import Conversation, Script, Server, free_port, serving
 
 
-def test_a_misspelt_variable_is_told_with_the_one_that_may_be_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misspelt_variable_is_reported_with_the_likely_one(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HOME", "ACCESS_TOKEN_FILE", "LOG_LEVEL", "DATABSE_URL", "baseurl", "PORT_8080_TCP"):
         monkeypatch.setenv(f"DRUMBEAT_{name}", "x")
     found = {finding.subject: finding for finding in check_variables()}
@@ -75,7 +75,7 @@ async def looked_at(tmp_path: Path, base_url: str, proxy: str | None = None) -> 
         ("", None),
     ],
 )
-async def test_a_service_whose_clock_cannot_be_read_is_looked_at_all_the_same(
+async def test_a_service_whose_clock_cannot_be_read_is_still_checked(
     tmp_path: Path, date: str, level: Level | None
 ) -> None:
     async with serving(dated(date)) as server:
@@ -85,7 +85,7 @@ async def test_a_service_whose_clock_cannot_be_read_is_looked_at_all_the_same(
     assert (None if clock is None else clock.level) is level
 
 
-async def test_a_service_behind_a_proxy_is_looked_at_through_it(tmp_path: Path) -> None:
+async def test_a_service_behind_a_proxy_is_checked_through_it(tmp_path: Path) -> None:
     nobody = f"http://127.0.0.1:{free_port()}"
     async with serving(dated("")) as proxy:
         found = await looked_at(tmp_path, nobody, proxy.base_url)

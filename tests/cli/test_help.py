@@ -105,7 +105,7 @@ def test_a_path_may_be_no_utf_8(drumbeat: Drumbeat, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("audience", "check", "people.csv", "--quiet"), ("suppress", "list")])
-def test_a_reader_of_stdout_that_has_gone_ends_a_command_in_silence(
+def test_a_closed_stdout_ends_a_command_without_an_error(
     drumbeat: Drumbeat, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     (tmp_path / "people.csv").write_text("phone\n+5511980000001\n")
@@ -123,7 +123,7 @@ def test_a_reader_of_stdout_that_has_gone_ends_a_command_in_silence(
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_the_version_is_told_whatever_else_is_wrong(drumbeat: Drumbeat) -> None:
+def test_the_version_is_printed_whatever_else_is_wrong(drumbeat: Drumbeat) -> None:
     done = drumbeat.ok("--version", base_url="no url at all")
     assert done.stdout == f"drumbeat {version('drumbeat')}\n"
 

@@ -74,7 +74,7 @@ async def test_a_month_goes_out_of_every_large_table_and_no_other_month(pool: Po
 
 
 @pytest.mark.parametrize(("state", "ended_days"), [("paused", 400), ("running", 400), ("finished", 10)])
-async def test_one_campaign_that_may_go_on_keeps_its_month(pool: Pool, state: str, ended_days: int) -> None:
+async def test_one_unfinished_campaign_keeps_its_month(pool: Pool, state: str, ended_days: int) -> None:
     await seed_campaign(pool, "old", "finished", 400, "2024-03")
     await seed_campaign(pool, "other", state, ended_days, "2024-03")
     assert await months(pool) == {}
@@ -87,7 +87,7 @@ async def test_every_end_is_an_end(pool: Pool, state: str) -> None:
     assert await months(pool) == {"2024-03": ("old",)}
 
 
-async def test_a_month_that_still_goes_on_stays(pool: Pool) -> None:
+async def test_a_month_with_a_running_campaign_stays(pool: Pool) -> None:
     """A create may just be writing to it."""
     await seed_campaign(pool, "old", "finished", 400, f"{datetime.now(UTC):%Y-%m}")
     assert (await prune(pool, older_than_days=0, dry_run=False)).pruned == ()
@@ -143,7 +143,9 @@ async def test_sinks_of_old_are_forgotten(pool: Pool) -> None:
     ] == ["young"]
 
 
-async def test_who_keeps_a_month_is_told_with_how_to_go_on(pool: Pool, drumbeat: Drumbeat) -> None:
+async def test_the_campaign_that_keeps_a_month_is_named_with_the_remedy(
+    pool: Pool, drumbeat: Drumbeat
+) -> None:
     await seed_campaign(pool, "old", "finished", 400, "2024-03")
     for name, state in (("a draft", "draft"), ("paused", "paused"), ("killed", "draft")):
         await seed_campaign(pool, name, state, 400, "2024-03")
@@ -187,7 +189,7 @@ async def test_a_month_in_use_is_left_for_later(pool: Pool, monkeypatch: pytest.
     assert (await campaign_status(pool, old)).counts == before, "kept once, whatever was tried before"
 
 
-async def test_whoever_prunes_gives_way_to_a_sender(pool: Pool) -> None:
+async def test_pruning_gives_way_to_a_sender(pool: Pool) -> None:
     """A sender locks range counters before outcomes, a drop the other way round: it is not the sender who ends."""
     await seed_campaign(pool, "old", "finished", 400, "2024-03")
     async with pool.acquire() as sender, pool.acquire() as looking:

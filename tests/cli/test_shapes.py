@@ -108,7 +108,7 @@ def test_the_suppression_list(drumbeat: Drumbeat, tmp_path: Path) -> None:
     assert len(drumbeat.ok("suppress", "list", "--json").stdout.splitlines()) == 1
 
 
-def test_an_audience_is_looked_at_without_a_database(drumbeat: Drumbeat, tmp_path: Path) -> None:
+def test_an_audience_is_checked_without_a_database(drumbeat: Drumbeat, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("phone;nome\n+5511980000001;Zoë\n12;x\n", "cp1252")
     words = ("audience", "check", "people.csv", "--param", "nome")
     found = drumbeat.ok(*words, "--json", database_url="postgresql://127.0.0.1:9/x").json
@@ -149,7 +149,7 @@ def test_a_cell_that_starts_none_stays_as_it_is() -> None:
     assert [safe_cell(text) for text in ("Ana", "5511", "", "a=b")] == ["Ana", "5511", "", "a=b"]
 
 
-def test_nobody_in_doubt_is_told_alike(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+def test_nobody_in_doubt_has_the_same_shape(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
     create(drumbeat, audience)
     for option, done in (("--resend", "sent again"), ("--assume-sent", "taken as sent")):
         told = drumbeat.ok("campaign", "settle", "spring", option).stdout

@@ -106,7 +106,7 @@ def test_how_a_run_ended_counts_for_more_than_a_summary_that_is_lost(
     assert "drumbeat: cannot write to stdout: No space left on device\n" in done.stderr
 
 
-def test_a_pipe_that_breaks_and_is_not_stdout_is_told(
+def test_a_broken_pipe_that_is_not_stdout_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     breaking = typer.Typer()

@@ -63,7 +63,7 @@ def test_without_a_loop_it_ends_at_once(loaded: ModuleType | None, monkeypatch: 
         pytest.fail("it went on")
 
 
-def test_what_breaks_in_a_loop_that_is_told_to_end_as_it_starts_is_no_error(
+def test_an_exception_in_a_loop_that_is_ended_as_it_starts_is_no_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     starting = typer.Typer()

@@ -22,6 +22,6 @@ def test_controls_go_and_all_letters_stay(text: str, fit: str) -> None:
 
 
 @given(st.text())
-def test_nothing_in_what_is_shown_is_a_control(text: str) -> None:
+def test_sanitised_text_has_no_control_character(text: str) -> None:
     assert CONTROLS.isdisjoint(sanitise(text))
     assert sanitise(text) == text or not CONTROLS.isdisjoint(text)

@@ -29,7 +29,7 @@ def test_the_widest_tag_fits_exactly() -> None:
     assert len(encode(Tag("zzzzzzzz", INT8_MAX, INT4_MAX, INT4_MAX, INT8_MAX))) == TAG_BYTES_MAX
 
 
-def test_how_a_tag_looks() -> None:
+def test_the_form_of_a_tag() -> None:
     assert TagEncoder("abcd1234", 36**3 + 5, 7).encode(12, 3) == "abcd1234.1005.12.3.7"
 
 

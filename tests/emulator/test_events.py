@@ -106,7 +106,7 @@ async def test_what_waited_for_one_callback_goes_to_the_next(start: Start, recei
     await receiver.until(lambda _: len(receiver.statuses(wamid)) == 2)
 
 
-def test_what_waits_for_another_try_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_events_that_wait_for_another_attempt_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("emulator.events.subscriber.RETRIES_LIMIT_BYTES", 100)
     subscriber = Subscriber("http://127.0.0.1:1/nobody", "secret")
     subscriber.queue(Update(ACCOUNT, None, "account_update", {}))
@@ -148,7 +148,7 @@ async def test_without_a_callback_or_with_statuses_off_nothing_is_planned(
     assert {status["id"] for status in receiver.statuses()} == {wamid}
 
 
-async def test_an_incoming_message_is_told_and_can_be_marked_as_read(
+async def test_an_incoming_message_is_reported_and_can_be_marked_as_read(
     start: Start, receiver: Receiver
 ) -> None:
     client = await start(callback=receiver.url)

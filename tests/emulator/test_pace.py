@@ -19,7 +19,7 @@ def arrivals(gaps: list[int]) -> list[int]:
 
 
 @given(steps, st.integers(1, 8))
-def test_a_request_is_let_in_exactly_when_its_second_has_room(gaps: list[int], limit: int) -> None:
+def test_a_request_is_admitted_exactly_when_its_second_is_not_full(gaps: list[int], limit: int) -> None:
     window, accepted = SlidingWindow(limit), list[int]()
     for now_ns in arrivals(gaps):
         room = len([before for before in accepted if before > now_ns - SECOND_NS]) < limit

@@ -225,7 +225,7 @@ async def test_analytics_count_the_ledger(start: Start, receiver: Receiver) -> N
 
 
 @pytest.mark.parametrize("granularity", ["HALF_HOUR", "DAY", "MONTH"])
-async def test_analytics_of_any_seconds_tell_of_the_same_messages(
+async def test_analytics_of_any_seconds_count_the_same_messages(
     start: Start, receiver: Receiver, granularity: str
 ) -> None:
     """Whoever asks from the first message on must not read that nothing was delivered."""

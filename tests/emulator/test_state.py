@@ -148,7 +148,7 @@ async def test_a_reset_takes_back_everything_and_may_set_the_seed(client: Client
     assert (await client.send(template())).status == 200
 
 
-async def test_one_event_that_cannot_be_told_does_not_silence_the_others(
+async def test_one_event_that_cannot_be_delivered_does_not_stop_the_others(
     start: Start, receiver: Receiver
 ) -> None:
     client = await start(callback=receiver.url)

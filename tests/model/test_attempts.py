@@ -19,9 +19,9 @@ from tests.model.attempts import (
     lost,
     may_claim,
     not_accepted,
-    visible_rank,
     rejected,
     state_of,
+    visible_rank,
 )
 
 

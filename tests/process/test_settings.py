@@ -96,7 +96,7 @@ def test_addresses_of_services(url: str) -> None:
     assert load_settings(base_url=url).base_url == url
 
 
-def test_a_wrong_option_and_a_wrong_line_of_the_file_are_told_apart(elsewhere: Path) -> None:
+def test_the_error_tells_a_wrong_option_from_a_wrong_line_of_the_file(elsewhere: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"base_url \(command line\)"):
         load_settings(base_url="nowhere")
     (elsewhere / "drumbeat.toml").write_text('base_url = "nowhere"\n')

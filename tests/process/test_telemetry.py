@@ -69,6 +69,6 @@ def test_a_number_shows_its_last_digits() -> None:
     assert mask_phone(5511987654321) == "***4321"
 
 
-def test_a_level_that_does_not_exist_is_told() -> None:
+def test_an_unknown_log_level_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="DRUMBEAT_LOG_LEVEL"):
         configure_logging(level="loud")

@@ -161,9 +161,9 @@ async def written_us(pool: Pool, number: str) -> list[int]:
     return [row["at"] for row in rows]
 
 
-def shortest_span_us(times: Sequence[int], places: int) -> int:
-    """The least time between a write and the one `places` later."""
-    return min(later - earlier for earlier, later in zip(times, times[places:], strict=False))
+def shortest_span_us(times: Sequence[int], writes: int) -> int:
+    """The least time between a write and the one `writes` later."""
+    return min(later - earlier for earlier, later in zip(times, times[writes:], strict=False))
 
 
 def longest_pause_ns(times: Sequence[int]) -> int:

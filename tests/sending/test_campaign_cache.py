@@ -168,7 +168,9 @@ def block(reason: str) -> Block | None:
     return Block(reason, ReasonCode.DISK_FULL) if reason else None
 
 
-async def test_a_log_says_that_a_campaign_waits_and_that_it_goes_on(other: Connection, pool: Pool) -> None:
+async def test_the_log_says_when_a_campaign_waits_and_when_it_continues(
+    other: Connection, pool: Pool
+) -> None:
     blocked_reason = ""
     process = Process(pool, None, lambda: block(blocked_reason))
     await plant_campaign(other)
@@ -182,7 +184,7 @@ async def test_a_log_says_that_a_campaign_waits_and_that_it_goes_on(other: Conne
     ]
 
 
-async def test_a_campaign_that_waits_from_the_first_is_not_told_as_one_that_runs(
+async def test_a_campaign_that_waits_from_the_start_is_not_logged_as_running(
     other: Connection, pool: Pool
 ) -> None:
     blocked_reason = "the disk is full"

@@ -60,7 +60,7 @@ async def raising(pool: Pool) -> AsyncIterator[ClaimBatcher]:
         run.cancel()
         with suppress(asyncio.CancelledError):
             await run
-        assert pool.get_idle_size() == pool.get_size(), "its connection is given back"
+        assert pool.get_idle_size() == pool.get_size(), "its connection is released"
 
 
 async def asked(one: ClaimBatcher, wanted: Sequence[WatermarkAdvance]) -> list[asyncio.Task[int | None]]:
@@ -87,7 +87,7 @@ async def test_who_asks_during_a_statement_goes_with_the_next(pool: Pool, statem
         assert await connection.fetchval("SELECT sum(claimed_through) FROM ranges") == 20
 
 
-async def test_a_refusal_is_told_to_whom_it_concerns(pool: Pool, statements: Statements) -> None:
+async def test_a_refusal_reaches_only_the_claim_that_it_concerns(pool: Pool, statements: Statements) -> None:
     wanted = await planted(pool)
     held = wanted[2].held
     wanted[2] = wanted[2]._replace(held=HeldRange(held.range_id, held.campaign_id, held.last_seq, 1, "open"))
@@ -96,7 +96,7 @@ async def test_a_refusal_is_told_to_whom_it_concerns(pool: Pool, statements: Sta
     assert [each is None for each in told] == [False, False, True, False, False]
 
 
-async def test_a_connection_that_breaks_is_told_to_all_and_the_next_has_another(
+async def test_a_broken_connection_fails_all_waiting_claims_and_the_next_gets_another(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = await planted(pool)

@@ -1,4 +1,4 @@
-"""A disk that fills up: sending stops before anything is lost, says why, and goes on when space is free."""
+"""A disk that fills up: sending stops before anything is lost, says why, and continues when space is free."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,15 +10,14 @@ import pytest
 from emulator.testing import Emulator
 from engine.clock import SECOND_NS
 from engine.core.disk_space import MIB
-from engine.process import disk_space as room
-from engine.process import throttled_log as trouble
+from engine.process import disk_space, throttled_log
 from engine.process.disk_space import Disk
 from engine.store.database import Pool
 from tests.sending.planted import SLOW, Planted, campaign_row, plant_campaign, plant_numbers
 from tests.sending.running import assert_counts, assert_each_once, serving, started, until
 
 RECIPIENTS = 900
-# A database that runs full says so with this error, whatever it was about to write.
+# A full database raises this error for any write.
 DISK_FULL = """
 CREATE FUNCTION disk_full() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
@@ -57,7 +56,7 @@ async def stands_still(pool: Pool, emulator: Emulator) -> int:
     return len(emulator.service.ledger)
 
 
-async def stop_and_go_on(
+async def stop_and_continue(
     pool: Pool,
     emulator: Emulator,
     campaign: Planted,
@@ -83,8 +82,8 @@ async def test_a_disk_that_runs_short_stops_claims_and_nothing_else(
     pool: Pool, campaign: Planted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     free = {"bytes": 100 * MIB}
-    monkeypatch.setattr(room, "CHECK_PERIOD_NS", 0)
-    monkeypatch.setattr(room, "free_bytes", lambda _: free["bytes"])
+    monkeypatch.setattr(disk_space, "CHECK_PERIOD_NS", 0)
+    monkeypatch.setattr(disk_space, "free_bytes", lambda _: free["bytes"])
 
     async def fill() -> None:
         free["bytes"] = 10 * MIB - 1
@@ -95,7 +94,7 @@ async def test_a_disk_that_runs_short_stops_claims_and_nothing_else(
     async with serving() as emulator:
         disk = Disk(tmp_path, least_free_mib=10)
         words = f"waiting: less than 10 MiB are free for the database in {tmp_path}"
-        await stop_and_go_on(pool, emulator, campaign, words, fill, clear, disk)
+        await stop_and_continue(pool, emulator, campaign, words, fill, clear, disk)
 
 
 async def test_a_database_elsewhere_that_runs_full_stops_claims_by_its_errors(
@@ -109,7 +108,7 @@ async def test_a_database_elsewhere_that_runs_full_stops_claims_by_its_errors(
 
     async with serving() as emulator:
         words = "waiting: outcomes cannot be stored: DiskFullError"
-        await stop_and_go_on(pool, emulator, campaign, words, fill, clear)
+        await stop_and_continue(pool, emulator, campaign, words, fill, clear)
 
 
 async def test_a_run_that_begins_on_a_full_disk_sends_nothing(
@@ -123,42 +122,42 @@ async def test_a_run_that_begins_on_a_full_disk_sends_nothing(
     assert await pool.fetchval("SELECT sum(claimed_through) FROM ranges") == 0
 
 
-def test_a_disk_that_cannot_be_looked_at_stops_nobody_and_is_told_of_once(
+def test_a_disk_that_cannot_be_read_blocks_nothing_and_is_logged_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    told: list[str] = []
+    events: list[str] = []
     log = SimpleNamespace(
-        warning=lambda event, **_: told.append(event), info=lambda event, **_: told.append(event)
+        warning=lambda event, **_: events.append(event), info=lambda event, **_: events.append(event)
     )
-    monkeypatch.setattr(trouble, "log", log)
-    monkeypatch.setattr(room, "log", log)
-    monkeypatch.setattr(room, "CHECK_PERIOD_NS", 0)
-    looks: list[int | OSError] = [OSError("stale"), OSError("stale"), 9 * MIB, OSError("stale"), 12 * MIB]
+    monkeypatch.setattr(throttled_log, "log", log)
+    monkeypatch.setattr(disk_space, "log", log)
+    monkeypatch.setattr(disk_space, "CHECK_PERIOD_NS", 0)
+    readings: list[int | OSError] = [OSError("stale"), OSError("stale"), 9 * MIB, OSError("stale"), 12 * MIB]
 
     def free_bytes(_: Path) -> int:
-        look = looks.pop(0)
-        if isinstance(look, OSError):
-            raise look
-        return look
+        reading = readings.pop(0)
+        if isinstance(reading, OSError):
+            raise reading
+        return reading
 
-    monkeypatch.setattr(room, "free_bytes", free_bytes)
-    disk = room.DiskSpaceGuard(Disk(tmp_path, least_free_mib=10))
+    monkeypatch.setattr(disk_space, "free_bytes", free_bytes)
+    disk = disk_space.DiskSpaceGuard(Disk(tmp_path, least_free_mib=10))
     assert [bool(disk.blocked_reason()) for _ in range(5)] == [False, False, True, True, False], (
-        "else as it was"
+        "an unreadable disk changes nothing"
     )
-    assert told == ["disk_not_read", "disk_read_again", "disk_space_ran_short", "disk_space_recovered"]
+    assert events == ["disk_not_read", "disk_read_again", "disk_space_ran_short", "disk_space_recovered"]
 
 
-def test_between_two_looks_the_disk_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    looks: list[Path] = []
-    monkeypatch.setattr(room, "free_bytes", lambda directory: looks.append(directory) or MIB)
-    look = room.DiskSpaceProbe(Disk(tmp_path, least_free_mib=1), 3_600 * SECOND_NS)
-    assert not look.is_short() and not look.is_short()
-    assert looks == [tmp_path]
+def test_the_disk_is_not_read_between_two_checks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    readings: list[Path] = []
+    monkeypatch.setattr(disk_space, "free_bytes", lambda directory: readings.append(directory) or MIB)
+    probe = disk_space.DiskSpaceProbe(Disk(tmp_path, least_free_mib=1), 3_600 * SECOND_NS)
+    assert not probe.is_short() and not probe.is_short()
+    assert readings == [tmp_path]
 
 
 def test_free_space_is_what_the_file_system_says(tmp_path: Path) -> None:
-    before = room.free_bytes(tmp_path)
+    before = disk_space.free_bytes(tmp_path)
     assert before > 0
     with pytest.raises(OSError, match="missing"):
-        room.free_bytes(tmp_path / "missing")
+        disk_space.free_bytes(tmp_path / "missing")

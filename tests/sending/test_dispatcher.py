@@ -95,7 +95,7 @@ async def test_a_service_that_queues_what_it_cannot_answer_is_not_given_ever_mor
     transport: FakeTransport, outcomes: Outcomes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.core.pace.in_flight.CAP_S", 0.5)
-    # On a machine with other work the loop may be busy, which is another bound than the one tested here.
+    # On a busy machine the load of the loop may limit the requests. That is not the limit tested here.
     monkeypatch.setattr(LoopLoad, "observe", lambda *_: Busyness.CALM)
     transport.answers_per_s = 400
     async with sending(transport, outcomes) as dispatcher:
@@ -163,9 +163,9 @@ async def test_an_abort_accounts_for_everybody(transport: FakeTransport, outcome
         dispatcher.abort()
         await dispatcher.idle()
     assert len(outcomes.by_seq) == 100
-    doubts = {seq for seq, outcome in outcomes.by_seq.items() if isinstance(outcome, Unknown)}
-    assert doubts == set(transport.written)
-    assert all(isinstance(outcomes.by_seq[seq], NotSent) for seq in set(range(100)) - doubts)
+    in_doubt = {seq for seq, outcome in outcomes.by_seq.items() if isinstance(outcome, Unknown)}
+    assert in_doubt == set(transport.written)
+    assert all(isinstance(outcomes.by_seq[seq], NotSent) for seq in set(range(100)) - in_doubt)
 
 
 async def test_an_abort_before_a_connection_is_there_leaves_nobody_in_doubt(
@@ -206,7 +206,7 @@ async def test_a_claim_that_grew_old_in_the_queue_is_not_written(
 ) -> None:
     async with sending(transport, outcomes) as dispatcher:
         dispatcher.send([claimed(0)])
-        await dispatcher.idle()  # what is kept of its connection serves the fast path now
+        await dispatcher.idle()  # its kept connection serves the fast path now
         dispatcher.send([claimed(1, suspend_aware_ns() - 1), claimed(2)])
         await dispatcher.idle()
     assert transport.written == [0, 2]
@@ -226,8 +226,8 @@ async def test_a_transport_that_raises_loses_nobody(transport: FakeTransport, ou
         dispatcher.send([claimed(seq) for seq in range(30)])
         await dispatcher.idle()
     assert len(outcomes.by_seq) == 30
-    doubts = {seq for seq, outcome in outcomes.by_seq.items() if isinstance(outcome, Unknown)}
-    assert doubts == set(range(0, 30, 3)), "it may have been accepted: never sent again by itself"
+    in_doubt = {seq for seq, outcome in outcomes.by_seq.items() if isinstance(outcome, Unknown)}
+    assert in_doubt == set(range(0, 30, 3)), "it may have been accepted: never sent again by itself"
 
 
 async def test_a_transport_that_raises_before_it_writes_leaves_nobody_in_doubt(outcomes: Outcomes) -> None:
@@ -243,7 +243,7 @@ async def test_a_transport_that_raises_before_it_writes_leaves_nobody_in_doubt(o
 
 
 async def test_what_was_not_sent_after_its_permit_has_no_time_of_writing(outcomes: Outcomes) -> None:
-    """Its connection broke between the two: it is no request, and no reply tells of a latency."""
+    """Its connection broke between the two: it is no request, and there is no latency to measure."""
     lost = NotSent("the connection was lost before the request", unreachable=True)
 
     class Losing(FakeTransport):
@@ -300,7 +300,7 @@ async def test_the_request_of_a_late_reply_counts_from_its_arrival(
             return monotonic_ns()
 
         async with asyncio.timeout(60):
-            while not bucket.arrivals:  # until a calm loop has shown what is usual
+            while not bucket.arrivals:  # until a calm loop has measured the usual delay
                 for _ in range(10):
                     dispatcher.send([claimed(next(seqs))])
                     await dispatcher.idle()

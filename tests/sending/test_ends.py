@@ -83,7 +83,7 @@ async def test_outside_its_hours_a_campaign_waits_with_its_reason_and_nothing_is
     assert await campaign_row(elsewhere, campaign.campaign_id) == ("finished", "")
 
 
-async def test_outside_its_hours_a_campaign_tries_nobody_again(
+async def test_outside_its_hours_a_campaign_makes_no_later_attempt(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = datetime.now(UTC)

@@ -97,7 +97,7 @@ async def test_a_connection_that_breaks_at_any_statement_loses_and_doubles_nobod
 async def test_a_claim_that_is_committed_is_used_though_its_answer_was_lost(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is not given up and claimed again: if the campaign stopped in between, it would leave nobody in doubt."""
+    """It is not released and claimed again: if the campaign stopped in between, nobody would be in doubt."""
     cut = Breaks(claim_batcher.advance_watermarks, calls={2}, after=True)
     monkeypatch.setattr(claim_batcher, "advance_watermarks", cut)
     campaign = await planted(pool, 120, rate_per_s=300)
@@ -163,7 +163,7 @@ async def test_what_is_under_way_when_a_retrys_claim_loses_its_answer_is_not_tak
     await assert_counts(pool, campaign, accepted=30)
 
 
-async def test_adopted_ranges_whose_answer_is_lost_are_sent_all_the_same(
+async def test_ranges_are_sent_though_the_answer_to_their_takeover_is_lost(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -212,10 +212,10 @@ async def test_while_outcomes_cannot_be_stored_sending_stops_and_then_all_are_st
         cut.set()
         seen = -1
         async with asyncio.timeout(20):
-            while seen != len(emulator.service.ledger):  # it comes to a stand
+            while seen != len(emulator.service.ledger):  # until the sending stops
                 seen = len(emulator.service.ledger)
                 await asyncio.sleep(0.4)
-        assert seen < 500, "a lead of the mark and what the unhealthy sink took"
+        assert seen < 500, "the claim-ahead and the outcomes that the results writer holds"
         async with pool.acquire() as connection:
             marked = await connection.fetchval("SELECT max(claimed_through) FROM ranges")
         assert marked == seen, "nothing is claimed that is not sent"
@@ -306,7 +306,7 @@ async def test_a_range_that_somebody_locks_for_a_moment_is_claimed_alone(
     await assert_counts(pool, campaign, accepted=60)
 
 
-async def test_a_claim_that_hangs_through_a_stop_ends_in_named_doubts(
+async def test_the_claims_of_a_statement_that_hangs_through_a_stop_are_put_in_doubt(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, hung = claim_batcher.advance_watermarks, asyncio.Event()

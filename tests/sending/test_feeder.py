@@ -1,4 +1,4 @@
-"""Feeding a number: range after range, campaigns in turn, and no range is taken and not fed."""
+"""Feeding a number: range after range, campaigns in turn. A range that was taken is always fed."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -21,7 +21,7 @@ class FakeCampaignCache:
 
     def __init__(self) -> None:
         self.sending: list[int] = []
-        self.told: list[tuple[str, int]] = []
+        self.answers: list[tuple[str, int]] = []
 
     def sends(self, campaign_id: int) -> bool:
         return campaign_id in self.sending
@@ -31,10 +31,10 @@ class FakeCampaignCache:
 
     def none_free(self, campaign_id: int) -> None:
         """Unlike the real one, it lets the feeder ask again at once."""
-        self.told.append(("none free", campaign_id))
+        self.answers.append(("none free", campaign_id))
 
     def some_free(self, campaign_id: int) -> None:
-        self.told.append(("some free", campaign_id))
+        self.answers.append(("some free", campaign_id))
 
 
 @pytest.fixture
@@ -58,9 +58,9 @@ async def feeder(pool: Pool, lease: Lease, campaign_cache: FakeCampaignCache) ->
 
 async def planted(pool: Pool, campaign_cache: FakeCampaignCache, **campaign: Any) -> Planted:
     async with pool.acquire() as connection:
-        one = await plant_campaign(connection, **campaign)
-    campaign_cache.sending.append(one.campaign_id)
-    return one
+        campaign_planted = await plant_campaign(connection, **campaign)
+    campaign_cache.sending.append(campaign_planted.campaign_id)
+    return campaign_planted
 
 
 async def claim_all(pool: Pool, lease: Lease, feeder: Feeder, turns: int) -> list[int]:
@@ -82,7 +82,7 @@ async def test_every_range_is_fed_once_and_then_nothing(
 ) -> None:
     campaign = await planted(pool, campaign_cache, recipients=23, range_size=5)
     assert await claim_all(pool, lease, feeder, 99) == campaign.range_ids
-    assert campaign_cache.told == [("none free", campaign.campaign_id)], "nobody asks for more at once"
+    assert campaign_cache.answers == [("none free", campaign.campaign_id)], "nobody asks for more at once"
     assert await feeder.feed() is None
     assert feeder.unclaimed == 0
 
@@ -92,10 +92,10 @@ async def test_campaigns_take_turns(
 ) -> None:
     campaigns = [await planted(pool, campaign_cache, recipients=4, range_size=2) for _ in range(3)]
     fed = await claim_all(pool, lease, feeder, 99)
-    assert fed == [one.range_ids[turn] for turn in (0, 1) for one in campaigns]
+    assert fed == [campaign.range_ids[turn] for turn in (0, 1) for campaign in campaigns]
 
 
-async def test_a_campaign_that_may_not_send_now_keeps_its_place(
+async def test_a_campaign_that_may_not_send_now_keeps_its_range(
     pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
 ) -> None:
     first = await planted(pool, campaign_cache)
@@ -242,7 +242,7 @@ async def test_a_range_whose_answer_is_lost_is_fed_all_the_same(
     assert sorted(fed) == campaign.range_ids
 
 
-async def test_what_is_in_hand_already_is_not_fed_again_after_an_answer_was_lost(
+async def test_a_range_in_hand_is_not_fed_again_after_a_lost_answer(
     pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
 ) -> None:
     campaign = await planted(pool, campaign_cache, recipients=10)
@@ -252,7 +252,7 @@ async def test_what_is_in_hand_already_is_not_fed_again_after_an_answer_was_lost
     assert await claim_all(pool, lease, feeder, 9) == campaign.range_ids
 
 
-async def test_a_range_with_a_claim_that_nobody_accounts_for_is_not_released_and_goes_on(
+async def test_a_range_with_a_claim_without_an_outcome_is_not_released_and_is_fed_again(
     pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
 ) -> None:
     campaign = await planted(pool, campaign_cache, recipients=10)
@@ -264,7 +264,7 @@ async def test_a_range_with_a_claim_that_nobody_accounts_for_is_not_released_and
     again = await feeder.feed()
     assert again is not None
     assert ([again.held.range_id], again.held.claimed_through) == (campaign.range_ids, 4)
-    assert [one.seq for one in again.page] == [5, 6, 7, 8, 9, 10]
+    assert [candidate.seq for candidate in again.page] == [5, 6, 7, 8, 9, 10]
 
 
 async def test_what_is_released_is_free_and_forgotten(
@@ -275,7 +275,7 @@ async def test_what_is_released_is_free_and_forgotten(
     assert feed is not None
     await feeder.release_ranges([feed.held])
     assert feeder.held == {} and feeder.unclaimed == 0
-    assert campaign_cache.told == [("some free", campaign.campaign_id)], "others look for it again"
+    assert campaign_cache.answers == [("some free", campaign.campaign_id)], "others look for it again"
     async with pool.acquire() as connection:
         assert await connection.fetchval("SELECT phone_number_id FROM ranges") is None
         with pytest.raises(ClaimRefused):

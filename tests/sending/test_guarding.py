@@ -38,7 +38,7 @@ def guarded(candidates: list[Candidate], running: RunningCampaign, retries: bool
     return guard_first_attempts(candidates, running, pairs, LEASE, monotonic_ns())
 
 
-@pytest.mark.parametrize("retries", [False, True], ids=["first tries", "retries"])
+@pytest.mark.parametrize("retries", [False, True], ids=["first attempts", "retries"])
 @pytest.mark.parametrize(
     ("others", "expires_in_s", "reason"),
     [
@@ -64,7 +64,7 @@ def test_who_is_skipped_and_why(
     )
 
 
-def test_a_first_try_that_comes_too_soon_is_stored_with_its_wait() -> None:
+def test_a_first_attempt_that_comes_too_soon_is_stored_with_its_wait() -> None:
     told = guarded([candidate(5511), candidate(5512), candidate(5511)], campaign(), retries=False)
     assert [one.phone for one in told.passed] == [5511, 5512]
     [fact] = told.decided
@@ -80,7 +80,7 @@ def test_a_retry_that_comes_too_soon_only_moves() -> None:
     assert told.postponed == [(again, 6.0, "pair rate")] and not told.decided
 
 
-def test_whoever_asked_for_silence_meanwhile_is_skipped_and_the_others_keep_their_place() -> None:
+def test_recipients_who_opted_out_meanwhile_are_skipped_and_the_others_keep_their_order() -> None:
     passed = [candidate(phone) for phone in (5511, 5512, 5513)]
     told = Guarded(passed=passed)
     refuse_opted_out(told, {5512}, campaign(), LEASE)

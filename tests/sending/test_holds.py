@@ -26,25 +26,25 @@ async def planted(connection: Connection) -> Planted:
     return await plant_campaign(connection, recipients=300, range_size=100)
 
 
-async def test_what_is_claimed_by_a_number_that_must_wait_is_given_back(
+async def test_claims_of_a_number_that_must_wait_are_deferred(
     pool: Pool, other: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If it stayed claimed, it would be in doubt if this process died now, and no other number could send it."""
     monkeypatch.setattr(rate_governor, "HOLD_S_MAX", 1e9)
     campaign = await planted(other)
 
-    async def all_given_back() -> bool:
-        marked = await other.fetchval("SELECT sum(claimed_through) FROM ranges")
-        return bool(server.requests) and (await told())["deferred"] == marked > 0
+    async def all_deferred() -> bool:
+        claimed = await other.fetchval("SELECT sum(claimed_through) FROM ranges")
+        return bool(server.requests) and (await stored_counts())["deferred"] == claimed > 0
 
-    async def told() -> Counter[str]:
+    async def stored_counts() -> Counter[str]:
         return await counts(other, campaign.campaign_id)
 
     async with loopback.serving(throttling) as server:
         runner = Runner(pool, settings(server), (SLOW,), campaign.campaign_id)
-        await until(all_given_back)
+        await until(all_deferred)
         await runner.drained()
-    await assert_counts(pool, campaign, **await told())
+    await assert_counts(pool, campaign, **await stored_counts())
 
 
 async def test_a_long_wait_is_a_rest_with_its_reason_and_frees_the_ranges(

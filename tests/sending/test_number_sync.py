@@ -1,4 +1,4 @@
-"""What the service lists of its numbers is stored, whatever it is, and never ends a worker."""
+"""The list of numbers is stored, whatever the service lists, and never ends a worker."""
 
 import asyncio
 from dataclasses import replace
@@ -32,7 +32,7 @@ def listed(phone_number_id: str, name: str, level: str = "STANDARD") -> NumberRe
     return NumberRecord(phone_number_id, "+55 11 9", name, "GREEN", "TIER_1K", "CONNECTED", level)
 
 
-async def test_a_number_that_is_listed_twice_is_stored_as_it_was_told_last(pool: Pool) -> None:
+async def test_a_number_that_is_listed_twice_is_stored_as_listed_last(pool: Pool) -> None:
     await store_numbers(pool, [listed("1", "old"), listed("2", "other"), listed("1", "new", "HIGH")])
     rows = await pool.fetch(
         "SELECT phone_number_id, verified_name, service_limit_per_s FROM numbers ORDER BY 1"
@@ -46,7 +46,7 @@ async def test_a_text_that_no_database_takes_is_stored_without_what_is_wrong_wit
     assert row is not None and tuple(row) == ("1", "Ana")
 
 
-async def test_an_account_without_numbers_is_no_trouble(pool: Pool) -> None:
+async def test_an_account_without_numbers_is_no_error(pool: Pool) -> None:
     await store_numbers(pool, [])
     assert await pool.fetchval("SELECT count(*) FROM numbers") == 0
 
@@ -118,7 +118,7 @@ async def test_all_readings_of_a_process_share_the_calls_of_the_hour(
     """The interface allows 200 an hour; many events about numbers would need more."""
     monkeypatch.setattr(resources, "CALLS_PER_HOUR", 6)
 
-    async def told_again() -> bool:
+    async def listed_again() -> bool:
         await pool.execute("UPDATE numbers SET synced_at = NULL")
         return any(line["event"] == "numbers_not_read" for line in lines)
 
@@ -128,7 +128,7 @@ async def test_all_readings_of_a_process_share_the_calls_of_the_hour(
         async with serving() as emulator:
             config = emulator.service.config
             async with started(pool, emulator, timing=AGAIN_AT_ONCE, waba_id=config.waba):
-                await until(told_again)
+                await until(listed_again)
             budget = emulator.service.accounts[config.waba].budgets[config.app_id]
     assert len(budget.dump()[1]) == 3, "half of them at once"
 

@@ -77,7 +77,7 @@ async def test_a_late_comer_does_not_overtake_who_waits(clock: Clock, pacer: Pac
     done: list[object] = []
     waiter(pacer, done, "first")
     await settle()
-    clock.now_ns = 11 * MS  # a permit is due, and nobody has ticked yet
+    clock.now_ns = 11 * MS  # a permit is due, and there was no tick yet
     waiter(pacer, done, "second")
     await settle()
     assert done == []
@@ -86,10 +86,10 @@ async def test_a_late_comer_does_not_overtake_who_waits(clock: Clock, pacer: Pac
     assert done == ["first"]
 
 
-async def test_a_permit_is_taken_when_the_waiter_goes_on_not_when_it_is_woken(
+async def test_a_permit_is_taken_when_the_waiter_runs_not_when_it_is_woken(
     clock: Clock, pacer: Pacer
 ) -> None:
-    """Between the tick and the waiter's turn lies a stall: the write counts from its end."""
+    """The loop stalls between the tick and the waiter's turn: the write counts from the end of the stall."""
     done: list[object] = []
     waiter(pacer, done, "stalled")
     await settle()
@@ -98,8 +98,8 @@ async def test_a_permit_is_taken_when_the_waiter_goes_on_not_when_it_is_woken(
     clock.now_ns += 3 * SECOND_NS  # the loop stood still before the waiter ran
     await settle()
     assert done == ["stalled"]
-    places = [pacer.bucket.take(clock.now_ns) for _ in range(100)]
-    assert places.count(True) < 99, "the write took its place in this second, not in the one of the tick"
+    taken = [pacer.bucket.take(clock.now_ns) for _ in range(100)]
+    assert taken.count(True) < 99, "the write counts in this second, not in the second of the tick"
 
 
 async def test_who_is_woken_in_vain_is_still_the_first(clock: Clock, pacer: Pacer) -> None:
@@ -162,7 +162,7 @@ async def test_permits_without_waiters_are_offered_to_the_dispatcher(
 
 
 async def test_one_ticker_serves_several_numbers_and_forgets_who_leaves() -> None:
-    """In real time: whoever is removed gets no permit any more."""
+    """In real time: a removed pacer gets no more permits."""
     pacers = [Pacer(TokenBucket(1_000, module.monotonic_ns()), lambda *_: False) for _ in range(2)]
     ticker = Ticker()
     for one in pacers:
@@ -180,7 +180,7 @@ async def test_one_ticker_serves_several_numbers_and_forgets_who_leaves() -> Non
 
 
 async def test_a_number_without_a_permit_due_is_not_asked_at_every_tick(clock: Clock) -> None:
-    """And is asked again in time, should its rate rise or messages come meanwhile."""
+    """It is asked again in time if its rate rises or messages come meanwhile."""
 
     class Asked(Pacer):
         def __init__(self, rate_per_s: float, passes_ns: int = 0) -> None:

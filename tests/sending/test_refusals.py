@@ -43,7 +43,7 @@ async def planted(
         return await plant_campaign(connection, recipients=recipients, **others)  # type: ignore[arg-type]
 
 
-async def tries_of(pool: Pool) -> list[int]:
+async def attempts_of(pool: Pool) -> list[int]:
     """The last attempt number of each settled recipient, in order of seq."""
     async with pool.acquire() as connection:
         rows = await connection.fetch(
@@ -70,7 +70,7 @@ async def test_an_isolated_throttle_requeues_and_costs_no_failure(
         assert emulator.service.errors == {130429: 1}
         assert_each_once(emulator, campaign)
     assert waits == [(Wait.NUMBER, 1)]
-    assert sorted(await tries_of(pool))[-2:] == [1, 2]
+    assert sorted(await attempts_of(pool))[-2:] == [1, 2]
     async with pool.acquire() as connection:
         throttled = await connection.fetchrow("SELECT attempts, accepted, throttled FROM campaign_numbers")
         assert throttled is not None and tuple(throttled) == (301, 300, 1)
@@ -98,19 +98,21 @@ async def test_a_pair_that_is_written_to_too_often_waits_powers_of_four_and_then
         assert len(emulator.service.ledger) == 0
     assert waits == [(Wait.PAIR, attempt) for attempt in (1, 2, 3, 4, 5)]
     assert await outcome_codes(pool) == {(131056, "131056")}
-    assert await tries_of(pool) == [6], "the sixth fails it"
+    assert await attempts_of(pool) == [6], "the sixth fails it"
 
 
 def test_the_waits_of_a_pair_are_those_of_the_protocol() -> None:
     assert [backoff.wait_s(Wait.PAIR, attempt) for attempt in (1, 2, 3, 4, 5)] == [1, 4, 16, 64, 256]
 
 
-async def test_others_go_on_while_one_pair_waits(pool: Pool, waits: list[tuple[Wait, int]]) -> None:
+async def test_other_recipients_are_sent_while_one_pair_waits(
+    pool: Pool, waits: list[tuple[Wait, int]]
+) -> None:
     campaign = await planted(pool, 80)
     async with serving(fault("refusal", code=131056, count=2)) as emulator:
         await run_to_end(pool, emulator, campaign)
         assert_each_once(emulator, campaign)
-    assert sorted(await tries_of(pool))[-3:] in ([1, 2, 2], [1, 1, 3])
+    assert sorted(await attempts_of(pool))[-3:] in ([1, 2, 2], [1, 1, 3])
 
 
 async def test_a_claim_ages_from_before_its_statement(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,10 +150,10 @@ async def test_the_guard_keeps_the_pairs_own_pace_before_the_service_must(pool: 
         assert ended.state == "finished"
         times = [row["received_at_ns"] for row in emulator.service.ledger.rows(0, 9)]
     assert times[1] - times[0] >= 500_000_000, "a second from claim to claim"
-    assert await tries_of(pool) == [1, 1], "held back before any request"
+    assert await attempts_of(pool) == [1, 1], "held back before any request"
 
 
-# ---- failures that pass, and doubts
+# ---- transient failures, and attempts in doubt
 
 
 async def test_a_failure_that_passes_is_tried_again_a_bounded_number_of_times(
@@ -221,7 +223,7 @@ async def test_who_was_never_tried_finds_out_first_whether_a_downtime_is_over(
     ],
     ids=lambda way: way.kind,
 )
-async def test_a_reply_that_is_lost_is_a_doubt_and_nobody_gets_it_twice(pool: Pool, way: object) -> None:
+async def test_a_lost_reply_is_in_doubt_and_nobody_gets_the_message_twice(pool: Pool, way: object) -> None:
     campaign = await planted(pool, 200, rate_per_s=400)
     async with serving(way) as emulator:  # type: ignore[arg-type]
         ended = await run_to_end(pool, emulator, campaign)
@@ -230,10 +232,10 @@ async def test_a_reply_that_is_lost_is_a_doubt_and_nobody_gets_it_twice(pool: Po
     await assert_counts(pool, campaign, accepted=197, unknown=3)
     async with pool.acquire() as connection:
         reasons = await connection.fetch("SELECT reason FROM recipient_states WHERE state = 'unknown'")
-        assert all(row["reason"] for row in reasons), "each doubt says why"
+        assert all(row["reason"] for row in reasons), "each attempt in doubt has a reason"
 
 
-async def test_a_break_before_acceptance_is_a_doubt_too_since_bytes_were_written(pool: Pool) -> None:
+async def test_a_break_before_acceptance_is_in_doubt_since_bytes_were_written(pool: Pool) -> None:
     campaign = await planted(pool, 100, rate_per_s=400)
     async with serving(fault("reset-before-accepting", 0.1, count=2)) as emulator:
         await run_to_end(pool, emulator, campaign)
@@ -244,7 +246,7 @@ async def test_a_break_before_acceptance_is_a_doubt_too_since_bytes_were_written
 # ---- recipients
 
 
-async def test_a_recipient_that_the_service_refuses_fails_with_its_code_and_the_others_go_on(
+async def test_a_refused_recipient_fails_with_its_code_and_the_others_are_sent(
     pool: Pool,
 ) -> None:
     campaign = await planted(pool, 40)
@@ -257,16 +259,16 @@ async def test_a_recipient_that_the_service_refuses_fails_with_its_code_and_the_
     await assert_counts(pool, campaign, accepted=37, failed=3)
 
 
-async def test_who_asked_for_silence_fails_and_is_skipped_by_the_next_campaign(pool: Pool) -> None:
+async def test_a_recipient_who_opted_out_fails_and_is_skipped_by_the_next_campaign(pool: Pool) -> None:
     campaign = await planted(pool, 20)
     async with serving(fault("refusal", code=131050, count=1)) as emulator:
         await run_to_end(pool, emulator, campaign)
         await assert_counts(pool, campaign, accepted=19, failed=1)
         async with pool.acquire() as connection:
-            silent = await connection.fetchval("SELECT phone FROM suppressions")
+            opted_out = await connection.fetchval("SELECT phone FROM suppressions")
             following = await plant_campaign(connection, recipients=20, phones=campaign.phones)
         await run_to_end(pool, emulator, following)
-        assert accepted_phones(emulator)[silent] == 0
+        assert accepted_phones(emulator)[opted_out] == 0
     await assert_counts(pool, following, accepted=19, skipped=1)
 
 

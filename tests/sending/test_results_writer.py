@@ -29,10 +29,10 @@ NEVER_S = 3_600.0  # no batch that is not large is stored in the time of a test
 AT_US = 1_790_000_000_000_000  # some moment of 2026
 
 
-def fact(campaign: Planted, place: int, kind: FactKind = FactKind.ACCEPTED, **others: Any) -> Fact:
-    """A fact of recipient `place` (from 0) of a campaign with one range."""
-    told: dict[str, Any] = {"wamid": f"w{place}", "attempted_us": time.time_ns() // 1_000, **others}
-    return Fact(campaign.campaign_id, campaign.range_ids[0], place + 1, 1, 1, SLOW, kind, **told)
+def fact(campaign: Planted, index: int, kind: FactKind = FactKind.ACCEPTED, **others: Any) -> Fact:
+    """A fact of recipient `index` (from 0) of a campaign with one range."""
+    told: dict[str, Any] = {"wamid": f"w{index}", "attempted_us": time.time_ns() // 1_000, **others}
+    return Fact(campaign.campaign_id, campaign.range_ids[0], index + 1, 1, 1, SLOW, kind, **told)
 
 
 @asynccontextmanager
@@ -63,7 +63,7 @@ async def flush(results_writer: ResultsWriter) -> None:
 
 @pytest.fixture
 def cut(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """While it is set, every batch finds the database gone."""
+    """While it is set, every batch fails as if the database were lost."""
     real, cut = module.record, asyncio.Event()
 
     async def record(*arguments: Any) -> None:
@@ -75,7 +75,7 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     return cut
 
 
-async def test_what_is_put_is_stored_in_batches_and_flushed_tells_when(
+async def test_facts_are_stored_in_batches_and_flushed_returns_when_all_are(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, sizes = module.record, []
@@ -87,8 +87,8 @@ async def test_what_is_put_is_stored_in_batches_and_flushed_tells_when(
     monkeypatch.setattr(module, "record", record)
     campaign = await planted(pool, 2_500)
     async with storing(pool, NEVER_S) as results_writer:
-        for place in range(2_500):
-            results_writer.put(fact(campaign, place))
+        for index in range(2_500):
+            results_writer.put(fact(campaign, index))
         assert results_writer.pending == 2_500
         await flush(results_writer)
         assert results_writer.pending == 0 and not results_writer.full
@@ -105,17 +105,17 @@ async def test_the_few_that_arrive_while_a_batch_is_stored_wait_for_others(
     async def record(connection: Any, facts: list[Fact], attempts: Any) -> None:
         sizes.append(len(facts))
         if len(sizes) == 1:
-            for place in range(MANY, MANY + 3):
-                results_writer.put(fact(campaign, place))
+            for index in range(MANY, MANY + 3):
+                results_writer.put(fact(campaign, index))
 
     monkeypatch.setattr(module, "record", record)
     campaign = await planted(pool, 1)
     async with storing(pool, NEVER_S) as results_writer:
-        for place in range(MANY):
-            results_writer.put(fact(campaign, place))
+        for index in range(MANY):
+            results_writer.put(fact(campaign, index))
         await until(lambda: results_writer.pending == 3)
-        for place in range(MANY):
-            results_writer.put(fact(campaign, place))
+        for index in range(MANY):
+            results_writer.put(fact(campaign, index))
         await until(lambda: not results_writer.pending)
     assert sizes == [MANY, MANY + 3]
 
@@ -123,8 +123,8 @@ async def test_the_few_that_arrive_while_a_batch_is_stored_wait_for_others(
 async def test_above_the_high_mark_nobody_may_claim(pool: Pool) -> None:
     campaign = await planted(pool, HIGH_MARK)
     results_writer = ResultsWriter(pool, PERIOD_S)
-    for place in range(HIGH_MARK - 1):
-        results_writer.put(fact(campaign, place))
+    for index in range(HIGH_MARK - 1):
+        results_writer.put(fact(campaign, index))
     assert not results_writer.full
     results_writer.put(fact(campaign, HIGH_MARK - 1))
     assert results_writer.full
@@ -141,16 +141,16 @@ async def test_a_cut_database_stops_claims_until_everything_is_stored(pool: Pool
         results_writer.put(fact(campaign, 0))
         await flush(results_writer)
         cut.set()
-        for place in range(1, 25):
-            results_writer.put(fact(campaign, place))
+        for index in range(1, 25):
+            results_writer.put(fact(campaign, index))
         await until(lambda: bool(results_writer.problem))
         assert (
             results_writer.full
             and results_writer.pending == 24
             and "cut by the test" in results_writer.problem
         )
-        for place in range(25, 50):
-            results_writer.put(fact(campaign, place))
+        for index in range(25, 50):
+            results_writer.put(fact(campaign, index))
         cut.clear()
         await flush(results_writer)
         assert not results_writer.problem and not results_writer.full
@@ -177,9 +177,7 @@ async def test_relief_comes_with_the_database_not_before(pool: Pool, cut: asynci
         assert not results_writer.full
 
 
-async def test_whoever_waits_for_room_waits_until_there_is_some(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_wait_for_the_low_mark_ends_there(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise a number would ask again and again, and keep the event loop from storing."""
     batches = asyncio.Semaphore(0)
 
@@ -194,8 +192,8 @@ async def test_whoever_waits_for_room_waits_until_there_is_some(
         batches.release()
         results_writer.put(fact(campaign, 0))
         await flush(results_writer)
-        for place in range(1, 8):
-            results_writer.put(fact(campaign, place))
+        for index in range(1, 8):
+            results_writer.put(fact(campaign, index))
         waiting = asyncio.create_task(results_writer.relief(60))
         batches.release()
         await until(lambda: results_writer.pending == 5)
@@ -210,7 +208,7 @@ async def test_whoever_waits_for_room_waits_until_there_is_some(
         await flush(results_writer)
 
 
-async def test_a_sink_that_ends_gives_its_connection_back(pool: Pool) -> None:
+async def test_a_results_writer_that_ends_releases_its_connection(pool: Pool) -> None:
     """Otherwise the pool would wait for it when it closes, and a drain would take too long."""
     campaign = await planted(pool)
     async with storing(pool) as results_writer:
@@ -225,8 +223,8 @@ async def test_connections_cut_by_the_server_lose_and_double_nothing(pool: Pool,
     elsewhere = await connect(database_url)
     async with storing(pool) as results_writer:
         for begin in range(0, 3_000, 300):
-            for place in range(begin, begin + 300):
-                results_writer.put(fact(campaign, place))
+            for index in range(begin, begin + 300):
+                results_writer.put(fact(campaign, index))
             await elsewhere.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -247,13 +245,13 @@ async def test_connections_cut_by_the_server_lose_and_double_nothing(pool: Pool,
     ],
     ids=["a NUL", "a code beyond int4", "half a character", "a time beyond int8"],
 )
-async def test_a_fact_that_the_database_refuses_stands_alone_as_a_doubt(
+async def test_a_fact_that_the_database_refuses_is_stored_alone_as_in_doubt(
     pool: Pool, bad: dict[str, Any]
 ) -> None:
     campaign = await planted(pool)
     async with storing(pool) as results_writer:
-        for place in range(50):
-            results_writer.put(fact(campaign, place, **(bad if place == 17 else {})))
+        for index in range(50):
+            results_writer.put(fact(campaign, index, **(bad if index == 17 else {})))
         await flush(results_writer)
         assert not results_writer.problem
     async with pool.acquire() as connection:
@@ -263,12 +261,12 @@ async def test_a_fact_that_the_database_refuses_stands_alone_as_a_doubt(
         await assert_range_counters_hold(connection)
 
 
-async def test_a_fact_of_which_not_even_the_doubt_can_be_stored_holds_up_nobody(pool: Pool) -> None:
+async def test_a_fact_that_cannot_be_stored_even_as_in_doubt_blocks_no_other(pool: Pool) -> None:
     campaign = await planted(pool)
     async with storing(pool) as results_writer:
-        for place in range(10):
-            told = fact(campaign, place)
-            results_writer.put(told._replace(seq=2**40) if place == 3 else told)
+        for index in range(10):
+            told = fact(campaign, index)
+            results_writer.put(told._replace(seq=2**40) if index == 3 else told)
         await flush(results_writer)
         assert not results_writer.problem
     async with pool.acquire() as connection:
@@ -293,11 +291,11 @@ async def test_what_a_number_did_is_counted_also_beside_a_bad_fact(pool: Pool) -
     async with storing(pool) as results_writer:
         results_writer.attempt_statistics.limits_per_s[SLOW] = 80.0
         outcomes = [Accepted("w0"), Accepted("w\x00"), Throttled(Scope.NUMBER, 130429, None, "")]
-        for place, outcome in enumerate(outcomes):
+        for index, outcome in enumerate(outcomes):
             kind = FactKind.ACCEPTED if isinstance(outcome, Accepted) else FactKind.DEFERRED
             told = {"wamid": getattr(outcome, "wamid", None), "throttled": isinstance(outcome, Throttled)}
             results_writer.put(
-                fact(campaign, place, kind, reason="x", attempted_us=AT_US + 500_000 * place, **told)
+                fact(campaign, index, kind, reason="x", attempted_us=AT_US + 500_000 * index, **told)
             )
         results_writer.put(
             fact(campaign, 3, FactKind.DEFERRED, wamid=None, reason="not sent", attempted_us=None)
@@ -314,8 +312,8 @@ async def test_what_a_number_did_is_counted_also_beside_a_bad_fact(pool: Pool) -
 async def test_a_pause_between_attempts_is_not_time_spent_sending(pool: Pool, apart: bool) -> None:
     campaign = await planted(pool)
     async with storing(pool) as results_writer:
-        for place, at_s in enumerate((10, 11, 500)):
-            results_writer.put(fact(campaign, place, attempted_us=AT_US + at_s * 1_000_000))
+        for index, at_s in enumerate((10, 11, 500)):
+            results_writer.put(fact(campaign, index, attempted_us=AT_US + at_s * 1_000_000))
             if apart:
                 await flush(results_writer)
         await flush(results_writer)

@@ -65,7 +65,7 @@ async def test_each_message_says_what_its_recipients_row_says(pool: Pool) -> Non
 
 
 async def test_product_version_and_tag_are_those_of_the_settings(pool: Pool) -> None:
-    """In requests that send, and in requests that list the numbers."""
+    """In sending requests, and in requests that list the numbers."""
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 300})
         campaign = await plant_campaign(connection, recipients=20)
@@ -203,7 +203,7 @@ async def test_a_slow_service_gets_as_many_open_requests_as_the_rate_needs(pool:
     assert times[-1] - times[0] < 1.4 * 1_000_000 * 400 / 200, "latency costs no rate"
 
 
-async def test_looks_for_who_waits_become_rare_while_nobody_does(
+async def test_lookups_of_due_retries_become_rare_while_none_is_due(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks_ns: list[int] = []

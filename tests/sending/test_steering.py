@@ -41,7 +41,7 @@ SECOND_NS = 1_000_000_000
 
 
 async def say(connection: Connection, campaign: Planted, event: CampaignEvent) -> int:
-    """What a person orders; returns when it was committed, on the ledger's clock."""
+    """Apply a person's action. Returns when it was committed, on the ledger's clock."""
     await apply_event(connection, campaign.campaign_id, event, f"{event} by hand")
     return time.monotonic_ns()
 
@@ -62,7 +62,7 @@ async def test_a_pause_takes_effect_within_a_second_and_a_resume_reaches_everybo
         await until(lambda: len(emulator.service.ledger) >= 60)
         paused_ns = await say(elsewhere, campaign, CampaignEvent.PAUSE)
         claimed_through = sum(phone in set(campaign.phones) for phone in accepted_phones(emulator))
-        await until(lambda: late(emulator, paused_ns) >= 60)  # the other campaign goes on
+        await until(lambda: late(emulator, paused_ns) >= 60)  # the other campaign continues
         rows = [
             row for row in emulator.service.ledger.rows(0, 2_000) if int(row["to"]) in set(campaign.phones)
         ]
@@ -98,7 +98,7 @@ async def test_a_cancel_takes_effect_within_a_second_and_skips_whoever_was_not_c
     assert rows == []
 
 
-async def test_a_worker_lets_go_of_the_ranges_of_a_cancelled_campaign(
+async def test_a_worker_releases_the_ranges_of_a_cancelled_campaign(
     pool: Pool, elsewhere: Connection
 ) -> None:
     """Otherwise its pages would stay in memory, campaign by campaign."""
@@ -145,7 +145,7 @@ async def test_a_limit_that_is_raised_by_hand_is_used_within_a_second(
         assert_each_once(emulator, campaign)
 
 
-async def test_a_second_runner_is_told_who_sends(pool: Pool) -> None:
+async def test_the_error_of_a_second_runner_names_the_first(pool: Pool) -> None:
     campaign = await planted(pool, 100, 100)
     async with serving() as emulator, started(pool, emulator, campaign) as first:
         await until(lambda: len(emulator.service.ledger) >= 1)
@@ -156,7 +156,7 @@ async def test_a_second_runner_is_told_who_sends(pool: Pool) -> None:
         assert_each_once(emulator, campaign)
 
 
-async def test_a_refused_runner_gives_back_what_it_had_taken(pool: Pool, elsewhere: Connection) -> None:
+async def test_a_refused_runner_releases_its_leases(pool: Pool, elsewhere: Connection) -> None:
     campaign = await planted(pool, 10, 100)
     await plant_numbers(elsewhere, **{"2": 100})
     await take_lease(elsewhere, "2", another_process(boot="elsewhere"))
@@ -166,9 +166,7 @@ async def test_a_refused_runner_gives_back_what_it_had_taken(pool: Pool, elsewhe
         assert await elsewhere.fetchval("SELECT released FROM numbers WHERE phone_number_id = $1", SLOW)
 
 
-async def test_a_runner_of_a_number_that_nobody_knows_gives_back_the_others(
-    pool: Pool, elsewhere: Connection
-) -> None:
+async def test_a_runner_of_an_unknown_number_releases_the_others(pool: Pool, elsewhere: Connection) -> None:
     campaign = await planted(pool, 10, 100)
     async with serving() as emulator:
         with pytest.raises(ConfigurationError, match="no number nobodys"):
@@ -176,10 +174,10 @@ async def test_a_runner_of_a_number_that_nobody_knows_gives_back_the_others(
         assert await elsewhere.fetchval("SELECT released FROM numbers WHERE phone_number_id = $1", SLOW)
 
 
-async def test_a_resume_after_a_restored_backup_leaves_out_whom_events_tell_of(
+async def test_a_resume_after_a_restored_backup_leaves_out_recipients_with_events(
     pool: Pool, elsewhere: Connection
 ) -> None:
-    """The backup knows nobody who was sent to; statuses tell, before and after the page is read."""
+    """The backup has no recipient who was sent to. Statuses name them, before and after the page is read."""
     campaign = await planted(pool, 300, 200)
     sent = {"first": campaign.phones[3], "late": campaign.phones[290]}
 

@@ -45,7 +45,7 @@ async def test_of_two_rests_the_longer_one_counts(stop_requests: StopRequests, o
     assert not stop_requests.waiting
 
 
-async def test_a_campaign_that_a_person_resumes_before_the_next_look_sends_again(
+async def test_a_campaign_that_a_person_resumes_before_the_next_read_sends_again(
     campaign_cache: CampaignCache, stop_requests: StopRequests, other: Connection
 ) -> None:
     campaign_id = (await plant_campaign(other)).campaign_id

@@ -133,7 +133,7 @@ async def test_a_service_that_is_away_is_a_line_and_then_gets_no_more_than_its_p
     assert shortest_span_us(times, int(LIMIT_PER_S)) >= 1_000_000, "no second makes up for the outage"
 
 
-async def test_descriptors_that_are_there_again_are_told(
+async def test_the_return_of_file_descriptors_is_logged(
     pool: Pool, lines: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     timing = replace(QUICK, descriptors_quiet_ns=SECOND_NS // 5)

@@ -18,9 +18,9 @@ from tests.examples import examples
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
-    put_in_doubt,
     installation,
     plant_campaign,
+    put_in_doubt,
     put_in_inbox,
     range_counters,
     recount,

@@ -28,7 +28,7 @@ from engine.store.leases import renew_leases, take_lease
 from engine.store.migrate import migrate
 from tests.databases import run_apart, with_database
 from tests.sending.planted import another_process, context_of
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, put_in_doubt, plant_campaign, state_of
+from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, put_in_doubt, state_of
 
 STATES = ("draft", "scheduled", "running", "paused", "finished", "cancelled")
 

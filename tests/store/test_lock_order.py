@@ -18,9 +18,9 @@ from engine.store.database import Connection, Pool
 from engine.store.leases import stop
 from engine.webhooks.account import act
 from tests.sending.planted import FAST, SLOW, plant_campaign, plant_numbers
+from tests.webhooks.account_events import store_event
 from tests.webhooks.planted import FIRST_RANGE
 from tests.webhooks.planted import plant_campaign as plant_ranges
-from tests.webhooks.told import tell
 
 
 class Account:
@@ -77,7 +77,7 @@ async def test_numbers_that_the_service_lists(
             number,
         )
     for display in told:
-        await tell(
+        await store_event(
             connection, "phone_number_quality_update", {"display_phone_number": display, "event": "FLAGGED"}
         )
     numbers = "numbers WHERE phone_number_id"

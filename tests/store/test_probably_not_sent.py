@@ -9,10 +9,10 @@ from engine.webhooks.status_applier import apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
     age,
-    put_in_doubt,
     installation,
     make_all_due,
     plant_campaign,
+    put_in_doubt,
     put_in_inbox,
     range_counters,
     recount,

@@ -12,7 +12,7 @@ import pytest
 from campaigns.cli.settle import settle_campaign
 from engine.core.guard import OPTED_OUT
 from engine.store.database import Pool
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, put_in_doubt, plant_campaign
+from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, put_in_doubt
 
 pytestmark = pytest.mark.usefixtures("warm_starts")
 

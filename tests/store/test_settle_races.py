@@ -20,8 +20,8 @@ from engine.store.recording import record
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
-    put_in_doubt,
     plant_campaign,
+    put_in_doubt,
     range_counters,
     recount,
     state_of,

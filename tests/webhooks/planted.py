@@ -29,6 +29,23 @@ async def plant_campaign(
     number: str = NUMBER,
 ) -> int:
     """A campaign whose ranges are claimed up to `claimed_through` (all by default) by epoch 1 of `number`; returns its id."""
+    campaign_id = await _plant_campaign_row(connection, number, state, on_unknown)
+    ids = [first_range + ordinal for ordinal in range(ranges)]
+    claimed = recipients if claimed_through is None else claimed_through
+    await _plant_ranges(connection, campaign_id, ids, recipients, claimed, number)
+    await connection.execute(
+        "INSERT INTO recipients (range_id, seq, phone, variables, line)"
+        " SELECT id, seq, $2 + (id - $4) * $3 + seq, '{}', seq"
+        " FROM unnest($1::bigint[]) AS id, generate_series(1, $3::integer) AS seq",
+        ids,
+        first_phone,
+        recipients,
+        first_range,
+    )
+    return campaign_id
+
+
+async def _plant_campaign_row(connection: Connection, number: str, state: str, on_unknown: str) -> int:
     await connection.execute("SELECT create_partitions(date '2020-01-01' + 2400)")
     await connection.execute(
         "INSERT INTO numbers (phone_number_id, epoch, display_phone_number)"
@@ -44,15 +61,25 @@ async def plant_campaign(
         [number],
         on_unknown,
     )
-    ids = [first_range + ordinal for ordinal in range(ranges)]
+    return campaign_id
+
+
+async def _plant_ranges(
+    connection: Connection,
+    campaign_id: int,
+    ids: list[int],
+    recipients: int,
+    claimed_through: int,
+    number: str,
+) -> None:
     await connection.execute(
         "INSERT INTO ranges (range_id, campaign_id, ordinal, last_seq, claimed_through, phone_number_id, epoch)"
         " SELECT id, $2, id - $5, $3, $4, $6, 1 FROM unnest($1::bigint[]) AS id",
         ids,
         campaign_id,
         recipients,
-        recipients if claimed_through is None else claimed_through,
-        first_range,
+        claimed_through,
+        ids[0],
         number,
     )
     await connection.execute(
@@ -69,16 +96,6 @@ async def plant_campaign(
         number,
         NOON,
     )
-    await connection.execute(
-        "INSERT INTO recipients (range_id, seq, phone, variables, line)"
-        " SELECT id, seq, $2 + (id - $4) * $3 + seq, '{}', seq"
-        " FROM unnest($1::bigint[]) AS id, generate_series(1, $3::integer) AS seq",
-        ids,
-        first_phone,
-        recipients,
-        first_range,
-    )
-    return campaign_id
 
 
 def microseconds(moment: datetime) -> int:

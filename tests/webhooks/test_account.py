@@ -1,4 +1,4 @@
-"""What the service tells about templates, numbers and accounts is acted on once, in its order."""
+"""Events about templates, numbers and accounts are acted on once, in their order."""
 
 from itertools import permutations
 from typing import Any
@@ -11,9 +11,9 @@ from engine.store.queries import queries
 from engine.webhooks import account
 from engine.webhooks.account import act
 from engine.webhooks.inbox import BodyGroup, write
+from tests.webhooks.account_events import plant_template, store_event, store_template_event, template_body
 from tests.webhooks.conversation import PRODUCT, change_body
 from tests.webhooks.planted import NUMBER, plant_campaign
-from tests.webhooks.told import plant_template, tell, tell_template, template_body
 
 
 async def campaign_row(connection: Connection, campaign: int) -> tuple[str, str]:
@@ -25,7 +25,7 @@ async def campaign_row(connection: Connection, campaign: int) -> tuple[str, str]
 async def test_a_stopped_template_pauses_its_campaigns_in_words(connection: Connection, event: str) -> None:
     await plant_template(connection)
     campaign = await plant_campaign(connection)
-    await tell_template(connection, event, reason="NONE")
+    await store_template_event(connection, event, reason="NONE")
     assert await act(connection) == 1
     assert await act(connection) == 0
     state, reason = await campaign_row(connection, campaign)
@@ -34,8 +34,8 @@ async def test_a_stopped_template_pauses_its_campaigns_in_words(connection: Conn
 
 
 async def test_one_acts_at_a_time(connection: Connection, other: Connection) -> None:
-    """Two would act on the events about one template in any order."""
-    await tell_template(connection, "PAUSED")
+    """Two processes would act on the events about one template in any order."""
+    await store_template_event(connection, "PAUSED")
     async with other.transaction():
         assert await other.fetchval(queries("inbox")["act_lock"])
         assert await act(connection) == 0
@@ -47,7 +47,7 @@ async def test_who_is_killed_while_acting_acts_on_it_again(
 ) -> None:
     await plant_template(connection)
     campaign = await plant_campaign(connection)
-    await tell_template(connection, "PAUSED")
+    await store_template_event(connection, "PAUSED")
 
     async def cut(*_: Any) -> list[int]:
         raise ConnectionResetError
@@ -65,7 +65,7 @@ async def test_another_language_is_another_template(connection: Connection) -> N
     for language in ("pt_BR", "pt"):
         await plant_template(connection, language)
     campaign = await plant_campaign(connection)
-    await tell_template(connection, "PAUSED", "pt")
+    await store_template_event(connection, "PAUSED", "pt")
     assert await act(connection) == 1
     assert (await campaign_row(connection, campaign))[0] == "running"
     rows = await connection.fetch("SELECT language, status FROM templates")
@@ -75,7 +75,7 @@ async def test_another_language_is_another_template(connection: Connection) -> N
 async def test_a_stopped_template_keeps_a_scheduled_campaign_from_starting(connection: Connection) -> None:
     await plant_template(connection)
     campaign = await plant_campaign(connection, state="scheduled")
-    await tell_template(connection, "REJECTED", reason="ABUSIVE_CONTENT")
+    await store_template_event(connection, "REJECTED", reason="ABUSIVE_CONTENT")
     await act(connection)
     state, reason = await campaign_row(connection, campaign)
     assert (state, reason.rpartition("by the service")[2]) == ("paused", ": ABUSIVE_CONTENT")
@@ -84,7 +84,7 @@ async def test_a_stopped_template_keeps_a_scheduled_campaign_from_starting(conne
 async def test_approval_changes_only_the_template(connection: Connection) -> None:
     await plant_template(connection)
     campaign = await plant_campaign(connection, state="paused")
-    await tell_template(connection, "APPROVED")
+    await store_template_event(connection, "APPROVED")
     assert await act(connection) == 1
     assert (await campaign_row(connection, campaign))[0] == "paused"
 
@@ -92,7 +92,7 @@ async def test_approval_changes_only_the_template(connection: Connection) -> Non
 async def test_a_repetition_is_not_acted_on_but_news_is(connection: Connection) -> None:
     await plant_template(connection)
     for event, acts in (("PAUSED", 1), ("PAUSED", 0), ("APPROVED", 1), ("PAUSED", 1), ("PAUSED", 0)):
-        await tell_template(connection, event)
+        await store_template_event(connection, event)
         assert await act(connection) == acts
     assert await connection.fetchval("SELECT status FROM templates") == "PAUSED"
 
@@ -101,7 +101,7 @@ async def test_a_repetition_is_not_acted_on_but_news_is(connection: Connection) 
     ("stored", "together", "acts"),
     [
         (["PAUSED"], ["APPROVED", "PAUSED"], 2),
-        (["APPROVED", "PAUSED"], ["APPROVED", "PAUSED"], 2),  # told again, without any date
+        (["APPROVED", "PAUSED"], ["APPROVED", "PAUSED"], 2),  # repeated, without a date
         (["PAUSED"], ["PAUSED", "APPROVED", "PAUSED"], 2),
         (["PAUSED"], ["PAUSED", "PAUSED"], 0),
     ],
@@ -111,7 +111,7 @@ async def test_news_may_come_together_with_what_makes_it_news(
 ) -> None:
     await plant_template(connection)
     for event in stored:
-        await tell_template(connection, event)
+        await store_template_event(connection, event)
     await act(connection)
     group = BodyGroup(PRODUCT)
     for event in together:
@@ -124,36 +124,36 @@ async def test_news_may_come_together_with_what_makes_it_news(
 async def test_a_dated_event_that_comes_late_changes_nothing(connection: Connection) -> None:
     await plant_template(connection)
     campaign = await plant_campaign(connection)
-    await tell_template(connection, "APPROVED", time=1780000100)
-    await tell_template(connection, "PAUSED", time=1780000000)
-    await tell_template(connection, "APPROVED", time=1780000100)
+    await store_template_event(connection, "APPROVED", time=1780000100)
+    await store_template_event(connection, "PAUSED", time=1780000000)
+    await store_template_event(connection, "APPROVED", time=1780000100)
     assert await act(connection) == 2
     assert (await campaign_row(connection, campaign))[0] == "running"
 
 
 async def test_a_dated_event_is_acted_on_once_whatever_came_between(connection: Connection) -> None:
-    """Else a repetition would pause again what a person has resumed."""
+    """Otherwise a repeated event would pause again a campaign that a person resumed."""
     await plant_template(connection)
     for event, time, acts in (
         ("PAUSED", 1780000100, 1),
         ("APPROVED", 1780000000, 1),
         ("PAUSED", 1780000100, 0),
     ):
-        await tell_template(connection, event, time=time)
+        await store_template_event(connection, event, time=time)
         assert await act(connection) == acts
 
 
 async def test_news_of_another_template_makes_no_news_of_a_repetition(connection: Connection) -> None:
-    """Else it would pause again what a person has resumed."""
+    """Otherwise it would pause again a campaign that a person resumed."""
     for event, language, acts in (("PAUSED", "pt_BR", 1), ("APPROVED", "pt", 1), ("PAUSED", "pt_BR", 0)):
-        await tell_template(connection, event, language)
+        await store_template_event(connection, event, language)
         assert await act(connection) == acts
 
 
-async def test_what_is_told_again_with_a_later_date_is_news(connection: Connection) -> None:
+async def test_an_event_repeated_with_a_later_date_is_new(connection: Connection) -> None:
     await plant_template(connection)
     for event, time in (("PAUSED", 1780000000), ("APPROVED", 1780000100), ("PAUSED", 1780000200)):
-        await tell_template(connection, event, time=time)
+        await store_template_event(connection, event, time=time)
         assert await act(connection) == 1
     assert await connection.fetchval("SELECT status FROM templates") == "PAUSED"
 
@@ -161,8 +161,8 @@ async def test_what_is_told_again_with_a_later_date_is_news(connection: Connecti
 async def test_a_later_event_about_another_template_hides_nothing(connection: Connection) -> None:
     await plant_template(connection)
     campaign = await plant_campaign(connection)
-    await tell_template(connection, "PAUSED", time=1780000000)
-    await tell_template(connection, "APPROVED", "pt", time=1780000100)
+    await store_template_event(connection, "PAUSED", time=1780000000)
+    await store_template_event(connection, "APPROVED", "pt", time=1780000100)
     assert await act(connection) == 2
     assert (await campaign_row(connection, campaign))[0] == "paused"
 
@@ -170,7 +170,7 @@ async def test_a_later_event_about_another_template_hides_nothing(connection: Co
 async def test_events_that_waited_are_acted_on_in_their_order(connection: Connection) -> None:
     await plant_template(connection)
     for event in ("PAUSED", "APPROVED", "DISABLED"):
-        await tell_template(connection, event)
+        await store_template_event(connection, event)
     assert await act(connection) == 3
     assert await connection.fetchval("SELECT status FROM templates") == "DISABLED"
 
@@ -200,22 +200,22 @@ async def test_an_event_of_one_number_says_nothing_of_another(connection: Connec
     )
     await connection.execute("UPDATE numbers SET synced_at = now(), messaging_limit_tier = 'TIER_1K'")
     value = {"display_phone_number": "+55 11 4000 0001", "event": "FLAGGED"}
-    await tell(connection, "phone_number_quality_update", value | {"current_limit": "unknown word"})
+    await store_event(connection, "phone_number_quality_update", value | {"current_limit": "unknown word"})
     assert await act(connection) == 1
     rows = await connection.fetch(
         "SELECT phone_number_id, messaging_limit_tier, synced_at IS NULL FROM numbers"
     )
     assert {tuple(row) for row in rows} == {(NUMBER, "TIER_1K", False), ("2", "TIER_1K", True)}
-    await tell(connection, "phone_number_quality_update", {"event": "FLAGGED"})  # of any of them
+    await store_event(connection, "phone_number_quality_update", {"event": "FLAGGED"})  # of any of them
     assert await act(connection) == 1
     assert await connection.fetchval("SELECT count(synced_at) FROM numbers") == 0
 
 
-async def test_events_of_numbers_ask_for_a_new_look(connection: Connection) -> None:
+async def test_events_of_numbers_mark_them_outdated(connection: Connection) -> None:
     await plant_campaign(connection)
     await connection.execute("UPDATE numbers SET synced_at = now(), messaging_limit_tier = 'TIER_1K'")
     value = {"display_phone_number": "551140000000", "event": "UPGRADE", "current_limit": "TIER_10K"}
-    await tell(connection, "phone_number_quality_update", value)
+    await store_event(connection, "phone_number_quality_update", value)
     assert await act(connection) == 1
     assert tuple(await connection.fetchrow("SELECT messaging_limit_tier, synced_at FROM numbers")) == (
         "TIER_10K",
@@ -223,11 +223,11 @@ async def test_events_of_numbers_ask_for_a_new_look(connection: Connection) -> N
     )
     for field in ("account_update", "account_alerts", "business_capability_update"):
         await connection.execute("UPDATE numbers SET synced_at = now()")
-        await tell(connection, field, {"event": "ACCOUNT_RESTRICTION"})
+        await store_event(connection, field, {"event": "ACCOUNT_RESTRICTION"})
         assert await act(connection) == 1
         assert await connection.fetchval("SELECT synced_at FROM numbers") is None
     await connection.execute("UPDATE numbers SET synced_at = now()")
-    await tell(connection, "something_new", {"a": [1]})
+    await store_event(connection, "something_new", {"a": [1]})
     assert await act(connection) == 1
     assert await connection.fetchval("SELECT synced_at FROM numbers") is not None
     kept = await connection.fetchval("SELECT value FROM account_events WHERE field = 'something_new'")

@@ -1,4 +1,4 @@
-"""What a commit of events tells the store beside them."""
+"""What else a commit of events stores: the flow of events, opt-outs, other events."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ class PlantedGroup(BodyGroup):
             yield b"the body", Parsed([status_event(wamid, 2)])
 
 
-def test_a_number_is_told_again_when_its_second_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_flow_of_a_number_is_noted_again_after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(inbox.time, "monotonic", lambda: now)
     flow = EventFlow()
@@ -41,7 +41,7 @@ def test_a_number_is_told_again_when_its_second_is_over(monkeypatch: pytest.Monk
     assert flow.unreported({"1", "2"}) == {"1", "2"}
 
 
-async def test_every_event_is_kept_and_the_flow_told_once(connection: Connection) -> None:
+async def test_every_event_is_kept_and_the_flow_is_noted_once(connection: Connection) -> None:
     flow = EventFlow()
     await write(connection, PlantedGroup("w1"), flow)
     first = await connection.fetchval(LAST_EVENT, NUMBER)
@@ -51,7 +51,7 @@ async def test_every_event_is_kept_and_the_flow_told_once(connection: Connection
 
 
 async def test_the_flow_is_of_the_last_event(connection: Connection) -> None:
-    """By it the silence about a doubt is judged."""
+    """The flow decides whether an attempt in doubt is probably not sent."""
     await write(connection, PlantedGroup("w1"))
     await connection.execute("UPDATE event_flow SET last_event_at = now() - interval '1 day'")
     await write(connection, PlantedGroup("w2"))
@@ -70,7 +70,7 @@ async def test_a_flow_begins_anew_after_a_gap(connection: Connection) -> None:
             assert await connection.fetchval(flows, NUMBER) is anew
 
 
-async def test_a_commit_that_fails_tells_nothing(connection: Connection) -> None:
+async def test_a_failed_commit_reports_nothing(connection: Connection) -> None:
     flow = EventFlow()
     await write(connection, PlantedGroup("a NUL \x00 that the store refuses"), flow)
     assert await connection.fetchval("SELECT count(*) FROM unreadable_events") == 1
@@ -96,7 +96,7 @@ async def test_one_text_that_the_store_refuses_spoils_no_other(
 async def test_a_database_that_does_not_answer_for_a_moment_makes_no_body_an_odd_one(
     connection: Connection, monkeypatch: pytest.MonkeyPatch, before: list[Exception]
 ) -> None:
-    """Its events would be kept as bytes, answered 200, and never folded."""
+    """Its events would be kept as bytes, answered 200, and never applied."""
     errors: list[Exception] = [*before, TimeoutError()]
     real = inbox.write_together
 
@@ -138,7 +138,7 @@ async def test_the_bodies_of_a_group_can_be_read_apart() -> None:
     assert [row for _, parsed in apart for row in parsed.statuses] == group.parsed.statuses
 
 
-async def test_who_asks_for_silence_after_acceptance_is_suppressed(connection: Connection) -> None:
+async def test_a_recipient_who_opts_out_after_acceptance_is_suppressed(connection: Connection) -> None:
     await plant_campaign(connection, recipients=3)
     ours = Tag(await installation(connection), FIRST_RANGE, 2, 1, 1)
     stopped = [{"code": 131050, "title": "User has stopped receiving marketing messages"}]
@@ -158,12 +158,14 @@ async def test_who_asks_for_silence_after_acceptance_is_suppressed(connection: C
     planted = await connection.fetchval(
         "SELECT phone FROM recipients WHERE range_id = $1 AND seq = 2", FIRST_RANGE
     )
-    silent = await connection.fetch("SELECT phone, reason FROM suppressions")
-    assert {row["phone"] for row in silent} == {planted, 551188887777, 5511988887777, 4915112345678}
-    assert {row["reason"] for row in silent} == {"opted out (131050)"}
+    suppressed = await connection.fetch("SELECT phone, reason FROM suppressions")
+    assert {row["phone"] for row in suppressed} == {planted, 551188887777, 5511988887777, 4915112345678}
+    assert {row["reason"] for row in suppressed} == {"opted out (131050)"}
 
 
-async def test_a_tag_of_another_installation_silences_nobody_of_ours(connection: Connection) -> None:
+async def test_an_opt_out_with_a_tag_of_another_installation_suppresses_no_recipient_of_ours(
+    connection: Connection,
+) -> None:
     await plant_campaign(connection, recipients=3)
     theirs = Tag("zzzzzzzz", FIRST_RANGE, 2, 1, 1)
     stopped = [{"code": 131050, "title": "User has stopped receiving marketing messages"}]
@@ -176,10 +178,8 @@ async def test_a_tag_of_another_installation_silences_nobody_of_ours(connection:
 
 
 @pytest.mark.parametrize("others", ["messages", "statuses"])
-async def test_what_comes_beside_statuses_whose_flow_is_told_is_kept(
-    connection: Connection, others: str
-) -> None:
-    """A group alone is committed by a shorter way: nothing else may be in it."""
+async def test_other_events_beside_statuses_are_kept(connection: Connection, others: str) -> None:
+    """A group of statuses alone takes a shorter path: nothing else may be in it."""
     flow = EventFlow()
     flow.unreported({NUMBER})
     flow.reported({NUMBER})

@@ -1,4 +1,4 @@
-"""What is packed into groups is what comes out of the store, whatever the texts, and nothing is left out."""
+"""What is packed into groups is what the store returns, whatever the texts, and nothing is left out."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -94,7 +94,7 @@ def test_nothing_is_packed_into_nothing() -> None:
     assert pack([]) == []
 
 
-async def test_a_field_that_no_event_has_takes_no_room(pool: Pool) -> None:
+async def test_a_field_that_no_event_has_takes_no_space(pool: Pool) -> None:
     async with pool.acquire() as connection:
         await write_together(
             connection, Parsed([status_event("w", 2), status_event("v", 3, code=7)]), EventFlow()
@@ -105,7 +105,7 @@ async def test_a_field_that_no_event_has_takes_no_room(pool: Pool) -> None:
 
 @pytest.mark.parametrize("broken", ["seqs = '{1,NULL}'", "epochs = NULL", "wamids = '{a}'", "codes = '{1}'"])
 async def test_a_group_that_is_not_whole_is_refused(pool: Pool, broken: str) -> None:
-    """Events of ours without the place of their recipient would be taken and never folded."""
+    """Our events without the seq of their recipient would be read and never applied."""
     tag = ("abcd1234", 1, 1, 1, 1)
     async with pool.acquire() as connection:
         await write_together(connection, Parsed([status_event("w", 2, tag)] * 2), EventFlow())  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Reading is total: every part of a body is somewhere, whatever it is."""
+"""Parsing never fails: every part of a body is kept somewhere, whatever it is."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -84,7 +84,7 @@ def test_empty_opaque_data_is_none(opaque: str | None) -> None:
     assert read_one(statuses_body(status("w", biz_opaque_callback_data=opaque)))[5:10] == NO_TAG
 
 
-def test_a_text_that_only_tells_is_cut_and_cleaned() -> None:
+def test_a_text_for_people_is_cut_and_sanitised() -> None:
     assert read_one(statuses_body(status("w", recipient_id="5\x00511")))[4] == "5511"
     assert read_one(statuses_body(status("w", recipient_id="5" * 600)))[4] == "5" * 512
 
@@ -127,7 +127,7 @@ def test_every_odd_part_of_a_body_is_kept(entries: list[Any], kept: list[int]) -
     assert sizes(parse(orjson.dumps(body), PRODUCT, NOW)) == kept
 
 
-def test_what_another_product_tells_is_no_event_of_ours() -> None:
+def test_events_of_another_product_are_ignored() -> None:
     body = orjson.dumps({"object": "page", "entry": [GOOD]})
     assert sizes(parse(body, PRODUCT, NOW)) == [0, 0, 0, 1]
 
@@ -190,7 +190,7 @@ def test_template_and_account_events() -> None:
     assert (other.field, orjson.loads(other.value)) == ("account_update", {"event": "x"})
 
 
-def test_texts_of_a_template_event_are_fit_to_be_shown() -> None:
+def test_texts_of_a_template_event_are_sanitised() -> None:
     names = ("event", "message_template_name", "message_template_language", "reason")
     assert read_template_status(dict.fromkeys(names, "\x1b[31mA\nB")) == ("[31mA B",) * 2 + (
         "[31MA B",

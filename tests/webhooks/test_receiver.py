@@ -92,7 +92,7 @@ async def test_what_is_not_signed_by_the_service_is_refused_without_a_word(
 async def test_secrets_are_compared_in_constant_time(
     receiver: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Time shows nothing reliably on a shared machine: whatever is compared goes through the one safe call."""
+    """Timing is not reliable on a shared machine. So the test checks that every comparison uses the constant-time call."""
     compared: list[bytes] = []
 
     def compare(left: bytes, right: bytes) -> bool:
@@ -146,7 +146,7 @@ async def test_a_thousand_updates_in_one_body(receiver: Running) -> None:
 
 
 async def test_a_thousand_long_messages_in_one_body(receiver: Running) -> None:
-    """As after an hour in which nobody received. Refused for its size, all of it would be lost in the end."""
+    """As after an hour without a receiver. If it were refused for its size, all of it would be lost in the end."""
     text = {"body": "ж" * 4096}
     messages = [
         {"id": f"wamid.{n}", "from": "5511912345678", "type": "text", "text": text} for n in range(1000)

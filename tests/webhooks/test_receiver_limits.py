@@ -17,7 +17,7 @@ async def stored(pool: Pool, table: str = "waiting_events") -> int:
 
 
 async def test_large_bodies_are_read_few_at_a_time(pool: Pool) -> None:
-    """Each that is being read has a permit, and gives it back however it ends."""
+    """Each body that is being read holds a place in the limit, and releases it however it ends."""
     body = statuses_body(status("wamid.1"), status("wamid.2"))
     request = post(body)
     limits = replace(LIMITS, usual_body_bytes=len(body) // 2, large_bodies=2)

@@ -1,4 +1,4 @@
-"""The loops behind the receiver: what wakes them, what they outlive, and what ends them."""
+"""The loops behind the receiver: what wakes them, which failures they survive, and what ends them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,17 +16,17 @@ from engine.webhooks.metrics import Metrics
 from engine.webhooks.reconciler import Intervals, Reconciler
 from engine.webhooks.status_applier import BATCH_EVENTS_MAX, AppliedBatch
 from tests.chaos.proxy import proxied
+from tests.webhooks.account_events import plant_template, store_template_event
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
-    put_in_doubt,
     installation,
     plant_campaign,
+    put_in_doubt,
     put_in_inbox,
     state_of,
     status_event,
 )
-from tests.webhooks.told import plant_template, tell_template
 
 
 @asynccontextmanager
@@ -50,7 +50,7 @@ async def until(pool: Pool, query: str, expected: object) -> None:
             await asyncio.sleep(0)
 
 
-async def test_a_commit_wakes_the_fold(pool: Pool) -> None:
+async def test_a_commit_wakes_the_status_applier(pool: Pool) -> None:
     async with reconciling(pool, Intervals(gather_s=0.0, apply_s=3600.0)) as (committed, _):
         async with pool.acquire() as connection:
             await plant_campaign(connection)
@@ -80,7 +80,7 @@ async def test_the_loops_outlive_a_lost_database(server_url: str, database_url: 
                                 connection, status_event("w", 2, Tag(own, FIRST_RANGE, 1, 1, 1))
                             )
                             await put_in_doubt(connection, FIRST_RANGE, 2)
-                            await tell_template(connection, "PENDING")
+                            await store_template_event(connection, "PENDING")
                         break
                     except LOST_CONNECTION:
                         await asyncio.sleep(0)
@@ -91,7 +91,7 @@ async def test_the_loops_outlive_a_lost_database(server_url: str, database_url: 
             assert await state_of(connection, 1) == "sent"
 
 
-async def test_a_doubt_is_silent_for_as_long_as_the_settings_say(pool: Pool) -> None:
+async def test_the_wait_for_a_missing_event_is_a_setting(pool: Pool) -> None:
     async with pool.acquire() as connection:
         await plant_campaign(connection, on_unknown="resend-silent")
         await put_in_doubt(connection, FIRST_RANGE, 1, 2)
@@ -104,7 +104,7 @@ async def test_a_doubt_is_silent_for_as_long_as_the_settings_say(pool: Pool) -> 
 
 
 async def test_a_bug_in_one_of_the_loops_ends_them_all(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever restarts the process tries again; without an end nobody would."""
+    """If the process ends, its supervisor restarts it. Without an end nothing would."""
 
     async def act(_: Connection) -> int:
         raise ZeroDivisionError
@@ -116,8 +116,8 @@ async def test_a_bug_in_one_of_the_loops_ends_them_all(pool: Pool, monkeypatch: 
 
 
 @pytest.mark.parametrize("turns", range(6))
-async def test_a_loop_that_is_told_to_end_as_its_wait_is_over_ends(turns: int) -> None:
-    """Else it would go on for ever where nobody sets the stop: the end of another loop by a bug."""
+async def test_a_loop_that_is_ended_as_its_wait_is_over_ends(turns: int) -> None:
+    """Otherwise it would run for ever after a bug ended another loop, because the stop is not set then."""
     over = asyncio.Event()
     over.set()
 
@@ -135,10 +135,10 @@ async def test_a_loop_that_is_told_to_end_as_its_wait_is_over_ends(turns: int) -
 
 
 @pytest.mark.parametrize("full", [True, False])
-async def test_who_has_folded_looks_again_at_once_where_more_may_wait(
+async def test_a_full_batch_is_followed_by_the_next_at_once(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, full: bool
 ) -> None:
-    """The batch was full, or events were committed meanwhile: the next look by itself is an hour away."""
+    """The batch was full, or events were committed meanwhile. The next regular turn is an hour away."""
     stop, committed = asyncio.Event(), asyncio.Event()
     batches = iter((AppliedBatch(taken=BATCH_EVENTS_MAX if full else 1), AppliedBatch()))
 
@@ -170,7 +170,7 @@ async def test_what_is_under_way_at_a_stop_is_done(pool: Pool, monkeypatch: pyte
     assert done.is_set()
 
 
-async def test_a_trouble_is_told_and_that_it_is_over(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_problem_is_logged_and_its_end_too(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     stop, errors = asyncio.Event(), iter((ConnectionResetError(), None))
 
     async def apply_statuses(_: Connection) -> AppliedBatch:
@@ -186,8 +186,10 @@ async def test_a_trouble_is_told_and_that_it_is_over(pool: Pool, monkeypatch: py
     assert told == ["statuses_not_applied", "statuses_applied_again"]
 
 
-async def test_a_drop_is_told_with_both_its_reasons(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another program's events are dropped within a minute: to call them eight days old sends people astray."""
+async def test_dropped_events_are_logged_with_both_reasons(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Events of another program are dropped within a minute; a log line about eight days would mislead."""
     stop, metrics = asyncio.Event(), Metrics()
 
     async def apply_statuses(_: Connection) -> AppliedBatch:
@@ -206,7 +208,7 @@ async def test_a_drop_is_told_with_both_its_reasons(pool: Pool, monkeypatch: pyt
 async def test_a_connection_that_answers_nothing_is_not_waited_for_a_second_time(
     database_url: str, pool: Pool, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The driver waits for the end of a statement that it gave up: as long again as for the statement."""
+    """The driver waits for the end of a cancelled statement as long again as for the statement."""
     monkeypatch.setattr("engine.webhooks.reconciler.ACQUIRE_S", 0.1)
     await plant_campaign(connection)
     parts = urlsplit(database_url)

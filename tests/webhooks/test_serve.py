@@ -89,7 +89,7 @@ async def test_a_signal_ends_it_cleanly(database_url: str, number: signal.Signal
     assert SECRET.decode() not in errors
 
 
-async def test_events_are_folded_by_the_service_itself(database_url: str, pool: Pool) -> None:
+async def test_the_receiver_applies_events_itself(database_url: str, pool: Pool) -> None:
     async with serving(database_url, "--port", "0") as process:
         url = await announced(process)
         assert (await ask(url, post(statuses_body(status("wamid.alien"))))).status == 200
@@ -134,7 +134,7 @@ async def test_200_means_committed_whenever_it_is_killed(database_url: str, pool
     assert set(acknowledged) <= stored
 
 
-async def test_a_database_that_goes_away_is_told_in_lines_not_in_tracebacks(
+async def test_a_lost_database_is_logged_in_lines_without_tracebacks(
     server_url: str, database_url: str
 ) -> None:
     name = urlsplit(database_url).path[1:]
@@ -166,7 +166,7 @@ async def test_a_database_that_goes_away_is_told_in_lines_not_in_tracebacks(
 
 
 async def test_a_bug_in_the_commit_ends_the_service(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever restarts the process tries again; without an end it would answer nobody, and call itself ready."""
+    """If the process ends, its supervisor restarts it. Without an end it would answer nothing and report itself ready."""
 
     async def write(*_: object) -> None:
         raise ZeroDivisionError

@@ -77,7 +77,7 @@ def test_the_throttles_of_a_stall_cost_nothing_after_a_calm(
 
 
 @pytest.mark.parametrize(("limit", "throttles"), [(80, 2), (1_000, 20)])
-def test_a_few_throttles_that_go_on_lower_the_rate_within_four_seconds(limit: float, throttles: int) -> None:
+def test_repeated_throttles_lower_the_rate_within_four_seconds(limit: float, throttles: int) -> None:
     governor = RateGovernor(limit, 0)
     for second in range(1, 6):
         governor.decide(second * SECOND_NS)
@@ -96,7 +96,7 @@ def test_one_decision_a_window_however_many_errors() -> None:
     assert governor.rate_per_s(2 * SECOND_NS) == pytest.approx((1_000 * HEADROOM - 200) * HEADROOM)
 
 
-def test_what_comes_after_a_window_does_not_count_in_it_however_late_we_look() -> None:
+def test_what_comes_after_a_window_does_not_count_in_it_however_late_it_is_read() -> None:
     governor = RateGovernor(1_000, 0)
     for begun_ns in (SECOND_NS, 2 * SECOND_NS + 100 * MS):
         for _ in range(200):

@@ -28,15 +28,15 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
+def lookups(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
     """How often the database was asked for a free range, by campaign."""
     counted: Counter[int] = Counter()
 
-    async def attempt_statistics(connection: Any, lease: Any, campaign_id: int) -> HeldRange | None:
+    async def counted_take_range(connection: Any, lease: Any, campaign_id: int) -> HeldRange | None:
         counted[campaign_id] += 1
         return await take_range(connection, lease, campaign_id)
 
-    monkeypatch.setattr(feeder, "take_range", attempt_statistics)
+    monkeypatch.setattr(feeder, "take_range", counted_take_range)
     return counted
 
 
@@ -57,9 +57,9 @@ async def feeders(pool: Pool, campaign_cache: CampaignCache) -> tuple[Feeder, Fe
 
 async def planted(pool: Pool, campaign_cache: CampaignCache, **campaign: Any) -> Planted:
     async with pool.acquire() as connection:
-        one = await plant_campaign(connection, numbers=BOTH, **campaign)
+        campaign_planted = await plant_campaign(connection, numbers=BOTH, **campaign)
         await CampaignReader(campaign_cache, "none", None).refresh(connection)
-    return one
+    return campaign_planted
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ async def taken(
     campaign_cache: CampaignCache,
     feeders: tuple[Feeder, Feeder],
     clock: Clock,
-    looks: Counter[int],
+    lookups: Counter[int],
 ) -> Feed:
     """The slow number holds the only range of a campaign; the fast one asked for another and got none."""
     slow, fast = feeders
@@ -76,24 +76,22 @@ async def taken(
     feed = await slow.feed()
     assert feed is not None
     assert await fast.feed() is None
-    assert looks == {feed.held.campaign_id: 2}
+    assert lookups == {feed.held.campaign_id: 2}
     return feed
 
 
-async def test_one_number_that_finds_no_range_spares_the_others_the_look(
-    feeders: tuple[Feeder, Feeder], clock: Clock, looks: Counter[int], taken: Feed
+async def test_a_number_that_finds_no_range_saves_the_others_the_lookup(
+    feeders: tuple[Feeder, Feeder], clock: Clock, lookups: Counter[int], taken: Feed
 ) -> None:
     slow, fast = feeders
     clock.now_ns += NONE_FREE_NS - 1
     assert await fast.feed() is None
     slow.look_ahead(1_000)
     await slow.close(PATIENCE_S)
-    assert looks == {taken.held.campaign_id: 2}, "nobody asks again so soon"
+    assert lookups == {taken.held.campaign_id: 2}, "nobody asks again so soon"
 
 
-async def test_a_range_that_is_given_back_is_found_at_once(
-    feeders: tuple[Feeder, Feeder], taken: Feed
-) -> None:
+async def test_a_released_range_is_found_at_once(feeders: tuple[Feeder, Feeder], taken: Feed) -> None:
     slow, fast = feeders
     await slow.release_ranges([taken.held])
 
@@ -102,7 +100,7 @@ async def test_a_range_that_is_given_back_is_found_at_once(
     assert found.held.range_id == taken.held.range_id
 
 
-async def test_a_range_that_another_process_gives_back_is_found_when_the_look_has_grown_old(
+async def test_a_range_that_another_process_releases_is_found_when_the_lookup_has_expired(
     pool: Pool, feeders: tuple[Feeder, Feeder], clock: Clock, taken: Feed
 ) -> None:
     _, fast = feeders
@@ -116,11 +114,11 @@ async def test_a_range_that_another_process_gives_back_is_found_when_the_look_ha
     assert found.held.range_id == taken.held.range_id
 
 
-async def test_another_campaign_is_looked_at_all_the_same(
+async def test_ranges_of_another_campaign_are_still_looked_up(
     pool: Pool,
     campaign_cache: CampaignCache,
     feeders: tuple[Feeder, Feeder],
-    looks: Counter[int],
+    lookups: Counter[int],
     taken: Feed,
 ) -> None:
     _, fast = feeders
@@ -130,4 +128,4 @@ async def test_another_campaign_is_looked_at_all_the_same(
 
     assert feed is not None
     assert feed.held.campaign_id == begun
-    assert looks == {taken.held.campaign_id: 2, begun: 1}
+    assert lookups == {taken.held.campaign_id: 2, begun: 1}

@@ -1,4 +1,4 @@
-"""What the service tells of templates and numbers, as it reaches the inbox."""
+"""Events about templates and numbers, as the receiver stores them."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from engine.webhooks.inbox import BodyGroup, write
 from tests.webhooks.conversation import PRODUCT, change_body
 
 
-async def tell(connection: Connection, field: str, value: dict[str, Any], **entry: Any) -> None:
+async def store_event(connection: Connection, field: str, value: dict[str, Any], **entry: Any) -> None:
     body = change_body(field, value, **entry)
     group = BodyGroup(PRODUCT)
     group.add(body)
     await write(connection, group)
 
 
-async def tell_template(
+async def store_template_event(
     connection: Connection, event: str, language: str = "pt_BR", reason: str | None = None, **entry: Any
 ) -> None:
     group = BodyGroup(PRODUCT)
