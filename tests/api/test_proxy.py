@@ -25,7 +25,7 @@ async def refusing(server: Server, conversation: Conversation) -> None:
     await conversation.answer(407, b"")
 
 
-def assert_told(proxy: Server) -> None:
+def assert_reported(proxy: Server) -> None:
     """It gets the credentials of the proxy, and not the token of the service."""
     head = proxy.requests[0].lower()
     assert head.startswith(b"connect service.invalid:443 ")
@@ -64,7 +64,7 @@ async def test_a_proxy_that_refuses_is_reported_without_its_password() -> None:
     assert isinstance(outcome, NotSent)
     assert "407" in outcome.reason
     assert "s3cret" not in outcome.reason
-    assert_told(proxy)
+    assert_reported(proxy)
 
 
 async def test_an_error_of_a_management_call_shows_no_password() -> None:
@@ -72,7 +72,7 @@ async def test_an_error_of_a_management_call_shows_no_password() -> None:
         serving(refusing) as proxy,
         ManagementClient("https://service.invalid", "t", proxy=asked_by_me(proxy)) as client,
     ):
-        with pytest.raises(Unreachable, match=r"407.*PROXY_URL") as told:
+        with pytest.raises(Unreachable, match=r"407.*PROXY_URL") as raised:
             await client.phone_numbers("1")
-    assert "s3cret" not in f"{told.value}{told.value.__cause__}"
-    assert_told(proxy)
+    assert "s3cret" not in f"{raised.value}{raised.value.__cause__}"
+    assert_reported(proxy)

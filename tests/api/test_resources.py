@@ -124,8 +124,8 @@ async def test_texts_are_sanitised() -> None:
         ManagementClient(server.base_url, "t") as client,
     ):
         (number,), (template,) = await client.phone_numbers("77"), await client.templates("77")
-    told = (number.phone_number_id, number.verified_name, number.status, template.name, template.status)
-    assert told == ("]0;a b",) * 5
+    texts = (number.phone_number_id, number.verified_name, number.status, template.name, template.status)
+    assert texts == ("]0;a b",) * 5
 
 
 async def test_a_cycle_of_cursors_ends() -> None:

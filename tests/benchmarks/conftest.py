@@ -1,5 +1,5 @@
 """The fixtures of commands: benchmarks are started as commands too."""
 
-from tests.cli.conftest import drumbeat, place
+from tests.cli.conftest import drumbeat, scratch
 
-__all__ = ["drumbeat", "place"]
+__all__ = ["drumbeat", "scratch"]

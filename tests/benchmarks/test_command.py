@@ -22,12 +22,12 @@ NAMES = ["engine", "plain_loop", "tuned_loop", "first_script", "engine_transport
 STAGES = ["plan", "receive_one", "receive_hundred", "apply_close", "apply_alone"]
 
 
-def read(place: Path) -> Any:
-    return orjson.loads((place / "report.json").read_bytes())
+def read(scratch: Path) -> Any:
+    return orjson.loads((scratch / "report.json").read_bytes())
 
 
 def test_a_short_bench_measures_one_part_and_leaves_nothing_else(
-    drumbeat: Drumbeat, place: Path, tmp_path: Path
+    drumbeat: Drumbeat, scratch: Path, tmp_path: Path
 ) -> None:
     load = ("--numbers", "2", "--rate", "100", "--events", "--only", "throughput")
     report = drumbeat.ok(*SHORT, *load, "--json", "--output", "kept").json
@@ -36,7 +36,7 @@ def test_a_short_bench_measures_one_part_and_leaves_nothing_else(
     engine = report["senders"][0]
     assert engine["per_s"]["median"] > 0
     assert engine["events"]["applied"] == 3 * engine["messages"][0]
-    assert leftovers(place) == []
+    assert leftovers(scratch) == []
     again = drumbeat(*SHORT, "--output", "kept")
     assert again.exit_code == 78
     assert "has a report already" in again.complaint
@@ -44,38 +44,38 @@ def test_a_short_bench_measures_one_part_and_leaves_nothing_else(
 
 @pytest.mark.slow
 def test_a_bench_measures_keeps_a_report_and_leaves_nothing_else(
-    drumbeat: Drumbeat, place: Path, tmp_path: Path
+    drumbeat: Drumbeat, scratch: Path, tmp_path: Path
 ) -> None:
     done = drumbeat.ok(*SHORT, "--numbers", "2", "--rate", "150", "--json", "--output", "kept")
     assert done.stderr == ""
-    assert leftovers(place) == []
+    assert leftovers(scratch) == []
     report = done.json
     assert report == read(tmp_path / "kept")
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["report.html", "report.json"]
     assert report["schema"] == 1
-    assert [one["name"] for one in report["senders"]] == NAMES
-    assert [one["name"] for one in report["pace"]] == ["engine", "one_number"]
-    for one in report["senders"]:
-        assert one["per_s"]["median"] > 0
-        assert one["cpu_us"]["median"] > 0
-        assert 0 < one["latency_ms"]["p50"] <= one["latency_ms"]["p99"]
-    for one in report["pace"]:
-        assert 0 < one["largest_at_service"]["most"] <= 1
-        assert len(one["by_second"]) == one["load"]["numbers"]
+    assert [entry["name"] for entry in report["senders"]] == NAMES
+    assert [entry["name"] for entry in report["pace"]] == ["engine", "one_number"]
+    for entry in report["senders"]:
+        assert entry["per_s"]["median"] > 0
+        assert entry["cpu_us"]["median"] > 0
+        assert 0 < entry["latency_ms"]["p50"] <= entry["latency_ms"]["p99"]
+    for entry in report["pace"]:
+        assert 0 < entry["largest_at_service"]["most"] <= 1
+        assert len(entry["by_second"]) == entry["load"]["numbers"]
     # The engine kept to its limits; what stores nothing and keeps to none was faster than both.
     engine, loop = report["senders"][0], report["senders"][1]
     assert engine["per_s"]["median"] < 2 * 150 * 1.5 < loop["per_s"]["median"]
     assert report["headroom"]["could_carry_per_s"]["median"] > engine["per_s"]["median"]
-    assert [one["name"] for one in report["stages"]] == STAGES
-    for one in report["stages"]:
-        assert one["count"][0] > 0
-        assert one["baseline"]["per_s"]["median"] > 0
-        assert one["of_baseline"]["median"] == pytest.approx(
-            one["per_s"]["median"] / one["baseline"]["per_s"]["median"], rel=1e-4
+    assert [entry["name"] for entry in report["stages"]] == STAGES
+    for entry in report["stages"]:
+        assert entry["count"][0] > 0
+        assert entry["baseline"]["per_s"]["median"] > 0
+        assert entry["of_baseline"]["median"] == pytest.approx(
+            entry["per_s"]["median"] / entry["baseline"]["per_s"]["median"], rel=1e-4
         )
-        assert one["cpu_us"]["median"] > 0
-        assert one["database_us"]["median"] > 0
-        assert (one["p99_ms"] is not None) == one["name"].startswith("receive")
+        assert entry["cpu_us"]["median"] > 0
+        assert entry["database_us"]["median"] > 0
+        assert (entry["p99_ms"] is not None) == entry["name"].startswith("receive")
     assert report["stages"][0]["count"] == [300_000]
     assert report["stages"][3]["count"] == [3 * 6_000 * 2]
     text = (tmp_path / "kept" / "report.html").read_text("utf-8")
@@ -86,18 +86,18 @@ def test_a_bench_measures_keeps_a_report_and_leaves_nothing_else(
 
 
 @pytest.mark.slow
-def test_processes_share_the_numbers_and_events_come_back(drumbeat: Drumbeat, place: Path) -> None:
+def test_processes_share_the_numbers_and_events_come_back(drumbeat: Drumbeat, scratch: Path) -> None:
     load = ("--numbers", "3", "--rate", "100", "--processes", "2", "--events", "--only", "throughput")
     report = drumbeat.ok(*SHORT, *load, "--json").json
     engine, alone = report["senders"][:2]
     assert (engine["name"], alone["name"]) == ("engine", "engine_alone")
-    for one in (engine, alone):
-        assert one["events"]["applied"] % 3 == 0
-        assert one["events"]["applied"] == 3 * one["messages"][0]
-    assert leftovers(place) == []
+    for entry in (engine, alone):
+        assert entry["events"]["applied"] % 3 == 0
+        assert entry["events"]["applied"] == 3 * entry["messages"][0]
+    assert leftovers(scratch) == []
 
 
-def test_an_emulator_that_stands_is_used_and_left_as_it_was(drumbeat: Drumbeat, place: Path) -> None:
+def test_an_emulator_that_stands_is_used_and_left_as_it_was(drumbeat: Drumbeat, scratch: Path) -> None:
     with serving(drumbeat, "emulator", "serve", "--port", "0", "--number", "1:80") as url:
         service = Service(url)
         options = ("--numbers", "1", "--rate", "100", "--only", "pacing", "--service", url)
@@ -106,24 +106,24 @@ def test_an_emulator_that_stands_is_used_and_left_as_it_was(drumbeat: Drumbeat, 
         assert service.accepted() >= sum(map(sum, report["pace"][0]["by_second"].values())) > 0
         assert service.get("overview")["statuses_on"]
         assert service.get("ledger/summary")["numbers"]["1"]["accepted"] == 0
-    assert leftovers(place) == []
+    assert leftovers(scratch) == []
 
 
 @pytest.mark.parametrize("service", ["http://127.0.0.1:9", "https://graph.service.example", "nonsense"])
 def test_what_is_no_emulator_is_refused_before_anything_starts(
-    drumbeat: Drumbeat, place: Path, tmp_path: Path, service: str
+    drumbeat: Drumbeat, scratch: Path, tmp_path: Path, service: str
 ) -> None:
     done = drumbeat(*SHORT, "--service", service, "--output", "kept")
     assert done.exit_code == 78
     assert "nothing was sent" in done.complaint
     assert done.stdout == ""
     assert not (tmp_path / "kept").exists()
-    assert leftovers(place) == []
+    assert leftovers(scratch) == []
 
 
 @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_bench_that_is_stopped_leaves_nothing(
-    drumbeat: Drumbeat, place: Path, tmp_path: Path, number: int, exit_code: int
+    drumbeat: Drumbeat, scratch: Path, tmp_path: Path, number: int, exit_code: int
 ) -> None:
     bench = drumbeat.start("bench", "--duration", "60", "--numbers", "2", "--rate", "50", "--output", "kept")
     until(lambda: any("benchmarks.harness.workers" in words for words in children_of(bench.pid)), "it sends")
@@ -131,24 +131,24 @@ def test_a_bench_that_is_stopped_leaves_nothing(
     _, stderr = bench.communicate(timeout=60)
     assert bench.returncode == exit_code, stderr
     assert "Traceback" not in stderr
-    assert leftovers(place) == []
+    assert leftovers(scratch) == []
     assert not (tmp_path / "kept").exists()
 
 
-def test_a_bench_that_is_killed_leaves_nothing_either(drumbeat: Drumbeat, place: Path) -> None:
+def test_a_bench_that_is_killed_leaves_nothing_either(drumbeat: Drumbeat, scratch: Path) -> None:
     bench = drumbeat.start("bench", "--duration", "60", "--numbers", "2", "--rate", "50", "--output", "kept")
     until(lambda: any("benchmarks.harness.workers" in words for words in children_of(bench.pid)), "it sends")
     family = psutil.Process(bench.pid).children(recursive=True)
     assert any("emulator" in child.cmdline() for child in family)
-    assert any("/postgres" in words for words in leftovers(place))
+    assert any("/postgres" in words for words in leftovers(scratch))
     bench.kill()
     bench.wait()
     until(lambda: not any(child.is_running() for child in family), "its children end")
-    until(lambda: leftovers(place) == [], "its Postgres ends")
+    until(lambda: leftovers(scratch) == [], "its Postgres ends")
 
 
 def test_a_bench_that_is_killed_while_it_receives_ends_the_receiver_too(
-    drumbeat: Drumbeat, place: Path
+    drumbeat: Drumbeat, scratch: Path
 ) -> None:
     bench = drumbeat.start("bench", "--duration", "60", "--only", "receiving", "--output", "kept")
     until(lambda: any("spawn_main" in words for words in children_of(bench.pid)), "it receives")
@@ -156,7 +156,7 @@ def test_a_bench_that_is_killed_while_it_receives_ends_the_receiver_too(
     bench.kill()
     bench.wait()
     until(lambda: not any(child.is_running() for child in family), "its children end")
-    until(lambda: leftovers(place) == [], "its Postgres ends")
+    until(lambda: leftovers(scratch) == [], "its Postgres ends")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_an_unreadable_report_is_reported_as_such(drumbeat: Drumbeat, tmp_path: 
 
 @pytest.mark.parametrize("kind", ["file", "read-only"])
 def test_where_no_report_can_be_written_nothing_is_measured(
-    drumbeat: Drumbeat, place: Path, tmp_path: Path, kind: str
+    drumbeat: Drumbeat, scratch: Path, tmp_path: Path, kind: str
 ) -> None:
     if kind == "file":
         (tmp_path / "kept").touch()
@@ -204,7 +204,7 @@ def test_where_no_report_can_be_written_nothing_is_measured(
     assert done.exit_code == 78
     assert "report" in done.complaint
     assert done.stdout == ""
-    assert leftovers(place) == []
+    assert leftovers(scratch) == []
 
 
 def test_figures_outlive_a_report_that_cannot_be_written(
@@ -219,7 +219,7 @@ def test_figures_outlive_a_report_that_cannot_be_written(
     assert "The engine sent 1,500 messages/s" in capsys.readouterr().out
 
 
-def test_a_dry_run_says_what_would_be_measured(drumbeat: Drumbeat, place: Path, tmp_path: Path) -> None:
+def test_a_dry_run_says_what_would_be_measured(drumbeat: Drumbeat, scratch: Path, tmp_path: Path) -> None:
     done = drumbeat.ok("bench", "--dry-run", "--repeats", "2")
     assert done.stdout.count("2 times") == 7 + 5
     assert "1,000,000 rows" in done.stdout
@@ -227,7 +227,7 @@ def test_a_dry_run_says_what_would_be_measured(drumbeat: Drumbeat, place: Path, 
     assert len(plan["measurements"]) == 7 + 5
     assert {"what": "plan an audience", "amount": "1,000,000 rows", "repeats": 2} in plan["measurements"]
     assert plan["takes_s"] > 0
-    assert leftovers(place) == []
+    assert leftovers(scratch) == []
     assert not list(tmp_path.glob("bench-*"))
 
 

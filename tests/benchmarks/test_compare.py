@@ -50,11 +50,14 @@ def test_a_baseline_that_changed_shows_a_change_of_the_machine() -> None:
     slower = report()
     loop = sender(slower, "plain_loop")["cpu_us"]
     loop |= {"median": 150.0, "least": 149.0, "most": 151.0, "values": [150.0, 149.0, 151.0]}
-    (told,) = compare(report(), slower).differences
-    assert told == 'machine: the baseline "plain aiohttp loop" used +50.0 % CPU; compare the ratios instead'
+    (difference,) = compare(report(), slower).differences
+    assert (
+        difference
+        == 'machine: the baseline "plain aiohttp loop" used +50.0 % CPU; compare the ratios instead'
+    )
     engine = sender(slower, "engine")["cpu_us"]
     engine |= loop
-    assert compare(report(), slower).differences == (told,)
+    assert compare(report(), slower).differences == (difference,)
 
 
 def test_a_comparison_names_another_machine_another_load_and_missing_figures() -> None:

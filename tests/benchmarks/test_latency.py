@@ -114,7 +114,7 @@ def test_each_request_is_in_one_bar() -> None:
 
 
 def test_a_sender_reports_enough_latencies_for_the_same_percentiles() -> None:
-    latencies_ms = [place / 7 for place in range(100_000)]
+    latencies_ms = [scratch / 7 for scratch in range(100_000)]
     told = evenly(latencies_ms, 5_000)
     assert len(told) == 5_000 and (told[0], told[-1]) == (0.0, round(latencies_ms[-1], 3))
     for name, value in percentiles(latencies_ms).items():

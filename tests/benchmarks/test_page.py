@@ -32,14 +32,14 @@ def drawn(html: str) -> list[tuple[list[dict[str, Any]], dict[str, Any]]]:
     return found
 
 
-def shown(content: dict[str, Any]) -> str:
+def plain_page(content: dict[str, Any]) -> str:
     """The page without its script, with plain spaces."""
     return page_of(content).replace(get_plotlyjs(), "").replace("\u00a0", " ")
 
 
 def test_the_page_holds_the_figures_of_the_report() -> None:
     content = report(engine=[1_512.0, 1_634.0, 1_498.0])
-    page = shown(content)
+    page = plain_page(content)
     for sender in content["senders"]:
         assert f"{sender['per_s']['median']:,.0f}/s" in page
         assert f"{sender['cpu_us']['median']:,.1f} µs" in page
@@ -52,7 +52,7 @@ def test_the_page_holds_the_figures_of_the_report() -> None:
 
 
 def test_the_page_of_a_report_without_sending_says_nothing_of_messages() -> None:
-    page = shown(stages_report())
+    page = plain_page(stages_report())
     assert len(drawn(page_of(stages_report()))) == 2 + 1  # a chart for each stage, one for the numbers
     for figure in (
         "plan an audience, rows",
@@ -67,22 +67,22 @@ def test_the_page_of_a_report_without_sending_says_nothing_of_messages() -> None
 
 def test_the_page_needs_nothing_from_elsewhere_and_holds_its_script_once() -> None:
     assert page_of(report()).count(get_plotlyjs()) == 1
-    page = shown(report())
+    page = plain_page(report())
     assert not re.search(r"https?:|<link|<img|@import|url\(|src=|href=", page)
     assert 'name="viewport"' in page
     assert "prefers-color-scheme: dark" in page
 
 
 def test_words_of_the_machine_are_no_markup() -> None:
-    page = shown(report())
+    page = plain_page(report())
     assert "Processor &lt;1&gt;" in page
     assert "<1>" not in page
 
 
 def test_a_busy_machine_is_a_warning_above_the_result() -> None:
-    page = shown(report(conditions=replace(CONDITIONS, load=1.5)))
+    page = plain_page(report(conditions=replace(CONDITIONS, load=1.5)))
     assert page.index("load average 1.50") < page.index("The engine sent")
-    assert 'class="warning"' not in shown(report())
+    assert 'class="warning"' not in plain_page(report())
 
 
 def test_its_charts_are_drawn_to_scale_and_the_engine_has_its_own_colour() -> None:
@@ -103,7 +103,7 @@ def test_each_chart_is_also_described_in_words() -> None:
     chart = lines({"a": [40.0]}, 80, about="a")
     assert chart.description == "a; from 40 to 40 a second, the limit is 80"
     assert '"mode":"markers"' in chart.html  # a line through one point is invisible
-    assert 'aria-label="messages a second of each sender; engine, durable 1,500/s' in shown(report())
+    assert 'aria-label="messages a second of each sender; engine, durable 1,500/s' in plain_page(report())
 
 
 @pytest.mark.parametrize("limit", [0.5, 1, 20, 80, 250, 999, 1_000, 9_500, 32_000])
@@ -113,7 +113,7 @@ def test_a_limit_stays_inside_its_chart(limit: float) -> None:
 
 
 def test_tables_name_their_rows_and_columns() -> None:
-    tables = re.findall(r"<table>.*?</table>", shown(report()), re.DOTALL)
+    tables = re.findall(r"<table>.*?</table>", plain_page(report()), re.DOTALL)
     assert tables
     for text in tables:
         table = ElementTree.fromstring(text)
@@ -131,8 +131,8 @@ def test_the_latency_of_another_emulator_is_not_called_ours() -> None:
     content = report(service="http://127.0.0.1:8081")
     assert content["load"]["latency_ms"] is None
     assert content["pace"][0]["load"]["latency_ms"] is None
-    assert "latency 5 ms" not in shown(content)
-    assert "latency set by the emulator" in shown(content)
+    assert "latency 5 ms" not in plain_page(content)
+    assert "latency set by the emulator" in plain_page(content)
     assert "service: its own and http://127.0.0.1:8081" in compare(report(), content).differences
 
 

@@ -23,7 +23,7 @@ from tests.benchmarks.samples import CONDITIONS, report, stages_report
 
 
 def sender(content: dict[str, Any], name: str) -> dict[str, Any]:
-    return next(one for one in content["senders"] if one["name"] == name)
+    return next(entry for entry in content["senders"] if entry["name"] == name)
 
 
 def test_figures_are_medians_with_their_range() -> None:
@@ -135,9 +135,9 @@ def test_a_stage_stands_beside_its_yardstick_repeat_by_repeat() -> None:
     assert (plan["cpu_us"]["median"], plan["database_us"]["median"]) == (4.0, 2.0)
     assert plan["p99_ms"] is None
     assert receive["p99_ms"]["most"] == 8.5
-    shown = stages_table(stages_report())
-    assert len(shown.headings) == len(shown.rows[0]) == len(shown.rows[1])
-    assert shown.rows[0][1] == "175,000 (150,000–200,000)"
+    stages = stages_table(stages_report())
+    assert len(stages.headings) == len(stages.rows[0]) == len(stages.rows[1])
+    assert stages.rows[0][1] == "175,000 (150,000–200,000)"
 
 
 def test_a_cost_is_compared_with_the_first_row_and_a_row_below_its_rate_says_so() -> None:

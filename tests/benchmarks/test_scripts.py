@@ -21,7 +21,7 @@ def command(name: str, *words: str) -> Sequence[str]:
 
 
 @contextmanager
-def sending(place: Path) -> Iterator[subprocess.Popen[bytes]]:
+def sending(scratch: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A benchmark with an emulator and a Postgres (which is no child of its own), sending for a minute."""
     with subprocess.Popen(
         command("pacing", "60"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -32,7 +32,7 @@ def sending(place: Path) -> Iterator[subprocess.Popen[bytes]]:
                 "it sends",
                 ENDS_S_MAX,
             )
-            assert any("/postgres" in words for words in leftovers(place))
+            assert any("/postgres" in words for words in leftovers(scratch))
             yield process
         finally:
             process.kill()
@@ -42,21 +42,21 @@ def sending(place: Path) -> Iterator[subprocess.Popen[bytes]]:
     "number",
     [SIGTERM, pytest.param(SIGINT, marks=pytest.mark.slow), pytest.param(SIGHUP, marks=pytest.mark.slow)],
 )
-def test_a_benchmark_that_is_stopped_leaves_nothing(place: Path, number: Signals) -> None:
-    with sending(place) as process:
+def test_a_benchmark_that_is_stopped_leaves_nothing(scratch: Path, number: Signals) -> None:
+    with sending(scratch) as process:
         process.send_signal(number)
         _, said = process.communicate(timeout=ENDS_S_MAX)
     assert process.returncode == 128 + number
     assert b"Traceback" not in said
-    assert leftovers(place) == []
+    assert leftovers(scratch) == []
 
 
-def test_a_benchmark_that_is_killed_leaves_nothing_either(place: Path) -> None:
-    with sending(place) as process:
+def test_a_benchmark_that_is_killed_leaves_nothing_either(scratch: Path) -> None:
+    with sending(scratch) as process:
         process.kill()
         process.communicate(timeout=ENDS_S_MAX)
     assert process.returncode == -SIGKILL
-    until(lambda: leftovers(place) == [], "its watchdog ends what it left", ENDS_S_MAX)
+    until(lambda: leftovers(scratch) == [], "its watchdog ends what it left", ENDS_S_MAX)
 
 
 @pytest.mark.parametrize("name", NAMES)

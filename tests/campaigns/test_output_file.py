@@ -65,13 +65,13 @@ def test_a_database_that_does_not_answer_is_no_fault_of_the_export(tmp_path: Pat
 
 
 async def test_a_disk_that_fills_up_while_rows_are_written_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def one(*_: object) -> int:
+    async def count_one(*_: object) -> int:
         return 1
 
     async def pages(*_: object) -> AsyncIterator[list[list[str]]]:
         yield [["5511987654321"]] * 10_000
 
-    monkeypatch.setattr("campaigns.cli.report.count_variables", one)
+    monkeypatch.setattr("campaigns.cli.report.count_variables", count_one)
     monkeypatch.setattr("campaigns.cli.report.export_rows", pages)
     full = Path("/dev/full")
     with (

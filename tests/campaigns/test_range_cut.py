@@ -20,15 +20,15 @@ def written(text: bytes) -> list[dict[str, str]]:
     return [dict(zip(COLUMNS, row.split("\t"), strict=True)) for row in text.decode().splitlines()]
 
 
-def places(rows: list[dict[str, str]]) -> list[tuple[int, int, int]]:
+def keys_of(rows: list[dict[str, str]]) -> list[tuple[int, int, int]]:
     return [(int(row["line"]), int(row["range_id"]), int(row["seq"])) for row in rows]
 
 
 def test_ranges_continue_from_batch_to_batch() -> None:
     cut = RangeCut([70, 80], 3)
 
-    assert places(written(cut.recipients(staged([2, 3])))) == [(2, 70, 1), (3, 70, 2)]
-    assert places(written(cut.recipients(staged([5, 9])))) == [(5, 70, 3), (9, 80, 1)]
+    assert keys_of(written(cut.recipients(staged([2, 3])))) == [(2, 70, 1), (3, 70, 2)]
+    assert keys_of(written(cut.recipients(staged([5, 9])))) == [(5, 70, 3), (9, 80, 1)]
 
 
 def test_a_row_is_written_as_it_was_staged() -> None:
@@ -40,7 +40,7 @@ def test_duplicates_are_left_out_and_suppressed_rows_are_skipped() -> None:
 
     rows = written(cut.recipients(staged([2, 3, 4]))) + written(cut.recipients(staged([7, 9, 11])))
 
-    assert places(rows) == [(2, 70, 1), (4, 70, 2), (7, 80, 1), (11, 80, 2)]
+    assert keys_of(rows) == [(2, 70, 1), (4, 70, 2), (7, 80, 1), (11, 80, 2)]
     assert [row["skip_reason"] for row in rows] == ["suppressed", "\\N", "suppressed", "suppressed"]
 
 
@@ -65,10 +65,10 @@ def test_any_chunk_is_written_once_and_in_order(lines: list[int], data: st.DataO
         if batch:
             rows += written(cut.recipients(staged(batch)))
 
-    assert places(rows) == [(line, *at(place, size)) for place, line in enumerate(recipients)]
+    assert keys_of(rows) == [(line, *at(index, size)) for index, line in enumerate(recipients)]
     skipped = [int(row["line"]) for row in rows if row["skip_reason"] == "suppressed"]
     assert skipped == [line for line in suppressed if line not in duplicates]
 
 
-def at(place: int, size: int) -> tuple[int, int]:
-    return place // size, place % size + 1
+def at(index: int, size: int) -> tuple[int, int]:
+    return index // size, index % size + 1

@@ -77,7 +77,7 @@ async def test_reasons_are_bounded_in_each_state_and_add_up(
     created = await create_campaign(ready, spec)
     await pool.execute("UPDATE recipients SET skip_reason = 'reason ' || least(seq, 5)")
     report = await campaign_report(pool, created.campaign_id)
-    assert [(one.reason, one.recipients) for one in report.reasons[RecipientState.SKIPPED]] == [
+    assert [(reason.reason, reason.recipients) for reason in report.reasons[RecipientState.SKIPPED]] == [
         ("reason 5", 5),
         ("reason 1", 1),
         ("(3 more reasons)", 3),
@@ -114,15 +114,19 @@ async def test_reasons_add_up_with_the_counts_whatever_became_of_each(pool: Pool
         await close_ranges(connection, campaign, "cancelled")
         assert await range_counters(connection) == await recount(connection)
     report = await campaign_report(pool, campaign)
-    for one in (running, report):
+    for snapshot in (running, report):
         for state in ("failed", "skipped", "unknown", "deferred"):
-            told = sum(reason.recipients for reason in one.reasons.get(RecipientState(state), ()))
-            assert told == one.status.counts[RecipientState(state)]
+            told = sum(reason.recipients for reason in snapshot.reasons.get(RecipientState(state), ()))
+            assert told == snapshot.status.counts[RecipientState(state)]
     listing = "  list them with: drumbeat campaign export spring --state failed"
     text = list(report_lines(replace(report, status=replace(report.status, name="spring"))))
     assert text[text.index("Failures by code") + 2] == listing
     assert not any("--state" in line for line in report_lines(replace(report, reasons={})))
-    found = {(state, one.reason): one.recipients for state, told in report.reasons.items() for one in told}
+    found = {
+        (state, snapshot.reason): snapshot.recipients
+        for state, told in report.reasons.items()
+        for snapshot in told
+    }
     assert found == {
         (RecipientState.FAILED, "131047"): 1,
         (RecipientState.UNKNOWN, "reset"): 2,

@@ -46,7 +46,7 @@ def test_what_the_reader_refused_is_listed_among_the_rest_by_line(rows: list[lis
     unread = [Reject(line, "row_shape", "", "") for line in (1, 5, 3)]
     check = row_check(["phone", "name"], "a.csv", "phone", ("name",), None)
     batch = check.check(RowBatch(0, (4, 2)[: len(rows)], rows, list(unread)))
-    assert [one.line for one in batch.rejects] == ([1, 2, 3, 4, 5] if rows else [1, 3, 5])
+    assert [reject.line for reject in batch.rejects] == ([1, 2, 3, 4, 5] if rows else [1, 3, 5])
     assert batch.rows == len(batch.rejects)
 
 

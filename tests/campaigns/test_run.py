@@ -18,7 +18,7 @@ def ended(
     **counts: int,
 ) -> CampaignStatus:
     """A campaign of 1,500 named `x y`."""
-    found = {one: counts.get(one.value, 0) for one in RecipientState}
+    found = {each: counts.get(each.value, 0) for each in RecipientState}
     found[RecipientState.DELIVERED] = 1500 - sum(counts.values())
     return CampaignStatus("x y", state, reason, code, 1500, found, None, None, None, ())
 

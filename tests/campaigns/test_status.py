@@ -72,7 +72,7 @@ async def test_a_rate_is_what_was_sent_between_two_readings(
     assert "left" not in "".join(status_lines(everybody)), "nobody is"
 
 
-def look(attempts: int, last_attempt_s: float | None) -> CampaignStatus:
+def reading(attempts: int, last_attempt_s: float | None) -> CampaignStatus:
     moment = None if last_attempt_s is None else datetime.fromtimestamp(last_attempt_s, UTC)
     number = NumberProgress("1001", 80, 80, "me", attempts, 0, moment, False, None, None)
     counts = dict.fromkeys(RecipientState, 0)
@@ -82,11 +82,11 @@ def look(attempts: int, last_attempt_s: float | None) -> CampaignStatus:
 @pytest.mark.parametrize(
     ("before", "after", "rate_per_s"),
     [
-        pytest.param(look(100, 5.0), look(180, 6.0), 80, id="steady"),
-        pytest.param(look(100, 5.0), look(184, 6.05), 80, id="a batch more in the second look"),
-        pytest.param(look(100, 5.0), look(110, 5.1), 10, id="it stopped in between"),
-        pytest.param(look(100, 5.0), look(100, 5.0), 0, id="nothing sent"),
-        pytest.param(look(0, None), look(40, 6.0), 40, id="it began in between"),
+        pytest.param(reading(100, 5.0), reading(180, 6.0), 80, id="steady"),
+        pytest.param(reading(100, 5.0), reading(184, 6.05), 80, id="a batch more in the second look"),
+        pytest.param(reading(100, 5.0), reading(110, 5.1), 10, id="it stopped in between"),
+        pytest.param(reading(100, 5.0), reading(100, 5.0), 0, id="nothing sent"),
+        pytest.param(reading(0, None), reading(40, 6.0), 40, id="it began in between"),
     ],
 )
 def test_the_rate_of_two_readings(before: CampaignStatus, after: CampaignStatus, rate_per_s: float) -> None:

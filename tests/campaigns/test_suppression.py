@@ -34,7 +34,7 @@ async def test_removed(pool: Pool) -> None:
     async with pool.acquire() as connection:
         await add_suppressions(connection, [str(PHONE)])
         assert await remove_suppressions(connection, [str(PHONE), str(PHONE + 1)]) == SuppressionCounts(1, 1)
-        assert [one async for one in list_suppressions(connection)] == []
+        assert [entry async for entry in list_suppressions(connection)] == []
 
 
 @pytest.mark.parametrize("reason", [" ", "a NUL \x00", "x" * (suppression.REASON_CHARACTERS_MAX + 1)])
@@ -44,7 +44,7 @@ async def test_an_unreadable_phone_or_reason_changes_nothing(pool: Pool, reason:
             await add_suppressions(connection, [str(PHONE), "12"])
         with pytest.raises(UsageError, match="reason"):
             await add_suppressions(connection, [str(PHONE)], reason)
-        assert [one async for one in list_suppressions(connection)] == []
+        assert [entry async for entry in list_suppressions(connection)] == []
 
 
 async def test_both_spellings_of_a_number_are_one_person(pool: Pool) -> None:
@@ -54,7 +54,7 @@ async def test_both_spellings_of_a_number_are_one_person(pool: Pool) -> None:
         listed = [entry.phone async for entry in list_suppressions(connection)]
         await pool.execute("DELETE FROM suppressions WHERE phone = 5491123456789")  # as an event stores one
         removed = await remove_suppressions(connection, ["+54 9 11 2345 6789", "551178654321"])
-        left = len([one async for one in list_suppressions(connection)])
+        left = len([entry async for entry in list_suppressions(connection)])
 
     assert (first, again) == (SuppressionCounts(2, 0), SuppressionCounts(0, 1))
     assert listed == [541123456789, 551178654321, 5491123456789, 5511978654321]
@@ -71,7 +71,7 @@ async def test_a_list_that_is_still_written_is_refused(pool: Pool, write_audienc
     async with pool.acquire() as connection:
         with pytest.raises(ConfigurationError, match="changed while it was read"):
             await import_suppressions(connection, path, reason="old list", progress=write_on)
-        kept = [one async for one in list_suppressions(connection)]
+        kept = [entry async for entry in list_suppressions(connection)]
     assert len(kept) == 1, "who was read is on the list all the same"
 
 

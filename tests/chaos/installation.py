@@ -132,12 +132,12 @@ class Installation:
         connection = await self.connect()
         owner = await store.owner_pid(connection, NUMBER)
         await connection.close()
-        looks = [
+        measurements = [
             self._leftovers.beyond(name, process.pid, self.proxy.port, owner=process.pid == owner)
             for name, process in self.processes.items()
             if not process.ended
         ]
-        return [line for found in await asyncio.gather(*looks) for line in found]
+        return [line for found in await asyncio.gather(*measurements) for line in found]
 
     def complaints(self) -> list[str]:
         """Lines of the logs since the last look that tell of a fact refused, or of a bug."""

@@ -112,23 +112,23 @@ class Leftovers:
             return Held(
                 files=len(files),
                 threads=process.num_threads(),
-                database=sum(bool(one.raddr) and one.raddr.port == database_port for one in peers),
-                deserted=sum(one.status == psutil.CONN_CLOSE_WAIT for one in peers),
+                database=sum(bool(peer.raddr) and peer.raddr.port == database_port for peer in peers),
+                deserted=sum(peer.status == psutil.CONN_CLOSE_WAIT for peer in peers),
                 tasks=tasks,
             )
         except (psutil.NoSuchProcess, ProcessLookupError, FileNotFoundError, StopIteration):
             return None
 
     async def _ask_for_tasks(self, pid: int) -> Counter[str] | None:
-        told = self._tasks / f"{pid}.json"
-        told.unlink(missing_ok=True)
+        tasks_file = self._tasks / f"{pid}.json"
+        tasks_file.unlink(missing_ok=True)
         deadline_s = time.monotonic() + TASKS_S_MAX
         while time.monotonic() < deadline_s:
             if _listens(pid):
                 os.kill(pid, signal.SIGUSR1)
             await asyncio.sleep(0.05)
-            if told.exists():
-                return Counter(orjson.loads(told.read_bytes()))
+            if tasks_file.exists():
+                return Counter(orjson.loads(tasks_file.read_bytes()))
         return None
 
 
@@ -156,9 +156,9 @@ def _listens(pid: int) -> bool:
 def _links(pid: int) -> list[str]:
     directory = Path(f"/proc/{pid}/fd")
     links = []
-    for one in directory.iterdir():
+    for entry in directory.iterdir():
         try:
-            links.append(str(one.readlink()))
+            links.append(str(entry.readlink()))
         except FileNotFoundError:  # closed since it was listed
             continue
     return links

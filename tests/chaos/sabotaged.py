@@ -127,10 +127,10 @@ def idempotence() -> None:
     end = "\n$$;"
     schema = next(migration.sql for migration in migrations() if begin in migration.sql)
     function = begin + schema.partition(begin)[2].partition(end)[0] + end
-    blind, looks = re.subn(
+    blind, replaced = re.subn(
         r"recorded_runs := ARRAY\(.*?\);", "recorded_runs := '{}';", function, flags=re.DOTALL
     )
-    assert looks == 1
+    assert replaced == 1
     blind = blind.replace("CREATE", "CREATE OR REPLACE", 1)
     real = engine.app.identify
 

@@ -96,11 +96,11 @@ class Plan:
     @property
     def failures_reported(self) -> bool:
         """Whether the service reports some accepted messages as failed: those in delivery when a template stops."""
-        return any(one.strike is Strike.PAUSE_TEMPLATE for one in self.strikes)
+        return any(strike.strike is Strike.PAUSE_TEMPLATE for strike in self.strikes)
 
     @property
     def words(self) -> str:
-        return ", ".join(f"{one.strike} at {one.at_s:.2f} s" for one in self.strikes)
+        return ", ".join(f"{strike.strike} at {strike.at_s:.2f} s" for strike in self.strikes)
 
 
 def kills(seed: int, sending_s: float) -> Plan:

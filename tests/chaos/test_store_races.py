@@ -239,7 +239,7 @@ async def test_a_late_deferral_opens_a_finished_range_and_campaign_again(connect
     assert await connection.fetchval("SELECT state FROM campaigns") == "running"
     taken = await ranges.take_range(connection, owner, campaign)
     assert taken is not None
-    assert [one.seq for one in await retry_claims.due_retries(connection, [taken], 10)] == [2]
+    assert [retry.seq for retry in await retry_claims.due_retries(connection, [taken], 10)] == [2]
     await consistent(connection)
 
 
@@ -376,7 +376,7 @@ async def test_two_numbers_never_take_the_same_range(connection: Connection, oth
         ranges.take_range(connection, FORMER, campaign),
         ranges.take_range(other, Lease("2", 1, 0.0), campaign),
     )
-    assert len({one.range_id for one in taken if one is not None}) == 2
+    assert len({taken_range.range_id for taken_range in taken if taken_range is not None}) == 2
 
 
 async def test_an_owner_that_lost_its_number_takes_no_range(connection: Connection) -> None:

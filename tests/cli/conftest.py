@@ -28,7 +28,7 @@ def drumbeat(tmp_path: Path, database_url: str) -> Iterator[Drumbeat]:
 
 
 @pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def scratch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where demos and benches make their directories; short, since the database's socket lies in it."""
     directory = Path(tempfile.mkdtemp(prefix="d-", dir="/tmp"))
     directory.chmod(0o711)

@@ -160,12 +160,12 @@ def serving(drumbeat: Drumbeat, *words: str) -> Iterator[str]:
             process.kill()
 
 
-def leftovers(place: Path) -> list[str]:
+def leftovers(scratch: Path) -> list[str]:
     """Files in a directory, and processes that have to do with it."""
-    found = [str(path) for path in place.iterdir()]
+    found = [str(path) for path in scratch.iterdir()]
     for process in psutil.process_iter(["cmdline"]):
         words = " ".join(process.info["cmdline"] or ())
-        if f"{place}/" in words:
+        if f"{scratch}/" in words:
             found.append(words)
     return found
 

@@ -97,12 +97,15 @@ def test_a_list_of_rejects_is_no_audience(drumbeat: Drumbeat, synced: Service, t
     rows = ["5511980000000,Ana,A", "5511980000000,Bia,B", "12,Caio,C"]
     (tmp_path / "people.csv").write_text("\n".join(("phone,name,order", *rows)))
     assert create(drumbeat, tmp_path / "people.csv", *TEMPLATE, *PARAMS).exit_code == 0
-    listed, told = tmp_path / "people.rejects.csv", ("list of rejected rows", "drumbeat audience rejected")
+    listed, expected = (
+        tmp_path / "people.rejects.csv",
+        ("list of rejected rows", "drumbeat audience rejected"),
+    )
     phones = ("--phone-column", "value")
 
     literals = ("--param", "=Hi", "--param", "=A")
-    refused(create(drumbeat, listed, *TEMPLATE, *phones, *literals, name="again"), 78, *told)
-    refused(drumbeat("audience", "check", listed, *phones), 78, *told)
+    refused(create(drumbeat, listed, *TEMPLATE, *phones, *literals, name="again"), 78, *expected)
+    refused(drumbeat("audience", "check", listed, *phones), 78, *expected)
 
     words = ("audience", "rejected", tmp_path / "people.csv", listed)
     assert drumbeat.ok(*words).stdout.split() == ["phone,name,order", "12,Caio,C"]
@@ -222,7 +225,9 @@ def test_a_region_that_is_not_there_is_a_usage_error(drumbeat: Drumbeat, audienc
 
 def test_the_error_of_a_missing_service_quotes_the_system(drumbeat: Drumbeat) -> None:
     refused(drumbeat("numbers", "sync"), 69, "did not answer: Connection refused (http://127.0.0.1:9)")
-    (found,) = [one for one in drumbeat("doctor", "--json").json["findings"] if one["level"] == "fail"]
+    (found,) = [
+        finding for finding in drumbeat("doctor", "--json").json["findings"] if finding["level"] == "fail"
+    ]
     assert found["found"] == "does not answer: Connection refused"
 
 

@@ -24,9 +24,9 @@ def test_the_audience_is_what_it_says_and_the_same_for_a_seed(tmp_path: Path) ->
 
 
 def test_a_demo_proves_itself_where_the_temporary_directory_is_none_for_postgres(
-    drumbeat: Drumbeat, place: Path, monkeypatch: pytest.MonkeyPatch
+    drumbeat: Drumbeat, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    odd = place / "with a space"
+    odd = scratch / "with a space"
     odd.mkdir()
     monkeypatch.setenv("TMPDIR", str(odd))
     assert_it_proves_itself(drumbeat)
@@ -34,9 +34,9 @@ def test_a_demo_proves_itself_where_the_temporary_directory_is_none_for_postgres
 
 
 @pytest.mark.slow
-def test_a_demo_proves_itself_and_leaves_nothing(drumbeat: Drumbeat, place: Path) -> None:
+def test_a_demo_proves_itself_and_leaves_nothing(drumbeat: Drumbeat, scratch: Path) -> None:
     assert_it_proves_itself(drumbeat)
-    assert leftovers(place) == []
+    assert leftovers(scratch) == []
 
 
 def assert_it_proves_itself(drumbeat: Drumbeat) -> None:
@@ -54,11 +54,11 @@ def assert_it_proves_itself(drumbeat: Drumbeat) -> None:
     ("number", "exit_code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
 )
 def test_a_demo_that_is_stopped_leaves_nothing(
-    drumbeat: Drumbeat, place: Path, number: int, exit_code: int
+    drumbeat: Drumbeat, scratch: Path, number: int, exit_code: int
 ) -> None:
     demo = drumbeat.start("demo")
     until(lambda: any("campaign run" in words for words in children_of(demo.pid)), "the demo sends")
     demo.send_signal(number)
     _, stderr = demo.communicate(timeout=COMMAND_S_MAX)
     assert demo.returncode == exit_code, stderr
-    assert leftovers(place) == []
+    assert leftovers(scratch) == []

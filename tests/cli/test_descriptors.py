@@ -15,7 +15,9 @@ def test_a_hard_limit_below_what_all_connections_need_is_a_warning(
 ) -> None:
     monkeypatch.setattr(doctor, "hard_limit", lambda: limit)
     [finding] = [
-        one for one in doctor.check_machine(load_settings(home=tmp_path)) if one.subject == "descriptors"
+        finding
+        for finding in doctor.check_machine(load_settings(home=tmp_path))
+        if finding.subject == "descriptors"
     ]
     assert finding.level == level
     assert f"{limit:,}" in finding.found

@@ -55,7 +55,7 @@ def dated(date: str) -> Script:
     return answer
 
 
-async def looked_at(tmp_path: Path, base_url: str, proxy: str | None = None) -> dict[str, Finding]:
+async def findings_of(tmp_path: Path, base_url: str, proxy: str | None = None) -> dict[str, Finding]:
     settings = Settings(
         home=tmp_path,
         base_url=base_url,
@@ -79,7 +79,7 @@ async def test_a_service_whose_clock_cannot_be_read_is_still_checked(
     tmp_path: Path, date: str, level: Level | None
 ) -> None:
     async with serving(dated(date)) as server:
-        found = await looked_at(tmp_path, server.base_url)
+        found = await findings_of(tmp_path, server.base_url)
     assert (found["service"].level, found["token"].level) == (Level.OK, Level.OK)
     clock = found.get("clock of the service")
     assert (None if clock is None else clock.level) is level
@@ -88,7 +88,7 @@ async def test_a_service_whose_clock_cannot_be_read_is_still_checked(
 async def test_a_service_behind_a_proxy_is_checked_through_it(tmp_path: Path) -> None:
     nobody = f"http://127.0.0.1:{free_port()}"
     async with serving(dated("")) as proxy:
-        found = await looked_at(tmp_path, nobody, proxy.base_url)
+        found = await findings_of(tmp_path, nobody, proxy.base_url)
     assert (found["service"].level, found["token"].level) == (Level.OK, Level.OK)
     assert [request.partition(b" ")[2].partition(b"/v")[0] for request in proxy.requests][1:] == [
         nobody.encode()
@@ -102,7 +102,7 @@ async def test_a_proxy_that_refuses_is_named_without_its_password(tmp_path: Path
 
     async with serving(refuse) as proxy:
         with_password = proxy.base_url.replace("//", "//me:s3cret@")
-        found = (await looked_at(tmp_path, f"https://127.0.0.1:{free_port()}", with_password))["service"]
+        found = (await findings_of(tmp_path, f"https://127.0.0.1:{free_port()}", with_password))["service"]
     assert (found.level, found.exit_code) == (Level.FAIL, 69)
     assert "407" in found.found
     assert "s3cret" not in f"{found.found}{found.remedy}"

@@ -59,10 +59,10 @@ def test_help_fits_a_terminal_of_80_columns(
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
         ALL[name].main(["--help"], prog_name="drumbeat")
-    told = capsys.readouterr().out
-    assert "\N{HORIZONTAL ELLIPSIS}" not in told
-    assert "<bool>" not in told
-    prose = told.partition("\N{BOX DRAWINGS LIGHT ARC DOWN AND RIGHT}")[0].splitlines()
+    printed = capsys.readouterr().out
+    assert "\N{HORIZONTAL ELLIPSIS}" not in printed
+    assert "<bool>" not in printed
+    prose = printed.partition("\N{BOX DRAWINGS LIGHT ARC DOWN AND RIGHT}")[0].splitlines()
     for line, following in pairwise(prose):
         if line.strip() and (first := following.split()[:1]):
             assert len(f"{line.rstrip()} {first[0]}") > 79, line
@@ -140,8 +140,8 @@ def test_the_help_names_every_exit_code_of_the_documents(drumbeat: Drumbeat) -> 
     codes = re.findall(r"^\| (\d[\d, ]*) \|", page, re.MULTILINE)
     listed = {int(code) for cell in codes for code in cell.split(",")}
     assert len(listed) >= 9
-    told = drumbeat.ok("--help").stdout.partition("Exit codes")[2]
-    assert {int(code) for code in re.findall(r"\d+", told)} == listed
+    printed = drumbeat.ok("--help").stdout.partition("Exit codes")[2]
+    assert {int(code) for code in re.findall(r"\d+", printed)} == listed
 
 
 @pytest.mark.parametrize("words", [("campaign", "create"), ("worker",), ("db", "prune"), ("campaign",)])

@@ -122,7 +122,7 @@ async def test_a_campaign_that_is_opened_again_in_this_moment_keeps_its_month(
 async def test_every_count_stays_and_each_campaigns_own(pool: Pool) -> None:
     campaigns = [await seed_campaign(pool, name, "finished", 400, "2024-03") for name in ("one", "two")]
     states = [state.value for state in RecipientState if state is not RecipientState.PENDING]
-    counts = ", ".join(f"{state} = campaign_id * 100 + {place}" for place, state in enumerate(states))
+    counts = ", ".join(f"{state} = campaign_id * 100 + {scratch}" for scratch, state in enumerate(states))
     await pool.execute(f"UPDATE range_counters SET recipients = 100000, {counts}")
     before = [(await campaign_status(pool, campaign)).counts for campaign in campaigns]
     assert await months(pool) == {"2024-03": ("one", "two")}
@@ -192,14 +192,14 @@ async def test_a_month_in_use_is_left_for_later(pool: Pool, monkeypatch: pytest.
 async def test_pruning_gives_way_to_a_sender(pool: Pool) -> None:
     """A sender locks range counters before outcomes, a drop the other way round: it is not the sender who ends."""
     await seed_campaign(pool, "old", "finished", 400, "2024-03")
-    async with pool.acquire() as sender, pool.acquire() as looking:
+    async with pool.acquire() as sender, pool.acquire() as observer:
         async with sender.transaction():
             # Sooner than the other session's, so that of two that wait for each other this one would end.
             await sender.execute("SET LOCAL deadlock_timeout = '500ms'")
             await sender.execute("SELECT FROM range_counters FOR UPDATE")
             pruning = asyncio.create_task(prune(pool, older_than_days=90, dry_run=False))
             async with asyncio.timeout(30):
-                while not await looking.fetchval(WAITS_FOR, sender.get_server_pid()):
+                while not await observer.fetchval(WAITS_FOR, sender.get_server_pid()):
                     await asyncio.sleep(0.005)
             await sender.execute("DELETE FROM outcomes")  # waits for the drop, which waits for it
         assert [pruned.month for pruned in (await pruning).pruned] == ["2024-03"]

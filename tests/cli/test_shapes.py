@@ -152,16 +152,16 @@ def test_a_cell_that_starts_none_stays_as_it_is() -> None:
 def test_nobody_in_doubt_has_the_same_shape(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
     create(drumbeat, audience)
     for option, done in (("--resend", "sent again"), ("--assume-sent", "taken as sent")):
-        told = drumbeat.ok("campaign", "settle", "spring", option).stdout
-        assert told == f"nobody is in doubt: nothing is {done}\nin doubt: 0\n"
+        printed = drumbeat.ok("campaign", "settle", "spring", option).stdout
+        assert printed == f"nobody is in doubt: nothing is {done}\nin doubt: 0\n"
 
 
 def test_steering_a_campaign_that_does_not_run(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
     create(drumbeat, audience)
 
     def moved(*words: str) -> tuple[str, bool]:
-        one = drumbeat.ok("campaign", *words, "--json").json["campaigns"][0]
-        return one["state"], one["changed"]
+        changed_campaign = drumbeat.ok("campaign", *words, "--json").json["campaigns"][0]
+        return changed_campaign["state"], changed_campaign["changed"]
 
     assert moved("start", "spring") == ("running", True)
     assert moved("start", "spring") == ("running", False)

@@ -19,7 +19,7 @@ def restored() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-async def told(number: int) -> None:
+async def send_signal(number: int) -> None:
     """The signal has come, and the loop has heard of it."""
     heard = asyncio.Event()
     signal.raise_signal(number)
@@ -40,7 +40,7 @@ def test_a_second_ctrl_c_stops_at_once_and_is_no_bug_of_a_task(run: type) -> Non
     async def command() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
         with stop_on_signals() as stop:
-            await told(signal.SIGINT)
+            await send_signal(signal.SIGINT)
             assert (stop.event.is_set(), stop.exit_code) == (True, 130)
             try:
                 await asyncio.gather(part(), asyncio.sleep(60))
@@ -58,17 +58,17 @@ async def test_a_terminal_that_closes_hurries_nobody() -> None:
     """The system and the shell tell of it one after the other."""
     with stop_on_signals() as stop:
         for _ in range(3):
-            await told(signal.SIGHUP)
+            await send_signal(signal.SIGHUP)
         assert (stop.event.is_set(), stop.exit_code) == (True, 129)
-        await told(signal.SIGINT)
-        await told(signal.SIGHUP)
+        await send_signal(signal.SIGINT)
+        await send_signal(signal.SIGHUP)
         assert stop.exit_code == 130
 
 
 async def test_a_hangup_that_is_ignored_stays_ignored() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with stop_on_signals() as stop:
-        await told(signal.SIGHUP)
+        await send_signal(signal.SIGHUP)
         assert not stop.asked
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
@@ -81,5 +81,5 @@ async def test_what_handled_signals_before_handles_them_again() -> None:
     for number in STOP_SIGNALS:
         signal.signal(number, handler)
     with stop_on_signals():
-        await told(signal.SIGTERM)
+        await send_signal(signal.SIGTERM)
     assert {signal.getsignal(number) for number in STOP_SIGNALS} == {handler}

@@ -40,9 +40,9 @@ def test_any_text_decodes_to_its_own_tag_or_to_none(text: str) -> None:
 
 
 @given(tags, st.integers(0, 63), st.characters())
-def test_a_tag_has_no_second_spelling(tag: Tag, place: int, other: str) -> None:
+def test_a_tag_has_no_second_spelling(tag: Tag, index: int, other: str) -> None:
     text = encode(tag)
-    changed = text[:place] + other + text[place + 1 :]
+    changed = text[:index] + other + text[index + 1 :]
     found = decode(changed)
     assert found is None or encode(found) == changed
 

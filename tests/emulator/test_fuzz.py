@@ -60,8 +60,8 @@ def spoil(value: Any, chance: random.Random) -> Any:
                 changed[name] = spoil(value[name], chance)
         return changed
     if isinstance(value, list) and value and chance.random() < 0.7:
-        place = chance.randrange(len(value))
-        return [*value[:place], spoil(value[place], chance), *value[place:]]
+        index = chance.randrange(len(value))
+        return [*value[:index], spoil(value[index], chance), *value[index:]]
     return chance.choice(ODD)
 
 
@@ -97,15 +97,15 @@ def broken(chance: random.Random) -> bytes:
     """Bytes that may be anything."""
     raw = bytearray(request(chance))
     for _ in range(1 + chance.randrange(8)):
-        place = chance.randrange(len(raw))
+        index = chance.randrange(len(raw))
         match chance.randrange(3):
             case 0:
-                raw[place] = chance.randrange(256)
+                raw[index] = chance.randrange(256)
             case 1:
-                del raw[place : place + chance.randrange(20)]
+                del raw[index : index + chance.randrange(20)]
                 raw = raw or bytearray(b"x")
             case _:
-                raw[place:place] = chance.randbytes(chance.randrange(5))
+                raw[index:index] = chance.randbytes(chance.randrange(5))
     return bytes(raw)
 
 
@@ -166,7 +166,7 @@ async def test_what_nobody_should_send(start: Start) -> None:
     share = REQUESTS // CONNECTIONS
     async with asyncio.timeout(WAIT_LIMIT_S + REQUESTS / 200):
         done = await asyncio.gather(
-            *(kind(port, share, random.Random(f"{SEED}/{place}")) for place, kind in enumerate(kinds))
+            *(kind(port, share, random.Random(f"{SEED}/{index}")) for index, kind in enumerate(kinds))
         )
     assert sum(done) == share * CONNECTIONS
     assert (await client.ask("health"))["status"] == "ok"

@@ -131,13 +131,13 @@ def _cases() -> list[tuple[str, GenerationMode]]:
 def test_the_service_keeps_its_document(url: str, operation: str, mode: GenerationMode) -> None:
     method, path = operation.split(" ")
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
-    place = IDS.get(path.rsplit("/", 1)[-1], CONFIG.numbers[1].id)
+    object_id = IDS.get(path.rsplit("/", 1)[-1], CONFIG.numbers[1].id)
 
     @given(schema[path][method].as_strategy(generation_mode=mode))
     @settings(max_examples=15, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     def ask(case: Any) -> None:
         if "id" in case.path_parameters:
-            case.path_parameters["id"] = place
+            case.path_parameters["id"] = object_id
         case.call_and_validate(headers={"Authorization": f"Bearer {CONFIG.token}"}, checks=CHECKS)
 
     ask()

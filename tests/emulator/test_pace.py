@@ -22,9 +22,9 @@ def arrivals(gaps: list[int]) -> list[int]:
 def test_a_request_is_admitted_exactly_when_its_second_is_not_full(gaps: list[int], limit: int) -> None:
     window, accepted = SlidingWindow(limit), list[int]()
     for now_ns in arrivals(gaps):
-        room = len([before for before in accepted if before > now_ns - SECOND_NS]) < limit
-        assert window.full(now_ns) is not room
-        if room:
+        admitted = len([before for before in accepted if before > now_ns - SECOND_NS]) < limit
+        assert window.full(now_ns) is not admitted
+        if admitted:
             window.count(now_ns)
             accepted.append(now_ns)
     for begin, end in zip(accepted, accepted[limit:], strict=False):

@@ -109,8 +109,8 @@ async def test_phone_numbers_carry_quality_limit_and_throughput(client: Client) 
     assert fast["messaging_limit_tier"] == "TIER_UNLIMITED"
     assert fast["display_phone_number"].isdigit()
     assert fast["verified_name"]
-    one = await client.call("GET", f"/{NUMBER}", params={"fields": "quality_rating"})
-    assert one.body == {"id": NUMBER, "quality_rating": "GREEN"}
+    partial = await client.call("GET", f"/{NUMBER}", params={"fields": "quality_rating"})
+    assert partial.body == {"id": NUMBER, "quality_rating": "GREEN"}
 
 
 async def test_named_parameters_headers_and_buttons(client: Client) -> None:

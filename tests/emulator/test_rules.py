@@ -112,9 +112,9 @@ async def test_a_number_that_loses_quality_loses_a_step(start: Start, receiver: 
     await client.control("numbers", id=NUMBER, quality_rating="RED")
     event = (await receiver.until(lambda _: receiver.changes("phone_number_quality_update")))[0]
     assert (event["event"], event["current_limit"]) == ("FLAGGED", "TIER_100K")
-    shown = (await client.call("GET", f"/{NUMBER}")).body
-    assert shown["quality_rating"] == "RED"
-    assert event["display_phone_number"] == shown["display_phone_number"]
+    body_read = (await client.call("GET", f"/{NUMBER}")).body
+    assert body_read["quality_rating"] == "RED"
+    assert event["display_phone_number"] == body_read["display_phone_number"]
 
 
 async def test_the_throughput_is_raised_to_1000(client: Client) -> None:
@@ -133,9 +133,9 @@ async def test_volume_and_quality_raise_the_throughput_by_themselves(
         service.numbers[OTHER_NUMBER].tiers._most_people = 10_000
         await client.control("clock", seconds=86_400)
         assert (await client.send(template(f"551190000000{number}"), number=OTHER_NUMBER)).status == 200
-        shown = (await client.call("GET", f"/{OTHER_NUMBER}")).body
-        assert shown["messaging_limit_tier"] == tier
-        assert shown["throughput"] == {"level": "HIGH" if tier == "TIER_100K" else "STANDARD"}
+        body_read = (await client.call("GET", f"/{OTHER_NUMBER}")).body
+        assert body_read["messaging_limit_tier"] == tier
+        assert body_read["throughput"] == {"level": "HIGH" if tier == "TIER_100K" else "STANDARD"}
     await receiver.until(
         lambda _: (
             "THROUGHPUT_UPGRADE"
@@ -191,8 +191,8 @@ async def test_the_profile_is_updated_and_read(client: Client) -> None:
     }
     assert (await client.call("POST", PROFILE, json=content)).body == {"success": True}
     await client.call("POST", PROFILE, json={"messaging_product": "chat", "about": "Lamps and more"})
-    shown = (await client.call("GET", PROFILE)).body["data"]
-    assert shown == [{**content, "about": "Lamps and more"}]
+    body_read = (await client.call("GET", PROFILE)).body["data"]
+    assert body_read == [{**content, "about": "Lamps and more"}]
     part = (await client.call("GET", PROFILE, params={"fields": "about,email"})).body["data"]
     expected = {"messaging_product": "chat", "about": "Lamps and more", "email": "a@lantern.example"}
     assert part == [expected]
@@ -218,8 +218,8 @@ async def test_analytics_count_the_ledger(start: Start, receiver: Receiver) -> N
     talks = answer["conversation_analytics"]["data"][0]["data_points"]
     assert [(point["start"] - begin_s, point["conversation"]) for point in talks] == [(0, 2), (86_400, 1)]
     assert talks[1]["cost"] > talks[0]["cost"] / 2 > 0
-    one = fields.replace("([])", f"([{OTHER_NUMBER}])").split(",conv", maxsplit=1)[0]
-    answer = (await client.call("GET", f"/{ACCOUNT}", params={"fields": one})).body
+    one_number = fields.replace("([])", f"([{OTHER_NUMBER}])").split(",conv", maxsplit=1)[0]
+    answer = (await client.call("GET", f"/{ACCOUNT}", params={"fields": one_number})).body
     assert [point["sent"] for point in answer["analytics"]["data_points"]] == [1, 0]
     assert (await client.call("GET", f"/{ACCOUNT}", params={"fields": "analytics"})).code == 100
 

@@ -17,9 +17,9 @@ def schedule(delay: float = 1.0, read: float = 1.0) -> StatusSchedule:
 @given(moments, moments, st.integers(1, 7))
 def test_each_status_comes_once_when_it_is_due(first: list[int], second: list[int], limit: int) -> None:
     waiting, came = schedule(), list[Status]()
-    for place, due_ns in enumerate(first):
-        waiting.add(Status(due_ns, place, 0))
-    later = [Status(due_ns, len(first) + place, 0) for place, due_ns in enumerate(second)]
+    for index, due_ns in enumerate(first):
+        waiting.add(Status(due_ns, index, 0))
+    later = [Status(due_ns, len(first) + index, 0) for index, due_ns in enumerate(second)]
     now_ns = 0
     while len(waiting) or later:
         now_ns += SLOT_NS // 2

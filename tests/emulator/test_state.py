@@ -232,11 +232,11 @@ async def test_the_clock_only_moves_ahead(client: Client) -> None:
 
 def test_the_first_parameter_fills_the_first_placeholder_wherever_it_stands() -> None:
     body = {"type": "BODY", "text": "{{2}}, {{10}}, {{1}} and {{2}}"}
-    shown = Template("1", "a", "en", "UTILITY", [body]).bubble(["one", "two", "ten"])
-    assert shown["body"] == "two, ten, one and two"
+    drawn = Template("1", "a", "en", "UTILITY", [body]).bubble(["one", "two", "ten"])
+    assert drawn["body"] == "two, ten, one and two"
     named = {"type": "BODY", "text": "{{b}} {{a}}"}
-    shown = Template("1", "a", "en", "UTILITY", [named], parameter_format="NAMED").bubble(["first", "second"])
-    assert shown["body"] == "first second"
+    drawn = Template("1", "a", "en", "UTILITY", [named], parameter_format="NAMED").bubble(["first", "second"])
+    assert drawn["body"] == "first second"
 
 
 async def test_the_overview_shows_messages_as_on_a_phone(client: Client) -> None:

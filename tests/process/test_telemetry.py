@@ -48,7 +48,7 @@ def test_nothing_of_a_log_shows_a_secret_or_a_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "masked"),
     [
         ("to +5511987654321.", "to ***4321."),
         ("1,000 of 12345", "1,000 of 12345"),
@@ -57,8 +57,8 @@ def test_nothing_of_a_log_shows_a_secret_or_a_number() -> None:
         ("authorization: bearer XYZ", "authorization: bearer ***"),
     ],
 )
-def test_what_is_masked_in_a_text(text: str, shown: str) -> None:
-    assert mask()(None, "info", {"detail": text}) == {"detail": shown}
+def test_what_is_masked_in_a_text(text: str, masked: str) -> None:
+    assert mask()(None, "info", {"detail": text}) == {"detail": masked}
 
 
 def test_a_short_secret_is_no_pattern() -> None:

@@ -36,7 +36,7 @@ QUICK = Timing(
 @asynccontextmanager
 async def serving(*faults: FaultConfig, **rates_per_s: float) -> AsyncIterator[Emulator]:
     """The emulator, with numbers by id (by default SLOW, at a rate that costs tests no time)."""
-    numbers = tuple(NumberConfig(*one) for one in (rates_per_s or {SLOW: HIGH_RATE_PER_S}).items())
+    numbers = tuple(NumberConfig(*item) for item in (rates_per_s or {SLOW: HIGH_RATE_PER_S}).items())
     async with running_emulator(EmulatorConfig(port=0, numbers=numbers, faults=faults)) as emulator:
         yield emulator
 
@@ -140,7 +140,7 @@ def received_ns(emulator: Emulator, number: str) -> list[int]:
 
 def assert_each_once(emulator: Emulator, *campaigns: Planted) -> None:
     """Each recipient of the campaigns was accepted exactly once, and no other recipient."""
-    assert accepted_phones(emulator) == Counter(phone for one in campaigns for phone in one.phones)
+    assert accepted_phones(emulator) == Counter(phone for campaign in campaigns for phone in campaign.phones)
 
 
 async def assert_counts(pool: Pool, campaign: Planted, **wanted: int) -> None:

@@ -48,14 +48,17 @@ def test_each_number_is_counted_for_each_campaign_and_the_time_of_the_process_is
     assert (first.campaign_id, first.phone_number_id, first.limit_per_s) == (1, "1", 80.0)
     assert (first.attempts, first.accepted, first.throttled, first.active_s) == (2, 1, 1, 0.5)
     assert (first.first_attempt_us, first.last_attempt_us) == (AT_US, AT_US + 500_000)
-    assert [one.cpu_s for one in (first, second, third)] == [0.5, 0.25, 0.25]
-    assert [(one.campaign_id, one.phone_number_id) for one in (second, third)] == [(2, "1"), (1, "2")]
+    assert [statistic.cpu_s for statistic in (first, second, third)] == [0.5, 0.25, 0.25]
+    assert [(statistic.campaign_id, statistic.phone_number_id) for statistic in (second, third)] == [
+        (2, "1"),
+        (1, "2"),
+    ]
 
 
 def test_batches_are_numbered_and_two_processes_named_apart() -> None:
     attempt_statistics, other = AttemptStatistics(0.0), AttemptStatistics(0.0)
     batches = [attempt_statistics.count([attempted()], 0.0)[0] for _ in range(2)]
-    assert [one.batch for one in batches] == [1, 2]
+    assert [batch.batch for batch in batches] == [1, 2]
     assert (
         batches[0].results_writer
         == batches[1].results_writer
@@ -76,7 +79,7 @@ def test_only_the_last_requests_of_a_bounded_number_of_campaigns_are_kept(
 ) -> None:
     monkeypatch.setattr(module, "LAST_MAX", 2)
     attempt_statistics = AttemptStatistics(0.0)
-    for place, campaign_id in enumerate((1, 2, 1, 3)):
-        active_s(attempt_statistics, campaign_id, place / 10)
+    for index, campaign_id in enumerate((1, 2, 1, 3)):
+        active_s(attempt_statistics, campaign_id, index / 10)
     assert active_s(attempt_statistics, 1, 0.5) == pytest.approx(0.3), "used since: still known"
     assert active_s(attempt_statistics, 2, 0.5) == 0, "forgotten: it begins anew"

@@ -15,7 +15,7 @@ from engine.store.ranges import HeldRange
 from tests.sending.planted import take_one_each, up_to
 from tests.sending.running import until
 
-NUMBERS = [f"70{place}" for place in range(5)]
+NUMBERS = [f"70{index}" for index in range(5)]
 
 
 async def planted(pool: Pool) -> list[WatermarkAdvance]:
@@ -52,10 +52,10 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
 
 @asynccontextmanager
 async def raising(pool: Pool) -> AsyncIterator[ClaimBatcher]:
-    one = ClaimBatcher(pool)
-    run = asyncio.create_task(one.run())
+    batcher = ClaimBatcher(pool)
+    run = asyncio.create_task(batcher.run())
     try:
-        yield one
+        yield batcher
     finally:
         run.cancel()
         with suppress(asyncio.CancelledError):
@@ -63,8 +63,8 @@ async def raising(pool: Pool) -> AsyncIterator[ClaimBatcher]:
         assert pool.get_idle_size() == pool.get_size(), "its connection is released"
 
 
-async def asked(one: ClaimBatcher, wanted: Sequence[WatermarkAdvance]) -> list[asyncio.Task[int | None]]:
-    tasks = [asyncio.create_task(one.advance_watermark(each)) for each in wanted]
+async def asked(batcher: ClaimBatcher, wanted: Sequence[WatermarkAdvance]) -> list[asyncio.Task[int | None]]:
+    tasks = [asyncio.create_task(batcher.advance_watermark(each)) for each in wanted]
     await asyncio.sleep(0)
     return tasks
 
@@ -73,10 +73,10 @@ async def test_who_asks_during_a_statement_goes_with_the_next(pool: Pool, statem
     wanted = await planted(pool)
     statements.open.clear()
     begun_ns = suspend_aware_ns()
-    async with raising(pool) as one:
-        first = await asked(one, wanted[:1])
+    async with raising(pool) as batcher:
+        first = await asked(batcher, wanted[:1])
         await until(lambda: bool(statements.sizes))
-        others = await asked(one, wanted[1:])
+        others = await asked(batcher, wanted[1:])
         statements.open.set()
         issued = await asyncio.gather(*first, *others)
     assert statements.sizes == [1, 4]
@@ -91,9 +91,9 @@ async def test_a_refusal_reaches_only_the_claim_that_it_concerns(pool: Pool, sta
     wanted = await planted(pool)
     held = wanted[2].held
     wanted[2] = wanted[2]._replace(held=HeldRange(held.range_id, held.campaign_id, held.last_seq, 1, "open"))
-    async with raising(pool) as one:
-        told = await asyncio.gather(*await asked(one, wanted))
-    assert [each is None for each in told] == [False, False, True, False, False]
+    async with raising(pool) as batcher:
+        results = await asyncio.gather(*await asked(batcher, wanted))
+    assert [each is None for each in results] == [False, False, True, False, False]
 
 
 async def test_a_broken_connection_fails_all_waiting_claims_and_the_next_gets_another(
@@ -105,19 +105,19 @@ async def test_a_broken_connection_fails_all_waiting_claims_and_the_next_gets_an
         await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
         raise AssertionError("the connection is gone")
 
-    async with raising(pool) as one:
+    async with raising(pool) as batcher:
         monkeypatch.setattr(claim_batcher, "advance_watermarks", cut)
-        told = await asyncio.gather(*await asked(one, wanted[:3]), return_exceptions=True)
-        assert all(isinstance(each, LOST_CONNECTION) for each in told), told
+        results = await asyncio.gather(*await asked(batcher, wanted[:3]), return_exceptions=True)
+        assert all(isinstance(each, LOST_CONNECTION) for each in results), results
         monkeypatch.setattr(claim_batcher, "advance_watermarks", advance_watermarks)
-        assert all(await asyncio.gather(*await asked(one, wanted)))
+        assert all(await asyncio.gather(*await asked(batcher, wanted)))
 
 
 async def test_who_no_longer_waits_holds_up_nobody(pool: Pool, statements: Statements) -> None:
     wanted = await planted(pool)
     statements.open.clear()
-    async with raising(pool) as one:
-        tasks = await asked(one, wanted)
+    async with raising(pool) as batcher:
+        tasks = await asked(batcher, wanted)
         await until(lambda: bool(statements.sizes))
         tasks[0].cancel()
         await asyncio.sleep(0)
@@ -130,10 +130,10 @@ async def test_nothing_is_claimed_for_whoever_was_cancelled_before_the_statement
 ) -> None:
     wanted = await planted(pool)
     statements.open.clear()
-    async with raising(pool) as one:
-        first = await asked(one, wanted[:1])
+    async with raising(pool) as batcher:
+        first = await asked(batcher, wanted[:1])
         await until(lambda: bool(statements.sizes))
-        gone, *others = await asked(one, wanted[1:])
+        gone, *others = await asked(batcher, wanted[1:])
         gone.cancel()
         await asyncio.sleep(0)
         statements.open.set()
@@ -149,10 +149,10 @@ async def test_nothing_is_claimed_for_whoever_was_cancelled_before_the_statement
 async def test_at_the_end_whoever_waits_is_cancelled(pool: Pool, statements: Statements) -> None:
     wanted = await planted(pool)
     statements.open.clear()
-    async with raising(pool) as one:
-        tasks = await asked(one, wanted[:2])
+    async with raising(pool) as batcher:
+        tasks = await asked(batcher, wanted[:2])
         await until(lambda: bool(statements.sizes))
-        tasks += await asked(one, wanted[2:])
+        tasks += await asked(batcher, wanted[2:])
     async with asyncio.timeout(20):
-        told = await asyncio.gather(*tasks, return_exceptions=True)
-    assert all(isinstance(each, asyncio.CancelledError) for each in told)
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(each, asyncio.CancelledError) for each in results)

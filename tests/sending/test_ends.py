@@ -99,16 +99,16 @@ async def test_outside_its_hours_a_campaign_makes_no_later_attempt(
     ]
     await record(elsewhere, deferred)
 
-    looks, real = 0, Retries.claim
+    lookups, real = 0, Retries.claim
 
-    async def look(self: Retries, now_ns: int, room: int) -> GrantedClaims:
-        nonlocal looks
-        looks += bool(self._feeder.held)
-        return await real(self, now_ns, room)
+    async def counted_claim(self: Retries, now_ns: int, limit: int) -> GrantedClaims:
+        nonlocal lookups
+        lookups += bool(self._feeder.held)
+        return await real(self, now_ns, limit)
 
-    monkeypatch.setattr(Retries, "claim", look)
+    monkeypatch.setattr(Retries, "claim", counted_claim)
     async with serving() as emulator, started(pool, emulator, campaign) as runner:
-        await until(lambda: looks > 20)
+        await until(lambda: lookups > 20)
         assert len(emulator.service.ledger) == 0
         await runner.drained()
         await elsewhere.execute("UPDATE campaigns SET window_opens = NULL, window_closes = NULL")

@@ -42,5 +42,5 @@ async def test_a_thousand_a_second_through_a_second_of_latency(pool: Pool) -> No
     await assert_counts(pool, campaign, accepted=10_000)
     times = await written_us(pool, FAST)
     assert shortest_span_us(times, RATE_PER_S) >= 1_000_000, "no sliding second is above the limit"
-    best = max(bisect_left(times, at + 1_000_000) - place for place, at in enumerate(times))
+    best = max(bisect_left(times, at + 1_000_000) - index for index, at in enumerate(times))
     assert best >= 0.95 * RATE_PER_S, "as many requests open as rate times latency asks for"

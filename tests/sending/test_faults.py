@@ -71,7 +71,7 @@ class Breaks:
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "committed"])
 @pytest.mark.parametrize(
-    ("place", "name", "calls"),
+    ("module", "name", "calls"),
     [
         (claim_batcher, "advance_watermarks", {2, 3}),
         (number_ranges, "take_over_ranges", {1}),
@@ -82,10 +82,10 @@ class Breaks:
     ],
 )
 async def test_a_connection_that_breaks_at_any_statement_loses_and_doubles_nobody(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, calls: set[int], after: bool
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, calls: set[int], after: bool
 ) -> None:
-    cut = Breaks(getattr(place, name), calls=calls, after=after)
-    monkeypatch.setattr(place, name, cut)
+    cut = Breaks(getattr(module, name), calls=calls, after=after)
+    monkeypatch.setattr(module, name, cut)
     campaign = await planted(pool, 120, rate_per_s=300, range_size=30)
     async with serving() as emulator:
         assert (await run_to_end(pool, emulator, campaign, timing=SOON_AGAIN)).state == "finished"

@@ -27,8 +27,8 @@ def campaign(expires_in_s: float | None = None) -> RunningCampaign:
 
 
 def candidate(phone: int, **others: Any) -> Candidate:
-    told: dict[str, Any] = {"variables": ["Ana", "LH-1"], "attempt_no": 3, "spent": SPENT, **others}
-    return Candidate(1, 9, phone, phone, **told)
+    guarded_batch: dict[str, Any] = {"variables": ["Ana", "LH-1"], "attempt_no": 3, "spent": SPENT, **others}
+    return Candidate(1, 9, phone, phone, **guarded_batch)
 
 
 def guarded(candidates: list[Candidate], running: RunningCampaign, retries: bool) -> Guarded:
@@ -55,19 +55,19 @@ def guarded(candidates: list[Candidate], running: RunningCampaign, retries: bool
 def test_who_is_skipped_and_why(
     others: dict[str, Any], expires_in_s: float | None, reason: str | None, retries: bool
 ) -> None:
-    one = candidate(5511, **others)
-    told = guarded([one], campaign(expires_in_s), retries)
-    assert told.passed == ([one] if reason is None else [])
-    assert not told.postponed
-    assert [(fact.kind, fact.reason) for fact in told.decided] == (
+    checked = candidate(5511, **others)
+    guarded_batch = guarded([checked], campaign(expires_in_s), retries)
+    assert guarded_batch.passed == ([checked] if reason is None else [])
+    assert not guarded_batch.postponed
+    assert [(fact.kind, fact.reason) for fact in guarded_batch.decided] == (
         [] if reason is None else [(FactKind.SKIPPED, reason)]
     )
 
 
 def test_a_first_attempt_that_comes_too_soon_is_stored_with_its_wait() -> None:
-    told = guarded([candidate(5511), candidate(5512), candidate(5511)], campaign(), retries=False)
-    assert [one.phone for one in told.passed] == [5511, 5512]
-    [fact] = told.decided
+    guarded_batch = guarded([candidate(5511), candidate(5512), candidate(5511)], campaign(), retries=False)
+    assert [checked.phone for checked in guarded_batch.passed] == [5511, 5512]
+    [fact] = guarded_batch.decided
     assert (fact.kind, fact.reason, fact.wait_s) == (FactKind.DEFERRED, "pair rate", 6.0)
     assert (fact.range_id, fact.seq, fact.attempt_no, fact.epoch, fact.phone_number_id, fact.spent) == (
         9, 5511, 3, 7, "1055", SPENT,
@@ -76,20 +76,20 @@ def test_a_first_attempt_that_comes_too_soon_is_stored_with_its_wait() -> None:
 
 def test_a_retry_that_comes_too_soon_only_moves() -> None:
     again = candidate(5511)
-    told = guarded([candidate(5511), again], campaign(), retries=True)
-    assert told.postponed == [(again, 6.0, "pair rate")] and not told.decided
+    guarded_batch = guarded([candidate(5511), again], campaign(), retries=True)
+    assert guarded_batch.postponed == [(again, 6.0, "pair rate")] and not guarded_batch.decided
 
 
 def test_recipients_who_opted_out_meanwhile_are_skipped_and_the_others_keep_their_order() -> None:
     passed = [candidate(phone) for phone in (5511, 5512, 5513)]
-    told = Guarded(passed=passed)
-    refuse_opted_out(told, {5512}, campaign(), LEASE)
-    assert [one.phone for one in told.passed] == [5511, 5513]
-    assert [(fact.seq, fact.reason) for fact in told.decided] == [(5512, "opted out")]
+    guarded_batch = Guarded(passed=passed)
+    refuse_opted_out(guarded_batch, {5512}, campaign(), LEASE)
+    assert [checked.phone for checked in guarded_batch.passed] == [5511, 5513]
+    assert [(fact.seq, fact.reason) for fact in guarded_batch.decided] == [(5512, "opted out")]
 
 
 def test_a_campaign_that_expires_meanwhile_skips_everybody_left() -> None:
-    told = Guarded(passed=[candidate(5511)])
-    refuse_opted_out(told, set(), campaign(-1), LEASE)
-    assert not told.passed
-    assert [fact.reason for fact in told.decided] == ["expired"]
+    guarded_batch = Guarded(passed=[candidate(5511)])
+    refuse_opted_out(guarded_batch, set(), campaign(-1), LEASE)
+    assert not guarded_batch.passed
+    assert [fact.reason for fact in guarded_batch.decided] == ["expired"]

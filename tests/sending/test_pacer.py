@@ -165,10 +165,10 @@ async def test_one_ticker_serves_several_numbers_and_forgets_who_leaves() -> Non
     """In real time: a removed pacer gets no more permits."""
     pacers = [Pacer(TokenBucket(1_000, module.monotonic_ns()), lambda *_: False) for _ in range(2)]
     ticker = Ticker()
-    for one in pacers:
-        ticker.add(one)
+    for queued in pacers:
+        ticker.add(queued)
     running = asyncio.create_task(ticker.run())
-    assert await asyncio.gather(*(one.permit(NEVER) for one in pacers * 5)) == [True] * 10
+    assert await asyncio.gather(*(queued.permit(NEVER) for queued in pacers * 5)) == [True] * 10
     ticker.remove(pacers[0])
     pacers[0].bucket.hold_until(module.monotonic_ns() + SECOND_NS // 100)
     alone = asyncio.create_task(pacers[0].permit(NEVER))

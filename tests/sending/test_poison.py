@@ -27,26 +27,26 @@ async def test_odd_rows_never_block_their_range(pool: Pool) -> None:
         await connection.execute(
             "UPDATE recipients SET phone = 1 WHERE range_id = $1 AND seq = 15", campaign.range_ids[0]
         )
-        for place, variables in ODD_VARIABLES.items():
+        for ordinal, variables in ODD_VARIABLES.items():
             await connection.execute(
                 "UPDATE recipients SET variables = $3 WHERE range_id = $1 AND seq = $2",
-                campaign.range_ids[(place - 1) // 20],
-                (place - 1) % 20 + 1,
+                campaign.range_ids[(ordinal - 1) // 20],
+                (ordinal - 1) % 20 + 1,
                 variables,
             )
     async with serving() as emulator:
         assert (await run_to_end(pool, emulator, campaign)).state == "finished"
         accepted = accepted_phones(emulator)
-    odd = {phones[place - 1] for place in ODD_VARIABLES} | {1}
+    odd = {phones[ordinal - 1] for ordinal in ODD_VARIABLES} | {1}
     assert max(accepted.values()) == 1
     assert set(phones) - odd <= set(accepted), "everybody else got it"
-    for place in (1, 7, 8, 31):
-        assert phones[place - 1] not in accepted
+    for ordinal in (1, 7, 8, 31):
+        assert phones[ordinal - 1] not in accepted
     assert phones[8] in accepted, "odd, and a text all the same"
     rows = await pool.fetch("SELECT state, reason, phone FROM recipient_states")
     fates = {row["phone"]: (row["state"], row["reason"]) for row in rows}
-    for place in (1, 7, 8, 31):
-        assert fates[phones[place - 1]] == ("skipped", "variables do not fit the template")
+    for ordinal in (1, 7, 8, 31):
+        assert fates[phones[ordinal - 1]] == ("skipped", "variables do not fit the template")
     assert {state for state, _ in fates.values()} <= {"accepted", "skipped", "failed"}
     counted = [state for state, _ in fates.values()]
     await assert_counts(pool, campaign, **{state: counted.count(state) for state in set(counted)})

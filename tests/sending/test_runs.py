@@ -139,14 +139,14 @@ async def test_several_campaigns_share_a_number(pool: Pool) -> None:
 
         async def all_finished() -> bool:
             async with pool.acquire() as connection:
-                states = [(await campaign_row(connection, one.campaign_id))[0] for one in campaigns]
+                states = [(await campaign_row(connection, campaign.campaign_id))[0] for campaign in campaigns]
             return states == ["finished"] * 3
 
         await until(all_finished)
         assert (await runner.drained()).drained
         assert_each_once(emulator, *campaigns)
         half = [int(row["to"]) // 1_000_000 for row in emulator.service.ledger.rows(0, 300)]
-        shares = [half.count(one.first_phone // 1_000_000) for one in campaigns]
+        shares = [half.count(campaign.first_phone // 1_000_000) for campaign in campaigns]
         assert min(shares) >= 60, f"half-way each has its share, not one after the other: {shares}"
 
 

@@ -129,7 +129,7 @@ async def test_plain_and_other_recipients_of_a_group_are_applied_together(connec
     await plant_all_cases(connection)
     own = await installation(connection)
     drawn = [("tagged", seq, 1, 4, 0, 1) for seq in range(1, 9)] + [("untagged", 2, 1, 5, 0, 1)]
-    await put_in_inbox(connection, *(event for one in drawn for event in event_of(own, one)))
+    await put_in_inbox(connection, *(event for draw in drawn for event in event_of(own, draw)))
     await apply_statuses(connection)
     assert await range_counters(connection) == await recount(connection)
     states = [await state_of(connection, seq) for seq in range(1, 10)]
@@ -142,7 +142,7 @@ async def test_an_applier_killed_before_its_commit_loses_nothing(database_url: s
         await plant_all_cases(connection)
         own = await installation(connection)
         drawn = [("tagged", 1, 1, 4, 0, 1), ("tagged", 6, 1, 4, 0, 1), ("untagged", 2, 1, 5, 0, 1)]
-        await put_in_inbox(connection, *(event for one in drawn for event in event_of(own, one)))
+        await put_in_inbox(connection, *(event for draw in drawn for event in event_of(own, draw)))
         async with connection.transaction():
             # The applier has read the untagged event when it waits for this lock.
             await connection.execute("SELECT FROM range_counters FOR UPDATE")

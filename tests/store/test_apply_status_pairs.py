@@ -178,8 +178,8 @@ async def test_a_message_of_another_program_to_a_pair_is_another_message(
 
 
 async def waits_for_a_lock(pool: Pool, process: int) -> None:
-    async with pool.acquire() as looking, asyncio.timeout(30):
-        while not await looking.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", process):
+    async with pool.acquire() as observer, asyncio.timeout(30):
+        while not await observer.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", process):
             await asyncio.sleep(0.01)
 
 

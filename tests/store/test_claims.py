@@ -82,8 +82,8 @@ async def test_a_page_holds_recipients_above_the_watermark_that_the_plan_did_not
     planted, lease, held = await owned(connection, recipients=10, skipped=[4, 6])
     await advance_watermark(connection, lease, held, 3, [])
     found = await page(connection, held)
-    assert [one.seq for one in found] == [4, 6, 8, 9, 10]
-    assert [one.phone for one in found][:2] == [planted.phones[3], planted.phones[5]]
+    assert [listed.seq for listed in found] == [4, 6, 8, 9, 10]
+    assert [listed.phone for listed in found][:2] == [planted.phones[3], planted.phones[5]]
     assert found[0] == Candidate(
         planted.campaign_id, held.range_id, 4, planted.phones[3], ["Ana 4", "LH-4"], opted_out=False
     )
@@ -113,7 +113,7 @@ async def test_what_the_guard_decides_is_stored_with_the_raise(connection: Conne
     await advance_watermark(connection, lease, held, 5, decided)
     assert await counts(connection, planted.campaign_id) == {"pending": 8, "skipped": 1, "deferred": 1}
     await assert_range_counters_hold(connection)
-    assert [(one.seq, one.attempt_no) for one in await due_retries(connection, [held], 9)] == [(3, 0)]
+    assert [(retry.seq, retry.attempt_no) for retry in await due_retries(connection, [held], 9)] == [(3, 0)]
 
 
 async def test_what_is_cut_short_claims_nobody_and_fences_nothing(
@@ -157,7 +157,7 @@ async def test_what_is_ours_waits_for_a_taking_whose_answer_was_lost(
     asked = asyncio.create_task(own_ranges(connection, lease))
     await waits(other, connection, asked)
     await lost.commit()
-    assert [one.range_id for one in await asked] == [held.range_id]
+    assert [granted.range_id for granted in await asked] == [held.range_id]
 
 
 async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(
@@ -167,7 +167,7 @@ async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(
     _, lease, held = await owned(connection, recipients=5)
     before = await page(connection, held)
     await record(connection, [fact(held, 2, FactKind.ACCEPTED), fact(held, 5, FactKind.ACCEPTED)])
-    assert [one.seq for one in await page(connection, held)] == [1, 3, 4]
+    assert [listed.seq for listed in await page(connection, held)] == [1, 3, 4]
     assert await advance_watermarks(connection, [WatermarkAdvance(lease, held, 3, before[:3])]) == set()
     assert await recorded_above(connection, held, 3) == {2}
     await advance_watermark(connection, lease, held, 3, [])
@@ -190,7 +190,7 @@ async def test_a_recipient_of_whom_anything_is_recorded_gets_no_first_attempt(co
             fact(held, 3, FactKind.FAILED),
         ],
     )
-    assert [one.seq for one in await page(connection, held)] == [4, 5]
+    assert [listed.seq for listed in await page(connection, held)] == [4, 5]
     for claimed_through in (1, 2, 3):
         assert (
             await advance_watermarks(
@@ -228,7 +228,7 @@ async def test_a_range_and_a_retry_are_claimed_only_of_a_campaign_that_runs(conn
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
     await apply_event(connection, planted.campaign_id, CampaignEvent.PAUSE, "by hand")
     due = await due_retries(connection, [held], 10)
-    assert [one.seq for one in due] == [1]
+    assert [listed.seq for listed in due] == [1]
     assert await claim_retries(connection, lease, due, []) == {}
     assert await take_range(connection, lease, planted.campaign_id) is None
     await apply_event(connection, planted.campaign_id, CampaignEvent.RESUME, "")
@@ -241,7 +241,10 @@ async def test_a_recipient_known_in_one_range_gets_a_first_attempt_in_another(co
     planted, lease, first, second = await two_ranges(connection, size=4)
     await record(connection, [fact(first, 3, FactKind.ACCEPTED), fact(first, 4, FactKind.DEFERRED)])
     candidates = await page(connection, second)
-    assert [(one.seq, one.phone) for one in candidates] == [(3, planted.phones[6]), (4, planted.phones[7])]
+    assert [(candidate.seq, candidate.phone) for candidate in candidates] == [
+        (3, planted.phones[6]),
+        (4, planted.phones[7]),
+    ]
     assert await recorded_above(connection, second, 4) == set()
     claimed = await advance_watermarks(connection, [WatermarkAdvance(lease, second, 4, candidates)])
     assert claimed == {(second.range_id, lease.epoch)}

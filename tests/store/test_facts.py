@@ -336,9 +336,9 @@ async def test_a_campaign_that_was_cancelled_skips_nobody_of_another(sending: Se
 
 async def test_a_fact_says_nothing_of_the_same_place_in_another_range(sending: Sending) -> None:
     other = await beside(sending)
-    for one in (sending, other):
-        await one.record(
-            *(one.fact(seq, FactKind.DEFERRED) for seq in (1, 2, 3)), one.fact(4, FactKind.UNKNOWN)
+    for sender in (sending, other):
+        await sender.record(
+            *(sender.fact(seq, FactKind.DEFERRED) for seq in (1, 2, 3)), sender.fact(4, FactKind.UNKNOWN)
         )
     await other.retry(3)
     await other.record(
@@ -350,8 +350,8 @@ async def test_a_fact_says_nothing_of_the_same_place_in_another_range(sending: S
         "SELECT range_id, state FROM recipient_states ORDER BY range_id, seq"
     )
     told = {
-        one: [row["state"] for row in rows if row["range_id"] == one.held.range_id]
-        for one in (sending, other)
+        sender: [row["state"] for row in rows if row["range_id"] == sender.held.range_id]
+        for sender in (sending, other)
     }
     assert told[sending] == ["deferred"] * 3 + ["unknown", "deferred", "unknown"] + ["pending"] * 4
     assert (

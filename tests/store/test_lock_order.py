@@ -34,9 +34,9 @@ async def assert_in_order(
     pool: Pool, other: Connection, rows: str, keys: tuple[str, str], work: Awaitable[object]
 ) -> None:
     """A transaction that waits for the first of two rows does not hold the second. `rows`: a table, and its key."""
-    one = f"SELECT FROM {rows} = $1 FOR UPDATE"
+    lock_row = f"SELECT FROM {rows} = $1 FOR UPDATE"
     async with other.transaction():
-        await other.execute(one, keys[0])
+        await other.execute(lock_row, keys[0])
         working = asyncio.ensure_future(work)
         async with asyncio.timeout(30):
             while not await pool.fetchval(
@@ -44,7 +44,7 @@ async def assert_in_order(
                 " WHERE datname = current_database() AND wait_event_type = 'Lock'"
             ):
                 await asyncio.sleep(0.01)
-        await other.execute(f"{one} NOWAIT", keys[1])
+        await other.execute(f"{lock_row} NOWAIT", keys[1])
     await working
 
 
@@ -66,9 +66,9 @@ async def test_templates_that_are_read_again(pool: Pool, other: Connection) -> N
     await assert_in_order(pool, other, "templates WHERE name", ("a", "b"), synced)
 
 
-@pytest.mark.parametrize("told", [("+55 2", "+55 1"), (None,)], ids=["one by one", "all of them"])
+@pytest.mark.parametrize("displays", [("+55 2", "+55 1"), (None,)], ids=["one by one", "all of them"])
 async def test_numbers_that_the_service_lists(
-    pool: Pool, connection: Connection, other: Connection, told: Sequence[str | None]
+    pool: Pool, connection: Connection, other: Connection, displays: Sequence[str | None]
 ) -> None:
     """While senders renew their leases."""
     for number in ("2", "1"):  # so they lie in the table
@@ -76,7 +76,7 @@ async def test_numbers_that_the_service_lists(
             "INSERT INTO numbers (phone_number_id, display_phone_number, synced_at) VALUES ($1, '+55 ' || $1, now())",
             number,
         )
-    for display in told:
+    for display in displays:
         await store_event(
             connection, "phone_number_quality_update", {"display_phone_number": display, "event": "FLAGGED"}
         )

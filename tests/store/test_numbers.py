@@ -8,7 +8,7 @@ from engine.sending.number_sync import store_numbers
 from engine.store.database import Pool
 
 
-def told(**others: str) -> NumberRecord:
+def listed(**others: str) -> NumberRecord:
     record = NumberRecord(
         phone_number_id="1",
         display_phone_number="+55 11 4000-0000",
@@ -27,17 +27,17 @@ async def limit(pool: Pool) -> float:
 
 
 async def test_a_list_without_throughput_keeps_the_limit_that_is_known(pool: Pool) -> None:
-    await store_numbers(pool, [told()])
+    await store_numbers(pool, [listed()])
     assert await limit(pool) == 1_000
-    await store_numbers(pool, [told(throughput_level="", quality_rating="YELLOW")])
+    await store_numbers(pool, [listed(throughput_level="", quality_rating="YELLOW")])
     assert await limit(pool) == 1_000
     assert await pool.fetchval("SELECT quality_rating FROM numbers") == "YELLOW"
-    await store_numbers(pool, [told(throughput_level="STANDARD")])
+    await store_numbers(pool, [listed(throughput_level="STANDARD")])
     assert await limit(pool) == 80
 
 
 async def test_a_throughput_that_nobody_knows_is_the_default(pool: Pool) -> None:
-    await store_numbers(pool, [told()])
-    await store_numbers(pool, [told(throughput_level="NOT_APPLICABLE")])
+    await store_numbers(pool, [listed()])
+    await store_numbers(pool, [listed(throughput_level="NOT_APPLICABLE")])
     [number] = await list_numbers(pool)
     assert (number.limit_per_s, number.limit_is_manual) == (80, False)

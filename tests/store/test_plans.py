@@ -44,7 +44,7 @@ async def plan(connection: Connection, statement: str) -> str:
     return "\n".join(row[0] for row in rows)
 
 
-def looks(kept: str) -> list[str]:
+def table_reads(kept: str) -> list[str]:
     """The parts of a plan that read a table, each with its conditions."""
     nodes = re.split(r"\n(?= *->)|\n(?= *(?:Init|Sub)Plan)", kept)
     return [node for node in nodes if re.search(r"(Index|Seq|Index Only) Scan .*on (?!fact|wanted)", node)]
@@ -68,8 +68,8 @@ async def sender(empty: None, database_url: str) -> AsyncIterator[Connection]:
 @pytest.mark.parametrize(("file", "name"), BY_KEY)
 async def test_statements_of_senders_look_rows_up_by_key(sender: Connection, file: str, name: str) -> None:
     kept = await plan(sender, queries(file)[name])
-    assert looks(kept)
-    assert [look for look in looks(kept) if "Index Cond:" not in look] == []
+    assert table_reads(kept)
+    assert [table_read for table_read in table_reads(kept) if "Index Cond:" not in table_read] == []
 
 
 @pytest.mark.parametrize("name", ["due", "take_others", "apply_plain"])

@@ -26,10 +26,10 @@ async def test_a_retry_is_due_in_its_time_the_longest_waiting_first(connection: 
     later = [fact(held, 2, FactKind.DEFERRED), fact(held, 3, FactKind.DEFERRED, wait_s=60)]
     await record(connection, later)
     due = await due_retries(connection, [held], 10)
-    assert [one.seq for one in due] == [5, 2]
-    assert [one.seq for one in await due_retries(connection, [held], 1)] == [5]
+    assert [candidate.seq for candidate in due] == [5, 2]
+    assert [retry.seq for retry in await due_retries(connection, [held], 1)] == [5]
     await postpone_retries(connection, [Postponed(due[0], 60.0, "pair rate")])
-    assert [one.seq for one in await due_retries(connection, [held], 10)] == [2]
+    assert [retry.seq for retry in await due_retries(connection, [held], 10)] == [2]
     await assert_range_counters_hold(connection)
 
 
@@ -44,8 +44,8 @@ async def test_a_retry_that_a_fact_is_about_just_now_is_not_waited_for(
     await connection.execute("SET lock_timeout = '1s'")
     async with other.transaction():
         await other.execute("SELECT FROM pending_attempts WHERE seq = 2 FOR UPDATE")
-        await postpone_retries(connection, [Postponed(one, 60.0, "pair rate") for one in due])
-    assert [one.seq for one in await due_retries(connection, [held], 10)] == [2], "and is held back again"
+        await postpone_retries(connection, [Postponed(candidate, 60.0, "pair rate") for candidate in due])
+    assert [retry.seq for retry in await due_retries(connection, [held], 10)] == [2], "and is held back again"
 
 
 async def test_a_retry_carries_the_budget_that_earlier_attempts_used(connection: Connection) -> None:
@@ -59,7 +59,7 @@ async def test_a_retry_carries_the_budget_that_earlier_attempts_used(connection:
     due = await due_retries(connection, [held], 10)
     await claim_retries(connection, lease, due, [])
     unsent = await unsent_claims(connection, lease, [held])
-    assert [one.spent for one in (*due, *unsent)] == [spent, spent]
+    assert [candidate.spent for candidate in (*due, *unsent)] == [spent, spent]
 
 
 async def test_a_retry_that_the_guard_refuses_is_stored_with_the_claim_of_the_others(
@@ -126,7 +126,7 @@ async def test_unsent_is_what_this_owner_claimed_and_nobody_wrote(connection: Co
     await advance_watermark(connection, lease, held, 4, [])
     await record(connection, [fact(held, seq, FactKind.DEFERRED) for seq in (1, 2, 3)])
     await record(connection, [fact(held, 4, FactKind.UNKNOWN)])
-    due = {one.seq: one for one in await due_retries(connection, [held], 10)}
+    due = {retry.seq: retry for retry in await due_retries(connection, [held], 10)}
     await claim_retries(connection, lease, [due[1], due[2]], [])
     await record(connection, [fact(held, 2, FactKind.UNKNOWN, 2)])
     [unsent] = await unsent_claims(connection, lease, [held])
@@ -140,7 +140,7 @@ async def test_unsent_is_what_this_owner_claimed_and_nobody_wrote(connection: Co
     await take_over_ranges(connection, successor)
     await claim_retries(connection, successor, [due[3]], [])
     assert await unsent_claims(connection, lease, [held]) == [], "what is claimed now is its successor's"
-    assert [one.seq for one in await unsent_claims(connection, successor, [held])] == [3]
+    assert [claim.seq for claim in await unsent_claims(connection, successor, [held])] == [3]
 
 
 async def test_a_retry_reports_recipients_who_opted_out_meanwhile(connection: Connection) -> None:
@@ -150,7 +150,7 @@ async def test_a_retry_reports_recipients_who_opted_out_meanwhile(connection: Co
     await connection.execute(
         "INSERT INTO suppressions (phone, reason) VALUES ($1, 'test')", planted.phones[1]
     )
-    assert {one.seq: one.opted_out for one in await due_retries(connection, [held], 10)} == {
+    assert {retry.seq: retry.opted_out for retry in await due_retries(connection, [held], 10)} == {
         1: False,
         2: True,
     }
@@ -165,7 +165,9 @@ async def test_a_recipient_who_opts_out_after_the_lookup_is_granted_no_retry(con
         "INSERT INTO suppressions (phone, reason) VALUES ($1, 'test')", planted.phones[1]
     )
     assert await claim_retries(connection, lease, due, []) == {(held.range_id, 1): 2}
-    assert [(one.seq, one.opted_out) for one in await due_retries(connection, [held], 10)] == [(2, True)]
+    assert [(retry.seq, retry.opted_out) for retry in await due_retries(connection, [held], 10)] == [
+        (2, True)
+    ]
 
 
 async def test_what_is_unsent_waits_for_a_claim_whose_answer_was_lost(
@@ -177,7 +179,7 @@ async def test_what_is_unsent_waits_for_a_claim_whose_answer_was_lost(
         assert await claim_retries(other, lease, due, []) == {(held.range_id, 1): 2}
         asked = asyncio.create_task(unsent_claims(connection, lease, [held]))
         await waits(other, connection, asked)
-    assert [(one.seq, one.attempt_no) for one in await asked] == [(1, 2)]
+    assert [(candidate.seq, candidate.attempt_no) for candidate in await asked] == [(1, 2)]
 
 
 async def test_a_retry_is_claimed_in_its_own_range(connection: Connection) -> None:
@@ -185,7 +187,7 @@ async def test_a_retry_is_claimed_in_its_own_range(connection: Connection) -> No
     await record(
         connection, [fact(held, seq, FactKind.DEFERRED) for held in (first, second) for seq in (1, 2)]
     )
-    due = {(one.range_id, one.seq): one for one in await due_retries(connection, [first, second], 10)}
+    due = {(retry.range_id, retry.seq): retry for retry in await due_retries(connection, [first, second], 10)}
     phones = [due[held.range_id, seq].phone for held in (first, second) for seq in (1, 2)]
     assert phones == planted.phones
     wanted = [due[first.range_id, 1], due[second.range_id, 2]]
@@ -194,4 +196,4 @@ async def test_a_retry_is_claimed_in_its_own_range(connection: Connection) -> No
     await assert_range_counters_hold(connection)
     await postpone_retries(connection, [Postponed(due[first.range_id, 2], 60.0, "pair rate")])
     left = await due_retries(connection, [first, second], 10)
-    assert [(one.range_id, one.seq) for one in left] == [(second.range_id, 1)]
+    assert [(candidate.range_id, candidate.seq) for candidate in left] == [(second.range_id, 1)]

@@ -46,9 +46,9 @@ async def test_recipients_in_doubt_are_listed_and_settled(database_url: str, poo
     assert code == 0
     assert "in doubt: 2" in out
     code, out, _ = await settle(database_url, name, "--assume-sent", "--json")
-    shown = orjson.loads(out)
+    summary = orjson.loads(out)
     assert code == 0
-    assert (shown["action"], shown["recipients"], shown["in_doubt"]) == ("assume-sent", 2, 0)
+    assert (summary["action"], summary["recipients"], summary["in_doubt"]) == ("assume-sent", 2, 0)
     assert await pool.fetchval("SELECT actor FROM audit")
     assert (await settle(database_url, name, "--resend", "--assume-sent"))[0] == 2
 

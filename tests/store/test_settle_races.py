@@ -37,8 +37,8 @@ async def campaign_state(connection: Connection, campaign: int) -> str:
 
 async def waits_for_a_lock(pool: Pool, process: int, work: asyncio.Task[Any] | None = None) -> None:
     """Return when the connection's process waits, or when the work that should have waited is done."""
-    async with pool.acquire() as looking, asyncio.timeout(15):
-        while not (work and work.done()) and not await looking.fetchval(
+    async with pool.acquire() as observer, asyncio.timeout(15):
+        while not (work and work.done()) and not await observer.fetchval(
             "SELECT cardinality(pg_blocking_pids($1)) > 0", process
         ):
             await asyncio.sleep(0.01)

@@ -182,8 +182,8 @@ async def test_a_problem_is_logged_and_its_end_too(pool: Pool, monkeypatch: pyte
     monkeypatch.setattr(reconciler, "apply_statuses", apply_statuses)
     with capture_logs() as lines:
         await Reconciler(pool, Metrics(), asyncio.Event()).run(stop)
-    told = [line["event"] for line in lines if line["event"].startswith("statuses_")]
-    assert told == ["statuses_not_applied", "statuses_applied_again"]
+    logged = [line["event"] for line in lines if line["event"].startswith("statuses_")]
+    assert logged == ["statuses_not_applied", "statuses_applied_again"]
 
 
 async def test_dropped_events_are_logged_with_both_reasons(
@@ -200,9 +200,9 @@ async def test_dropped_events_are_logged_with_both_reasons(
     with capture_logs() as lines:
         await Reconciler(pool, metrics, asyncio.Event()).run(stop)
     assert metrics.applied == {"matched": 3, "returned": 2, "dropped": 1}
-    [told] = [line for line in lines if line["event"] == "events_dropped"]
-    assert told["events"] == 1
-    assert "in time" in told["why"] and "another program" in told["why"]
+    [logged] = [line for line in lines if line["event"] == "events_dropped"]
+    assert logged["events"] == 1
+    assert "in time" in logged["why"] and "another program" in logged["why"]
 
 
 async def test_a_connection_that_answers_nothing_is_not_waited_for_a_second_time(
@@ -214,8 +214,8 @@ async def test_a_connection_that_answers_nothing_is_not_waited_for_a_second_time
     parts = urlsplit(database_url)
     async with proxied(Path(parse_qs(parts.query)["host"][0]) / ".s.PGSQL.5432") as proxy:
         url = f"postgresql://postgres@127.0.0.1:{proxy.port}{parts.path}"
-        one = {"size": 1, "command_timeout_s": 5.0}
-        async with open_pool(url, **one) as through, open_pool(url, **one) as patient:
+        options = {"size": 1, "command_timeout_s": 5.0}
+        async with open_pool(url, **options) as through, open_pool(url, **options) as patient:
             proxy.vanish()
             waiting = asyncio.create_task(patient.fetchval("SELECT 1"))
             seldom = Intervals(gather_s=0.0, act_s=3600.0, policy_s=3600.0)

@@ -157,10 +157,10 @@ async def test_a_lost_database_is_logged_in_lines_without_tracebacks(
         _, errors = await ended(process)
     events = [orjson.loads(line) for line in errors.splitlines()]
     assert all("exception" not in event for event in events), errors
-    told = Counter(event["event"] for event in events)
-    assert told["events_not_stored"] == told["events_stored_again"] == 1, errors
-    assert told["statuses_not_applied"] <= 1, errors
-    assert told.keys() <= {
+    logged = Counter(event["event"] for event in events)
+    assert logged["events_not_stored"] == logged["events_stored_again"] == 1, errors
+    assert logged["statuses_not_applied"] <= 1, errors
+    assert logged.keys() <= {
         "events_not_stored", "events_stored_again", "statuses_not_applied", "statuses_applied_again",
     }, errors  # fmt: skip
 

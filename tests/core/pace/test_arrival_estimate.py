@@ -67,7 +67,7 @@ def test_stalls_of_this_process_hide_no_late_arrival() -> None:
         DistantService(1_000, work=steady(500), stalls=stalls(seed), own_stalls=True, seed=seed).run(SECONDS)
         for seed in range(3)
     ]
-    assert sum(one.throttled for one in seen) <= sum(one.written for one in seen) / 1_000
+    assert sum(counted.throttled for counted in seen) <= sum(counted.written for counted in seen) / 1_000
 
 
 def test_what_is_lost_on_the_way_and_sent_again_throttles_nobody() -> None:

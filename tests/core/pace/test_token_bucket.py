@@ -298,7 +298,7 @@ def test_a_single_late_arrival_costs_no_pace() -> None:
     writes = run(bucket, START_NS, 1.5, lambda: 0)
     assert run(other, START_NS, 1.5, lambda: 0) == writes
     bucket.count_from_arrival(writes[-400], writes[-200])
-    after, plain = (run(one, writes[-1] + MS, 2, lambda: 0) for one in (bucket, other))
+    after, plain = (run(tested, writes[-1] + MS, 2, lambda: 0) for tested in (bucket, other))
     assert max(later - sooner for later, sooner in zip(after, plain, strict=False)) <= 2 * MS
 
 
