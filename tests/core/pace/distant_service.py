@@ -18,7 +18,7 @@ from engine.core.pace.token_bucket import TokenBucket
 from engine.core.units import SECOND_NS
 
 MS = 1_000_000
-LOOK_EVERY_NS = 100 * MS
+LEARN_PERIOD_NS = 100 * MS
 WAKE_LATE_NS = MS
 OWN_STALL_SHARE = 1 / 400  # of the wake-ups
 
@@ -38,7 +38,8 @@ class Seen:
 
 class DistantService:
     """`stalls`: (begin, length) in nanoseconds, ascending. `estimate`: whether late replies move their requests in the
-    ring. `own_stalls`: whether this process is suspended for 8 to 80 ms at times."""
+    ring. `own_stalls`: whether this process is suspended for 8 to 80 ms at times. `wake_late_ns`: each
+    wake-up is late by up to this."""
 
     def __init__(
         self,
@@ -49,11 +50,12 @@ class DistantService:
         stalls: list[tuple[int, int]] | None = None,
         estimate: bool = True,
         own_stalls: bool = False,
+        wake_late_ns: int = WAKE_LATE_NS,
         seed: int = 1,
     ) -> None:
         self._limit_per_s, self._work, self._way, self._estimates = limit_per_s, work, way, estimate
         self._stalls = deque(stalls or [])
-        self._own_stalls = own_stalls
+        self._own_stalls, self._wake_late_ns = own_stalls, wake_late_ns
         self._chance = random.Random(seed)
         self._bucket = TokenBucket(limit_per_s, 0)
         self._estimate, self._in_flight = ArrivalEstimate(), InFlightLimit()
@@ -65,25 +67,27 @@ class DistantService:
         self._seen = Seen()
 
     def run(self, seconds: int) -> Seen:
-        now_ns, look_ns, end_ns = 0, 0, seconds * SECOND_NS
+        now_ns, learn_ns, end_ns = 0, 0, seconds * SECOND_NS
         while now_ns < end_ns:
             self._come_in(now_ns)
-            if now_ns >= look_ns:
-                look_ns = now_ns + LOOK_EVERY_NS
+            if now_ns >= learn_ns:
+                learn_ns = now_ns + LEARN_PERIOD_NS
                 self._estimate.learn(self._answers, self._in_flight.latency_ns, self._limit_per_s)
             for _ in range(self._bucket.available(now_ns)):
                 if self._bucket.take(now_ns):
                     self._write(now_ns)
-            now_ns = self._next(now_ns, look_ns)
+            now_ns = self._next(now_ns, learn_ns)
         self._seen.reached = self._seen.written / (seconds - 1) / self._limit_per_s
         return self._seen
 
-    def _next(self, now_ns: int, look_ns: int) -> int:
-        """When something happens next: a permit, a look, or a reply, read as it comes."""
-        tick_ns = now_ns + max(2 * MS, self._bucket.wait_ns(now_ns)) + self._chance.randrange(WAKE_LATE_NS)
+    def _next(self, now_ns: int, learn_ns: int) -> int:
+        """When something happens next: a permit, a measurement, or a reply, read when it comes."""
+        tick_ns = (
+            now_ns + max(2 * MS, self._bucket.wait_ns(now_ns)) + self._chance.randrange(self._wake_late_ns)
+        )
         coming = [events[0][0] for events in (self._under_way, self._replies) if events]
         own_ns = self._chance.randrange(8 * MS, 80 * MS) if self._stalls_now() else 0
-        return max(now_ns, min(tick_ns, look_ns, *coming)) + own_ns
+        return max(now_ns, min(tick_ns, learn_ns, *coming)) + own_ns
 
     def _stalls_now(self) -> bool:
         return self._own_stalls and self._chance.random() < OWN_STALL_SHARE
@@ -109,7 +113,7 @@ class DistantService:
             self._reply(now_ns, heapq.heappop(self._replies)[1])
 
     def _stood(self, at_ns: int) -> int:
-        """When what would happen at this time happens."""
+        """The time at which an event due at `at_ns` happens: after the stall, if one is on."""
         for begin_ns, length_ns in self._stalls:
             if begin_ns <= at_ns < begin_ns + length_ns:
                 return begin_ns + length_ns

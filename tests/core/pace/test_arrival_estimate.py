@@ -61,6 +61,29 @@ def test_a_service_that_takes_its_time_unevenly_keeps_the_pace(limit: int, work:
     assert seen.throttled == 0
 
 
+@pytest.mark.parametrize("limit", [20, 80, 1_000])
+@pytest.mark.parametrize("work", [uneven(50, 0.5), uneven(200, 0.8), uneven(100, 1.2)])
+def test_long_stalls_of_an_uneven_service_throttle_at_most_what_was_written_meanwhile(
+    limit: int, work: Delay
+) -> None:
+    """What is written during a stall of 300 ms arrives at its end. No second of writes is above the limit."""
+    long_stalls = [(begin_s * SECOND_NS, 300 * MS) for begin_s in range(2, SECONDS, 4)]
+    seen = DistantService(limit, work=work, stalls=long_stalls).run(SECONDS)
+    assert seen.most_written <= limit
+    assert seen.reached >= 0.98
+    assert seen.throttled <= 0.3 * limit * len(long_stalls)
+
+
+@pytest.mark.parametrize("limit", [20, 80, 1_000])
+@pytest.mark.parametrize("work", [steady(50), uneven(200, 0.8)])
+def test_late_wake_ups_throttle_nobody_and_keep_the_pace(limit: int, work: Delay) -> None:
+    """A CPU quota makes every wake-up late, here by up to the 80 ms that the bucket makes up for."""
+    seen = DistantService(limit, work=work, wake_late_ns=80 * MS).run(SECONDS)
+    assert seen.most_written <= limit
+    assert seen.throttled == 0
+    assert seen.reached >= 0.93
+
+
 def test_stalls_of_this_process_hide_no_late_arrival() -> None:
     """They raise the median; a usual latency that followed it would throttle seven times as many."""
     seen = [
