@@ -67,7 +67,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def server_url(pytestconfig: pytest.Config) -> str:
-    """The run's Postgres: its database `postgres`. Whoever asks first starts it; the others wait."""
+    """The run's Postgres: its database `postgres`. The first process that asks starts it; the others wait."""
     home = pytestconfig.stash[_HOME]
     known = home / "url"
     with (home / "lock").open("w") as lock:

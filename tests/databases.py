@@ -65,7 +65,7 @@ class Databases:
 
     @contextmanager
     def fresh(self) -> Iterator[str]:
-        """The URL of a database that nobody has used."""
+        """The URL of an unused database."""
         url = self._next.result()
         self._next = self._thread.submit(self._create)
         try:

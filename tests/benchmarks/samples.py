@@ -58,7 +58,7 @@ def stage_run(per_s: float, p99_ms: float | None = None) -> StageRun:
 
 
 def stages_report() -> dict[str, Any]:
-    """A report of what is not sending, and of the cost of a message by numbers, of two repeats."""
+    """A report of two repeats: stages other than sending, and the cost of a message by the number of numbers."""
     few, many = (Load(numbers, 500.0, 5.0, duration_s=4.0) for numbers in (1, 16))
     results = Results(
         conditions=CONDITIONS,

@@ -19,7 +19,7 @@ def task(**others: Any) -> Task:
 
 
 class Service:
-    """Accepts all but every fifth; knows what it got, and how many at once."""
+    """Refuses every fifth request. Counts the requests, and the most at once."""
 
     def __init__(self) -> None:
         self.got: Counter[str] = Counter()

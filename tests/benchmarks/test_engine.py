@@ -18,5 +18,5 @@ from benchmarks.senders.engine import steady_per_s
 def test_a_rate_is_never_more_than_the_whole_time_bears(
     messages: int, span_s: float, whole_s: float, per_s: float
 ) -> None:
-    """A report of 528 messages a second told of 6,523 % of a limit of 2,000."""
+    """A report of 528 messages a second once showed 6,523 % of a limit of 2,000."""
     assert steady_per_s(messages, span_s, whole_s) == pytest.approx(per_s)

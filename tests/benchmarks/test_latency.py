@@ -1,4 +1,4 @@
-"""Timing replies changes nothing of a transport, and says what a reply took."""
+"""Timing a transport does not change it, and gives the latency of each reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a family of processes took of its core: nobody counts twice, and nobody late."""
+"""The CPU time of a process and its children: none is counted twice, and none is missed."""
 
 import os
 import subprocess

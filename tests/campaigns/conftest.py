@@ -20,7 +20,7 @@ PHONE = 5511960000000  # and those above it
 
 @pytest.fixture(autouse=True)
 def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Lists of rejects go to the working directory unless told otherwise."""
+    """Lists of rejects go to the working directory by default."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

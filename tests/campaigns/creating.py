@@ -1,4 +1,4 @@
-"""A create that is killed, and what one has stored."""
+"""Kills a create, and reads what it has stored."""
 
 import asyncpg
 import pytest

@@ -312,7 +312,7 @@ async def test_a_cancel_killed_half_way_is_finished_by_the_next(pool: Pool, spri
 async def test_an_end_that_was_killed_half_way_is_finished_by_the_next_run(
     pool: Pool, spring: str, state: str
 ) -> None:
-    """Also what a killed sender had claimed is named; nobody can cancel a campaign that has expired."""
+    """The claims of a killed sender are put in doubt too. An expired campaign cannot be cancelled."""
     async with pool.acquire() as connection:
         await service.start(connection, spring)
         lease = await take_lease(connection, "1001", another_process())

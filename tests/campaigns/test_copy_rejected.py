@@ -1,4 +1,4 @@
-"""The rejected rows of a file, copied to be corrected: these and nobody else."""
+"""The rejected rows of a file, copied to be corrected: these rows and no others."""
 
 import csv
 import io

@@ -92,7 +92,7 @@ async def test_an_external_id_is_created_once_at_a_time_under_whatever_name(
 
 @pytest.fixture
 async def creating(ready: str, spec: CampaignSpec) -> AsyncIterator[asyncio.Event]:
-    """The campaign is being created by somebody else until the event is set."""
+    """Another process creates the campaign until the event is set."""
     reached, go_on = asyncio.Event(), asyncio.Event()
     original = create._limits_per_s
 

@@ -171,7 +171,7 @@ async def test_leftovers_wait_for_a_chunk_that_outlives_its_process(
 async def test_a_chunk_is_written_whole_or_not_at_all(
     ready: str, pool: Pool, spec: CampaignSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Recipients without a range would be nobody's, and no later create would find them."""
+    """No campaign would own recipients without a range, and no later create would find them."""
     broken = {**queries("plan"), "freeze_ranges": "SELECT $1::bigint / 0, $2::bigint[], $3::integer"}
     with monkeypatch.context() as patch, pytest.raises(asyncpg.DivisionByZeroError):
         patch.setattr(freezing, "queries", lambda _: broken)

@@ -1,4 +1,4 @@
-"""What does not fit is refused with the option or the file that is wrong, and nothing is created."""
+"""A refusal names the wrong option or file, and nothing is created."""
 
 from dataclasses import replace
 from io import BufferedReader

@@ -1,4 +1,4 @@
-"""Files as people export them are read as text; what is not text is refused with the place."""
+"""Files in the usual encodings are read. Bytes that are no text are refused, with their position."""
 
 import io
 

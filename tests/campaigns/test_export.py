@@ -1,4 +1,4 @@
-"""An export is of everybody or it says so; read as an audience it gives the same texts again."""
+"""An export holds every recipient or says that it does not. Read as an audience, it gives the same texts."""
 
 import csv
 from dataclasses import replace
@@ -99,7 +99,7 @@ async def test_the_code_of_who_failed_is_a_column_of_its_own(
 async def test_recipients_in_doubt_and_deferred_are_exported_with_their_number(
     ready: str, pool: Pool, spec: CampaignSpec
 ) -> None:
-    """Whoever asks the service about a doubt has to name the number."""
+    """A question to the service about a recipient in doubt needs the number."""
     campaign_id = (await create_campaign(ready, spec)).campaign_id
     await pool.execute(
         "INSERT INTO pending_attempts (range_id, seq, attempt_no, state, epoch, phone_number_id, reason)"

@@ -1,4 +1,4 @@
-"""The look at a file before a campaign: what it counts, and that it finds repeats in bounded memory."""
+"""The check of a file before a campaign: its counts, and duplicates found in bounded memory."""
 
 from collections import Counter
 from itertools import chain

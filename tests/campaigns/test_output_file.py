@@ -1,4 +1,4 @@
-"""Where files are written that a user named: links are followed, what is no file is written to as it stands."""
+"""Output files that a user named: links are followed, and a device or pipe is written to directly."""
 
 import os
 import stat
@@ -33,7 +33,7 @@ def pipe(tmp_path: Path) -> Path:
 
 
 class Reading:
-    """What comes out of a named pipe until nobody writes to it any more."""
+    """All bytes of a named pipe until its writers close it."""
 
     def __init__(self, pipe: Path) -> None:
         self._text = ""

@@ -27,7 +27,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def awkward_rows() -> Iterator[str]:
-    """Good rows, and at every place something that a piece alone would misread."""
+    """Good rows, and between them bytes that a piece alone would misread."""
     for row in range(1_500):
         yield f"{PHONE + row},Zoë\\{row},A{row}"
         if row % 7 == 3 and row % 40 < 20:

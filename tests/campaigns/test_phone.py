@@ -104,7 +104,7 @@ def test_an_unknown_region_is_refused() -> None:
 
 
 def library(text: str, region: str | None) -> int | None:
-    """What the library itself says: parsed, valid, in digits."""
+    """The result of the library: parsed, valid, in digits."""
     try:
         number = phonenumbers.parse(text, region)
     except phonenumbers.NumberParseException:

@@ -1,4 +1,4 @@
-"""A chunk's batches cut into ranges: every row once, in order, at the next place of the next range."""
+"""A chunk's batches cut into ranges: every row once, in order, with the next seq."""
 
 from hypothesis import given
 from hypothesis import strategies as st

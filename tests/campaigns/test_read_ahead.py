@@ -1,4 +1,4 @@
-"""What reads an audience ahead ends with the plan, however that ends."""
+"""The processes that read an audience ahead end with the plan, however it ends."""
 
 import asyncio
 import threading

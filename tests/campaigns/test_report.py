@@ -1,4 +1,4 @@
-"""A report: what it says of rates."""
+"""The rates, actions and counts of a report."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -61,7 +61,7 @@ async def test_a_rate_is_reported_if_the_time_is_long_enough(
 async def test_it_says_when_and_with_what_a_campaign_was_planned(
     ready: str, pool: Pool, audience: Path, options: dict[str, str], told: str
 ) -> None:
-    """Else nothing shows the hours of a campaign that is not waiting for them."""
+    """Otherwise nothing would show the hours of a campaign that is not waiting for them."""
     spec = CampaignSpec("spring", "order", "en", audience, ("1001",), params=("=Hi", "=you"), **options)  # type: ignore[arg-type]
     report = await campaign_report(pool, (await create_campaign(ready, spec)).campaign_id)
     assert f"Planned with {told}" in list(report_lines(report))

@@ -1,4 +1,4 @@
-"""A run begins where somebody answers, and its end is said in words: exit code 3 is never without a reason."""
+"""A run starts only if the service answers, and explains its end: exit code 3 always has a reason."""
 
 import pytest
 from pydantic import SecretStr

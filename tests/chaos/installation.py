@@ -140,7 +140,7 @@ class Installation:
         return [line for found in await asyncio.gather(*measurements) for line in found]
 
     def complaints(self) -> list[str]:
-        """Lines of the logs since the last look that tell of a fact refused, or of a bug."""
+        """New lines of the logs that report a refused fact or a bug."""
         found = []
         for name, running in self.processes.items():
             text = running.log.read_bytes()[self._logs_read.get(name, 0) :]

@@ -17,7 +17,7 @@ _DROP = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # BPF: 
 class Proxy:
     """`delay_s`: of every chunk. `cut_after`: bytes after which a new connection breaks, None for never.
 
-    `answers_lost`: what the database says is dropped, what it is told arrives. `half_open`: the clients' ports
+    `answers_lost`: answers of the database are dropped, statements arrive. `half_open`: the clients' ports
     of connections whose bytes vanish in both directions, and which nobody closes but the client.
     """
 

@@ -1,4 +1,4 @@
-"""What a user gets wrong: one line with what, where and what to do, the right code, nothing half-done."""
+"""Mistakes of users: one line with what, where and what to do, the right exit code, and nothing half-done."""
 
 import asyncio
 import re

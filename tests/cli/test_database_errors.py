@@ -1,4 +1,4 @@
-"""A database that refuses, stalls or breaks is told in a line with an exit code of its own."""
+"""A database that refuses, stalls or breaks is reported in one line with its exit code."""
 
 import asyncio
 import errno

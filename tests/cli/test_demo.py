@@ -1,4 +1,4 @@
-"""The demo proves what it says, and leaves nothing behind, whatever ends it."""
+"""The demo checks what it claims, and leaves nothing behind, however it ends."""
 
 import signal
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the doctor says of the limit of descriptors."""
+"""The doctor's finding about the limit of file descriptors."""
 
 from pathlib import Path
 

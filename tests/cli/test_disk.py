@@ -1,4 +1,4 @@
-"""What the doctor says of the room for the embedded database."""
+"""The doctor's finding about free disk space for the embedded database."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the doctor says of a database, and of the service on whatever way it is reached."""
+"""The doctor's findings about the database, and about the service, direct or through a proxy."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Every command of the fixed command line is there and explains itself; a wrong one says where to look."""
+"""Every command of the fixed command line exists and has a help text. The error of a wrong command names the help."""
 
 import os
 import re

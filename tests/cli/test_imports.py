@@ -1,4 +1,4 @@
-"""What a command does not need it does not import: the first message waits for every import."""
+"""A command imports only what it needs: the first message waits for every import."""
 
 import os
 import subprocess

@@ -190,7 +190,7 @@ async def test_a_month_in_use_is_left_for_later(pool: Pool, monkeypatch: pytest.
 
 
 async def test_pruning_gives_way_to_a_sender(pool: Pool) -> None:
-    """A sender locks range counters before outcomes, a drop the other way round: it is not the sender who ends."""
+    """A sender locks range counters before outcomes, a drop in the other order. The drop gives way, not the sender."""
     await seed_campaign(pool, "old", "finished", 400, "2024-03")
     async with pool.acquire() as sender, pool.acquire() as observer:
         async with sender.transaction():

@@ -55,7 +55,7 @@ def test_a_second_ctrl_c_stops_at_once_and_is_no_bug_of_a_task(run: type) -> Non
 
 
 async def test_a_terminal_that_closes_hurries_nobody() -> None:
-    """The system and the shell tell of it one after the other."""
+    """The system and the shell both send the signal."""
     with stop_on_signals() as stop:
         for _ in range(3):
             await send_signal(signal.SIGHUP)
@@ -74,7 +74,7 @@ async def test_a_hangup_that_is_ignored_stays_ignored() -> None:
 
 
 async def test_what_handled_signals_before_handles_them_again() -> None:
-    """What is still to be done after the drain, such as printing, ends with a code as everything does."""
+    """Work after the drain, such as printing, also ends with the exit code."""
 
     def handler(number: int, frame: object) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Cron, pipes and full disks: what cannot be said stops no campaign, and a result that is lost has a code."""
+"""Cron, pipes and full disks: output that cannot be written stops no campaign; a lost result has an exit code."""
 
 import errno
 import os
@@ -61,7 +61,7 @@ def test_a_log_that_cannot_be_written_stops_no_campaign(
 def test_a_campaign_is_sent_with_streams_that_are_closed(
     drumbeat: Drumbeat, synced: Service, audience: Path, closed: str
 ) -> None:
-    """Else the database's connection gets the number of stderr, and is written to with what is said."""
+    """Otherwise the database's connection gets the descriptor of stderr, and messages are written into it."""
     create(drumbeat, audience)
     words = ["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND, "campaign", "run", "spring"]
     done = subprocess.run(words, cwd=drumbeat.directory, env=environment(drumbeat))

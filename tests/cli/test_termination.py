@@ -1,4 +1,4 @@
-"""A signal that ends a command: wherever it is told, nothing is left half done by it."""
+"""A signal that ends a command: wherever it arrives, nothing is left half done."""
 
 import asyncio
 import os

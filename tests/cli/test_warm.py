@@ -1,4 +1,4 @@
-"""A warm start of the command is like that of a new Python: what other tests see of it holds for both."""
+"""A warm start of the command behaves like a start of a new Python, so other tests may use it."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The table of error codes: complete, and with a meaning in every row. What the flow does is in test_classify."""
+"""The table of error codes: complete, and with a meaning in every row. test_classify tests what the flow does."""
 
 from __future__ import annotations
 

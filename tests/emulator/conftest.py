@@ -45,7 +45,7 @@ def free_form(kind: str, content: Any, to: str = ANA, **rest: Any) -> dict[str, 
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Sockets behave a little differently on the loop of the process and on that of tests: look at both."""
+    """Sockets differ a little between uvloop and asyncio's loop: test both."""
     both = item.path.name in ("test_wire.py", "test_faults.py")
     return {"asyncio": asyncio.new_event_loop, **({"uvloop": uvloop.new_event_loop} if both else {})}
 

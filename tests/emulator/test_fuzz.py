@@ -1,4 +1,4 @@
-"""Requests that nobody should send: always a documented answer or an end, never a traceback, never a hang.
+"""Malformed requests: always a documented answer or a close, never a traceback, never a hang.
 
 `EMULATOR_FUZZ_REQUESTS` says how many (3,000 by default; 100,000 takes a minute).
 """
@@ -77,7 +77,7 @@ def body(chance: random.Random) -> bytes:
 
 
 def request(chance: random.Random) -> bytes:
-    """A request that is whole as HTTP, whatever it says."""
+    """A request that is valid HTTP, whatever its content."""
     content = body(chance)
     lines = [f"{chance.choice(METHODS)} {chance.choice(PATHS)} HTTP/1.1", "Host: x"]
     if chance.random() < 0.9:
@@ -144,7 +144,7 @@ async def read_reply(reader: asyncio.StreamReader) -> bool:
 
 
 async def broken_requests(port: int, count: int, chance: random.Random) -> int:
-    """Each on a connection of its own, half-closed after it: the service must come to an end with it."""
+    """Each on its own connection, half-closed after it: the service must close it."""
     for _ in range(count):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         with contextlib.suppress(ConnectionError):
@@ -174,5 +174,5 @@ async def test_what_nobody_should_send(start: Start) -> None:
 
 
 def keep_faults_out(client: Client) -> None:
-    """A fault that was asked for by chance would break the very promise looked at here."""
+    """A fault that a random request switched on would break what is tested here."""
     client.emulator.service.faults.add = lambda config: None  # type: ignore[method-assign, assignment, return-value]

@@ -1,4 +1,4 @@
-"""Every message type: what is accepted in an open window, what is refused, and what outside."""
+"""Every message type: what is accepted and refused inside and outside the window of 24 hours."""
 
 from typing import Any
 

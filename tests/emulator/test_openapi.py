@@ -60,7 +60,7 @@ def test_it_is_openapi() -> None:
 
 
 def test_every_member_that_a_command_takes_is_documented(url: str) -> None:
-    """A command names what it takes where it is given a member that it does not take."""
+    """The error for an unknown member lists the members that the command takes."""
     named = set()
     for (method, path), operation in operations(CONFIG).items():
         if method != "POST" or operation.request is None or not path.startswith("/_emulator/"):

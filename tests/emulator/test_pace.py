@@ -63,7 +63,7 @@ def test_a_rate_is_positive(rate: float) -> None:
 
 
 class PlainPair:
-    """The rule, kept for ever: a burst, and silence until it is paid for."""
+    """The rule over a long time: a burst, then no message until its debt is paid."""
 
     def __init__(self) -> None:
         self.began_ns, self.messages = -(10**18), 0

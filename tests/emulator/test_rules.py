@@ -228,7 +228,7 @@ async def test_analytics_count_the_ledger(start: Start, receiver: Receiver) -> N
 async def test_analytics_of_any_seconds_count_the_same_messages(
     start: Start, receiver: Receiver, granularity: str
 ) -> None:
-    """Whoever asks from the first message on must not read that nothing was delivered."""
+    """A client that asks from the first message on must not read that nothing was delivered."""
     client = await start(callback=receiver.url, read_ratio=0.0)
     sent_s = (await client.ask("health"))["unix_s"]
     await client.send(template())

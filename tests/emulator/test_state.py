@@ -179,7 +179,7 @@ async def test_a_seed_beyond_json_is_refused(client: Client) -> None:
 async def test_a_page_of_another_site_cannot_have_a_file_written(
     client: Client, tmp_path: Path, path: str
 ) -> None:
-    """As its form, or a fetch of it without a look at the reply: no browser asks before it sends these."""
+    """A form or a no-cors fetch of a page: no browser asks before it sends these."""
     url, file = yarl.URL(client.emulator.url + path, encoded=True), tmp_path / "state.json"
     content = orjson.dumps({"path": str(file)})
     for origin, status in (("http://elsewhere.example", 403), ("null", 403), (client.emulator.url, 200)):
@@ -205,7 +205,7 @@ async def test_a_page_of_another_site_cannot_have_a_file_written(
 async def test_a_name_that_anybody_can_own_reaches_no_control_plane(
     client: Client, host: str, status: int
 ) -> None:
-    """A page may have its own name lead here: to the browser both are then one site."""
+    """A page may point its own host name here. To the browser both are then one site."""
     headers = {"Host": host, "Origin": f"http://{host}"}
     answer = await client.call("POST", "/_emulator/clock", json={"seconds": 1}, headers=headers)
     assert answer.status == status

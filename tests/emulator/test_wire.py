@@ -1,4 +1,4 @@
-"""What arrives broken, late, split or all at once gets a documented answer or an end, never a hang."""
+"""Requests that arrive broken, late, split or all at once get a documented answer or a close, never a hang."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""No secret and no recipient's number leaves the log readable, whoever logs it."""
+"""No secret and no recipient's phone is readable in the log, whichever module logs it."""
 
 import subprocess
 import sys

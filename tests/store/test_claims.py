@@ -163,7 +163,7 @@ async def test_what_is_ours_waits_for_a_taking_whose_answer_was_lost(
 async def test_who_got_a_message_that_the_database_forgot_is_not_claimed_again(
     connection: Connection,
 ) -> None:
-    """After a restored backup events tell of recipients above the watermark; a page may be older than those events."""
+    """After a restored backup, events name recipients above the watermark; a page may be older than those events."""
     _, lease, held = await owned(connection, recipients=5)
     before = await page(connection, held)
     await record(connection, [fact(held, 2, FactKind.ACCEPTED), fact(held, 5, FactKind.ACCEPTED)])

@@ -40,7 +40,7 @@ class QueueingService:
         return replies / seconds
 
     def stall(self, seconds: float) -> None:
-        """Nothing is answered in this time, and writing goes on."""
+        """Nothing is answered in this time, and writing continues."""
         stalled_ns = int(seconds * SECOND_NS)
         self._replies = [(reply_ns + stalled_ns, write_ns) for reply_ns, write_ns in self._replies]
         self._free_from_ns = self._now_ns + stalled_ns

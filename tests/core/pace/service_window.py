@@ -24,7 +24,7 @@ class Second:
 
 
 class Simulation:
-    """Believed limit against a true one, in virtual time; `seconds` holds what each second brought."""
+    """A believed limit against a true one, in virtual time. `seconds`: the counts of each second."""
 
     def __init__(self, believed_per_s: float, true_per_s: Callable[[float], float], seed: int = 1) -> None:
         self.seconds: list[Second] = []

@@ -153,7 +153,7 @@ def test_how_many_requests_are_in_flight_at_most(
 
 
 def test_uneven_replies_ask_for_no_more_connections() -> None:
-    """Of each hundred replies ten wait for a tenth of a second: the mean would be 11 ms."""
+    """Ten of a hundred replies wait for a tenth of a second: the mean would be 11 ms."""
     assert most(after(*([MS] * 90 + [100 * MS] * 10) * 20)) <= 2 * IN_FLIGHT_MIN
 
 
