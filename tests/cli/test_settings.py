@@ -9,6 +9,12 @@ from engine.errors import ConfigurationError
 from engine.process.settings import SECRETS, Settings, load_settings
 
 URL = "http://127.0.0.1:8081"
+# Secrets that must be URLs.
+URLS = {
+    "proxy_url": "http://hush-hush",
+    "notify_url": "https://hush-hush",
+    "smtp_url": "smtps://me:hush@hush-hush",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -39,10 +45,11 @@ def test_an_option_that_is_not_given_and_an_empty_variable_count_as_unset(
 def test_a_secret_may_stand_in_a_file_and_is_never_shown(
     name: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (elsewhere / "secret").write_text("http://hush-hush\n")  # one of them must be a URL
+    value = URLS.get(name, "hush-hush")
+    (elsewhere / "secret").write_text(f"{value}\n")
     monkeypatch.setenv(f"DRUMBEAT_{name.upper()}_FILE", str(elsewhere / "secret"))
     settings = load_settings()
-    assert getattr(settings, name).get_secret_value() == "http://hush-hush"
+    assert getattr(settings, name).get_secret_value() == value
     assert "hush" not in repr(settings)
     assert "hush" not in str(settings.model_dump())
 
