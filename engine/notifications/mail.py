@@ -14,7 +14,6 @@ from engine.system_error import system_error_text
 
 STEP_S_MAX = 10.0  # for one answer of the server
 SESSION_S_MAX = 30.0  # for the whole session; half of the time for which a delivery is taken
-_NO_TLS = "the server offers no TLS, and a password would cross the network readable"
 
 
 class Mail:
@@ -37,11 +36,10 @@ class Mail:
         except aiosmtplib.SMTPResponseException as error:
             # By RFC 5321, 5xx is final and 4xx is "not now".
             return Attempt(Verdict.REFUSED if error.code >= 500 else Verdict.UNREACHABLE, _answer(error))
-        except aiosmtplib.SMTPNotSupported as error:
-            problem = _NO_TLS if self._settings.require_tls else sanitise(str(error))
-            return Attempt(Verdict.REFUSED, problem)
-        except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
+        except (OSError, TimeoutError) as error:
             return Attempt(Verdict.UNREACHABLE, sanitise(system_error_text(error)))
+        except aiosmtplib.SMTPException as error:  # the server does not offer TLS, or no login
+            return Attempt(Verdict.REFUSED, sanitise(str(error)))
 
     async def _send(self, message: EmailMessage) -> Attempt:
         settings = self._settings

@@ -87,7 +87,7 @@ async def add_of_failures(connection: Connection) -> None:
         if exceeds_max_failed(failed, recipients, limit):
             reason = f"{failed:,} of {recipients:,} recipients failed, more than --max-failed {limit}"
             campaign_id, state = row["campaign_id"], CampaignState(row["state"])
-            await _add(connection, event, campaign_id=campaign_id, state=state, reason=reason)
+            await _add(connection, event, campaign_id=campaign_id, state=state, reason=reason, quiet_s=None)
 
 
 async def _add(
@@ -99,10 +99,11 @@ async def _add(
     state: CampaignState | None = None,
     reason: str,
     code: ReasonCode | None = None,
+    quiet_s: float | None = QUIET_S,
 ) -> None:
     await connection.execute(
         queries("notifications")["add"],
-        event, campaign_id, phone_number_id, state, reason, code or "", QUIET_S, list(Channel),
+        event, campaign_id, phone_number_id, state, reason, code or "", quiet_s, list(Channel),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 -- Notifications: what people are told about campaigns, numbers and the database.
 
 -- name: add
--- $2, $3: the campaign or the number; both NULL: the database. $7: seconds for which the same is not told again.
+-- $2, $3: the campaign or the number; both NULL: the database. $7: seconds for which the same is not told again; NULL: ever.
 -- Nothing is added if one that waits for the end of this time will tell it.
 WITH latest AS (
     SELECT occurrence, tell_at FROM notifications
@@ -11,8 +11,8 @@ WITH latest AS (
 ), added AS (
     INSERT INTO notifications (event, campaign_id, phone_number_id, state, reason, reason_code, occurrence, tell_at)
     SELECT $1, $2, $3, $4, $5, $6, coalesce((SELECT occurrence FROM latest), 0) + 1,
-           greatest(now(), (SELECT tell_at FROM latest) + make_interval(secs => $7))
-    WHERE NOT EXISTS (SELECT 1 FROM latest WHERE tell_at > now())
+           greatest(now(), (SELECT tell_at FROM latest) + make_interval(secs => $7::float8))
+    WHERE NOT EXISTS (SELECT 1 FROM latest WHERE tell_at > now() OR $7::float8 IS NULL)
     ON CONFLICT DO NOTHING
     RETURNING notification_id, tell_at
 )
