@@ -66,7 +66,7 @@ def _message(told: list[Notification], settings: MailSettings) -> EmailMessage:
     message["From"] = settings.sender
     message["To"] = ", ".join(settings.recipients)
     message["Date"] = formatdate(usegmt=True)
-    message["Message-ID"] = f"<{told[0].public_id}@drumbeat>"
+    message["Message-ID"] = f"<{told[0].public_id}@{settings.sender.rpartition('@')[2]}>"
     message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no automatic replies, please
     message.set_content(body(told))
     return message

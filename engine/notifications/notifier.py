@@ -107,6 +107,8 @@ class Notifier:
         channel, told = group[0].channel, group[0].notification
         if attempt.verdict is not Verdict.DELIVERED:
             self._failing[channel].report(channel=channel, problem=attempt.problem)
+            if attempt.verdict is Verdict.GONE:
+                log.error("notifications_given_up", channel=channel, problem=attempt.problem)
             return
         self._failing[channel].resolve(channel=channel)
         fields = {"problem": attempt.problem} if attempt.problem else {}

@@ -70,8 +70,7 @@ def body(told: Sequence[Notification]) -> str:
         lines += [*_recipients(notification), *(f"    {line}" for line in commands(notification)), ""]
     if len(told) > len(named):
         lines += [f"and {len(told) - len(named)} more: drumbeat campaign list", ""]
-    ids = ", ".join(notification.public_id for notification in named)
-    return "\n".join([*lines, f"Notification: {ids}", ""])
+    return "\n".join([*lines, f"Notification: {first.public_id}", ""])
 
 
 def _about(notification: Notification) -> str:

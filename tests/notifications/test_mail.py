@@ -68,6 +68,15 @@ async def test_one_mail_tells_of_all_campaigns_with_the_same_cause() -> None:
     assert "and 50 more: drumbeat campaign list" in text
 
 
+async def test_names_of_every_script_arrive() -> None:
+    mailbox = Mailbox()
+    with mail_server(mailbox) as port:
+        await tell(port, replace(PAUSED, campaign="Frühling 春"))
+    (mail,) = mailbox.mails
+    assert mail["Subject"] == "[drumbeat] campaign Frühling 春: paused"
+    assert "drumbeat campaign resume 'Frühling 春'" in mail.get_content()
+
+
 async def test_a_name_cannot_add_a_header() -> None:
     mailbox = Mailbox()
     with mail_server(mailbox) as port:
