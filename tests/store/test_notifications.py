@@ -201,6 +201,7 @@ async def test_a_stopped_number_is_told_once(connection: Connection) -> None:
     (due,) = await taken(connection)
     assert (due.notification.event, due.notification.number) == ("number_stopped", SLOW)
     assert due.notification.reason == "not registered"
+    assert await events(connection) == ["number_stopped"], "nor is it told again later"
 
 
 async def test_the_stop_of_a_last_number_is_told_by_the_pause_of_its_campaign(connection: Connection) -> None:
