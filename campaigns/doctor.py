@@ -18,12 +18,14 @@ from engine.api.proxy import proxy_of
 from engine.api.resources import management_client
 from engine.core.connection_limit import CONNECTIONS_MAX, WANTED, connections_within
 from engine.core.disk_space import MIB, is_short
+from engine.core.notification import Channel
 from engine.core.sanitise import sanitise
 from engine.errors import ConfigurationError, DrumbeatError
 from engine.process.disk_space import free_bytes
 from engine.process.file_descriptors import hard_limit
 from engine.process.settings import PREFIX, SECRETS, Settings
 from engine.store.database import Pool
+from engine.store.notifications import undelivered
 from engine.store.queries import queries
 from engine.system_error import system_error_text
 
@@ -106,6 +108,30 @@ def check_secrets(settings: Settings) -> list[Finding]:
         if getattr(settings, name)
         else _warn(name, f"not set: {effect}", f"set DRUMBEAT_{name.upper()}")
         for name, effect in uses.items()
+    ]
+
+
+def check_notifications(settings: Settings) -> list[Finding]:
+    """Check whether every channel of notifications is set up completely. Sends nothing."""
+    try:
+        notifications = settings.notifications()
+    except ConfigurationError as error:
+        return [failed("notifications", error)]
+    channels = {Channel.WEBHOOK: notifications.webhook, Channel.MAIL: notifications.mail}
+    if named := [channel for channel, setting in channels.items() if setting is not None]:
+        return [_ok("notifications", f"by {' and '.join(named)}; `drumbeat notify test` tries them")]
+    return [_ok("notifications", "not set up: nobody is told when a campaign finishes or pauses")]
+
+
+async def check_deliveries(pool: Pool) -> list[Finding]:
+    """Warn of notifications that could not be delivered in the last week."""
+    return [
+        _warn(
+            f"notifications by {each.channel}",
+            f"{each.waiting} wait for another attempt and {each.given_up} were given up: {each.problem}",
+            "`drumbeat notify test` shows whether it works now",
+        )
+        for each in await undelivered(pool)
     ]
 
 

@@ -57,6 +57,7 @@ COMMANDS: dict[str, str | CommandGroup] = {
     "suppress": "campaigns.cli.suppress",
     "campaign": CommandGroup("Create campaigns, send them, and see their results.", CAMPAIGN_COMMANDS),
     "worker": "campaigns.cli.worker",
+    "notify": "campaigns.cli.notify",
     "webhooks": "campaigns.cli.webhooks",
     "emulator": "campaigns.cli.emulator",
 }

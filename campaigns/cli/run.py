@@ -18,6 +18,7 @@ from campaigns.planning.schedule import check_max_failed
 from campaigns.pluralise import pluralise
 from campaigns.results.status import CampaignStatus, campaign_status
 from engine.app import POOL_CONNECTIONS
+from engine.notifications.notifier import notifying
 from engine.process.settings import Settings
 from engine.process.telemetry import quieten
 from engine.store.database import Pool
@@ -50,9 +51,12 @@ def run(
         campaign = await find_campaign(pool, name)
         if dry_run:
             return _print_plan(await campaign_status(pool, campaign.campaign_id), json)
-        service = settings.service()
+        service, notifications = settings.service(), settings.notifications()
         with stop_on_signals() as stop:
-            async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
+            async with (
+                notifying(pool, notifications, stop.event),
+                watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)),
+            ):
                 end = await run_campaign(
                     pool,
                     service,

@@ -6,6 +6,7 @@ from campaigns.cli.options import Host, Port
 from campaigns.cli.printing import print_json
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.task_runner import with_settings
+from engine.notifications.notifier import notifying
 from engine.process.settings import Settings, load_settings
 from engine.store.database import Pool
 from engine.webhooks.receiver import Secrets
@@ -36,10 +37,11 @@ def serve(
 
     async def task(pool: Pool, settings: Settings) -> int:
         with stop_on_signals() as stop:
-            await serve_webhooks(
-                pool, secrets, settings.product, host=host, port=port, stop=stop.event,
-                on_listening=_announce, intervals=Intervals(silence_s=settings.silence_s),
-            )  # fmt: skip
+            async with notifying(pool, settings.notifications(), stop.event):
+                await serve_webhooks(
+                    pool, secrets, settings.product, host=host, port=port, stop=stop.event,
+                    on_listening=_announce, intervals=Intervals(silence_s=settings.silence_s),
+                )  # fmt: skip
         return stop.exit_code
 
     raise typer.Exit(with_settings(task, size=POOL_CONNECTIONS, by_key=True))

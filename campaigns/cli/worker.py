@@ -17,7 +17,8 @@ from campaigns.describe_database import describe_database
 from campaigns.life.run import CUT_SHORT
 from engine.app import POOL_CONNECTIONS, run_numbers
 from engine.errors import ConfigurationError, Unreachable
-from engine.process.settings import Settings
+from engine.notifications.notifier import notifying
+from engine.process.settings import Settings, load_settings
 from engine.process.telemetry import quieten
 from engine.store.database import Pool
 
@@ -39,6 +40,7 @@ def worker(
     """
     if quiet:
         quieten()
+    load_settings().notifications()  # a missing setting ends the command here, not each of its processes
     numbers = with_database(lambda pool: _chosen(pool, number))
     if processes == 1:
         raise typer.Exit(_work([chosen.phone_number_id for chosen in numbers], parent))
@@ -70,17 +72,19 @@ async def _chosen(pool: Pool, wanted: list[str] | None) -> list[BusinessNumber]:
 
 def _work(phone_number_ids: list[str], parent: int | None) -> int:
     async def main(pool: Pool, settings: Settings) -> int:
+        service, notifications = settings.service(), settings.notifications()
         with stop_on_signals() as stop:
             watch = asyncio.create_task(stop_with_parent(parent, stop.event)) if parent else None
             try:
-                end = await run_numbers(
-                    pool,
-                    settings.service(),
-                    phone_number_ids=phone_number_ids,
-                    campaign_id=None,
-                    stop=stop.event,
-                    disk=settings.disk(),
-                )
+                async with notifying(pool, notifications, stop.event):
+                    end = await run_numbers(
+                        pool,
+                        service,
+                        phone_number_ids=phone_number_ids,
+                        campaign_id=None,
+                        stop=stop.event,
+                        disk=settings.disk(),
+                    )
             finally:
                 if watch is not None:
                     watch.cancel()

@@ -5,6 +5,7 @@ from datetime import datetime
 from itertools import repeat
 from typing import Any
 
+from engine.core.max_failed import exceeds_max_failed
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Pool
@@ -79,12 +80,8 @@ class CampaignStatus:
         return self.waiting / self.rate_per_s if self.rate_per_s else None
 
     def failed_above(self, max_failed: str | None) -> bool:
-        """Whether more recipients failed than `N`, or `N%` of all. None allows any number of failures."""
-        if max_failed is None:
-            return False
-        share = max_failed.endswith("%")
-        allowed = float(max_failed.rstrip("%")) * (self.recipients / 100 if share else 1)
-        return self.counts[RecipientState.FAILED] > allowed
+        """See `exceeds_max_failed`."""
+        return exceeds_max_failed(self.counts[RecipientState.FAILED], self.recipients, max_failed)
 
     def as_json(self) -> dict[str, Any]:
         """The fixed shape that scripts rely on; times are ISO 8601, rates messages per second."""

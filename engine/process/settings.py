@@ -28,10 +28,28 @@ from engine.core.interface import API_VERSION, PRODUCT
 from engine.core.retry import SILENCE_S
 from engine.errors import ConfigurationError
 from engine.process.disk_space import Disk
+from engine.process.notification_settings import (
+    MailAddress,
+    MailAddresses,
+    NotificationSettings,
+    NotifyUrl,
+    SmtpUrl,
+    WebhookSettings,
+    mail_settings,
+)
 
 PREFIX = "DRUMBEAT_"
 SETTINGS_FILE = Path("drumbeat.toml")
-SECRETS = ("database_url", "access_token", "app_secret", "verify_token", "proxy_url")
+SECRETS = (
+    "database_url",
+    "access_token",
+    "app_secret",
+    "verify_token",
+    "proxy_url",
+    "notify_url",
+    "notify_secret",
+    "smtp_url",
+)
 SECRET_BYTES_MAX = 16 * 1024  # limits what is read if the path names the wrong file
 ROOT_HOME = Path("/var/lib/drumbeat")  # for root, Postgres runs as another user, who cannot enter /root
 
@@ -158,6 +176,11 @@ class Settings(BaseSettings):
     silence_s: float = Field(default=SILENCE_S, gt=0)
     # with less free space nothing is sent; 0 turns the check off
     least_free_mib: int = Field(default=LEAST_FREE_MIB, ge=0)
+    notify_url: NotifyUrl | None = None
+    notify_secret: PlainSecret | None = None
+    notify_mail_to: MailAddresses | None = None
+    notify_mail_from: MailAddress | None = None
+    smtp_url: SmtpUrl | None = None
 
     @classmethod
     def settings_customise_sources(
@@ -191,14 +214,26 @@ class Settings(BaseSettings):
         """The disk of the embedded Postgres. None for another database: its operator watches its disk."""
         return None if self.database_url is not None else Disk(self.home, self.least_free_mib)
 
-    def required(self, name: Literal["base_url", "waba_id"]) -> str:
+    def notifications(self) -> NotificationSettings:
+        """The channels that are set up. ConfigurationError names what one of them lacks."""
+        webhook = mail = None
+        if self.notify_url is not None:
+            webhook = WebhookSettings(self.notify_url, self.required_secret("notify_secret"))
+        if self.notify_mail_to is not None:
+            sender, server = self.required("notify_mail_from"), self.required_secret("smtp_url")
+            mail = mail_settings(self.notify_mail_to, sender, server)
+        return NotificationSettings(webhook, mail)
+
+    def required(self, name: Literal["base_url", "waba_id", "notify_mail_from"]) -> str:
         """A setting without a default. ConfigurationError says how to set it."""
         value: str | None = getattr(self, name)
         if value is None:
             raise _missing(name)
         return value
 
-    def required_secret(self, name: Literal["access_token", "app_secret", "verify_token"]) -> SecretStr:
+    def required_secret(
+        self, name: Literal["access_token", "app_secret", "verify_token", "notify_secret", "smtp_url"]
+    ) -> SecretStr:
         """As `required`, for secrets. An empty secret counts as missing."""
         value: SecretStr | None = getattr(self, name)
         if value is None or not value.get_secret_value():

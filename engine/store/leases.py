@@ -14,6 +14,7 @@ from engine.core.pace.token_bucket import LIMIT_PER_S_MAX
 from engine.errors import ConfigurationError, TryLater
 from engine.process.identity import ProcessIdentity, is_proven_dead
 from engine.store.database import Connection
+from engine.store.notifications import add_of_number
 from engine.store.queries import queries
 
 LEASE_S = 5.0  # with the next owner's wait of 3 s, a killed owner's number sends again within 10 s
@@ -111,5 +112,10 @@ async def suspend(connection: Connection, phone_number_id: str, wait_s: float, r
 
 
 async def stop(connection: Connection, phone_number_id: str, reason: str) -> None:
-    """Let a number rest until a person resumes a campaign of it, whoever owns the number."""
-    await connection.execute(queries("leases")["stop"], phone_number_id, reason)
+    """Let a number rest until a person resumes a campaign of it, whoever owns the number.
+
+    A number that is stopped already stays so, with the new reason; only the first stop is told.
+    """
+    async with connection.transaction():
+        if await connection.fetchval(queries("leases")["stop"], phone_number_id, reason):
+            await add_of_number(connection, phone_number_id, reason)

@@ -22,7 +22,7 @@ FIXED = {
     "audience check", "audience rejected", "suppress add", "suppress remove", "suppress list", "suppress import",
     "campaign create", "campaign list", "campaign status", "campaign run", "campaign start", "campaign pause",
     "campaign resume", "campaign cancel", "campaign report", "campaign export", "campaign settle",
-    "webhooks serve", "emulator serve",
+    "webhooks serve", "emulator serve", "notify test",
 }  # fmt: skip
 
 

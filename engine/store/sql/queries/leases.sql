@@ -55,8 +55,11 @@ UPDATE numbers SET suspended_until = now() + make_interval(secs => $2), suspende
 WHERE phone_number_id = $1 AND NOT stopped AND coalesce(suspended_until < now() + make_interval(secs => $2), true);
 
 -- name: stop
--- Only a person ends this: `lift_stops`.
-UPDATE numbers SET stopped = true, suspended_until = NULL, suspended_reason = $2 WHERE phone_number_id = $1;
+-- Only a person ends this: `lift_stops`. Returns whether the number was not stopped before.
+WITH former AS (SELECT stopped FROM numbers WHERE phone_number_id = $1 FOR UPDATE)
+UPDATE numbers SET stopped = true, suspended_until = NULL, suspended_reason = $2
+FROM former WHERE phone_number_id = $1
+RETURNING NOT former.stopped;
 
 -- name: lift_stops
 -- For the numbers of a campaign. Rests that end by themselves stay. Locked in the order of ids, as everywhere: owners renew
