@@ -135,6 +135,14 @@ class ServiceSettings:
         return None if self.proxy_url is None else self.proxy_url.get_secret_value()
 
 
+@dataclass(frozen=True, slots=True)
+class MetricsAddress:
+    """Where a process serves its metrics. Port 0 is any free one; the event `metrics_served` names it."""
+
+    host: str
+    port: int
+
+
 class Settings(BaseSettings):
     """All settings, made by `load_settings`. `database_url` None means the embedded Postgres in `home`."""
 
@@ -158,6 +166,9 @@ class Settings(BaseSettings):
     silence_s: float = Field(default=SILENCE_S, gt=0)
     # with less free space nothing is sent; 0 turns the check off
     least_free_mib: int = Field(default=LEAST_FREE_MIB, ge=0)
+    # where a worker serves its metrics; port 0 is any free one
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int = Field(default=9090, ge=0, le=65535)
 
     @classmethod
     def settings_customise_sources(
