@@ -65,10 +65,6 @@ class DiskSpaceGuard:
         """As last read."""
         return 0 if self._probe is None else self._probe.free_bytes
 
-    @property
-    def needed_bytes(self) -> int:
-        return 0 if self._probe is None else self._probe.disk.least_free_mib * MIB
-
     def blocked_reason(self) -> str:
         """Why nothing may be claimed now; empty if nothing blocks. Asked before every claim."""
         if self._probe is None:

@@ -10,6 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from engine.clock import SECOND_NS, monotonic_ns
+from engine.core.disk_space import MIB
 from engine.process.disk_space import DiskSpaceGuard
 from engine.process.probe_server import serving
 from engine.process.probes import Exposition, Probes, Problem
@@ -52,8 +53,7 @@ class SenderMetrics(Collector):
         yield _messages(self._context)
         yield from _numbers(list(self._senders.values()), monotonic_ns())
         yield from _process(self._context, len(self._senders))
-        if self._disk_space.disk is not None:
-            yield from _disk(self._disk_space)
+        yield from _disk(self._disk_space)
 
 
 def _messages(context: FlowContext) -> Metric:
@@ -101,12 +101,12 @@ def _process(context: FlowContext, numbers_owned: int) -> Iterable[Metric]:
 
 
 def _disk(disk_space: DiskSpaceGuard) -> Iterable[Metric]:
-    yield GaugeMetricFamily(
-        "drumbeat_disk_free_bytes", "Free space of the embedded database's disk.", disk_space.free_bytes
-    )
-    yield GaugeMetricFamily(
-        "drumbeat_disk_needed_bytes", "With less free space nothing is sent.", disk_space.needed_bytes
-    )
+    free = gauges("disk_free_bytes", "Free space of the embedded database's disk.")
+    needed = gauges("disk_needed_bytes", "With less free space nothing is sent.")
+    if disk_space.disk is not None:
+        free.add_metric([], disk_space.free_bytes)
+        needed.add_metric([], disk_space.disk.least_free_mib * MIB)
+    return free, needed
 
 
 def _problems(context: FlowContext, worker: Worker, disk_space: DiskSpaceGuard) -> list[Problem]:

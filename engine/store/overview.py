@@ -45,7 +45,7 @@ class OverviewReader:
             try:
                 async with asyncio.timeout(READ_S):
                     self.latest = await self._read()
-            except (*LOST_CONNECTION, asyncpg.PostgresError):
+            except LOST_CONNECTION:
                 self.latest = None
             self._read_ns = monotonic_ns()
 

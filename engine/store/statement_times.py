@@ -12,7 +12,7 @@ from asyncpg.connection import LoggedQuery
 from engine.core.histogram import Histogram
 from engine.store.queries import queries
 
-BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+BOUNDS_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 OTHER = "other"  # BEGIN and COMMIT, and what the driver asks itself
 
 

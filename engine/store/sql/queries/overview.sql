@@ -36,4 +36,4 @@ ORDER BY numbers.phone_number_id LIMIT $1;
 SELECT coalesce((SELECT sum(events) FROM inbox_groups), 0)::bigint AS waiting,
        coalesce((SELECT greatest(0, extract(epoch FROM clock_timestamp() - received_at)) FROM inbox_groups
                  ORDER BY group_id LIMIT 1), 0)::float8 AS oldest_s,
-       (SELECT count(*) FROM (SELECT FROM inbox LIMIT $1) AS some) AS unmatched;
+       (SELECT count(*) FROM (SELECT FROM inbox LIMIT $1) AS counted) AS unmatched;
