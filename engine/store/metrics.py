@@ -11,7 +11,7 @@ from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Met
 from prometheus_client.registry import Collector
 
 from engine.core.histogram import Histogram
-from engine.core.states import CampaignState, RecipientState
+from engine.core.states import WAITS, CampaignState, RecipientState
 from engine.store.overview import Overview, OverviewReader
 from engine.store.statement_times import BOUNDS_S, StatementTimes
 
@@ -92,7 +92,7 @@ def _current_campaigns(rows: Sequence[asyncpg.Record]) -> Iterable[Metric]:
             recipients.add_metric([row["name"], state], row[state])
         if row["state"] == CampaignState.PAUSED:
             paused.add_metric([row["name"], row["reason_code"] or "none"], 1)
-        elif row["state"] == CampaignState.RUNNING and row["reason_code"]:
+        elif row["state"] == CampaignState.RUNNING and row["reason_code"] in WAITS:
             waiting.add_metric([row["name"], row["reason_code"]], 1)
     return recipients, paused, waiting
 
