@@ -18,7 +18,7 @@ from engine.store.database import Pool, open_pool
 from tests.metrics_text import scrape, value
 from tests.sending.fakes import FakeTransport, Outcomes, claimed
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
-from tests.sending.running import HIGH_RATE_PER_S, serving, started, until
+from tests.sending.running import HIGH_RATE_PER_S, fault, serving, started, until
 
 AT_NS = 10 * SECOND_NS
 
@@ -132,3 +132,27 @@ async def test_results_that_wait_have_an_age_until_they_are_stored(pool: Pool) -
             after = value(await asyncio.to_thread(scrape, url), "drumbeat_results_oldest_seconds")
             assert before is not None and after is not None and 0 < before < after
             await transaction.rollback()
+
+
+async def test_a_service_that_is_down_shows_and_leaves_the_worker_ready(pool: Pool) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: HIGH_RATE_PER_S})
+        campaign = await plant_campaign(connection, recipients=100)
+    down = fault("server-error", status=503)
+    async with (
+        serving(down) as emulator,
+        started(pool, emulator, campaign, metrics=MetricsAddress("127.0.0.1", port)),
+    ):
+        await until_port_answers(port)
+        async with asyncio.timeout(30):
+            while not value(
+                text := await asyncio.to_thread(scrape, f"{url}/metrics"), "drumbeat_circuit_breaker_open"
+            ):
+                await asyncio.sleep(0.01)
+            while value(text, "drumbeat_rate_permitted", number=SLOW):  # it probes just now
+                text = await asyncio.to_thread(scrape, f"{url}/metrics")
+        assert value(text, "drumbeat_rate_limit", number=SLOW) == HIGH_RATE_PER_S
+        ready = json.loads(await asyncio.to_thread(scrape, f"{url}/readyz"))
+        assert ready == {"ready": True, "reasons": []}

@@ -23,7 +23,8 @@ ORDER BY name;
 -- The numbers of the account, whoever owns them. event_age_s: since the last event of the number; NULL: none so far.
 SELECT numbers.phone_number_id, stopped, coalesce(suspended_until > now(), false) AS suspended,
        NOT released AND coalesce(leased_until > now(), false) AS owned,
-       greatest(0, extract(epoch FROM now() - last_event_at))::float8 AS event_age_s,
+       CASE WHEN last_event_at IS NOT NULL THEN greatest(0, extract(epoch FROM now() - last_event_at))::float8 END
+           AS event_age_s,
        coalesce(in_doubt.recipients, 0) AS in_doubt
 FROM numbers
 LEFT JOIN event_flow ON event_flow.phone_number_id = numbers.phone_number_id
