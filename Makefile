@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test test-all check format browser chaos clean
+.PHONY: setup demo test test-all check format tools chaos clean
 
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
@@ -33,21 +33,23 @@ format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The tests of the emulator's page drive a real browser. Without one they say that they are skipped.
-browser:
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
-		|| echo "no Chromium here, and no right to install it: the tests of pages are skipped"
+# Debian's programs that some tests use: a browser for pages, promtool and Prometheus for alerts. Without one of them those
+# tests say that they are skipped. The package of Prometheus starts a service where there is systemd: nobody asked for it.
+tools:
+	@{ command -v chromium && command -v promtool; } >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium prometheus >/dev/null \
+		&& { systemctl disable --now prometheus >/dev/null 2>&1 || true; }; } \
+		|| echo "no Chromium or no Prometheus here, and no right to install them: the tests that need them are skipped"
 
 # Most tests wait for a database, a process or a clock, so there are more workers than cores. Bytecode is written even
 # where the environment forbids it, else each worker takes 5 s to compile the tests anew.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 --dist worksteal
 
-test: check browser
+test: check tools
 	$(PYTEST)
 
 # Also all examples of each property, and then the tests marked slow, one at a time.
-test-all: check browser
+test-all: check tools
 	$(PYTEST) --hypothesis-profile whole
 	$(BIN)/pytest -m slow
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 
 import structlog
@@ -18,7 +19,7 @@ from engine.core.states import ReasonCode
 from engine.process.disk_space import Disk, DiskSpaceGuard
 from engine.process.file_descriptors import raise_limit
 from engine.process.memory import keep_large_blocks, rare_collections
-from engine.process.settings import ServiceSettings
+from engine.process.settings import MetricsAddress, ServiceSettings
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.campaign_reader import Block, CampaignReader
 from engine.sending.claim_batcher import ClaimBatcher
@@ -48,14 +49,16 @@ async def run_numbers(
     disk: Disk | None = None,
     transport: Transport | None = None,
     timing: Timing = Timing(),
+    metrics: MetricsAddress | None = None,
 ) -> RunEnd:
     """Send through these numbers until `stop` is set, or until the one campaign no longer runs.
 
     `pool` must call `identify` on each new connection: after a break another server may answer.
     `campaign_id` None: every running campaign of these numbers. `disk`: where the database keeps its data, if
     that is on this machine; while it is short of space, nothing is claimed. `transport` replaces the one of
-    the settings, and is closed at the end. `timing` gives tests shorter waits. Raises NumberHeld if another
-    living process owns a number of the one campaign, and ConfigurationError for an unknown number.
+    the settings, and is closed at the end. `timing` gives tests shorter waits. `metrics`: where metrics and
+    readiness are served. Raises NumberHeld if another living process owns a number of the one campaign, and
+    ConfigurationError for an unknown number or an address that cannot be listened on.
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
@@ -79,11 +82,14 @@ async def run_numbers(
     transport = transport or transport_of(service)
     read_numbers = partial(_read_numbers, pool, service, hourly_call_budget())
     worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers)
-    try:
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(transport.close)
+        if metrics is not None:
+            from engine.sending.metrics import serving_metrics  # its library takes 50 ms to import
+
+            await stack.enter_async_context(serving_metrics(metrics, context, worker, disk_space))
         with rare_collections():
             return await worker.run(stop)
-    finally:
-        await transport.close()
 
 
 def _find_block(disk_space: DiskSpaceGuard, results_writer: ResultsWriter) -> Block | None:

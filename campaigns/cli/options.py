@@ -21,6 +21,9 @@ Region = Annotated[
 ]
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 Port = Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.", min=0, max=65535)]
+MetricsHost = Annotated[
+    str | None, typer.Option(help="Address to serve metrics on. Default: 127.0.0.1.", metavar="HOST")
+]
 Seed = Annotated[int, typer.Option(help="Seed for all random choices.")]
 
 

@@ -14,7 +14,7 @@ from engine.app import run_numbers
 from engine.core.states import REASONS, CampaignState, RecipientState
 from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
 from engine.process.disk_space import Disk
-from engine.process.settings import ServiceSettings
+from engine.process.settings import MetricsAddress, ServiceSettings
 from engine.store.database import Pool
 from engine.system_error import system_error_text
 
@@ -52,12 +52,14 @@ async def run_campaign(
     wait: bool = False,
     disk: Disk | None = None,
     max_failed: str | None = None,
+    metrics: MetricsAddress | None = None,
 ) -> RunResult:
     """Send a campaign until it is finished, paused or cancelled, or until `stop` is set.
 
     Starts a draft or a due campaign. Never lifts a pause, and raises the error that `paused` makes of it.
     Raises TryLater if the start is in the future or another process has a number; with `wait`, it waits for
     both. Raises Unreachable if the service does not answer. `max_failed` overrides the campaign's own.
+    `metrics`: where metrics are served while it sends.
     """
     logged_reason = ""
     while not stop.is_set():
@@ -70,7 +72,13 @@ async def run_campaign(
             await require_reachable(service)
             numbers, campaign_id = campaign.phone_number_ids, campaign.campaign_id
             end = await run_numbers(
-                pool, service, phone_number_ids=numbers, campaign_id=campaign_id, stop=stop, disk=disk
+                pool,
+                service,
+                phone_number_ids=numbers,
+                campaign_id=campaign_id,
+                stop=stop,
+                disk=disk,
+                metrics=metrics,
             )
             if not end.drained:
                 raise Unreachable(CUT_SHORT, remedy="run it again; statuses settle the recipients in doubt")

@@ -153,6 +153,14 @@ class ServiceSettings:
         return None if self.proxy_url is None else self.proxy_url.get_secret_value()
 
 
+@dataclass(frozen=True, slots=True)
+class MetricsAddress:
+    """Where a process serves its metrics. Port 0 is any free one; the event `metrics_served` names it."""
+
+    host: str
+    port: int
+
+
 class Settings(BaseSettings):
     """All settings, made by `load_settings`. `database_url` None means the embedded Postgres in `home`."""
 
@@ -181,6 +189,9 @@ class Settings(BaseSettings):
     notify_mail_to: MailAddresses | None = None
     notify_mail_from: MailAddress | None = None
     smtp_url: SmtpUrl | None = None
+    # where a worker serves its metrics; port 0 is any free one
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int = Field(default=9090, ge=0, le=65535)
 
     @classmethod
     def settings_customise_sources(

@@ -46,10 +46,10 @@ class OwnedNumbers:
         self._context = context
         self._transport = transport
         self._ticker = ticker
-        self._senders: dict[str, NumberSender] = {}
+        self.senders: dict[str, NumberSender] = {}  # of the owned ones
         self._claiming: dict[str, asyncio.Task[None]] = {}  # by number, those of lost numbers too
         self._winding_down: set[asyncio.Task[None]] = set()  # lost numbers with in-flight requests
-        context.numbers = self._senders
+        context.numbers = self.senders
 
     @property
     def tasks(self) -> list[asyncio.Task[None]]:
@@ -74,7 +74,7 @@ class OwnedNumbers:
 
     async def take_over(self, connection: Connection) -> None:
         """Take wanted numbers whose owner is gone, and send with them."""
-        missing = [phone_number_id for phone_number_id in self.wanted if phone_number_id not in self._senders]
+        missing = [phone_number_id for phone_number_id in self.wanted if phone_number_id not in self.senders]
         for phone_number_id in await takeable_numbers(connection, missing) if missing else ():
             with suppress(NumberHeld):
                 await self.start(connection, [await take_lease(connection, phone_number_id, self.owner)])
@@ -88,7 +88,7 @@ class OwnedNumbers:
             lease = by_number[renewal.phone_number_id]
             sender = NumberSender(self._context, lease, renewal.limit_per_s, self._transport)
             sender.pace.follow(renewal)
-            self._senders[lease.phone_number_id] = sender
+            self.senders[lease.phone_number_id] = sender
             self._ticker.add(sender.pacer)
             self._claiming[lease.phone_number_id] = asyncio.create_task(sender.run())
             log.info("number_taken", number=lease.phone_number_id, epoch=lease.epoch, wait_s=lease.wait_s)
@@ -96,13 +96,13 @@ class OwnedNumbers:
     async def regulate(self) -> None:
         """Adjust the rates until cancelled."""
         while True:
-            for sender in self._senders.values():
+            for sender in self.senders.values():
                 sender.regulate(monotonic_ns())
             await asyncio.sleep(REGULATE_PERIOD_S)
 
     async def renew(self, connection: Connection) -> bool:
         """Renew the leases, and follow limits and rests; True if a number is to be read from the service."""
-        senders = list(self._senders.values())
+        senders = list(self.senders.values())
         if not senders:
             return False
         renewals = await renew_leases(
@@ -121,7 +121,7 @@ class OwnedNumbers:
         """Another process owns the number now."""
         phone_number_id = sender.lease.phone_number_id
         log.warning("number_lost", number=phone_number_id, epoch=sender.lease.epoch)
-        del self._senders[phone_number_id]
+        del self.senders[phone_number_id]
         task = asyncio.create_task(self._wind_down(sender))
         self._winding_down.add(task)
         task.add_done_callback(self._winding_down.discard)
@@ -148,7 +148,7 @@ class OwnedNumbers:
 
     async def drain(self) -> list[NumberSender]:
         """Stop claiming and let in-flight requests end; returns whose ranges and leases can be released."""
-        senders = list(self._senders.values())
+        senders = list(self.senders.values())
         await self._stop_claiming(senders)
         await asyncio.gather(*(sender.drain(DRAIN_S) for sender in senders), *self._winding_down)
         return senders

@@ -60,6 +60,8 @@ class Worker:
         self._housekeeping = CampaignHousekeeping(context, campaign_id)
         self._number_refresh = NumberRefresh(read_numbers, context.timing.reread_period_s)
         self._side_tasks: dict[str, asyncio.Task[None]] = {}  # by what they do
+        self.senders = self._numbers.senders
+        self.has_started = False  # it has taken the numbers that it could get
         self._ended = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> RunEnd:
@@ -69,6 +71,7 @@ class Worker:
         tasks = self._start_services()
         try:
             await self._take_numbers()
+            self.has_started = True
             tasks.append(control := asyncio.create_task(self._control()))
             try:
                 await self._until_end(stop, tasks)

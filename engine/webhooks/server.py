@@ -3,7 +3,11 @@
 import asyncio
 from collections.abc import Callable
 
+from engine.process.probes import Exposition, Probes, Problem
 from engine.store.database import Pool
+from engine.store.metrics import DatabaseMetrics
+from engine.store.overview import OverviewReader
+from engine.store.statement_times import STATEMENT_TIMES
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.receiver import Receiver, Secrets, listening
@@ -33,8 +37,19 @@ async def serve(
     metrics = Metrics()
     committed = asyncio.Event()
     intake = Intake(pool, metrics, product, committed=committed)
-    receiver = Receiver(intake, metrics, secrets, limits)
+    receiver = Receiver(intake, metrics, probes_of(pool, intake, metrics), secrets, limits)
     reconciler = Reconciler(pool, metrics, committed, intervals)
     async with listening(receiver, intake, host, port, on_bug=stop.set) as url:
         on_listening(url)
         await reconciler.run(stop)
+
+
+def probes_of(pool: Pool, intake: Intake, metrics: Metrics) -> Probes:
+    """Readiness and metrics of the receiver."""
+    reader = OverviewReader(pool)
+    database = DatabaseMetrics(STATEMENT_TIMES, reader, lambda: intake.healthy)
+
+    def find_problems() -> list[Problem]:
+        return [] if intake.healthy else [Problem("database_away", "the database does not answer")]
+
+    return Probes(Exposition((metrics, database), reader.refresh), find_problems)

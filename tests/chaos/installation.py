@@ -88,6 +88,7 @@ class Installation:
             "DRUMBEAT_VERIFY_TOKEN": "verify",
             "DRUMBEAT_WABA_ID": WABA,
             "DRUMBEAT_SILENCE_S": str(EVENT_MISSING_S),
+            "DRUMBEAT_METRICS_PORT": "0",
             DIRECTORY_VARIABLE: str(self.home),
         }
 

@@ -15,7 +15,7 @@ from emulator.testing import Emulator, running_emulator
 from engine.app import run_numbers
 from engine.clock import SECOND_NS
 from engine.process.disk_space import Disk
-from engine.process.settings import ServiceSettings
+from engine.process.settings import MetricsAddress, ServiceSettings
 from engine.sending.timing import Timing
 from engine.sending.worker import RunEnd
 from engine.store.database import Pool
@@ -61,6 +61,7 @@ class Runner:
         campaign_id: int | None,
         disk: Disk | None = None,
         timing: Timing = QUICK,
+        metrics: MetricsAddress | None = None,
     ):
         self.stop = asyncio.Event()
         self.task = asyncio.create_task(
@@ -72,6 +73,7 @@ class Runner:
                 stop=self.stop,
                 disk=disk,
                 timing=timing,
+                metrics=metrics,
             )
         )
 
@@ -92,11 +94,12 @@ async def started(
     numbers: Sequence[str] = (SLOW,),
     disk: Disk | None = None,
     timing: Timing = QUICK,
+    metrics: MetricsAddress | None = None,
     **others: Any,
 ) -> AsyncIterator[Runner]:
     """A runner of one campaign, or a worker; always stopped at the end of the block."""
     campaign_id = campaign.campaign_id if campaign else None
-    runner = Runner(pool, settings_of(emulator, **others), numbers, campaign_id, disk, timing)
+    runner = Runner(pool, settings_of(emulator, **others), numbers, campaign_id, disk, timing, metrics)
     try:
         yield runner
     finally:
