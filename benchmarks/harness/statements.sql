@@ -179,3 +179,27 @@ ORDER BY bytes DESC, name;
 
 -- name: rewrite
 VACUUM FULL;
+
+-- name: counters
+-- What the server wrote since it began: bytes and whole pages of WAL, commits, rows.
+SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint AS wal_bytes,
+       (SELECT wal_fpi FROM pg_stat_wal) AS page_images,
+       (SELECT sum(xact_commit)::bigint FROM pg_stat_database) AS commits,
+       (SELECT sum(tup_inserted)::bigint FROM pg_stat_database) AS inserted,
+       (SELECT sum(tup_updated)::bigint FROM pg_stat_database) AS updated,
+       (SELECT sum(tup_deleted)::bigint FROM pg_stat_database) AS deleted;
+
+-- name: sizes
+-- Bytes of the tables, partitions together, the largest first; indexes included.
+SELECT regexp_replace(relname, '_[0-9]{4}_[0-9]{2}$', '') AS name, sum(pg_total_relation_size(relid))::float8 AS bytes,
+       sum(pg_indexes_size(relid))::float8 / sum(pg_total_relation_size(relid)) AS index_share
+FROM pg_stat_user_tables
+GROUP BY 1
+HAVING sum(pg_total_relation_size(relid)) > 1000000
+ORDER BY bytes DESC;
+
+-- name: checkpoint_often
+ALTER SYSTEM SET checkpoint_timeout = '30s';
+
+-- name: reload
+SELECT pg_reload_conf();
