@@ -7,9 +7,11 @@ from engine.core.tag import Tag
 from engine.errors import UsageError
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection
+from engine.store.facts import Fact, FactKind
 from engine.store.in_doubt import assume_sent, resend, resend_by_policy, summarise_in_doubt
 from engine.store.installation import ROLLBACK_DETECTED
 from engine.store.lost_time import LOST, doubt_lost_time
+from engine.store.recording import record
 from engine.webhooks.status_applier import apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
@@ -91,6 +93,27 @@ async def test_who_waited_for_another_attempt_may_have_got_it(connection: Connec
         FIRST_RANGE + 9,
     )
     assert [tuple(row) for row in rows] == [(8, "unknown", 2), (10, "deferred", 1)]
+    assert await range_counters(connection) == await recount(connection)
+
+
+async def test_an_owner_that_outlived_its_database_settles_whom_it_knows(connection: Connection) -> None:
+    """It raised the watermark over all that it had sent to, and stores the outcomes that it still has."""
+    campaign = await rolled_back(connection, ranges=1)
+    await connection.execute("UPDATE ranges SET claimed_through = 10")
+    await connection.execute(
+        "INSERT INTO pending_attempts (range_id, seq, attempt_no, state, epoch, phone_number_id, reason)"
+        " VALUES ($1, 7, 2, 'claimed', 1, $2, 'reset')",
+        FIRST_RANGE,
+        NUMBER,
+    )
+    assert await doubt_lost_time(connection, campaign, 1, "ana") == 6
+    assert await range_counters(connection) == await recount(connection)
+    facts = [
+        Fact(campaign, FIRST_RANGE, seq, attempt_no, 1, NUMBER, FactKind.ACCEPTED, wamid=f"wamid.{seq}")
+        for seq, attempt_no in ((6, 1), (7, 2))
+    ]
+    await record(connection, facts)
+    assert [await state_of(connection, seq) for seq in (5, 6, 7)] == ["unknown", "accepted", "accepted"]
     assert await range_counters(connection) == await recount(connection)
 
 

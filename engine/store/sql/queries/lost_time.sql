@@ -13,7 +13,7 @@ UPDATE campaigns SET on_unknown = 'hold' WHERE campaign_id = $1;
 --   * Those that a number held then.
 --   * The next free ones, in the order in which numbers take them, until the numbers' limits are used up. One second more,
 --     because a limit holds in any second. At the end each number may have stood in the middle of two ranges.
---   * Those with recipients who were to be tried again.
+--   * Those with recipients who were to be tried again, or are being tried.
 WITH reach AS (
     SELECT coalesce(sum(coalesce(manual_limit_per_s, service_limit_per_s, 80)), 0) * ($2::float8 + 1)
            + 2 * count(*) * (SELECT max(last_seq) FROM ranges WHERE campaign_id = $1) AS recipients
@@ -26,38 +26,39 @@ UNION
 SELECT range_id FROM free, reach WHERE free.before < reach.recipients
 UNION
 SELECT ranges.range_id FROM ranges JOIN pending_attempts USING (range_id)
-WHERE ranges.campaign_id = $1 AND pending_attempts.state = 'deferred'
+WHERE ranges.campaign_id = $1 AND pending_attempts.state IN ('deferred', 'claimed')
 ORDER BY range_id;
 
 -- name: lock_ranges
 SELECT FROM ranges WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
 
 -- name: put_in_doubt
--- First attempts above the watermark, and the next attempt of those who waited for one that was due by now. No number is
--- noted: nobody knows it, and without one the absence of events never means "probably not sent".
-WITH reachable AS (
-    SELECT range_id FROM ranges
-    WHERE range_id = ANY($1::bigint[]) AND state = 'open'),
-first_attempts AS (
+-- First attempts without a record, above the watermark or below it: an owner that outlived its database raises the watermark
+-- over those it had sent to. And the next attempt of those who waited for one that was due by now. An outcome or an event that
+-- still comes settles them. No number is noted: nobody knows it, and without one the absence of events never means "probably
+-- not sent".
+WITH first_attempts AS (
     INSERT INTO pending_attempts (range_id, seq, attempt_no, state, epoch, phone_number_id, reason)
     SELECT recipients.range_id, recipients.seq, 1, 'unknown', 0, '', $2
-    FROM ranges JOIN recipients ON recipients.range_id = ranges.range_id AND recipients.seq > ranges.claimed_through
-    WHERE ranges.range_id IN (SELECT range_id FROM reachable) AND recipients.skip_reason IS NULL
+    FROM ranges JOIN recipients USING (range_id)
+    WHERE ranges.range_id = ANY($1::bigint[]) AND ranges.state = 'open' AND recipients.skip_reason IS NULL
       AND NOT EXISTS (SELECT 1 FROM outcomes
                       WHERE outcomes.range_id = recipients.range_id AND outcomes.seq = recipients.seq)
       AND NOT EXISTS (SELECT 1 FROM pending_attempts
                       WHERE pending_attempts.range_id = recipients.range_id AND pending_attempts.seq = recipients.seq)
     RETURNING range_id),
+waiting AS MATERIALIZED (
+    SELECT range_id, seq, state FROM pending_attempts
+    WHERE range_id = ANY($1::bigint[]) AND (state = 'claimed' OR state = 'deferred' AND due_at <= now())),
 later_attempts AS (
     UPDATE pending_attempts
-    SET state = 'unknown', attempt_no = attempt_no + 1, epoch = 0, phone_number_id = '', reason = $2, since = now(),
-        resend = false
-    WHERE range_id = ANY($1::bigint[]) AND state = 'deferred' AND due_at <= now()
-    RETURNING range_id),
+    SET state = 'unknown', attempt_no = attempt_no + CASE waiting.state WHEN 'deferred' THEN 1 ELSE 0 END,
+        epoch = 0, phone_number_id = '', reason = $2, since = now(), resend = false
+    FROM waiting WHERE pending_attempts.range_id = waiting.range_id AND pending_attempts.seq = waiting.seq),
 counted AS (
-    SELECT range_id, count(*) AS in_doubt, count(*) FILTER (WHERE waited) AS waited
-    FROM (SELECT range_id, false AS waited FROM first_attempts
-          UNION ALL SELECT range_id, true FROM later_attempts) AS attempts
+    SELECT range_id, count(*) AS in_doubt, count(*) FILTER (WHERE state = 'deferred') AS waited
+    FROM (SELECT range_id, 'pending' AS state FROM first_attempts
+          UNION ALL SELECT range_id, state FROM waiting) AS attempts
     GROUP BY range_id)
 UPDATE range_counters
 SET unknown = range_counters.unknown + counted.in_doubt, deferred = range_counters.deferred - counted.waited
