@@ -80,10 +80,7 @@ def print_costs(title: str, cost: Counted, messages: int) -> None:
 
 def print_sizes(database: Database, messages: int) -> None:
     for row in asyncio.run(fetch(database.url, "sizes")):
-        per_million = row["bytes"] / messages
-        print(
-            f"{row['name']:22}{per_million:>8.1f} MB a million messages, of it {row['index_share']:.0%} indexes"
-        )
+        print(f"{row['name']:45}{row['bytes'] / messages:>8.1f} MB a million messages")
 
 
 def main() -> None:
@@ -110,9 +107,8 @@ def main() -> None:
             asyncio.run(fetch(database.url, "reload"))
         planned = plan(database, load)
         run, cost = send(database, load, planned)
-        print(
-            f"{run.messages:,} messages at {run.per_s:,.0f}/s; Postgres used {run.database_us:.1f} µs a message"
-        )
+        rate = f"{run.messages:,} messages at {run.per_s:,.0f}/s"
+        print(f"{rate}; Postgres used {run.database_us:.1f} µs a message")
         print_costs("planning", planned, run.messages)
         print_costs("sending", cost, run.messages)
         print_sizes(database, run.messages)

@@ -190,12 +190,11 @@ SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint AS wal_bytes,
        (SELECT sum(tup_deleted)::bigint FROM pg_stat_database) AS deleted;
 
 -- name: sizes
--- Bytes of the tables, partitions together, the largest first; indexes included.
-SELECT regexp_replace(relname, '_[0-9]{4}_[0-9]{2}$', '') AS name, sum(pg_total_relation_size(relid))::float8 AS bytes,
-       sum(pg_indexes_size(relid))::float8 / sum(pg_total_relation_size(relid)) AS index_share
-FROM pg_stat_user_tables
-GROUP BY 1
-HAVING sum(pg_total_relation_size(relid)) > 1000000
+-- Bytes of tables and of indexes, each without the other; the largest first.
+SELECT relation.relname AS name, pg_relation_size(relation.oid)::float8 AS bytes
+FROM pg_class AS relation
+WHERE relkind IN ('r', 'i', 't') AND relnamespace <> 'pg_catalog'::regnamespace
+  AND pg_relation_size(relation.oid) > 1000000
 ORDER BY bytes DESC;
 
 -- name: checkpoint_often
