@@ -1,7 +1,5 @@
-"""A campaign in flight: the emulated service, a receiver, a worker, and recipients who each may get one message."""
+"""The command, before a test says which database and which service it has."""
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,17 +9,15 @@ from tests.cli.processes import ACCOUNT, SECRET, TOKEN, VERIFY, Drumbeat
 
 
 @pytest.fixture
-def drumbeat() -> Iterator[Drumbeat]:
-    """The command in a directory of its own. Who uses it says which database and service it has."""
-    home = Path(tempfile.mkdtemp(prefix="dr-", dir="/tmp"))
+def drumbeat(tmp_path: Path) -> Iterator[Drumbeat]:
+    """The command with the secrets of an account."""
     settings = {
-        "home": str(home / "home"),
+        "home": str(tmp_path / "home"),
         "access_token": TOKEN,
         "app_secret": SECRET,
         "verify_token": VERIFY,
         "waba_id": ACCOUNT,
     }
-    command = Drumbeat(home, settings)
+    command = Drumbeat(tmp_path, settings)
     yield command
     command.close()
-    shutil.rmtree(home)

@@ -4,6 +4,8 @@ import math
 import time
 from collections import Counter
 
+import pytest
+
 from tests.cli.processes import Drumbeat
 from tests.operate.campaign import Campaign, judge, planned, receiving, working
 from tests.operate.operator import Operator, operating
@@ -27,6 +29,7 @@ def send_until_lost(campaign: Campaign, operator: Operator) -> float:
         return time.monotonic() - restored_s
 
 
+@pytest.mark.slow
 def test_a_campaign_in_flight_is_restored_to_a_moment(drumbeat: Drumbeat) -> None:
     with operating("backup.md", drumbeat) as operator:
         for variable in ("ARCHIVE", "BACKUP"):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.cli.processes import Drumbeat, until
 from tests.operate.campaign import NUMBERS, RATE_PER_S, Campaign, fetch, judge, planned, receiving, working
@@ -80,6 +81,7 @@ def test_a_standby_that_lagged_takes_over(drumbeat: Drumbeat) -> None:
         judge(campaign)
 
 
+@pytest.mark.slow
 def test_a_synchronous_standby_takes_over_and_nothing_is_lost(drumbeat: Drumbeat) -> None:
     """Resumed at once: everybody gets the message, once, and the person takes nobody as sent."""
     with replicated(drumbeat) as operator, planned(drumbeat, RECIPIENTS, status_delay_s=0.3) as campaign:

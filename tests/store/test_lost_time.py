@@ -158,9 +158,9 @@ async def test_they_can_be_taken_as_sent(connection: Connection) -> None:
     assert await range_counters(connection) == await recount(connection)
 
 
-async def test_only_a_campaign_that_waits_for_that_reason(connection: Connection) -> None:
+async def test_only_a_paused_campaign(connection: Connection) -> None:
     campaign = await rolled_back(connection)
     await apply_event(connection, campaign, CampaignEvent.RESUME, "")
-    with pytest.raises(UsageError, match="restored"):
+    with pytest.raises(UsageError, match="paused"):
         await doubt_lost_time(connection, campaign, 1, "ana")
     assert await unknown_by_range(connection) == [0] * 10

@@ -1,8 +1,8 @@
 -- Recipients who may have been sent to in the time that a restored database does not know.
 
--- name: campaign
+-- name: state
 -- Locked: it stays paused until the commit.
-SELECT state, reason_code FROM campaigns WHERE campaign_id = $1 FOR UPDATE;
+SELECT state FROM campaigns WHERE campaign_id = $1 FOR UPDATE;
 
 -- name: hold
 -- A policy would send to them again at once, or call them probably not sent: their events may have come before the loss.
