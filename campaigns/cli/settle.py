@@ -37,6 +37,17 @@ from engine.store.recovery import recover_abandoned
 
 app = typer.Typer(add_completion=False)
 
+LostTime = Annotated[
+    int | None,
+    typer.Option(
+        help="After a restore or fail-over: put in doubt whom the campaign may have sent to in the time"
+        " that the database lost.",
+        min=1,
+        max=LOST_S_MAX,
+        metavar="SECONDS",
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Settled:
@@ -78,16 +89,7 @@ def settle(
     assume: Annotated[
         bool, typer.Option("--assume-sent", help="Treat everybody in doubt as sent to.")
     ] = False,
-    lost: Annotated[
-        int | None,
-        typer.Option(
-            help="After a restore or fail-over: put in doubt whom the campaign may have sent to in the time"
-            " that the database lost.",
-            min=1,
-            max=LOST_S_MAX,
-            metavar="SECONDS",
-        ),
-    ] = None,
+    lost: LostTime = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show who is in doubt.")] = False,
     json: Json = False,
     quiet: Quiet = False,
