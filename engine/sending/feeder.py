@@ -30,6 +30,7 @@ class Feeder:
         self._ahead: asyncio.Task[None] | None = None
         self._last_campaign = 0
         self._uncertain = False  # an answer was lost: `held` may lack ranges that we own
+        self._starts = campaign_cache.starts  # of campaigns, when our ranges were last read
         self.held: dict[int, HeldRange] = {}
 
     @property
@@ -39,7 +40,7 @@ class Feeder:
 
     async def recover(self) -> None:
         """Feed the ranges that the database holds for us: after a take-over, and after an answer was lost."""
-        self._uncertain = False
+        self._uncertain, self._starts = False, self._campaign_cache.starts
         async with self._pool.acquire(timeout=5) as connection:
             ranges = await own_ranges(connection, self._lease)
         paged = {feed.held.range_id for feed in self._feeds}
@@ -102,9 +103,13 @@ class Feeder:
         )
 
     async def _fetch(self) -> None:
-        """Take one range, from the campaign after the one that was served last."""
+        """Take one range, from the campaign after the one that was served last.
+
+        After a fail-over, the database may say that we hold ranges that we released. Campaigns were paused
+        then, and start again.
+        """
         try:
-            if self._uncertain:
+            if self._uncertain or self._starts != self._campaign_cache.starts:
                 await self.recover()
             await self._take_next()
         except LOST_CONNECTION:

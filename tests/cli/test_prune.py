@@ -12,7 +12,7 @@ from engine.errors import TryLater
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
-from tests.cli.processes import Drumbeat
+from tests.cli.processes import ROOT, Drumbeat
 
 WAITS_FOR = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid)))"
 PLANT = """
@@ -203,3 +203,25 @@ async def test_pruning_gives_way_to_a_sender(pool: Pool) -> None:
                     await asyncio.sleep(0.005)
             await sender.execute("DELETE FROM outcomes")  # waits for the drop, which waits for it
         assert [pruned.month for pruned in (await pruning).pruned] == ["2024-03"]
+
+
+def documented_timer() -> list[str]:
+    """The command that the page gives to a timer."""
+    text = (ROOT / "docs/operate/database.md").read_text("utf-8")
+    section = text.partition("Run it once a day by a timer:")[2].partition("\n## ")[0]
+    (line,) = [line.strip() for line in section.splitlines() if line.startswith("    ")]
+    assert line.startswith("drumbeat ")
+    return line.split()[1:]
+
+
+async def test_a_timer_prunes_day_by_day(pool: Pool, drumbeat: Drumbeat) -> None:
+    """Without a terminal, and also on days with nothing to prune."""
+    await seed_campaign(pool, "old", "finished", 400, "2024-03")
+    await seed_campaign(pool, "young", "finished", 80, "2024-05")
+    first, second = (drumbeat.ok(*documented_timer()).stdout.splitlines()[0] for _ in range(2))
+    assert first == "dropped 2024-03 with 1 campaign: old"
+    assert second == "nothing to prune"
+    left = await pool.fetch(
+        "SELECT DISTINCT to_char(date '2020-01-01' + (range_id >> 47)::integer, 'YYYY-MM') FROM ranges"
+    )
+    assert [row[0] for row in left] == ["2024-05"]
