@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import structlog
@@ -18,7 +19,9 @@ from engine.core.states import ReasonCode
 from engine.process.disk_space import Disk, DiskSpaceGuard
 from engine.process.file_descriptors import raise_limit
 from engine.process.memory import keep_large_blocks, rare_collections
+from engine.process.secret_file import SecretFile
 from engine.process.settings import ServiceSettings
+from engine.sending.access_token import AccessToken
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.campaign_reader import Block, CampaignReader
 from engine.sending.claim_batcher import ClaimBatcher
@@ -27,7 +30,7 @@ from engine.sending.number_sync import sync_numbers
 from engine.sending.orders import Orders
 from engine.sending.results_writer import ResultsWriter
 from engine.sending.timing import Timing
-from engine.sending.worker import RunEnd, Worker
+from engine.sending.worker import OnOwned, RunEnd, Worker, do_nothing
 from engine.store.database import Pool
 from engine.store.installation import identify
 
@@ -48,17 +51,22 @@ async def run_numbers(
     disk: Disk | None = None,
     transport: Transport | None = None,
     timing: Timing = Timing(),
+    on_owned: OnOwned = do_nothing,
 ) -> RunEnd:
     """Send through these numbers until `stop` is set, or until the one campaign no longer runs.
 
     `pool` must call `identify` on each new connection: after a break another server may answer.
     `campaign_id` None: every running campaign of these numbers. `disk`: where the database keeps its data, if
     that is on this machine; while it is short of space, nothing is claimed. `transport` replaces the one of
-    the settings, and is closed at the end. `timing` gives tests shorter waits. Raises NumberHeld if another
-    living process owns a number of the one campaign, and ConfigurationError for an unknown number.
+    the settings, and is closed at the end. `timing` gives tests shorter waits. `on_owned` is called once the
+    numbers are owned, before anything is sent. Raises NumberHeld if another living process owns a number of
+    the one campaign, and ConfigurationError for an unknown number.
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
+    transport = transport or transport_of(service)
+    token_file = SecretFile("access_token", service.access_token, service.access_token_file)
+    access_token = AccessToken(token_file, transport.set_token)
     disk_space, campaign_cache = DiskSpaceGuard(disk), CampaignCache()
     results_writer = ResultsWriter(pool, timing.batch_period_s)
     context = FlowContext(
@@ -71,14 +79,14 @@ async def run_numbers(
         claim_batcher=ClaimBatcher(pool),
         breaker=CircuitBreaker(partial(wait_s, Wait.UNREACHABLE)),
         orders=Orders(campaign_cache),
+        access_token=access_token,
     )
     reader = CampaignReader(
         campaign_cache, service.product, campaign_id, partial(_find_block, disk_space, results_writer)
     )
     keep_large_blocks()
-    transport = transport or transport_of(service)
-    read_numbers = partial(_read_numbers, pool, service, hourly_call_budget())
-    worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers)
+    read_numbers = partial(_read_numbers, pool, service, token_file, hourly_call_budget())
+    worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers, on_owned)
     try:
         with rare_collections():
             return await worker.run(stop)
@@ -105,9 +113,11 @@ def transport_of(service: ServiceSettings) -> Transport:
     )
 
 
-async def _read_numbers(pool: Pool, service: ServiceSettings, calls: AsyncLimiter) -> None:
+async def _read_numbers(
+    pool: Pool, service: ServiceSettings, token_file: SecretFile, calls: AsyncLimiter
+) -> None:
     if service.waba_id is None:
         log.warning("numbers_not_read", problem="DRUMBEAT_WABA_ID is not set")
         return
-    async with management_client(service, calls) as client:
+    async with management_client(replace(service, access_token=token_file.value), calls) as client:
         await sync_numbers(pool, client, service.waba_id)

@@ -21,6 +21,7 @@ LEVEL_VARIABLE = "DRUMBEAT_LOG_LEVEL"
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 MASK = "***"
 DIGITS_KEPT = 4
+MASKED_SECRETS_MAX = 64  # those of the settings, and new ones; a token is replaced once in weeks
 SECRET_CHARACTERS_MIN = 4  # if every "a" of a log were masked, the gaps would reveal the secret
 
 # Fields that hold a recipient's number, as text or as an integer.
@@ -34,6 +35,7 @@ PLAIN_FIELDS = frozenset(
 # `database_lost` once a minute instead.
 DROPPED_LOGGERS = ("asyncpg.pool",)
 
+_masked_secrets: list[SecretStr] = []
 _BEARER = re.compile(r"(?i)\b(bearer\s+)[^\s\"',;]+")
 _URL_PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
 # 8 to 15 digits are an E.164 number. Longer runs are ids, shorter ones are counts.
@@ -47,8 +49,9 @@ def configure_logging(secrets: Iterable[SecretStr | None] = (), *, level: str | 
     warning or error; info by default). Raises ConfigurationError for any other level.
     """
     number = _level(level)
+    _masked_secrets[:] = [secret for secret in secrets if secret is not None]
     structlog.configure(
-        processors=_processors(mask(secrets), people=sys.stderr.isatty()),
+        processors=_processors(mask(_masked_secrets), people=sys.stderr.isatty()),
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.PrintLoggerFactory(file=_CurrentStderr()),  # type: ignore[arg-type]
         cache_logger_on_first_use=False,
@@ -56,6 +59,14 @@ def configure_logging(secrets: Iterable[SecretStr | None] = (), *, level: str | 
     logging.basicConfig(handlers=[_Forward()], level=max(number, logging.WARNING), force=True)
     for name in DROPPED_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def also_mask(secret: SecretStr) -> None:
+    """From now on, mask this secret too: a new one, beside those it may have replaced."""
+    _masked_secrets.append(secret)
+    del _masked_secrets[:-MASKED_SECRETS_MAX]
+    if structlog.is_configured():  # else nothing is masked at all
+        structlog.configure(processors=_processors(mask(_masked_secrets), people=sys.stderr.isatty()))
 
 
 def quieten() -> None:
@@ -109,7 +120,8 @@ def _level(level: str | None) -> int:
 
 
 def _hider(secrets: Iterable[SecretStr | None]) -> Callable[[str], str]:
-    values = [secret.get_secret_value() for secret in secrets if secret is not None]
+    texts = [secret.get_secret_value() for secret in secrets if secret is not None]
+    values = {line for text in texts for line in (text, *text.split("\n"))}
     longest_first = sorted(
         (value for value in values if len(value) >= SECRET_CHARACTERS_MIN), key=len, reverse=True
     )

@@ -51,6 +51,9 @@ class NumberSender:
     def rate_per_s(self) -> float:
         return self.pace.bucket.rate_per_s
 
+    def achieved_per_s(self, now_ns: int) -> float:
+        return self.pace.achieved_per_s(now_ns)
+
     async def run(self) -> None:
         await self._claims.run()
 

@@ -35,6 +35,12 @@ SELECT coalesce(start_at > now(), false) FROM campaigns WHERE campaign_id = $1;
 -- What an emergency stop has to stop.
 SELECT campaign_id, name FROM campaigns WHERE state IN ('scheduled', 'running') ORDER BY campaign_id;
 
+-- name: waits_for_token
+-- Whether the campaign, or any if the name is NULL, is paused because the service refused the access token.
+SELECT EXISTS (SELECT FROM campaigns
+               WHERE state = 'paused' AND reason_code IN ('authentication_failed', 'permission_missing')
+                 AND ($1::text IS NULL OR name = $1));
+
 -- name: paused
 SELECT name, started_at IS NOT NULL AS started FROM campaigns
 WHERE state = 'paused' AND planned_at IS NOT NULL ORDER BY campaign_id;
