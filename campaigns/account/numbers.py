@@ -1,5 +1,7 @@
 """The business numbers and their limits, set by the service or by a person."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -104,11 +104,12 @@ def _row(number: BusinessNumber) -> tuple[object, ...]:
         limit_text,
         permitted,
         f"{number.achieved_per_s:.1f}/s",
-        _state(number),
+        state_text(number),
     )
 
 
-def _state(number: BusinessNumber) -> str:
+def state_text(number: BusinessNumber) -> str:
+    """What the number does now, or why it does nothing."""
     if number.stopped:
         return f"stopped: {number.suspended_reason}; {how_to_resume(number.phone_number_id)}"
     if number.suspended_until is not None:

@@ -43,8 +43,8 @@ class NumberProgress:
 class CampaignStatus:
     """A campaign at one moment. `counts`: recipients by present state; they add up to `recipients`.
 
-    `measured_per_s`: messages per second between two readings, if there were two. `pruned_recipients`: of whom
-    only the counts are left; `pruned_unknown`: those of them who were in doubt.
+    `measured_per_s`: messages per second between two readings, if there were two. `pruned_recipients`: only
+    their counts are left; `pruned_unknown`: those of them who were in doubt.
     """
 
     name: str
