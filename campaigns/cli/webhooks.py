@@ -33,7 +33,7 @@ def serve(
 ) -> None:
     """Receive events on /webhook until stopped. The same server has /livez, /readyz and /metrics.
 
-    One JSON line on stdout says when it listens, and where.
+    One JSON line on stdout says when it listens, and where. New secrets in their files need no restart.
     """
     secrets = _SecretFiles(load_settings())  # a missing secret is reported before the database starts
 

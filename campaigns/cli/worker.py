@@ -36,6 +36,8 @@ def worker(
     """Send every running campaign through these numbers. Ctrl-C or SIGTERM stops it cleanly.
 
     With --processes, a process that ends by itself is restarted. The waits grow while it keeps ending.
+
+    A new access token in the file of DRUMBEAT_ACCESS_TOKEN_FILE needs no restart.
     """
     if quiet:
         quieten()
