@@ -241,9 +241,13 @@ class _SecretFiles(PydanticBaseSettingsSource):
 
 
 def secret_path(name: RereadSecret) -> Path | None:
-    """The file that the secret was read from; None if it is from elsewhere."""
+    """The file that the secret was read from; None if it is from elsewhere, or from a pipe, which can be read
+    only once and would block.
+    """
     path = os.environ.get(f"{PREFIX}{name.upper()}_FILE")
-    return Path(path) if path and not os.environ.get(PREFIX + name.upper()) else None
+    if not path or os.environ.get(PREFIX + name.upper()):
+        return None
+    return Path(path) if Path(path).is_file() else None
 
 
 def read_secret(name: RereadSecret, path: Path) -> SecretStr:

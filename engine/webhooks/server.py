@@ -42,8 +42,11 @@ async def serve(
     async with listening(receiver, intake, host, port, on_bug=stop.set) as url:
         on_listening(url)
         following = asyncio.create_task(_follow_secrets(receiver, reread))
+        following.add_done_callback(lambda _: stop.set())
         try:
             await reconciler.run(stop)
+            if following.done():
+                following.result()  # raises the bug that ended it
         finally:
             following.cancel()
 

@@ -1,6 +1,7 @@
 """A secret in a file: a new one is taken up and masked, and what is no secret changes nothing."""
 
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -99,6 +100,10 @@ def test_only_a_file_that_the_settings_use_is_followed(path: Path, monkeypatch: 
     assert load_settings(base_url="http://service.example").service().access_token_file == path
     monkeypatch.setenv("DRUMBEAT_ACCESS_TOKEN", "a-token")
     assert secret_path("access_token") is None
+    monkeypatch.delenv("DRUMBEAT_ACCESS_TOKEN")
+    os.mkfifo(path.with_name("pipe"))
+    monkeypatch.setenv("DRUMBEAT_ACCESS_TOKEN_FILE", str(path.with_name("pipe")))
+    assert secret_path("access_token") is None, "a read of it would wait for a writer"
 
 
 def test_an_app_secret_may_be_two_lines(path: Path) -> None:

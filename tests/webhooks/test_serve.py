@@ -16,7 +16,7 @@ import pytest
 from pydantic import SecretStr
 
 from engine.store.database import Pool, open_pool
-from engine.webhooks import intake
+from engine.webhooks import intake, server
 from engine.webhooks.receiver import Secrets
 from engine.webhooks.server import serve
 from engine.webhooks.signature import sign
@@ -190,6 +190,28 @@ async def test_a_bug_in_the_commit_ends_the_service(pool: Pool, monkeypatch: pyt
     async with asyncio.timeout(30):
         with pytest.raises(ZeroDivisionError):
             await service
+
+
+async def test_a_bug_in_the_reading_of_new_secrets_ends_the_service(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reread() -> Secrets:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(server, "REREAD_S", 0.001)
+    secrets = Secrets(SecretStr(SECRET.decode()), SecretStr(TOKEN))
+    async with asyncio.timeout(30):
+        with pytest.raises(ZeroDivisionError):
+            await serve(
+                pool,
+                secrets,
+                PRODUCT,
+                host="127.0.0.1",
+                port=0,
+                stop=asyncio.Event(),
+                on_listening=lambda _: None,
+                reread=reread,
+            )
 
 
 @pytest.mark.parametrize("missing", ["DRUMBEAT_APP_SECRET", "DRUMBEAT_VERIFY_TOKEN"])
