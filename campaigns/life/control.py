@@ -98,9 +98,9 @@ async def list_campaigns(connection: Connection) -> list[Campaign]:
     listed = [_campaign(row) for row in rows]
     in_doubt = [campaign.campaign_id for campaign in listed if campaign.reason_code is ReasonCode.IN_DOUBT]
     found = await connection.fetch(queries("campaign_control")["unknown_counts"], in_doubt)
-    unknown = {row["campaign_id"]: row["unknown"] for row in found}
+    unknown = {row["campaign_id"]: (row["unknown"], row["pruned"]) for row in found}
     owned = await _owned_numbers(connection)
-    return [_present(campaign, unknown.get(campaign.campaign_id, 0), owned) for campaign in listed]
+    return [_present(campaign, *unknown.get(campaign.campaign_id, (0, 0)), owned) for campaign in listed]
 
 
 def _campaign(row: asyncpg.Record) -> Campaign:
@@ -119,11 +119,11 @@ def _nobody_sends(campaign: Campaign, owned: AbstractSet[str]) -> bool:
     return campaign.state is CampaignState.RUNNING and owned.isdisjoint(campaign.phone_number_ids)
 
 
-def _present(campaign: Campaign, unknown: int, owned: AbstractSet[str]) -> Campaign:
+def _present(campaign: Campaign, unknown: int, pruned: int, owned: AbstractSet[str]) -> Campaign:
     """The campaign with the reason that holds now."""
     if _nobody_sends(campaign, owned):
         return replace(campaign, reason=NOBODY_SENDS, reason_code=ReasonCode.NOBODY_SENDS)
-    reason, code = present_reason(campaign.reason, campaign.reason_code, unknown)
+    reason, code = present_reason(campaign.reason, campaign.reason_code, unknown, pruned)
     return replace(campaign, reason=reason, reason_code=code)
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from campaigns.cli.status_text import status_lines
+from campaigns.life.control import list_campaigns
 from campaigns.life.prune import prune
 from campaigns.life.run import shortfall
 from campaigns.results.status import campaign_status
@@ -69,6 +70,9 @@ async def test_what_was_in_doubt_when_it_was_pruned_cannot_be_settled(pool: Pool
     text = "\n".join(status_lines(after))
     assert "settle" not in text and "pruned: only the counts are left of 3 recipients" in text
     assert shortfall(after, None) == "1 in doubt when they were pruned"
+    async with pool.acquire() as connection:
+        [listed] = await list_campaigns(connection)
+    assert listed.reason == after.reason
 
 
 async def test_a_month_goes_out_of_every_large_table_and_no_other_month(pool: Pool) -> None:
