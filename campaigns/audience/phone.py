@@ -61,16 +61,20 @@ class Normaliser:
         ]
 
     def _of_any(self, text: str) -> int | str:
-        if text.isascii() and text.isdigit():
-            return self._of_digits(text)
-        text = text.strip()
+        found = self._of_digits(text) if text.isascii() and text.isdigit() else self._of_text(text.strip())
+        return "phone_not_in_region" if found == "phone_invalid" and self._region is not None else found
+
+    def _of_text(self, text: str) -> int | str:
         if not text:
             return "phone_empty"
         if len(text) > CELL_CHARACTERS_MAX:
             return "phone_malformed"
         if _SCIENTIFIC.fullmatch(text):
             return "phone_scientific"
-        return self._of_written(_in_ascii(_unwrapped(text)).strip())
+        unwrapped = _unwrapped(text)
+        whole = _WHOLE_FLOAT.fullmatch(unwrapped)
+        found = self._of_written(_in_ascii(whole[1] if whole else unwrapped).strip())
+        return "phone_decimal" if whole and isinstance(found, str) else found
 
     def _of_written(self, text: str) -> int | str:
         shape = _SHAPE.fullmatch(text)
@@ -115,7 +119,7 @@ def _unwrapped(text: str) -> str:
     text = text.removeprefix("'")
     if (formula := _AS_FORMULA.fullmatch(text)) is not None:
         text = formula[1].strip()
-    return whole[1] if (whole := _WHOLE_FLOAT.fullmatch(text)) is not None else text
+    return text
 
 
 def _international(digits: str) -> int | str:

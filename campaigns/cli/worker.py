@@ -49,6 +49,8 @@ def worker(
 
     With --processes, a process that ends by itself is restarted. The waits grow while it keeps ending. Each
     serves metrics on a port of its own: 9090, 9091 and so on.
+
+    A new access token in the file of DRUMBEAT_ACCESS_TOKEN_FILE needs no restart.
     """
     if quiet:
         quieten()

@@ -89,7 +89,7 @@ _NEED_PERSON = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do: a sentence, and commands as words; NAME stands for the campaign."""
+    """What to do: a sentence, and commands as words; NAME stands for the campaign or the number."""
 
     sentence: str
     commands: tuple[tuple[str, ...], ...] = ()
@@ -113,8 +113,8 @@ _ENDS: dict[NotificationEvent, Advice] = {
         (_LOOK, ("campaign", "pause", "NAME")),
     ),
     NotificationEvent.NUMBER_STOPPED: Advice(
-        "See the number's page at the service. The list says what lets the number send again.",
-        (("numbers", "list"),),
+        "See the number's page at the service. Then let it send again, and resume its campaigns.",
+        (("numbers", "list"), ("numbers", "resume", "NAME")),
     ),
     NotificationEvent.DATABASE_ROLLBACK_DETECTED: Advice(
         "Every campaign that could send is paused. Find out who got the message since the backup, then "

@@ -44,7 +44,7 @@ def as_json(notification: Notification) -> dict[str, Any]:
 
 def commands(notification: Notification) -> list[str]:
     """What to run next, ready to copy."""
-    name = notification.campaign or ""
+    name = notification.campaign or notification.number or ""
     return [
         shlex.join(["drumbeat", *(name if word == "NAME" else word for word in words)])
         for words in advice_for(notification).commands

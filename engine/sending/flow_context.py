@@ -10,6 +10,7 @@ from engine.core.pace.rate_governor import RateGovernor
 from engine.core.tag import TagEncoder
 from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
+from engine.sending.access_token import AccessToken
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.feeder import Feeder
@@ -65,6 +66,7 @@ class FlowContext:
     claim_batcher: ClaimBatcher
     breaker: CircuitBreaker
     stop_requests: StopRequests
+    access_token: AccessToken
     numbers: Mapping[str, PeerNumber] = field(default_factory=dict)  # the owned ones
     database_away: ThrottledLog = field(
         default_factory=lambda: ThrottledLog("database_lost", "database_back")

@@ -55,6 +55,9 @@ class NumberSender:
         """The rate at this moment: 0 while the number rests or the circuit breaker is open."""
         return 0.0 if self.pace.rests or self._context.breaker.is_open(now_ns) else self.rate_per_s
 
+    def achieved_per_s(self, now_ns: int) -> float:
+        return self.pace.achieved_per_s(now_ns)
+
     async def run(self) -> None:
         await self._claims.run()
 

@@ -42,7 +42,8 @@ async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> None:
 async def store_numbers(pool: Pool, records: Sequence[NumberRecord]) -> None:
     """Store what the service says. A limit set by a person, and everything about the owner, stay.
 
-    If a number is listed twice, the last entry counts. Postgres stores no NUL in a text, so they are removed.
+    `records` are all numbers of the account: a stored number that is not among them is marked as unlisted. If
+    a number is listed twice, the last entry counts. Postgres stores no NUL in a text, so they are removed.
     """
     rows: dict[str, list[str]] = {}
     for record in records:
@@ -51,3 +52,4 @@ async def store_numbers(pool: Pool, records: Sequence[NumberRecord]) -> None:
     columns = [list(column) for column in zip(*rows.values(), strict=True)] or [[] for _ in _TEXTS]
     limits_per_s = [LIMIT_PER_S.get(level.upper()) for level in columns[-1]]
     await pool.execute(queries("numbers")["store"], *columns, limits_per_s)
+    await pool.execute(queries("numbers")["mark_unlisted"], columns[0])

@@ -80,7 +80,7 @@ class OutcomePolicy:
         elif isinstance(outcome, Throttled):
             self._throttled(outcome, now_ns, written_ns or now_ns)
         elif isinstance(outcome, Rejected):
-            self._rejected(message.campaign_id, outcome)
+            self._rejected(message.campaign_id, outcome, written_ns or now_ns)
         elif isinstance(outcome, NotSent) and outcome.exhausted:
             self._context.descriptors_short.report(reason=outcome.reason, effect="fewer connections")
 
@@ -98,16 +98,24 @@ class OutcomePolicy:
         elif outcome.scope is Scope.ACCOUNT:
             self._context.slow_account(now_ns, written_ns, outcome.wait_s)
 
-    def _rejected(self, campaign_id: int, outcome: Rejected) -> None:
+    def _rejected(self, campaign_id: int, outcome: Rejected, written_ns: int) -> None:
         reason = f"{outcome.detail} ({outcome.name})" if outcome.detail else outcome.name
         if outcome.scope is Scope.ACCOUNT:
-            self._context.stop_requests.add(AccountStop(reason, pause_reason(outcome.name)))
+            self._account_rejected(reason, pause_reason(outcome.name), written_ns)
         elif outcome.scope is Scope.TEMPLATE:
             self._pause(campaign_id, reason, pause_reason(outcome.name))
         elif outcome.scope is Scope.NUMBER:
             self.suspend((outcome.suspend and outcome.wait_s) or None, reason)
         elif outcome.systematic:
             self._count_systematic(campaign_id, reason)
+
+    def _account_rejected(self, reason: str, code: ReasonCode, written_ns: int) -> None:
+        if code is ReasonCode.AUTHENTICATION_FAILED:
+            access_token = self._context.access_token
+            if access_token.is_replaced_since(written_ns):
+                return  # the next attempt carries the new token
+            reason = f"{reason}; {access_token.cure}"
+        self._context.stop_requests.add(AccountStop(reason, code))
 
     def _count_systematic(self, campaign_id: int, reason: str) -> None:
         rejections = self._context.campaign_cache.systematic_rejections

@@ -106,7 +106,10 @@ class OwnedNumbers:
         if not senders:
             return False
         renewals = await renew_leases(
-            connection, [sender.lease for sender in senders], [sender.rate_per_s for sender in senders]
+            connection,
+            [sender.lease for sender in senders],
+            [sender.rate_per_s for sender in senders],
+            [sender.achieved_per_s(monotonic_ns()) for sender in senders],
         )
         renewed = {renewal.phone_number_id: renewal for renewal in renewals}
         for sender in senders:

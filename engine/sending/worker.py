@@ -27,6 +27,12 @@ STORE_S = 1.0  # for outcomes and for releasing ranges and leases
 
 log = structlog.get_logger(__name__)
 
+OnOwned = Callable[[Connection], Awaitable[None]]
+
+
+async def do_nothing(_: Connection) -> None:
+    """The default of `on_owned`."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
@@ -48,11 +54,16 @@ class Worker:
         phone_number_ids: Sequence[str],
         campaign_id: int | None,
         read_numbers: Callable[[], Awaitable[None]],
+        on_owned: OnOwned = do_nothing,
     ) -> None:
-        """`read_numbers` reads the numbers from the service; what it raises is logged, never fatal."""
+        """`read_numbers` reads the numbers from the service; what it raises is logged, never fatal.
+
+        `on_owned` is called once the numbers are owned. If it raises, the leases are released.
+        """
         self._context = context
         self._reader = reader
         self._campaign_id = campaign_id
+        self._on_owned = on_owned
         self._ticker = Ticker()
         self._numbers = OwnedNumbers(
             context, transport, self._ticker, phone_number_ids, all_or_none=campaign_id is not None
@@ -84,14 +95,25 @@ class Worker:
 
     def _start_services(self) -> list[asyncio.Task[None]]:
         writer, batcher = self._context.results_writer, self._context.claim_batcher
-        services = (self._ticker.run, writer.run, batcher.run, self._numbers.regulate)
+        services = (
+            self._ticker.run,
+            writer.run,
+            batcher.run,
+            self._numbers.regulate,
+            self._context.access_token.watch,
+        )
         return [asyncio.create_task(run()) for run in services]
 
     async def _take_numbers(self) -> None:
         async with self._context.pool.acquire(timeout=10) as connection:
-            await self._housekeeping.move_due(connection)
-            leases = await self._numbers.take(connection)
-            await self._reader.refresh(connection)  # it logs what runs here, so the leases come first
+            leases = await self._numbers.take(connection)  # first: a run that is refused changes nothing
+            try:
+                await self._on_owned(connection)
+                await self._housekeeping.move_due(connection)
+                await self._reader.refresh(connection)
+            except BaseException:
+                await release_leases(connection, leases)
+                raise
             await self._numbers.start(connection, leases)
 
     async def _until_end(self, stop: asyncio.Event, tasks: Sequence[asyncio.Task[None]]) -> None:

@@ -88,15 +88,22 @@ async def takeable_numbers(connection: Connection, phone_number_ids: Sequence[st
 
 
 async def renew_leases(
-    connection: Connection, leases: Sequence[Lease], rates_per_s: Sequence[float]
+    connection: Connection,
+    leases: Sequence[Lease],
+    rates_per_s: Sequence[float],
+    achieved_per_s: Sequence[float] = (),
 ) -> list[Renewal]:
-    """Renew all leases of a process. A number missing from the answer is lost and must stop at once."""
+    """Renew all leases of a process. A number missing from the answer is lost and must stop at once.
+
+    `rates_per_s`: what each number may send now; `achieved_per_s`: what it sent lately, if measured.
+    """
     rows = await connection.fetch(
         queries("leases")["renew"],
         [lease.phone_number_id for lease in leases],
         [lease.epoch for lease in leases],
         LEASE_S,
         list(rates_per_s),
+        list(achieved_per_s),
     )
     return [Renewal(**{**dict(row), "limit_per_s": min(row["limit_per_s"], LIMIT_PER_S_MAX)}) for row in rows]
 
@@ -112,7 +119,7 @@ async def suspend(connection: Connection, phone_number_id: str, wait_s: float, r
 
 
 async def stop(connection: Connection, phone_number_id: str, reason: str) -> None:
-    """Let a number rest until a person resumes a campaign of it, whoever owns the number.
+    """Let a number rest until a person resumes it, whoever owns it.
 
     A number that is stopped already stays so, with the new reason; only the first stop is told.
     """

@@ -45,7 +45,10 @@ _AWAY = Answer(503)
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What the service and the receiver share: the key of the signatures, and the token of the handshake."""
+    """What the service and the receiver share: the key of the signatures, and the token of the handshake.
+
+    `app_secret` may hold two lines, the present one and the next: a signature by either counts.
+    """
 
     app_secret: SecretStr
     verify_token: SecretStr
@@ -65,9 +68,14 @@ class Receiver:
         self._intake = intake
         self._metrics = metrics
         self._probes = probes
-        self._verify = Verifier(secrets.app_secret.get_secret_value().encode()).verify
-        self._verify_token = secrets.verify_token.get_secret_value().encode()
+        self.use(secrets)
         self.server = Server(self, limits or LIMITS, HttpConnection, self._count_connections)
+
+    def use(self, secrets: Secrets) -> None:
+        """Verify with these secrets from now on."""
+        lines = secrets.app_secret.get_secret_value().encode().split(b"\n")
+        self._verifiers = tuple(Verifier(line).verify for line in lines)
+        self._verify_token = secrets.verify_token.get_secret_value().encode()
 
     def handle(self, request: RawRequest, slot: ReplySlot) -> None:
         """See `Application`. Events are answered after their commit, everything else at once."""
@@ -93,7 +101,7 @@ class Receiver:
             _fill(slot, answer)
 
     def _take_events(self, slot: ReplySlot, signature: bytes | None, body: bytes) -> None:
-        if not self._verify(body, signature):
+        if not any(verify(body, signature) for verify in self._verifiers):
             self._fill(slot, _FORBIDDEN)
         elif not self._intake.offer(body, partial(self._settle, slot)):
             self._fill(slot, _AWAY)

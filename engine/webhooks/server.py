@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from engine.process.probes import Exposition, Probes, Problem
+from engine.process.secret_file import REREAD_S
 from engine.store.database import Pool
 from engine.store.metrics import DatabaseMetrics
 from engine.store.overview import OverviewReader
@@ -28,8 +29,11 @@ async def serve(
     on_listening: Callable[[str], None],
     limits: Limits | None = None,
     intervals: Intervals | None = None,
+    reread: Callable[[], Secrets | None] = lambda: None,
 ) -> None:
     """Receive and reconcile until `stop` is set, then drain; `on_listening` gets the callback's URL once.
+
+    `reread` returns the secrets if they were replaced. It is called every second.
 
     Raises ConfigurationError if the process cannot listen on host and port. After a stop it returns within
     seconds, and everything that was answered with 200 is committed. A bug in any part ends it and is raised.
@@ -41,7 +45,21 @@ async def serve(
     reconciler = Reconciler(pool, metrics, committed, intervals)
     async with listening(receiver, intake, host, port, on_bug=stop.set) as url:
         on_listening(url)
-        await reconciler.run(stop)
+        following = asyncio.create_task(_follow_secrets(receiver, reread))
+        following.add_done_callback(lambda _: stop.set())
+        try:
+            await reconciler.run(stop)
+            if following.done():
+                following.result()  # raises the bug that ended it
+        finally:
+            following.cancel()
+
+
+async def _follow_secrets(receiver: Receiver, reread: Callable[[], Secrets | None]) -> None:
+    while True:
+        await asyncio.sleep(REREAD_S)
+        if (secrets := reread()) is not None:
+            receiver.use(secrets)
 
 
 def probes_of(pool: Pool, intake: Intake, metrics: Metrics) -> Probes:

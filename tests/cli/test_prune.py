@@ -5,7 +5,10 @@ from datetime import UTC, date, datetime
 
 import pytest
 
+from campaigns.cli.status_text import status_lines
+from campaigns.life.control import list_campaigns
 from campaigns.life.prune import prune
+from campaigns.life.run import shortfall
 from campaigns.results.status import campaign_status
 from engine.core.states import CampaignEvent, RecipientState
 from engine.errors import TryLater
@@ -52,6 +55,24 @@ async def test_an_old_month_goes_and_its_counts_stay(pool: Pool) -> None:
     assert after.counts == before.counts
     assert after.counts[RecipientState.DELIVERED] == 2
     assert await months(pool) == {}
+
+
+async def test_what_was_in_doubt_when_it_was_pruned_cannot_be_settled(pool: Pool) -> None:
+    old = await seed_campaign(pool, "old", "finished", 400, "2024-03")
+    await pool.execute("UPDATE campaigns SET reason = '1 in doubt', reason_code = 'in_doubt'")
+    await pool.execute("UPDATE range_counters SET delivered = 1, unknown = 1")
+    before = await campaign_status(pool, old)
+    assert (before.reason, before.in_doubt) == ("1 in doubt: see `campaign settle`", 1)
+    await months(pool)
+    after = await campaign_status(pool, old)
+    assert (after.reason, after.in_doubt) == ("1 in doubt when they were pruned", 0)
+    assert (after.pruned_recipients, after.pruned_unknown) == (3, 1)
+    text = "\n".join(status_lines(after))
+    assert "settle" not in text and "pruned: only the counts are left of 3 recipients" in text
+    assert shortfall(after, None) == "1 in doubt when they were pruned"
+    async with pool.acquire() as connection:
+        [listed] = await list_campaigns(connection)
+    assert listed.reason == after.reason
 
 
 async def test_a_month_goes_out_of_every_large_table_and_no_other_month(pool: Pool) -> None:

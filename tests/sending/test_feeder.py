@@ -284,7 +284,7 @@ async def test_what_is_released_is_free_and_forgotten(
 
 
 async def test_a_range_that_a_fail_over_gave_back_is_fed_when_its_campaign_starts_again(
-    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: Board
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
 ) -> None:
     """The number had sent and released it; the standby that took over does not know that."""
     await planted(pool, campaign_cache)

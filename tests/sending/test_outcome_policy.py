@@ -116,6 +116,10 @@ class Around:
             add=lambda request: self.requested.append((request, request.reason))
         )
         self.slowed: list[float | None] = []
+        self.token_replaced = False
+        self.access_token = SimpleNamespace(
+            cure="get another", is_replaced_since=lambda _: self.token_replaced
+        )
         self.governor = RateGovernor(80, 0)
         self.policy = OutcomePolicy(cast("FlowContext", self), "1055", self.governor)
 
@@ -156,7 +160,12 @@ def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: A
     [
         (
             Rejected(Scope.ACCOUNT, 190, "190", "expired"),
-            AccountStop("expired (190)", ReasonCode.AUTHENTICATION_FAILED),
+            AccountStop("expired (190); get another", ReasonCode.AUTHENTICATION_FAILED),
+            0,
+        ),
+        (
+            Rejected(Scope.ACCOUNT, 131031, "131031", "locked"),
+            AccountStop("locked (131031)", ReasonCode.ACCOUNT_REFUSED),
             0,
         ),
         (
@@ -186,6 +195,14 @@ def test_a_refusal_beyond_the_recipient_requests_a_stop_with_its_reason(
     assert getattr(given, "code", None) == getattr(stop, "code", None)
     assert around.policy.rest_requested == isinstance(stop, NumberRest), "nothing more is claimed from here"
     assert around.stopped == ([1] if isinstance(stop, CampaignPause) else [])
+
+
+def test_a_refused_token_that_is_replaced_already_stops_nothing(around: Around) -> None:
+    around.token_replaced = True
+    around.react(Rejected(Scope.ACCOUNT, 190, "190", "expired"))
+    assert around.ordered == []
+    around.react(Rejected(Scope.ACCOUNT, 131031, "131031", "locked"))
+    assert len(around.ordered) == 1
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ from urllib.parse import urlsplit
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from pydantic import SecretStr
 
 from engine.errors import ConfigurationError
 from engine.store.database import Pool, open_pool
+from engine.webhooks.receiver import Secrets
 from engine.webhooks.signature import sign
 from tests.webhooks.conftest import Running, running
 from tests.webhooks.conversation import (
@@ -50,6 +52,21 @@ async def test_the_handshake_answers_only_who_knows_the_token(
 ) -> None:
     reply = await ask(receiver.url, get(f"/webhook?{query}"))
     assert (reply.status, reply.body) == answer
+
+
+async def test_either_of_two_app_secrets_signs_while_one_replaces_the_other(receiver: Running) -> None:
+    async def answers(*secrets: bytes) -> list[int]:
+        body = statuses_body(status("wamid.1"))
+        return [
+            (await ask(receiver.url, post(body, signature=sign(body, secret)))).status for secret in secrets
+        ]
+
+    verify = SecretStr(TOKEN)
+    assert await answers(SECRET, b"next") == [200, 403]
+    receiver.receiver.use(Secrets(SecretStr(f"{SECRET.decode()}\nnext"), verify))
+    assert await answers(SECRET, b"next", b"other", SECRET + b"\nnext") == [200, 200, 403, 403]
+    receiver.receiver.use(Secrets(SecretStr("next"), verify))
+    assert await answers(SECRET, b"next") == [403, 200]
 
 
 async def test_signed_events_are_stored_when_200_is_read(receiver: Running) -> None:
