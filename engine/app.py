@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from functools import partial
 
 import structlog
-from aiolimiter import AsyncLimiter
 
+from engine.api import call_budget
 from engine.api.lanes import LaneTransport
-from engine.api.resources import hourly_call_budget, management_client
+from engine.api.service import service_of
 from engine.api.transport import Transport
 from engine.backoff import wait_s
 from engine.core.connection_limit import connections_within
@@ -28,6 +28,7 @@ from engine.sending.orders import Orders
 from engine.sending.results_writer import ResultsWriter
 from engine.sending.timing import Timing
 from engine.sending.worker import RunEnd, Worker
+from engine.store.call_budget import SharedCallBudget
 from engine.store.database import Pool
 from engine.store.installation import identify
 
@@ -77,7 +78,7 @@ async def run_numbers(
     )
     keep_large_blocks()
     transport = transport or transport_of(service)
-    read_numbers = partial(_read_numbers, pool, service, hourly_call_budget())
+    read_numbers = partial(_read_numbers, pool, service)
     worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers)
     try:
         with rare_collections():
@@ -105,9 +106,11 @@ def transport_of(service: ServiceSettings) -> Transport:
     )
 
 
-async def _read_numbers(pool: Pool, service: ServiceSettings, calls: AsyncLimiter) -> None:
+async def _read_numbers(pool: Pool, service: ServiceSettings) -> None:
     if service.waba_id is None:
         log.warning("numbers_not_read", problem="DRUMBEAT_WABA_ID is not set")
         return
-    async with management_client(service, calls) as client:
-        await sync_numbers(pool, client, service.waba_id)
+    burst, call_every_s = call_budget.BURST, call_budget.CALL_EVERY_S
+    budget = SharedCallBudget(pool, service.waba_id, burst=burst, call_every_s=call_every_s)
+    async with service_of(service, budget) as client:
+        await sync_numbers(pool, client.numbers, service.waba_id)

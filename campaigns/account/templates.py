@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,13 +13,13 @@ from engine.store.database import Pool
 from engine.store.queries import queries
 
 if TYPE_CHECKING:  # most commands need no client of the service
-    from engine.api.resources import TemplateRecord
+    from engine.api.endpoints.templates import TemplateRecord
 
 
 class TemplatesSource(Protocol):
-    """Lists the templates of an account; `engine.api.resources.ManagementClient` does."""
+    """Lists the templates of an account, as `engine.api.Service.templates` does."""
 
-    async def templates(self, waba_id: str) -> list[TemplateRecord]: ...
+    def list(self, waba_id: str) -> AsyncIterator[TemplateRecord]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class StoredTemplate:
 async def sync_templates(pool: Pool, source: TemplatesSource, waba_id: str) -> list[StoredTemplate]:
     """Read the account's templates from the service and store them; delete those it no longer lists."""
     # Pages overlap if the list changes while it is read, so a template may come twice.
-    records = {(record.name, record.language): record for record in await source.templates(waba_id)}.values()
+    listed = [record async for record in source.list(waba_id)]
+    records = {(record.name, record.language): record for record in listed}.values()
     keys = [record.name for record in records], [record.language for record in records]
     rest = (
         [record.template_id for record in records],

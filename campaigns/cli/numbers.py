@@ -18,7 +18,7 @@ app = typer.Typer(
 @app.command()
 def sync(json: Json = False) -> None:
     """Read the account's numbers from the service and store them."""
-    _print(with_service(sync_numbers), json)
+    _print(with_service(lambda pool, service, waba_id: sync_numbers(pool, service.numbers, waba_id)), json)
 
 
 @app.command("list")

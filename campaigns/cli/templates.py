@@ -19,7 +19,9 @@ app = typer.Typer(
 @app.command()
 def sync(json: Json = False) -> None:
     """Read the account's templates from the service and store them."""
-    _print(with_service(sync_templates), json)
+    _print(
+        with_service(lambda pool, service, waba_id: sync_templates(pool, service.templates, waba_id)), json
+    )
 
 
 @app.command("list")

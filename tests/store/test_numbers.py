@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from campaigns.account.numbers import list_numbers
-from engine.api.resources import NumberRecord
+from engine.api.endpoints.numbers import NumberRecord
 from engine.sending.number_sync import store_numbers
 from engine.store.database import Pool
 
