@@ -13,7 +13,8 @@ from engine.store.database import Pool
 from engine.store.queries import queries
 
 if TYPE_CHECKING:  # most commands need no client of the service
-    from engine.api.endpoints.templates import TemplateRecord
+    from engine.api.endpoints.templates import CreatedTemplate, NewTemplate, TemplateRecord
+    from engine.api.service import Service
 
 
 class TemplatesSource(Protocol):
@@ -50,6 +51,31 @@ async def sync_templates(pool: Pool, source: TemplatesSource, waba_id: str) -> l
         await connection.execute(queries("templates")["store"], *keys, *rest)
         await connection.execute(queries("templates")["delete_unlisted"], *keys)
     return await list_templates(pool)
+
+
+async def create_template(pool: Pool, service: Service, waba_id: str, new: NewTemplate) -> CreatedTemplate:
+    """Submit a template for review, and store what the service lists then."""
+    created = await service.templates.create(waba_id, new)
+    await sync_templates(pool, service.templates, waba_id)
+    return created
+
+
+async def delete_template(
+    pool: Pool, service: Service, waba_id: str, name: str, language: str | None
+) -> list[TemplateRecord]:
+    """Delete a template at the service, in all its languages or in one. Then store what the service lists.
+
+    Returns what was deleted; ConfigurationError if the service has no such template.
+    """
+    found = [each async for each in service.templates.list(waba_id, name=name, language=language)]
+    if not found:
+        in_language = "" if language is None else f" in {language}"
+        raise ConfigurationError(
+            f"the account has no template {name}{in_language}", remedy="see `drumbeat templates sync`"
+        )
+    await service.templates.delete(waba_id, name, None if language is None else found[0].template_id)
+    await sync_templates(pool, service.templates, waba_id)
+    return found
 
 
 async def list_templates(pool: Pool) -> list[StoredTemplate]:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from campaigns.account.numbers import BusinessNumber, list_numbers, set_limit, sync_numbers
+from campaigns.cli import number_at_service
 from campaigns.cli.options import Json
 from campaigns.cli.printing import note, print_json, print_rows
 from campaigns.cli.task_runner import with_database, with_service
@@ -13,6 +14,7 @@ from campaigns.cli.task_runner import with_database, with_service
 app = typer.Typer(
     name="numbers", help="Read, show and limit the numbers.", no_args_is_help=True, add_completion=False
 )
+app.add_typer(number_at_service.app)
 
 
 @app.command()

@@ -80,6 +80,19 @@ def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:
     return with_database(run, size=1)
 
 
+def with_client(task: Callable[[Service], Awaitable[Result]]) -> Result:
+    """Run `task` with a client of the service, for calls that are no management calls. Needs no database."""
+    from engine.api.service import service_of  # imports aiohttp, a third of a command's start
+
+    service = load_settings().service()
+
+    async def main() -> Result:
+        async with service_of(service) as client:
+            return await task(client)
+
+    return uvloop.run(main())
+
+
 def with_service(task: Callable[[Pool, Service, str], Awaitable[Result]]) -> Result:
     """Run `task` with a pool, a client of the service, and the id of the account. All processes of the
     database share the budget of management calls.

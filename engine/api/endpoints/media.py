@@ -77,12 +77,12 @@ class Media:
             int(number_of(answer, "file_size")),
         )
 
-    async def download(self, media_id: str, target: Path) -> MediaRecord:
+    async def download(self, media_id: str, target: Path, phone_number_id: str | None = None) -> MediaRecord:
         """Write a file to `target`, which appears complete or not at all. It replaces an existing file.
 
         ServiceError if the content does not match the hash that the service names.
         """
-        record = await self.get(media_id)
+        record = await self.get(media_id, phone_number_id)
         if not record.url:
             raise ServiceError("the answer names no address of the file", where=media_id)
         part = target.with_name(f".{target.name}.part")

@@ -15,7 +15,7 @@ from engine.core.message_types.interactive import (
 )
 from engine.core.message_types.media import Audio, Document, Image, Sticker, Video
 from engine.core.message_types.plain import Contact, Contacts, Location, Reaction, Text
-from engine.core.message_types.request import Message, read_request, send_request
+from engine.core.message_types.request import FREE_FORM_TYPES, Message, read_request, send_request
 from engine.core.message_types.template import (
     CatalogItem,
     CouponCode,
@@ -26,6 +26,7 @@ from engine.core.message_types.template import (
 )
 
 __all__ = [
+    "FREE_FORM_TYPES",
     "Audio",
     "CatalogItem",
     "Contact",

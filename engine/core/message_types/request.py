@@ -5,6 +5,8 @@ from typing import Any, Protocol
 
 from engine.errors import UsageError
 
+MEDIA_TYPES = ("image", "video", "audio", "document", "sticker")
+FREE_FORM_TYPES = ("text", *MEDIA_TYPES, "interactive", "reaction", "location", "contacts")
 TAG_CHARACTERS_MAX = 512  # open point "Send"
 _RECIPIENT = re.compile(r"[1-9][0-9]{4,14}", re.ASCII)
 
