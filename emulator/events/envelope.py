@@ -1,8 +1,8 @@
 """How events are packed: one POST carries up to 1,000 updates, grouped by account, number and field."""
 
+import codecs
 import hashlib
 import hmac
-import re
 from collections.abc import Iterable
 from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ MESSAGES = "messages"
 TEMPLATE_STATUS = "message_template_status_update"
 QUALITY_UPDATE = "phone_number_quality_update"
 ACCOUNT_UPDATE = "account_update"
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_JSON_ESCAPE = "json_escape"
 
 
 class Update(NamedTuple):
@@ -59,7 +59,16 @@ def _escaped(body: bytes) -> bytes:
     """
     if body.isascii():
         return body
-    return _NOT_ASCII.sub(lambda run: encode_basestring_ascii(run.group())[1:-1], body.decode()).encode()
+    return body.decode().encode("ascii", _JSON_ESCAPE)
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    """The escapes of a run of characters that are not ASCII."""
+    assert isinstance(error, UnicodeEncodeError)
+    return encode_basestring_ascii(error.object[error.start : error.end])[1:-1], error.end
+
+
+codecs.register_error(_JSON_ESCAPE, _escape)
 
 
 def _messages_value(update: Update, product: str, displays: dict[str, str]) -> dict[str, Any]:

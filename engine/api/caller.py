@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import quote
 
 import aiohttp
 import orjson
@@ -91,13 +92,13 @@ class Caller:
         options = (
             {"params": query, "data": json} if form is None else {"data": form, "timeout": self._transfer}
         )
-        async with self._request(method, f"{self._root}/{path}", path, headers, **options) as response:
+        async with self._request(method, f"{self._root}/{quote(path)}", path, headers, **options) as response:
             body = await _read_bounded(response, ANSWER_BYTES_MAX)
             if body is None:
                 response.close()
                 raise ServiceError(f"the answer is longer than {ANSWER_BYTES_MAX} bytes", where=path)
         if response.status != 200:
-            raise refusal(response.status, response.headers, body, path)
+            raise refusal(response.status, response.headers, body, path, reads=method == "GET")
         return self._object(body, path)
 
     async def chunks(self, url: str) -> AsyncIterator[bytes]:

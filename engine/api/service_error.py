@@ -15,8 +15,8 @@ from engine.core.integer import integer
 from engine.core.outcome import Rejected, Scope, Throttled, Transient
 from engine.errors import AuthenticationError, ConfigurationError, DrumbeatError, TryLater
 
-# 100: a parameter is not valid. 33: the object does not exist, or the token may not see it.
-NO_SUCH_OBJECT = (100, 33)
+WRONG_PARAMETER = 100  # in a read, only the id of the object can be wrong
+NO_SUCH_OBJECT = (WRONG_PARAMETER, 33)  # 33: the object does not exist, or the token may not see it
 NO_SUCH_VERSION = 2635  # services of this family answer it for a version that they no longer support
 
 
@@ -49,13 +49,15 @@ class ServiceError(DrumbeatError):
         self.exit_code = exit_code
 
 
-def refusal(status: int, headers: Mapping[str, str], body: bytes, where: str) -> ServiceError:
-    """The error for a reply that refuses a call. `where`: the path of the call."""
+def refusal(
+    status: int, headers: Mapping[str, str], body: bytes, where: str, *, reads: bool = True
+) -> ServiceError:
+    """The error for a reply that refuses a call. `where`: the path of the call. `reads`: it is a GET."""
     reply = parse_reply(status, headers, body)
     code = reply.code
     outcome = classify(status, code, reply.detail, None, None)
     name = str(code) if code is not None else f"http_{status}"
-    exit_code, remedy = _advice(status, reply, outcome, name)
+    exit_code, remedy = _advice(status, reply, outcome, name, reads=reads)
     return ServiceError(
         reply.detail or _words(exit_code) or meaning_of(name),
         where=f"{where}, HTTP {status}" + (f", code {code}" if code is not None else ""),
@@ -70,7 +72,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, where: str) ->
     )
 
 
-def _advice(status: int, reply: ParsedReply, outcome: object, name: str) -> tuple[int, str]:
+def _advice(status: int, reply: ParsedReply, outcome: object, name: str, *, reads: bool) -> tuple[int, str]:
     """Exit code and remedy."""
     if status == 401 or (isinstance(outcome, Rejected) and outcome.scope is Scope.ACCOUNT):
         return AuthenticationError.exit_code, remedy_of(name)
@@ -78,6 +80,8 @@ def _advice(status: int, reply: ParsedReply, outcome: object, name: str) -> tupl
         return TryLater.exit_code, f"try again in {minutes(reply.wait_s)}"
     if reply.code == NO_SUCH_VERSION:
         return ConfigurationError.exit_code, "check DRUMBEAT_API_VERSION"
+    if reply.code == WRONG_PARAMETER and not reads:
+        return ConfigurationError.exit_code, ""  # the detail names the parameter
     if (status == 404 and reply.code is None) or reply.code in NO_SUCH_OBJECT:
         return ConfigurationError.exit_code, "check the ids, DRUMBEAT_WABA_ID and DRUMBEAT_BASE_URL"
     return ServiceError.exit_code, remedy_of(name)
