@@ -6,7 +6,7 @@ from functools import partial
 
 import structlog
 
-from engine.api import call_budget
+from engine.api.call_budget import BURST, CALL_EVERY_S
 from engine.api.lanes import LaneTransport
 from engine.api.service import service_of
 from engine.api.transport import Transport
@@ -110,7 +110,6 @@ async def _read_numbers(pool: Pool, service: ServiceSettings) -> None:
     if service.waba_id is None:
         log.warning("numbers_not_read", problem="DRUMBEAT_WABA_ID is not set")
         return
-    burst, call_every_s = call_budget.BURST, call_budget.CALL_EVERY_S
-    budget = SharedCallBudget(pool, service.waba_id, burst=burst, call_every_s=call_every_s)
+    budget = SharedCallBudget(pool, service.waba_id, burst=BURST, call_every_s=CALL_EVERY_S)
     async with service_of(service, budget) as client:
         await sync_numbers(pool, client.numbers, service.waba_id)

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.api.call_budget import LocalCallBudget as LocalCallBudget
     from engine.api.endpoints.analytics import Granularity as Granularity
     from engine.api.endpoints.numbers import Profile as Profile
     from engine.api.endpoints.templates import NewTemplate as NewTemplate
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from engine.core.message_types import *  # noqa: F403
 
 _MODULES = {
+    "LocalCallBudget": "engine.api.call_budget",
     "Granularity": "engine.api.endpoints.analytics",
     "NewTemplate": "engine.api.endpoints.templates",
     "Profile": "engine.api.endpoints.numbers",

@@ -9,7 +9,6 @@ import pytest
 from structlog.testing import capture_logs
 
 from engine import app
-from engine.api import call_budget
 from engine.api.endpoints.numbers import NumberRecord
 from engine.errors import TryLater
 from engine.sending.number_sync import store_numbers
@@ -114,7 +113,7 @@ async def test_numbers_are_not_read_again_before_the_service_wants_it(
 
 async def test_all_readings_share_the_calls_of_the_hour(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The interface allows 200 an hour; many events about numbers would need more."""
-    monkeypatch.setattr(call_budget, "BURST", 3)
+    monkeypatch.setattr(app, "BURST", 3)
 
     async def told_again() -> bool:
         await pool.execute("UPDATE numbers SET synced_at = NULL")
