@@ -13,12 +13,13 @@ from typing import Any
 
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reject_file import REASONS
+from campaigns.command_text import command_text
 from campaigns.life.control import find_campaign
-from campaigns.life.run import run_campaign
+from campaigns.life.run import paused, run_campaign
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
-from campaigns.results.export import COLUMNS, export_rows
-from engine.core.states import RecipientState
+from campaigns.results.export import COLUMNS, export_rows, require_kept
+from engine.core.states import CampaignState, RecipientState
 from engine.errors import Incomplete, UsageError
 from engine.process.disk_space import Disk
 from engine.process.settings import ServiceSettings
@@ -47,7 +48,11 @@ class SentToOne:
         if self.state in _ACCEPTED:
             return
         code = f" ({self.code})" if self.code else ""
-        raise Incomplete(f"the message is {self.state}{code}: {self.reason or 'no reason is known'}")
+        in_doubt = self.state == RecipientState.UNKNOWN
+        raise Incomplete(
+            f"the message is not accepted: {self.state}{code}, {self.reason or 'no reason is known'}",
+            remedy=f"see `{command_text('campaign', 'settle', self.name)}`" if in_doubt else "",
+        )
 
 
 def new_name() -> str:
@@ -73,10 +78,13 @@ async def run_message(
     pool: Pool, service: ServiceSettings, name: str, *, stop: asyncio.Event, disk: Disk | None = None
 ) -> SentToOne:
     """Send a planned message and return what happened to it. While another process has the number, wait: that
-    process may send the message.
+    process may send the message. Raises the error that `paused` makes of a pause.
     """
-    await run_campaign(pool, service, name, stop=stop, wait=True, disk=disk)
+    end = await run_campaign(pool, service, name, stop=stop, wait=True, disk=disk)
+    if end.status.state is CampaignState.PAUSED and not end.stopped:
+        raise paused(end.status)
     campaign = await find_campaign(pool, name)
+    await require_kept(pool, campaign.campaign_id, name)
     pages = [page async for page in export_rows(pool, campaign.campaign_id)]
     cells = dict(zip(COLUMNS, pages[0][0], strict=False))
     wanted = {key: cells[key] for key in ("phone", "state", "code", "reason", "wamid", "phone_number_id")}

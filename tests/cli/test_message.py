@@ -72,6 +72,14 @@ def test_a_refusal_is_recorded_and_ends_with_3(drumbeat: Drumbeat, synced: Servi
     assert synced.get("ledger/summary")["numbers"]["1"]["errors"] == {"131047": 1}, "asked once only"
 
 
+def test_a_refused_token_pauses_the_message_and_ends_with_77(drumbeat: Drumbeat, synced: Service) -> None:
+    words = (*TO_ANA, *ORDER, "--name", "later")
+    assert drumbeat(*words, access_token="old").exit_code == 77
+    drumbeat.ok("campaign", "resume", "later")
+    drumbeat.ok(*words)
+    assert synced.accepted() == 1
+
+
 def test_a_suppressed_person_gets_nothing(drumbeat: Drumbeat, synced: Service) -> None:
     drumbeat.ok("suppress", "add", ANA)
     done = drumbeat(*TO_ANA, *ORDER, "--json")
