@@ -83,7 +83,7 @@ def _advice(status: int, reply: ParsedReply, outcome: object, name: str, *, read
     if reply.code == WRONG_PARAMETER and not reads:
         return ConfigurationError.exit_code, ""  # the detail names the parameter
     if (status == 404 and reply.code is None) or reply.code in NO_SUCH_OBJECT:
-        return ConfigurationError.exit_code, "check the ids, DRUMBEAT_WABA_ID and DRUMBEAT_BASE_URL"
+        return ConfigurationError.exit_code, "check DRUMBEAT_WABA_ID, the ids given and DRUMBEAT_BASE_URL"
     return ServiceError.exit_code, remedy_of(name)
 
 
