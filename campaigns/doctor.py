@@ -15,7 +15,7 @@ import aiohttp
 
 from campaigns.pluralise import pluralise
 from engine.api.proxy import proxy_of
-from engine.api.resources import management_client
+from engine.api.service import service_of
 from engine.core.connection_limit import CONNECTIONS_MAX, WANTED, connections_within
 from engine.core.disk_space import MIB, is_short
 from engine.core.notification import Channel
@@ -160,8 +160,8 @@ async def check_service(settings: Settings) -> list[Finding]:
         return reached
 
     async def numbers() -> list[Finding]:
-        async with management_client(service) as client:
-            found = await client.phone_numbers(waba_id)
+        async with service_of(service) as client:
+            found = [number async for number in client.numbers.list(waba_id)]
         return [_ok("token", f"valid; account {waba_id} has {pluralise(len(found), 'number')}")]
 
     return [*reached, *await _guarded("token", numbers)]

@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 import structlog
-from aiolimiter import AsyncLimiter
 
+from engine.api.call_budget import BURST, CALL_EVERY_S
 from engine.api.lanes import LaneTransport
-from engine.api.resources import hourly_call_budget, management_client
+from engine.api.service import service_of
 from engine.api.transport import Transport
 from engine.backoff import wait_s
 from engine.core.connection_limit import connections_within
@@ -32,6 +32,7 @@ from engine.sending.results_writer import ResultsWriter
 from engine.sending.stop_requests import StopRequests
 from engine.sending.timing import Timing
 from engine.sending.worker import OnOwned, RunEnd, Worker, do_nothing
+from engine.store.call_budget import SharedCallBudget
 from engine.store.database import Pool
 from engine.store.installation import identify
 
@@ -88,8 +89,7 @@ async def run_numbers(
         campaign_cache, service.product, campaign_id, partial(_find_block, disk_space, results_writer)
     )
     keep_large_blocks()
-    transport = transport or transport_of(service)
-    read_numbers = partial(_read_numbers, pool, service, token_file, hourly_call_budget())
+    read_numbers = partial(_read_numbers, pool, service, token_file)
     worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers, on_owned)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(transport.close)
@@ -120,11 +120,10 @@ def transport_of(service: ServiceSettings) -> Transport:
     )
 
 
-async def _read_numbers(
-    pool: Pool, service: ServiceSettings, token_file: SecretFile, calls: AsyncLimiter
-) -> None:
+async def _read_numbers(pool: Pool, service: ServiceSettings, token_file: SecretFile) -> None:
     if service.waba_id is None:
         log.warning("numbers_not_read", problem="DRUMBEAT_WABA_ID is not set")
         return
-    async with management_client(replace(service, access_token=token_file.value), calls) as client:
-        await sync_numbers(pool, client, service.waba_id)
+    budget = SharedCallBudget(pool, service.waba_id, burst=BURST, call_every_s=CALL_EVERY_S)
+    async with service_of(replace(service, access_token=token_file.value), budget) as client:
+        await sync_numbers(pool, client.numbers, service.waba_id)

@@ -12,6 +12,7 @@ from campaigns.account.numbers import (
     set_limit,
     sync_numbers,
 )
+from campaigns.cli import number_at_service
 from campaigns.cli.options import Json
 from campaigns.cli.printing import note, print_json, print_rows
 from campaigns.cli.status_text import how_to_resume
@@ -22,12 +23,13 @@ from campaigns.life.actor import actor
 app = typer.Typer(
     name="numbers", help="Read, show and limit the numbers.", no_args_is_help=True, add_completion=False
 )
+app.add_typer(number_at_service.app)
 
 
 @app.command()
 def sync(json: Json = False) -> None:
     """Read the account's numbers from the service and store them."""
-    _print(with_service(sync_numbers), json)
+    _print(with_service(lambda pool, service, waba_id: sync_numbers(pool, service.numbers, waba_id)), json)
 
 
 @app.command("list")

@@ -16,6 +16,8 @@ MaxFailed = Annotated[
 ]
 PhoneColumn = Annotated[str, typer.Option(help="Column that holds the phone numbers.")]
 Output = Annotated[Path | None, typer.Option(help="File to write to. Default: stdout.", metavar="FILE")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+PhoneNumberId = Annotated[str, typer.Argument(metavar="PNID", help="The phone number ID.")]
 Region = Annotated[
     str | None, typer.Option(help="Country of phone numbers without a country code, such as BR.")
 ]

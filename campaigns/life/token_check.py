@@ -18,12 +18,12 @@ async def check_token(settings: Settings) -> str:
 
     AuthenticationError, with what to do, if the service refuses the token.
     """
-    from engine.api.resources import management_client  # imports aiohttp, a third of a command's start
+    from engine.api.service import service_of  # imports aiohttp, a third of a command's start
 
     try:
         service, waba_id = settings.service(), settings.required("waba_id")
-        async with management_client(service) as client:
-            await client.get(f"{waba_id}/phone_numbers", {"fields": "id", "limit": "1"})
+        async with service_of(service) as client:
+            await anext(client.numbers.list(waba_id), None)
     except AuthenticationError as error:
         raise AuthenticationError(
             f"the service refuses the access token: {error.what}", where=error.where, remedy=_cure()

@@ -158,9 +158,7 @@ class _Planning:
         self._check_expiry()
         database = await describe_database(self.connection)
         limits_per_s = await _limits_per_s(self.connection, self.spec.phone_number_ids, database)
-        template = await load_template(
-            self.connection, self.spec.template, self.spec.language, self.spec.header_media, database=database
-        )
+        template = await self._template(database)
         check_header(template)
         check_params(template.compiled(), self.spec.params)
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience)
@@ -175,6 +173,14 @@ class _Planning:
         codes, encoding = dict(rejects.counts), reader.encoding
         return CreatedCampaign(
             campaign_id, self.spec.name, "draft", False, counts, published, codes, encoding
+        )
+
+    async def _template(self, database: str) -> CampaignTemplate:
+        spec = self.spec
+        if spec.message is not None:
+            return CampaignTemplate(spec.template, spec.language, {}, None, spec.message)
+        return await load_template(
+            self.connection, spec.template, spec.language, spec.header_media, database=database
         )
 
     def _check_expiry(self) -> None:

@@ -26,7 +26,8 @@ class CampaignSpec:
     """All options of `campaign create`, as given. `numbers` are phone number IDs.
 
     `params`: a column for each placeholder in order, or `=text` for a fixed text. Times are ISO 8601 with an
-    offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
+    offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`. `message`: the free-form
+    message of `message send`; `template` is its type then, and `language` is empty.
     """
 
     name: str
@@ -47,6 +48,7 @@ class CampaignSpec:
     strict: bool = False
     rejects: Path | None = None
     header_media: Media | None = None
+    message: dict[str, Any] | None = None
 
     @property
     def phone_number_ids(self) -> list[str]:
@@ -122,6 +124,7 @@ def identify(spec: CampaignSpec, schedule: Schedule, audience_sha256: str) -> Id
             "--max-failed": spec.max_failed,
             "--strict": spec.strict,
             "header media": None if media is None else [media.media_id, media.link, media.filename],
+            **({} if spec.message is None else {"message": spec.message}),
         }
     )
 

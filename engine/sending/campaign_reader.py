@@ -10,6 +10,7 @@ import structlog
 
 from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.daily_window import DailyWindow
+from engine.core.free_form import compile_message
 from engine.core.guard import Defer, check_window
 from engine.core.message import CompiledTemplate, Media, compile_template
 from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
@@ -136,7 +137,11 @@ def _stored_blocked_reason(row: asyncpg.Record) -> str:
 
 
 def _compiled_template(template: dict[str, Any], product: str) -> CompiledTemplate:
-    """The template as it was frozen at planning, with the name and language it was chosen by."""
+    """The template as it was frozen at planning, with the name and language it was chosen by, or the
+    free-form message.
+    """
+    if "message" in template:
+        return compile_message(template["message"], product)
     definition = {**template["definition"], "name": template["name"], "language": template["language"]}
     media = template.get("header_media")
     return compile_template(definition, product, header_media=Media(**media) if media else None)

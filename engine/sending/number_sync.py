@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from engine.store.database import Pool
 from engine.store.queries import queries
 
 if TYPE_CHECKING:  # importers of the default limit need no client of the service
-    from engine.api.resources import NumberRecord
+    from engine.api.endpoints.numbers import NumberRecord
 
 DEFAULT_LIMIT_PER_S = 80.0  # the interface: "80 messages per second by default"
 LIMIT_PER_S = {  # by throughput level: the interface, "Limits"
@@ -29,14 +29,14 @@ _TEXTS = (
 
 
 class NumbersSource(Protocol):
-    """Lists the numbers of an account, as `engine.api.resources.ManagementClient` does."""
+    """Lists the numbers of an account, as `engine.api.Service.numbers` does."""
 
-    async def phone_numbers(self, waba_id: str) -> list[NumberRecord]: ...
+    def list(self, waba_id: str) -> AsyncIterator[NumberRecord]: ...
 
 
 async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> None:
     """Read the account's numbers from the service and store them; their owners follow a new limit at once."""
-    await store_numbers(pool, await source.phone_numbers(waba_id))
+    await store_numbers(pool, [record async for record in source.list(waba_id)])
 
 
 async def store_numbers(pool: Pool, records: Sequence[NumberRecord]) -> None:

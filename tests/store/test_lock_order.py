@@ -4,12 +4,12 @@ Two who do so wait for each other in a line; else each may hold what the other w
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 
 import pytest
 
 from campaigns.account.templates import sync_templates
-from engine.api.resources import TemplateRecord
+from engine.api.endpoints.templates import TemplateRecord
 from engine.sending.number_sync import store_numbers
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
@@ -23,8 +23,9 @@ from tests.webhooks.planted import plant_campaign as plant_ranges
 class Account:
     """Lists its templates with the last name first."""
 
-    async def templates(self, waba_id: str) -> list[TemplateRecord]:
-        return [TemplateRecord(name, "en", "APPROVED", "", [], "POSITIONAL", "") for name in ("b", "a")]
+    async def list(self, waba_id: str) -> AsyncIterator[TemplateRecord]:
+        for name in ("b", "a"):
+            yield TemplateRecord(name, "en", "APPROVED", "", [], "POSITIONAL", "")
 
 
 async def assert_in_order(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from campaigns.account.numbers import list_numbers
 from campaigns.cli.numbers import state_text
-from engine.api.resources import NumberRecord
+from engine.api.endpoints.numbers import NumberRecord
 from engine.process.identity import this_process
 from engine.sending.number_sync import store_numbers
 from engine.store.database import Pool
