@@ -76,6 +76,7 @@ class ClaimLoop:
     def stop(self) -> None:
         """Claim nothing more."""
         self._stopping = True
+        self.idle = False
         self._dispatcher.queue.low.set()
 
     async def _step(self) -> bool:
@@ -97,7 +98,7 @@ class ClaimLoop:
         if limit <= ahead // 2 and self._dispatcher.queue.unwritten:
             return await self._until_low()
         claimed = await self._claim(now_ns, limit)
-        self.idle = not (claimed or self._dispatcher.queue.unfinished)
+        self.idle = not (claimed or self._dispatcher.queue.unfinished or self._stopping)
         return claimed
 
     async def _claim(self, now_ns: int, limit: int) -> bool:

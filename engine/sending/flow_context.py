@@ -1,6 +1,6 @@
 """What the numbers of one process share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
@@ -19,6 +19,7 @@ from engine.sending.results_writer import ResultsWriter
 from engine.sending.timing import Timing
 from engine.store.database import Pool
 from engine.store.leases import Lease
+from engine.store.sending_processes import IdleNumber
 
 # A number drains before it releases its tail. It keeps a tail that it would finish sooner than this itself.
 TAIL_S_MIN = 2.0
@@ -66,6 +67,7 @@ class FlowContext:
     breaker: CircuitBreaker
     orders: Orders
     numbers: Mapping[str, PeerNumber] = field(default_factory=dict)  # the owned ones
+    idle_elsewhere: Sequence[IdleNumber] = ()  # of other workers, a second or two ago
     database_away: ThrottledLog = field(
         default_factory=lambda: ThrottledLog("database_lost", "database_back")
     )

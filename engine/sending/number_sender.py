@@ -63,8 +63,11 @@ class NumberSender:
         self.dispatcher.learn()
         self.pace.regulate(now_ns)
 
-    async def drain(self, timeout_s: float) -> None:
-        """Stop claiming, let in-flight requests end, and store what was not written as deferred."""
+    async def drain(self, timeout_s: float | None) -> None:
+        """Stop claiming, let in-flight requests end, and store what was not written as deferred.
+
+        `timeout_s` None: requests end by their own time limits, and none is aborted.
+        """
         self.stop()
         self.dispatcher.release_queue()
         try:

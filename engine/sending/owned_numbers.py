@@ -1,4 +1,4 @@
-"""The numbers that a process owns: takes, renews and loses their leases, and runs a sender for each.
+"""The numbers that a process owns: takes, renews, releases and loses leases, and runs a sender for each.
 
 Law: a number whose lease is lost claims nothing more. Its in-flight requests end, and their outcomes are
 stored: the new owner's epoch fences claims, not outcomes.
@@ -17,8 +17,8 @@ from engine.process.identity import this_process
 from engine.sending.flow_context import FlowContext
 from engine.sending.number_sender import NumberSender
 from engine.sending.pacer import Ticker
-from engine.store.database import Connection
-from engine.store.leases import Lease, NumberHeld, release, renew, take, takeable
+from engine.store.database import LOST_CONNECTION, Connection
+from engine.store.leases import Lease, NumberHeld, release, renew, take
 
 REGULATE_PERIOD_S = 0.1
 # Of the five seconds in which a signal ends the process:
@@ -49,20 +49,33 @@ class OwnedNumbers:
         self._senders: dict[str, NumberSender] = {}
         self._claiming: dict[str, asyncio.Task[None]] = {}  # by number, those of lost numbers too
         self._winding_down: set[asyncio.Task[None]] = set()  # lost numbers with in-flight requests
+        self._vacating: dict[str, asyncio.Task[None]] = {}  # by number, those that go to another process
         context.numbers = self._senders
 
     @property
     def tasks(self) -> list[asyncio.Task[None]]:
-        """The claim loops; one that failed has found a bug."""
-        return list(self._claiming.values())
+        """The claim loops, and the drains of numbers handed over. One that failed has found a bug."""
+        return [*self._claiming.values(), *self._vacating.values()]
 
-    async def take(self, connection: Connection) -> list[Lease]:
+    @property
+    def idle(self) -> list[str]:
+        """The numbers that could send at this moment and have nothing left to send."""
+        return [
+            phone_number_id
+            for phone_number_id, sender in self._senders.items()
+            if sender.idle
+            and sender.suspended_reason is None
+            and not self._context.breaker.tripped
+            and self._context.campaign_cache.sending_with(phone_number_id)
+        ]
+
+    async def take(self, connection: Connection, phone_number_ids: Sequence[str]) -> list[Lease]:
         """Take the leases. A worker leaves out numbers that another process owns, and takes them over later.
 
         Raises NumberHeld for such a number if the numbers are wanted all or none.
         """
         leases: list[Lease] = []
-        for phone_number_id in self.wanted:
+        for phone_number_id in phone_number_ids:
             try:
                 leases.append(await take(connection, phone_number_id, self.owner))
             except DrumbeatError as error:
@@ -72,12 +85,28 @@ class OwnedNumbers:
                 raise
         return leases
 
-    async def take_over(self, connection: Connection) -> None:
-        """Take wanted numbers whose owner is gone, and send with them."""
-        missing = [phone_number_id for phone_number_id in self.wanted if phone_number_id not in self._senders]
-        for phone_number_id in await takeable(connection, missing) if missing else ():
+    async def take_over(self, connection: Connection, phone_number_ids: Sequence[str]) -> None:
+        """Take numbers that nobody owns, and send with them."""
+        for phone_number_id in phone_number_ids:
             with suppress(NumberHeld):
                 await self.start(connection, [await take(connection, phone_number_id, self.owner)])
+
+    def hand_over(self, phone_number_ids: Sequence[str]) -> None:
+        """Begin to drain numbers that other processes are to have; `release_drained` ends it."""
+        for phone_number_id in set(phone_number_ids) & self._senders.keys() - self._vacating.keys():
+            log.info("number_handed_over", number=phone_number_id)
+            self._vacating[phone_number_id] = asyncio.create_task(
+                self._vacate(self._senders[phone_number_id])
+            )
+
+    async def release_drained(self, connection: Connection) -> None:
+        """Release the leases of numbers that are drained for other processes.
+
+        Not while a renewal is under way: it would move the moment of the release into the future.
+        """
+        for phone_number_id in [number for number, task in self._vacating.items() if task.done()]:
+            await release(connection, self._senders[phone_number_id].lease)
+            del self._vacating[phone_number_id], self._senders[phone_number_id]
 
     async def start(self, connection: Connection, leases: list[Lease]) -> None:
         """Send with taken numbers."""
@@ -122,16 +151,30 @@ class OwnedNumbers:
         phone_number_id = sender.lease.phone_number_id
         log.warning("number_lost", number=phone_number_id, epoch=sender.lease.epoch)
         del self._senders[phone_number_id]
-        task = asyncio.create_task(self._wind_down(sender))
+        task = self._vacating.pop(phone_number_id, None) or asyncio.create_task(
+            self._wind_down(sender, DRAIN_S)
+        )
         self._winding_down.add(task)
         task.add_done_callback(self._winding_down.discard)
         if self._all_or_none:
             raise TryLater(f"number {phone_number_id} was taken over by another process")
 
-    async def _wind_down(self, sender: NumberSender) -> None:
+    async def _wind_down(self, sender: NumberSender, timeout_s: float | None) -> None:
         await self._stop_claiming([sender])
-        await sender.drain(DRAIN_S)
+        await sender.drain(timeout_s)
         self._ticker.remove(sender.pacer)
+
+    async def _vacate(self, sender: NumberSender) -> None:
+        """Drain a number and release its ranges. No request is aborted, so nobody is in doubt afterwards."""
+        await self._wind_down(sender, None)
+        while self._senders.get(sender.lease.phone_number_id) is sender:
+            try:
+                await self._context.results_writer.flushed()
+                await sender.release_ranges()
+                return
+            except LOST_CONNECTION as problem:
+                self._context.database_away.report(part="hand-over", problem=type(problem).__name__)
+                await asyncio.sleep(self._context.timing.down_s)
 
     async def _stop_claiming(self, senders: Sequence[NumberSender]) -> None:
         """When this returns no claim is under way: what a claim had committed is in the sender's queue.

@@ -22,7 +22,6 @@ from engine.store.leases import (
     stop,
     suspend,
     take,
-    takeable,
 )
 from tests.sending.planted import FAST, SLOW, another_process, plant_numbers
 
@@ -113,21 +112,6 @@ async def test_no_other_owner_begins_the_wait_for_permits(connection: Connection
     assert [(await take(connection, number, this_process())).wait_s for number in (SLOW, FAST)] == [1.0, 3.0]
 
 
-async def test_what_may_be_taken_is_found_without_taking_it(connection: Connection) -> None:
-    await plant_numbers(connection, **{FAST: 1_000})
-    assert await takeable(connection, [FAST, SLOW]) == [SLOW, FAST], "nobody ever owned them"
-    lease = await take(connection, SLOW, ELSEWHERE)
-    await take(connection, FAST, another_process())
-    assert await takeable(connection, [SLOW, FAST]) == [FAST], "its owner is dead"
-    await take(connection, FAST, this_process())
-    assert await takeable(connection, [SLOW, FAST]) == []
-    await release(connection, lease)
-    assert await takeable(connection, [SLOW, FAST]) == [SLOW], "it was given back"
-    await take(connection, SLOW, ELSEWHERE)
-    await run_out(connection)
-    assert await takeable(connection, [SLOW]) == [SLOW]
-
-
 async def test_after_a_proven_death_the_lease_need_not_run_out(connection: Connection) -> None:
     await take(connection, SLOW, another_process())
     lease = await take(connection, SLOW, this_process())
@@ -215,7 +199,8 @@ async def test_a_renewal_moves_no_lease_of_another(connection: Connection) -> No
     await run_out(connection)
     assert ours.epoch == other.epoch
     assert [one.phone_number_id for one in await renew(connection, [ours], [5.0])] == [SLOW]
-    assert await takeable(connection, [SLOW, FAST]) == [FAST]
+    held = "SELECT phone_number_id FROM numbers WHERE leased_until > now()"
+    assert await connection.fetchval(held) == SLOW, "the other's has run out"
 
 
 async def test_a_renewal_tells_what_the_service_has_not_said_of_the_number(connection: Connection) -> None:
