@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 
 class ClaimLoop:
-    """The claims of one number. `idle`: the last round found nothing to claim, and nothing was in flight."""
+    """The claims of one number. `idle`: it may claim, found nothing, and nothing was in flight."""
 
     def __init__(
         self,
@@ -91,6 +91,7 @@ class ClaimLoop:
         if self._pace.bucket.wait_ns(now_ns) > CLAIM_VALID_S * SECOND_NS:
             self._dispatcher.release_queue("the number waits")  # a claim would expire in the queue, unnoticed
         if self._must_wait(now_ns):
+            self.idle = False  # others would leave ranges to it
             return False
         ahead = self._pace.claim_ahead()
         self._dispatcher.queue.low_below = max(1, ahead // 2)

@@ -4,6 +4,7 @@ feeder ──page──▶ guard ──▶ watermark (committed) ──▶ dispa
 """
 
 import asyncio
+from functools import partial
 
 from engine.api.transport import Transport
 from engine.clock import monotonic_ns
@@ -33,7 +34,8 @@ class NumberSender:
         self._outcome_policy = self.pace.outcome_policy
         self.dispatcher = Dispatcher(lease.phone_number_id, transport, self.pace.bucket, self._on_outcome)
         self.pacer = self.dispatcher.pacer
-        self.feeder = Feeder(context.pool, lease, context.campaign_cache)
+        leaves = partial(context.leaves_to_faster, self)
+        self.feeder = Feeder(context.pool, lease, context.campaign_cache, leaves)
         pairs = PairGuard(every_s=1 / context.service.pair_rate_per_s, burst=context.service.pair_burst)
         first_attempts = FirstAttempts(context, lease, self.feeder, pairs)
         self._retries = Retries(context, lease, self.feeder, pairs)

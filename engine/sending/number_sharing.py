@@ -52,7 +52,8 @@ class NumberSharing:
     async def _look(self, connection: Connection) -> Moves:
         self._after_s = time.monotonic() + self._context.timing.sharing_period_s
         owner, wanted = self._numbers.owner, self._numbers.wanted
-        await note_live(connection, owner, wanted, self._numbers.idle)
+        idle = [number.phone_number_id for number in self._context.idle_numbers()]
+        await note_live(connection, owner, wanted, idle)
         view = await read_sharing(connection, owner)
         self._context.idle_elsewhere = view.idle_elsewhere
         return moves(process_key(owner.stored()), view.wanted, view.numbers)

@@ -57,18 +57,6 @@ class OwnedNumbers:
         """The claim loops, and the drains of numbers handed over. One that failed has found a bug."""
         return [*self._claiming.values(), *self._vacating.values()]
 
-    @property
-    def idle(self) -> list[str]:
-        """The numbers that could send at this moment and have nothing left to send."""
-        return [
-            phone_number_id
-            for phone_number_id, sender in self._senders.items()
-            if sender.idle
-            and sender.suspended_reason is None
-            and not self._context.breaker.tripped
-            and self._context.campaign_cache.sending_with(phone_number_id)
-        ]
-
     async def take(self, connection: Connection, phone_number_ids: Sequence[str]) -> list[Lease]:
         """Take the leases. A worker leaves out numbers that another process owns, and takes them over later.
 
