@@ -55,7 +55,7 @@ async def run_numbers(
     `campaign_id` None: every running campaign of these numbers. `disk`: where the database keeps its data, if
     that is on this machine; while it is short of space, nothing is claimed. `transport` replaces the one of
     the settings, and is closed at the end. `timing` gives tests shorter waits. Raises NumberHeld if another
-    living process owns a number of the one campaign, and ConfigurationError for an unknown number.
+    living process owns a number of the one campaign, and ConfigurationError if one is unknown.
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
@@ -72,9 +72,8 @@ async def run_numbers(
         breaker=CircuitBreaker(partial(wait_s, Wait.UNREACHABLE)),
         orders=Orders(campaign_cache),
     )
-    reader = CampaignReader(
-        campaign_cache, service.product, campaign_id, partial(_find_block, disk_space, results_writer)
-    )
+    find_block = partial(_find_block, disk_space, results_writer)
+    reader = CampaignReader(campaign_cache, service.product, campaign_id, find_block, context.clock_skew)
     keep_large_blocks()
     transport = transport or transport_of(service)
     read_numbers = partial(_read_numbers, pool, service, hourly_call_budget())

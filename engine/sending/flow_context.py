@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
+from engine.core.clock_skew import ClockSkew
 from engine.core.pace.circuit_breaker import CircuitBreaker
 from engine.core.pace.rate_governor import RateGovernor
 from engine.core.tag import TagEncoder
@@ -66,6 +67,7 @@ class FlowContext:
     breaker: CircuitBreaker
     orders: Orders
     numbers: Mapping[str, PeerNumber] = field(default_factory=dict)  # the owned ones
+    clock_skew: ClockSkew = field(default_factory=ClockSkew)
     idle_elsewhere: Sequence[IdleNumber] = ()  # of other workers, a second or two ago
     database_away: ThrottledLog = field(
         default_factory=lambda: ThrottledLog("database_lost", "database_back")

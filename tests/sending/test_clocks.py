@@ -1,4 +1,4 @@
-"""The wall clock steps during a run: the pace stays the same, and expiry follows the database's clock."""
+"""The wall clock steps or is wrong: pace, expiry, quiet hours and stored times follow the database's clock."""
 
 import time
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -22,6 +22,7 @@ from tests.sending.running import (
 LIMIT_PER_S = 200
 RECIPIENTS = 900
 STEP_S = 3_600.0
+STEP = timedelta(seconds=STEP_S)
 
 
 class Wall:
@@ -38,6 +39,7 @@ class Wall:
 
         monkeypatch.setattr(time, "time", lambda: real_s() + wall.step_s)
         monkeypatch.setattr(time, "time_ns", lambda: real_ns() + int(wall.step_s * 1e9))
+        monkeypatch.setattr(campaign_reader, "time_ns", lambda: real_ns() + int(wall.step_s * 1e9))
         for module in (guarding, campaign_reader):
             monkeypatch.setattr(module, "datetime", Stepped, raising=False)  # whichever asks the wall
 
@@ -77,3 +79,25 @@ async def test_a_clock_that_runs_ahead_expires_nobody(pool: Pool, monkeypatch: p
         assert (await runner.end()).state == "finished"
         assert_each_once(emulator, campaign)
     await assert_counts(pool, campaign, accepted=RECIPIENTS)
+
+
+async def test_a_clock_that_is_wrong_changes_no_hours_and_no_stored_time(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The window is open by the database's clock and closed by ours. All attempts were written just now."""
+    wall = Wall(monkeypatch)
+    now = datetime.now(UTC)
+    window = ((now - STEP / 2).time(), (now + STEP / 2).time())
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: LIMIT_PER_S})
+        campaign = await plant_campaign(connection, recipients=20, window=window)
+    wall.step_s = STEP_S
+    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+        assert (await runner.end()).state == "finished"
+    async with pool.acquire() as connection:
+        off_s = await connection.fetchrow(
+            "SELECT max(abs(extract(epoch FROM now() - attempted_at)))::float8 AS of_outcomes,"
+            " (SELECT max(abs(extract(epoch FROM now() - last_attempt_at)))::float8 FROM campaign_numbers)"
+            " AS of_numbers FROM outcomes"
+        )
+    assert off_s is not None and max(off_s) < STEP_S / 2
