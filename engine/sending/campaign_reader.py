@@ -82,9 +82,8 @@ class CampaignReader:
             campaign.expires_ns = monotonic_ns() + int(row["expires_in_s"] * SECOND_NS)
         if started := self._cache.start(campaign):
             campaign.blocked_reason = _stored_blocked_reason(row)
-        await self._block(
-            connection, campaign, block or _closed_window(campaign, row["database_now"]), started=started
-        )
+        block = block or _closed_window(campaign, row["database_now"])
+        await self._block(connection, campaign, block, started=started)
 
     async def _end(self, connection: Connection, campaign_id: int) -> None:
         """Whoever finishes or expires a campaign logs it; a stop that came from outside is logged here."""
