@@ -139,22 +139,24 @@ class OwnedNumbers:
         phone_number_id = sender.lease.phone_number_id
         log.warning("number_lost", number=phone_number_id, epoch=sender.lease.epoch)
         del self._senders[phone_number_id]
-        task = self._vacating.pop(phone_number_id, None) or asyncio.create_task(
-            self._wind_down(sender, DRAIN_S)
-        )
+        if vacating := self._vacating.pop(phone_number_id, None):
+            vacating.cancel()  # it would wait for as long as requests take
+        task = asyncio.create_task(self._wind_down(sender))
         self._winding_down.add(task)
         task.add_done_callback(self._winding_down.discard)
         if self._all_or_none:
             raise TryLater(f"number {phone_number_id} was taken over by another process")
 
-    async def _wind_down(self, sender: NumberSender, timeout_s: float | None) -> None:
-        await self._stop_claiming([sender])
-        await sender.drain(timeout_s)
+    async def _wind_down(self, sender: NumberSender) -> None:
+        await self._stop_claiming([sender], STOP_CLAIMING_S)
+        await sender.drain(DRAIN_S)
         self._ticker.remove(sender.pacer)
 
     async def _vacate(self, sender: NumberSender) -> None:
-        """Drain a number and release its ranges. No request is aborted, so nobody is in doubt afterwards."""
-        await self._wind_down(sender, None)
+        """Drain a number and release its ranges. Nothing is cut short, so nobody is in doubt afterwards."""
+        await self._stop_claiming([sender], None)
+        await sender.drain(None)
+        self._ticker.remove(sender.pacer)
         while self._senders.get(sender.lease.phone_number_id) is sender:
             try:
                 await self._context.results_writer.flushed()
@@ -164,23 +166,24 @@ class OwnedNumbers:
                 self._context.database_away.report(part="hand-over", problem=type(problem).__name__)
                 await asyncio.sleep(self._context.timing.down_s)
 
-    async def _stop_claiming(self, senders: Sequence[NumberSender]) -> None:
+    async def _stop_claiming(self, senders: Sequence[NumberSender], timeout_s: float | None) -> None:
         """When this returns no claim is under way: what a claim had committed is in the sender's queue.
 
-        A statement that hangs may still claim later. The next owner of the range puts that claim in doubt.
+        A statement that hangs for longer may still claim later. The next owner of the range puts that claim
+        in doubt. `timeout_s` None: statements end by their own time limits.
         """
         for sender in senders:
             sender.stop()
         claiming = [self._claiming[sender.lease.phone_number_id] for sender in senders]
         if claiming:
-            _, stuck = await asyncio.wait(claiming, timeout=STOP_CLAIMING_S)
+            _, stuck = await asyncio.wait(claiming, timeout=timeout_s)
             for task in stuck:
                 task.cancel()
 
     async def drain(self) -> list[NumberSender]:
         """Stop claiming and let in-flight requests end; returns whose ranges and leases can be released."""
         senders = list(self._senders.values())
-        await self._stop_claiming(senders)
+        await self._stop_claiming(senders, STOP_CLAIMING_S)
         await asyncio.gather(*(sender.drain(DRAIN_S) for sender in senders), *self._winding_down)
         return senders
 
