@@ -94,6 +94,7 @@ class OwnedNumbers:
         """
         for phone_number_id in [number for number, task in self._vacating.items() if task.done()]:
             await release(connection, self._senders[phone_number_id].lease)
+            self._ticker.remove(self._senders[phone_number_id].pacer)
             del self._vacating[phone_number_id], self._senders[phone_number_id]
 
     async def start(self, connection: Connection, leases: list[Lease]) -> None:
@@ -156,7 +157,6 @@ class OwnedNumbers:
         """Drain a number and release its ranges. Nothing is cut short, so nobody is in doubt afterwards."""
         await self._stop_claiming([sender], None)
         await sender.drain(None)
-        self._ticker.remove(sender.pacer)
         while self._senders.get(sender.lease.phone_number_id) is sender:
             try:
                 await self._context.results_writer.flushed()

@@ -101,3 +101,23 @@ async def test_a_request_that_is_slow_is_waited_for_when_its_number_moves(
             await workers.until_shared(one=3, two=3)
             await until(lambda: all_accepted(pool, campaign))
     await assert_counts(pool, campaign, accepted=6)
+
+
+async def test_a_number_that_is_lost_during_its_move_ends_as_any_lost_number(
+    pool: Pool, workers: Workers, elsewhere: Connection
+) -> None:
+    """Its requests end, and what they tell is stored; the worker goes on and stops in order."""
+    campaign = await planted(pool, 6, range_size=1)
+    async with (
+        serving(fault("latency", median_ms=2_000), **RATES_PER_S) as emulator,
+        workers.on("one", emulator, NUMBERS) as one,
+    ):
+        await until(lambda: len(emulator.service.ledger) == 6)
+        async with workers.on("two", emulator, NUMBERS):
+            async with elsewhere.transaction():
+                await elsewhere.execute("UPDATE numbers SET leased_until = now() - interval '1 s'")
+                for number in NUMBERS:
+                    await take(elsewhere, number, another_process(boot="a thief"))
+            await until(lambda: all_accepted(pool, campaign))
+            assert (await one.drained()).drained
+    await assert_counts(pool, campaign, accepted=6)
