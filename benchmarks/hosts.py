@@ -51,7 +51,7 @@ def table(report: Report) -> str:
         f"{report.doubted:,} attempts in doubt at some time, {report.resent:,} of them sent again, "
         f"{len(report.broken)} promises broken; {report.lasted_s:.0f} s"
     )
-    return "\n".join([*lines, *(f"BROKEN {line}" for line in report.broken)])
+    return "\n".join([*lines, *(f"BROKEN {line}" for line in report.broken), *report.trace])
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from campaigns.planning.spec import CampaignSpec
 from engine.store.database import Connection
 from engine.store.in_doubt import resend
 from tests.chaos import store
-from tests.chaos.checks import Evidence, Message, findings
+from tests.chaos.checks import PACE_SLACK_S, Evidence, Message, findings
 from tests.chaos.service import LANGUAGE, TEMPLATE
 from tests.hosts.installation import NUMBERS, Installation
 
@@ -37,7 +37,10 @@ class Step:
 
 @dataclass(slots=True)
 class Report:
-    """What a trial showed. `broken`: promises that did not hold. `doubted`: attempts in doubt at any time."""
+    """What a trial showed. `broken`: promises that did not hold. `doubted`: attempts in doubt at any time.
+
+    `trace`: the seconds that hold too many messages, where a promise was broken.
+    """
 
     recipients: int
     steps: list[Step] = field(default_factory=list)
@@ -46,6 +49,7 @@ class Report:
     doubted: int = 0
     resent: int = 0
     lasted_s: float = 0.0
+    trace: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,7 @@ class Trial:
                 break
             evidence = await self._evidence(settled=round_no > 0)
             report.broken += findings(evidence)
+            report.trace += _crowded(evidence) if report.broken else []
             if report.broken or not await self._resend_unknown(evidence):
                 break
         self._time_takeovers(evidence.ledger)
@@ -239,6 +244,29 @@ class Trial:
             settled=settled and not any(one.state == "unknown" for one in states),
             doubted=doubted,
         )
+
+
+def _crowded(evidence: Evidence) -> list[str]:
+    """Each second of a number above its limit: by the stamps of the sender, and as the service received it."""
+    found = []
+    for number, limit_per_s in evidence.limits_per_s.items():
+        limit = int(limit_per_s)
+        stamped = [
+            one
+            for one in evidence.ledger
+            if one.phone_number_id == number and one.wamid in evidence.written_s
+        ]
+        stamped.sort(key=lambda one: evidence.written_s[one.wamid])
+        for first, last in zip(stamped, stamped[limit:], strict=False):
+            written_s = evidence.written_s[last.wamid] - evidence.written_s[first.wamid]
+            if written_s < 1.0 - PACE_SLACK_S:
+                epochs = first.read_tag.epoch, last.read_tag.epoch
+                received_s = last.received_s - first.received_s
+                found.append(
+                    f"{number}: {limit + 1} messages, stamped within {written_s:.4f} s, "
+                    f"received within {received_s:.4f} s, epochs {epochs}"
+                )
+    return found
 
 
 async def _shares(connection: Connection) -> dict[str, int]:
