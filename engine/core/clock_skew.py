@@ -8,10 +8,14 @@ TOLERANCE_NS = 1_000_000_000
 
 
 class ClockSkew:
-    """`skew_ns` is added to this host's wall clock; 0 unless the clock is wrong by more than a second."""
+    """`skew_ns` is added to this host's wall clock; 0 unless the clock is wrong by more than a second.
 
-    def __init__(self) -> None:
+    `stamp_offset_ns` is added to the monotonic clock; the sum is the time that is stored.
+    """
+
+    def __init__(self, stamp_offset_ns: int = 0) -> None:
         self.skew_ns = 0
+        self.stamp_offset_ns = stamp_offset_ns
 
     def compare(self, before_ns: int, database_ns: int, after_ns: int) -> bool:
         """Compare with the database's time, read between two looks at our clock; True if the skew changed.

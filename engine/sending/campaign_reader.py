@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import asyncpg
 import structlog
 
-from engine.clock import SECOND_NS, monotonic_ns
+from engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
 from engine.core.clock_skew import ClockSkew
 from engine.core.guard import DailyWindow, Defer, check_window
 from engine.core.message import CompiledTemplate, Media, compile_template
@@ -62,6 +62,7 @@ class CampaignReader:
         rows = await connection.fetch(queries("campaign_cache")["running"], self._only)
         if rows:
             self._compare_clocks(before_ns, rows[0]["database_now"])
+        self._clock_skew.stamp_offset_ns = wall_offset_ns() + self._clock_skew.skew_ns
         block = self._find_block()
         for row in rows:
             await self._refresh_one(connection, row, block)

@@ -85,8 +85,8 @@ class NumberSender:
 
     def _on_outcome(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:
         downtime = type(outcome) is Transient and self._context.breaker.is_downtime(monotonic_ns())
-        skew_ns = self._context.clock_skew.skew_ns
-        fact = fact_of(message, outcome, self.lease, written_ns, downtime=downtime, skew_ns=skew_ns)
+        offset_ns = self._context.clock_skew.stamp_offset_ns
+        fact = fact_of(message, outcome, self.lease, written_ns, offset_ns, downtime=downtime)
         self._context.results_writer.put(fact)
         if fact.kind is FactKind.DEFERRED:
             self._retries.expect()

@@ -1,7 +1,5 @@
 """What an outcome means: the fact to store, and what follows for the pace, number, campaign and account."""
 
-import time
-
 import structlog
 
 from engine.backoff import deferral_s
@@ -26,17 +24,17 @@ def fact_of(
     outcome: Outcome,
     lease: Lease,
     written_ns: int | None,
+    stamp_offset_ns: int,
     *,
     downtime: bool = False,
-    skew_ns: int = 0,
 ) -> Fact:
     """The fact to store for one attempt. `written_ns` None: no byte was written. `downtime`: see `decide`.
 
-    `skew_ns`: of the host's wall clock, see `ClockSkew`.
+    `stamp_offset_ns`: see `ClockSkew`.
     """
     attempted_us = None  # since 1970
     if written_ns is not None:
-        attempted_us = (time.time_ns() + skew_ns - monotonic_ns() + written_ns) // 1_000
+        attempted_us = (stamp_offset_ns + written_ns) // 1_000
     campaign_id, range_id, seq, attempt_no, _, _, spent = message
     attempt = (campaign_id, range_id, seq, attempt_no, lease.epoch, lease.phone_number_id)
     if isinstance(outcome, Accepted):  # nearly every message; not Fact(…): saves a call

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
 
+from engine import clock
 from engine.sending import campaign_reader, guarding
 from engine.store.database import Pool
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
@@ -101,3 +102,13 @@ async def test_a_clock_that_is_wrong_changes_no_hours_and_no_stored_time(
             " AS of_numbers FROM outcomes"
         )
     assert off_s is not None and max(off_s) < STEP_S / 2
+
+
+def test_an_interruption_between_two_clocks_moves_no_stored_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of three readings is interrupted for 10 ms; the wall clock is 1,000 ns ahead."""
+    monotonic_ns = iter((0, 10_000_000, 10_000_100, 10_000_200, 10_000_300, 10_000_400))
+    wall_ns = iter((1_000, 10_001_150, 10_001_350))
+    with monkeypatch.context() as patched:
+        patched.setattr(clock, "monotonic_ns", lambda: next(monotonic_ns))
+        patched.setattr(time, "time_ns", lambda: next(wall_ns))
+        assert clock.wall_offset_ns() == 1_000
