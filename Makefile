@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test test-all check format tools chaos clean
+.PHONY: setup demo test test-all check format tools chaos hosts clean
 
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
@@ -58,6 +58,10 @@ test-all: check tools
 chaos: setup
 	$(BIN)/pytest -m slow tests/chaos
 	$(BIN)/python -m benchmarks.chaos --write
+
+# Three hosts in network namespaces, with clocks minutes apart: two to three minutes. It needs root and libfaketime.
+hosts: setup
+	$(BIN)/python -m benchmarks.hosts
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
