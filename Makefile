@@ -33,13 +33,16 @@ format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Debian's programs that some tests use: a browser for pages, promtool and Prometheus for alerts. Without one of them those
-# tests say that they are skipped. The package of Prometheus starts a service where there is systemd: nobody asked for it.
+# Programs that tests use, as COMMAND:PACKAGE of Debian: a browser for pages, promtool and Prometheus for alerts, what checks
+# the units of systemd, what confines the services of deploy/compose.yaml. Tests say that they are skipped where one is
+# missing. The package of Prometheus starts a service where there is systemd: nobody asked for it.
+TOOLS := chromium:chromium promtool:prometheus systemd-analyze:systemd bwrap:bubblewrap ip:iproute2 setpriv:util-linux
 tools:
-	@{ command -v chromium && command -v promtool; } >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium prometheus >/dev/null \
-		&& { systemctl disable --now prometheus >/dev/null 2>&1 || true; }; } \
-		|| echo "no Chromium or no Prometheus here, and no right to install them: the tests that need them are skipped"
+	@for tool in $(TOOLS); do command -v $${tool%%:*} >/dev/null || missing="$$missing $${tool#*:}"; done; \
+	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null \
+		&& case "$$missing" in *prometheus*) systemctl disable --now prometheus >/dev/null 2>&1 || true;; esac; } \
+		|| echo "missing here, with no right to install them:$$missing; their tests are skipped"
 
 # Most tests wait for a database, a process or a clock, so there are more workers than cores. Bytecode is written even
 # where the environment forbids it, else each worker takes 5 s to compile the tests anew.
