@@ -60,7 +60,8 @@ async def run_campaign(
 
     Starts a draft or a due campaign. Never lifts a pause, and raises the error that `paused` makes of it.
     Raises TryLater if the start is in the future or another process has a number; with `wait`, it waits for
-    both, and starts a draft for the process that has the number: a worker then sends it. Raises Unreachable if the service does not answer. `max_failed` overrides the campaign's own.
+    both, and starts a draft for the process that has the number: a worker then sends it. Raises Unreachable
+    if the service does not answer. `max_failed` overrides the campaign's own.
     `metrics`: where metrics are served while it sends.
     """
     logged_reason = ""
