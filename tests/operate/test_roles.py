@@ -124,7 +124,7 @@ async def carried_out(url: str, statements: tuple[str, ...]) -> list[str]:
 def roles(empty_database_url: str) -> Iterator[tuple[str, ...]]:
     """The URL of each role, in a database where the superuser's block was run."""
     name = urlsplit(empty_database_url).path[1:]
-    statements = blocks_of_sql()[0].replace("DATABASE drumbeat", f"DATABASE {name}")
+    statements = blocks_of_sql()[0].replace("DATABASE drumbeat_db", f"DATABASE {name}")
     asyncio.run(execute(empty_database_url, statements))
     yield tuple(empty_database_url.replace("://postgres:@", f"://{role}@") for role in ROLES)
     for role in ROLES:
