@@ -60,14 +60,15 @@ def worst_exit_code(findings: list[Finding]) -> int:
 
 
 def check_machine(settings: Settings) -> list[Finding]:
-    """Check Python, the home directory and the limit of file descriptors."""
+    """Check Python, the limit of file descriptors, and the home directory if the database is kept there."""
     version = ".".join(map(str, sys.version_info[:3]))
     python = (
         _ok("python", version)
         if sys.version_info >= PYTHON_MIN
         else _fail("python", version, "install Python 3.11 or newer", 78)
     )
-    return [python, _home(settings.home), _descriptors()]
+    home = [_home(settings.home)] if settings.database_url is None else []
+    return [python, *home, _descriptors()]
 
 
 def check_variables() -> list[Finding]:

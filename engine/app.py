@@ -85,9 +85,8 @@ async def run_numbers(
         stop_requests=StopRequests(campaign_cache),
         access_token=access_token,
     )
-    reader = CampaignReader(
-        campaign_cache, service.product, campaign_id, partial(_find_block, disk_space, results_writer)
-    )
+    find_block = partial(_find_block, disk_space, results_writer)
+    reader = CampaignReader(campaign_cache, service.product, campaign_id, find_block, context.clock_skew)
     keep_large_blocks()
     read_numbers = partial(_read_numbers, pool, service, token_file)
     worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers, on_owned)

@@ -29,6 +29,7 @@ EXIT_USAGE = 2
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_READER_GONE = 128 + signal.SIGPIPE  # the shell's code for it
 HELP = "--help"
+HEALTH = "health"  # runs every few seconds and reads no settings
 NOT_UTF_8 = "surrogates not allowed"  # the error text of Python, orjson and the database's driver
 DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
 
@@ -50,6 +51,7 @@ COMMANDS: dict[str, str | CommandGroup] = {
     "demo": "campaigns.cli.demo",
     "bench": "campaigns.cli.bench",
     "doctor": "campaigns.cli.doctor",
+    HEALTH: "campaigns.cli.health",
     "db": "campaigns.cli.db",
     "numbers": "campaigns.cli.numbers",
     "templates": "campaigns.cli.templates",
@@ -117,6 +119,8 @@ def settings(
     ] = False,
 ) -> None:
     """Read the settings, so that a wrong one is reported before anything starts."""
+    if context.invoked_subcommand == HEALTH:
+        return
     import_log()
     # pydantic would read the metadata of every installed package to look for plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

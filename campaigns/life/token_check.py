@@ -24,12 +24,12 @@ async def check_token(settings: Settings) -> str:
         service, waba_id = settings.service(), settings.required("waba_id")
         async with service_of(service) as client:
             await anext(client.numbers.list(waba_id), None)
-    except AuthenticationError as error:
+    except DrumbeatError as error:
+        if error.exit_code != AuthenticationError.exit_code:
+            return str(error)
         raise AuthenticationError(
             f"the service refuses the access token: {error.what}", where=error.where, remedy=_cure()
         ) from error
-    except DrumbeatError as error:
-        return str(error)
     return ""
 
 

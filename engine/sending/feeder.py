@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.sending.campaign_cache import CampaignCache
@@ -22,10 +23,18 @@ class Feed:
 class Feeder:
     """The ranges that one number holds. `held` includes those whose recipients are all claimed."""
 
-    def __init__(self, pool: Pool, lease: Lease, campaign_cache: CampaignCache) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        lease: Lease,
+        campaign_cache: CampaignCache,
+        leaves: Callable[[int], bool] = lambda _campaign_id: False,
+    ) -> None:
+        """`leaves`: whether the free ranges of a campaign are left to other numbers at this moment."""
         self._pool = pool
         self._lease = lease
         self._campaign_cache = campaign_cache
+        self._leaves = leaves
         self._feeds: deque[Feed] = deque()
         self._ahead: asyncio.Task[None] | None = None
         self._last_campaign = 0
@@ -120,6 +129,8 @@ class Feeder:
         campaigns = self._campaign_cache.with_free_ranges(self._lease.phone_number_id)
         campaigns.sort(key=lambda campaign_id: (campaign_id <= self._last_campaign, campaign_id))
         for campaign_id in campaigns:
+            if self._leaves(campaign_id):
+                continue
             async with self._pool.acquire(timeout=5) as connection:
                 held = await take_range(connection, self._lease, campaign_id)
             if held is not None:

@@ -1,7 +1,5 @@
 """What an outcome means: the fact to store, and what follows for the pace, number, campaign and account."""
 
-import time
-
 import structlog
 
 from engine.backoff import deferral_s
@@ -22,12 +20,21 @@ log = structlog.get_logger(__name__)
 
 
 def fact_of(
-    message: ClaimedMessage, outcome: Outcome, lease: Lease, written_ns: int | None, *, downtime: bool = False
+    message: ClaimedMessage,
+    outcome: Outcome,
+    lease: Lease,
+    written_ns: int | None,
+    stamp_offset_ns: int,
+    *,
+    downtime: bool = False,
 ) -> Fact:
-    """The fact to store for one attempt. `written_ns` None: no byte was written. `downtime`: see `decide`."""
+    """The fact to store for one attempt. `written_ns` None: no byte was written. `downtime`: see `decide`.
+
+    `stamp_offset_ns`: see `ClockSkew`.
+    """
     attempted_us = None  # since 1970
     if written_ns is not None:
-        attempted_us = (time.time_ns() - monotonic_ns() + written_ns) // 1_000
+        attempted_us = (stamp_offset_ns + written_ns) // 1_000
     campaign_id, range_id, seq, attempt_no, _, _, spent = message
     attempt = (campaign_id, range_id, seq, attempt_no, lease.epoch, lease.phone_number_id)
     if isinstance(outcome, Accepted):  # nearly every message; not Fact(…): saves a call

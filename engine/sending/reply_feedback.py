@@ -9,7 +9,7 @@ from engine.core.pace.token_bucket import TokenBucket
 from engine.sending.claimed_queue import ClaimedQueue
 
 # Of the histogram of request durations. A reply is given up after 30 s.
-DURATION_BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 2.5, 5.0, 10.0, 30.0)
+DURATION_BOUNDS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5, 5.0, 30.0)
 
 
 class ReplyFeedback:

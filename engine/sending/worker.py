@@ -14,6 +14,7 @@ from engine.sending.campaign_reader import CampaignReader
 from engine.sending.flow_context import FlowContext
 from engine.sending.number_refresh import NumberRefresh
 from engine.sending.number_sender import NumberSender
+from engine.sending.number_sharing import NumberSharing
 from engine.sending.owned_numbers import OwnedNumbers, release_leases
 from engine.sending.pacer import Ticker
 from engine.store.abandoned_numbers import recover_abandoned_numbers
@@ -68,6 +69,7 @@ class Worker:
         self._numbers = OwnedNumbers(
             context, transport, self._ticker, phone_number_ids, all_or_none=campaign_id is not None
         )
+        self._sharing = NumberSharing(context, self._numbers) if campaign_id is None else None
         self._housekeeping = CampaignHousekeeping(context, campaign_id)
         self._number_refresh = NumberRefresh(read_numbers, context.timing.reread_period_s)
         self._side_tasks: dict[str, asyncio.Task[None]] = {}  # by what they do
@@ -106,7 +108,8 @@ class Worker:
 
     async def _take_numbers(self) -> None:
         async with self._context.pool.acquire(timeout=10) as connection:
-            leases = await self._numbers.take(connection)  # first: a run that is refused changes nothing
+            wanted = await self._sharing.begin(connection) if self._sharing else self._numbers.wanted
+            leases = await self._numbers.take(connection, wanted)  # first: a refused run changes nothing
             try:
                 await self._on_owned(connection)
                 await self._housekeeping.move_due(connection)
@@ -143,8 +146,8 @@ class Worker:
         await self._reader.refresh(connection)
         if self._housekeeping.to_close:
             self._start_side_task("closing", self._housekeeping.close_ended)
-        if self._campaign_id is None:
-            await self._numbers.take_over(connection)
+        if self._sharing is not None:
+            await self._sharing.balance(connection)
         await recover_abandoned_numbers(connection, self._numbers.owner, self._numbers.wanted)
         self._context.descriptors_short.check_quiet(self._context.timing.descriptors_quiet_ns)
         await self._housekeeping.finish(connection)
@@ -163,6 +166,8 @@ class Worker:
 
         False if the database did not answer in time: its connections are closed then.
         """
+        if self._sharing is not None:
+            self._start_side_task("leaving", self._sharing.leave)
         senders = await self._numbers.drain()
         # A statement that hangs ignores a cancellation; closing its connection ends it.
         deadline = asyncio.get_running_loop().call_later(STORE_S, self._context.pool.terminate)

@@ -81,12 +81,6 @@ async def begin_wait(connection: Connection, lease: Lease) -> None:
     )
 
 
-async def takeable_numbers(connection: Connection, phone_number_ids: Sequence[str]) -> list[str]:
-    """Which of these numbers `take` would probably get now. Takes no locks, so it may be asked often."""
-    rows = await connection.fetch(queries("leases")["owners"], list(phone_number_ids))
-    return [row["phone_number_id"] for row in rows if row["free"] or is_proven_dead(row["owner_process"])]
-
-
 async def renew_leases(
     connection: Connection,
     leases: Sequence[Lease],

@@ -9,11 +9,6 @@ SELECT epoch, owner, owner_process, released,
        coalesce(extract(epoch FROM nullif(no_send_before, 'infinity') - clock_timestamp()), 0)::float8 AS no_send_s
 FROM numbers WHERE phone_number_id = $1 FOR UPDATE;
 
--- name: owners
--- Takes no locks. free: the lease has ended, or the number was released.
-SELECT phone_number_id, owner_process, released OR coalesce(leased_until <= now(), true) AS free
-FROM numbers WHERE phone_number_id = ANY($1::text[]) ORDER BY phone_number_id;
-
 -- name: take_over
 UPDATE numbers
 SET epoch = greatest(epoch + 1, (SELECT epoch_floor FROM installation)), owner = $2, owner_process = $3, released = false,
