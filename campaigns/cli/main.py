@@ -37,6 +37,7 @@ DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
 CAMPAIGN_COMMANDS = {
     "create": "campaigns.cli.create",
     "preview": "campaigns.cli.preview",
+    "test-send": "campaigns.cli.test_send",
     "list": "campaigns.cli.status",
     "status": "campaigns.cli.status",
     "run": "campaigns.cli.run",

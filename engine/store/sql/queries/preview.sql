@@ -24,3 +24,6 @@ SELECT phone, variables, line, skip_reason
 FROM recipients JOIN ranges USING (range_id)
 WHERE campaign_id = $1 AND phone = ANY($2::bigint[])
 LIMIT 1;
+
+-- name: names_with_prefix
+SELECT name FROM campaigns WHERE starts_with(name, $1);
