@@ -38,6 +38,7 @@ CAMPAIGN_COMMANDS = {
     "create": "campaigns.cli.create",
     "preview": "campaigns.cli.preview",
     "test-send": "campaigns.cli.test_send",
+    "plan": "campaigns.cli.plan",
     "list": "campaigns.cli.status",
     "status": "campaigns.cli.status",
     "run": "campaigns.cli.run",
