@@ -84,3 +84,24 @@ def test_a_wrong_table_and_an_unknown_campaign_are_refused(spring: Drumbeat, tmp
     assert (done.exit_code, done.stdout) == (78, "")
     assert "row 2, column price" in done.complaint
     assert spring("campaign", "plan", "autumn").exit_code == 78
+
+
+def test_a_dry_run_says_what_would_be_planned(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+    words = (
+        *CREATE,
+        "--audience",
+        audience,
+        "--number",
+        "1",
+        "--param",
+        "name",
+        "--param",
+        "order",
+        "--dry-run",
+    )
+    dry = drumbeat.ok(*words, "--json").json
+    assert (dry["dry_run"], dry["recipients"], dry["rejects_file"]) == (True, 10, None)
+    told = drumbeat.ok(*words).stdout
+    assert "nothing is stored" in told
+    assert "campaign run" not in told
+    assert drumbeat.ok("campaign", "list", "--json").json["campaigns"] == []
