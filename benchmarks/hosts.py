@@ -14,8 +14,9 @@ from statistics import median
 
 from benchmarks.harness.script import count, parser_of, run_script
 from tests.hosts.installation import CLOCKS, NUMBERS, installed
+from tests.hosts.judge import Report
 from tests.hosts.network import why_no_hosts
-from tests.hosts.trial import Report, Trial
+from tests.hosts.trial import Trial
 
 SENDING_S = 100  # the steps take about so long
 

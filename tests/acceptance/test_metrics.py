@@ -23,7 +23,7 @@ def test_the_reference_lists_every_metric_with_its_type_and_labels(scene: Scene,
     log = tmp_path / "worker.log"
     worker = scene.drumbeat.start("worker", log=log)
     [url] = urls(log)
-    until(lambda: scene.told() and scene.state() == "finished", "everybody has the message")
+    until(lambda: scene.events_delivered() and scene.state() == "finished", "everybody has the message")
     found: dict[str, Family] = {}
     for text in map(scrape, (url, f"{scene.receiver}/metrics", f"{scene.service.url}/metrics")):
         found |= exposed(text)

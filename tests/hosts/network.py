@@ -64,6 +64,7 @@ class Network:
         self.id = secrets.token_hex(3)  # names of interfaces have at most 15 characters
         self._block = f"10.{100 + secrets.randbelow(150)}"
         self._namespaces: list[str] = []
+        self._cables: list[str] = []
         self.database_address = f"{self._block}.1.254"
         self.service_address = f"{self._block}.2.254"
 
@@ -90,6 +91,7 @@ class Network:
     def _add_cable(self, namespace: str, place: int, kind: str) -> str:
         outside, inside = f"v{self.id}{kind}{place}", f"eth-{kind}"
         _ip("link", "add", outside, "type", "veth", "peer", "name", inside, "netns", namespace)
+        self._cables.append(outside)
         _ip("link", "set", outside, "master", f"db{self.id}{kind}", "up")
         network = {"d": 1, "s": 2}[kind]
         _ip("-n", namespace, "addr", "add", f"{self._block}.{network}.{place}/24", "dev", inside)
@@ -97,9 +99,12 @@ class Network:
         return outside
 
     def remove(self) -> None:
+        for cable in self._cables:  # the kernel would remove them with the namespace, but minutes later
+            with suppress(subprocess.CalledProcessError):
+                _ip("link", "del", cable)
         for namespace in self._namespaces:
             with suppress(subprocess.CalledProcessError):
-                _ip("netns", "del", namespace)  # its cables go with it
+                _ip("netns", "del", namespace)
         for bridge in "ds":
             with suppress(subprocess.CalledProcessError):
                 _ip("link", "del", f"db{self.id}{bridge}")

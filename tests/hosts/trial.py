@@ -3,53 +3,21 @@
 import asyncio
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from campaigns.life.control import start as start_campaign
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
 from engine.store.database import Connection
-from engine.store.in_doubt import resend
-from tests.chaos import store
-from tests.chaos.checks import PACE_SLACK_S, Evidence, Message, findings
+from tests.chaos.checks import Message
 from tests.chaos.service import LANGUAGE, TEMPLATE
 from tests.hosts.installation import NUMBERS, Installation
+from tests.hosts.judge import Judge, Report, Step
 
 LOOK_PERIOD_S = 0.05
 EVEN_S_MAX = 10.0  # promised: numbers are divided evenly within this time after a host is added or lost
 PATIENCE_S = 60.0  # a broken promise of time is measured, up to here
 FIRST_PHONE = 5511900000000
-SETTLE_ROUNDS_MAX = 10
-
-
-@dataclass(slots=True)
-class Step:
-    """What happened to a host. `even_s`: until the numbers were divided evenly among the hosts that are left.
-
-    `takeovers_s`: for each number of the lost host, until another host's first message with it.
-    """
-
-    what: str
-    hosts: int
-    even_s: float
-    takeovers_s: list[float] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Report:
-    """What a trial showed. `broken`: promises that did not hold. `doubted`: attempts in doubt at any time.
-
-    `trace`: the seconds that hold too many messages, where a promise was broken.
-    """
-
-    recipients: int
-    steps: list[Step] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
-    accepted: int = 0
-    doubted: int = 0
-    resent: int = 0
-    lasted_s: float = 0.0
-    trace: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +106,10 @@ class Trial:
         await self._step(f"{name} thawed", [*left, name])
 
     async def judge(self) -> Report:
-        """Wait for the end, settle who is in doubt, and judge by the ledger and the store alone."""
+        """Wait for the end, and judge by the ledger and the store alone."""
         report = self.report
-        for round_no in range(SETTLE_ROUNDS_MAX):
-            if not await self._finished():
-                report.broken.append("the campaign did not end")
-                break
-            evidence = await self._evidence(settled=round_no > 0)
-            report.broken += findings(evidence)
-            report.trace += _crowded(evidence) if report.broken else []
-            if report.broken or not await self._resend_unknown(evidence):
-                break
-        self._time_takeovers(evidence.ledger)
+        judge = Judge(self._installation, self._campaign_id, report, dict.fromkeys(NUMBERS, self._rate_per_s))
+        self._time_takeovers(await judge.judge())
         report.lasted_s = time.monotonic() - self._began_s
         for step in report.steps:
             if step.even_s > EVEN_S_MAX:
@@ -198,75 +158,6 @@ class Trial:
                 if epoch is not None and message.read_tag.epoch > epoch:
                     first_s.setdefault(message.phone_number_id, message.received_s - loss.at_s)
             loss.step.takeovers_s = sorted(first_s.values())
-
-    async def _finished(self) -> bool:
-        connection = await self._installation.connect()
-        deadline_s = time.monotonic() + 4 * PATIENCE_S
-        state = ""
-        while state != "finished" and time.monotonic() < deadline_s:
-            state, _, _ = await store.progress(connection, self._campaign_id)
-            await asyncio.sleep(LOOK_PERIOD_S)
-        await connection.close()
-        return state == "finished"
-
-    async def _resend_unknown(self, evidence: Evidence) -> bool:
-        """A person's word: send again to all who are in doubt once every event has come."""
-        if not any(one.state == "unknown" for one in evidence.states):
-            return False
-        connection = await self._installation.connect()
-        self.report.resent += await resend(connection, self._campaign_id, "the trial")
-        await connection.close()
-        return True
-
-    async def _evidence(self, *, settled: bool) -> Evidence:
-        service = self._installation.service
-        connection = await self._installation.connect()
-        if not await service.events_told(PATIENCE_S):
-            self.report.broken.append("events did not flow")
-        while await store.waiting_events(connection):
-            await asyncio.sleep(LOOK_PERIOD_S)
-        states = await store.states(connection, self._campaign_id)
-        written = await store.written(connection, self._campaign_id)
-        doubted = await store.doubted(connection, self._campaign_id)
-        range_counters = await store.range_counters(connection, self._campaign_id)
-        await connection.close()
-        ledger = await service.ledger(0)
-        self.report.accepted, self.report.doubted = len(ledger), len(doubted)
-        return Evidence(
-            recipients=self.report.recipients,
-            ledger=ledger,
-            states=states,
-            wamids=frozenset(written),
-            written_s={wamid: at_s for wamid, at_s in written.items() if at_s is not None},
-            range_counters=range_counters,
-            recount=store.recount(states),
-            limits_per_s=dict.fromkeys(NUMBERS, self._rate_per_s),
-            settled=settled and not any(one.state == "unknown" for one in states),
-            doubted=doubted,
-        )
-
-
-def _crowded(evidence: Evidence) -> list[str]:
-    """Each second of a number above its limit: by the stamps of the sender, and as the service received it."""
-    found = []
-    for number, limit_per_s in evidence.limits_per_s.items():
-        limit = int(limit_per_s)
-        stamped = [
-            one
-            for one in evidence.ledger
-            if one.phone_number_id == number and one.wamid in evidence.written_s
-        ]
-        stamped.sort(key=lambda one: evidence.written_s[one.wamid])
-        for first, last in zip(stamped, stamped[limit:], strict=False):
-            written_s = evidence.written_s[last.wamid] - evidence.written_s[first.wamid]
-            if written_s < 1.0 - PACE_SLACK_S:
-                epochs = first.read_tag.epoch, last.read_tag.epoch
-                received_s = last.received_s - first.received_s
-                found.append(
-                    f"{number}: {limit + 1} messages, stamped within {written_s:.4f} s, "
-                    f"received within {received_s:.4f} s, epochs {epochs}"
-                )
-    return found
 
 
 async def _shares(connection: Connection) -> dict[str, int]:

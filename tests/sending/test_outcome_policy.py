@@ -200,9 +200,9 @@ def test_a_refusal_beyond_the_recipient_requests_a_stop_with_its_reason(
 def test_a_refused_token_that_is_replaced_already_stops_nothing(around: Around) -> None:
     around.token_replaced = True
     around.react(Rejected(Scope.ACCOUNT, 190, "190", "expired"))
-    assert around.ordered == []
+    assert around.requested == []
     around.react(Rejected(Scope.ACCOUNT, 131031, "131031", "locked"))
-    assert len(around.ordered) == 1
+    assert len(around.requested) == 1
 
 
 @pytest.mark.parametrize(
