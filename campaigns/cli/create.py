@@ -174,10 +174,10 @@ def _as_json(created: CreatedCampaign) -> dict[str, Any]:
 
 def _print(created: CreatedCampaign) -> None:
     counts = created.counts
+    state = "a dry run, nothing is stored" if created.dry_run else created.state
     typer.echo(
-        f"{created.name}: {created.state}"
+        f"{created.name}: {state}"
         + (", unchanged: this campaign exists already" if created.unchanged else "")
-        + (", if it is created without --dry-run: nothing is stored" if created.dry_run else "")
     )
     typer.echo(audience_sum(counts.audience_rows, counts.recipients, counts.rejected, counts.duplicates))
     if counts.suppressed:

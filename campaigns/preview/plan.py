@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from campaigns.life.control import find_campaign, require_planned
 from campaigns.preview.countries import PREFIX_DIGITS, by_country
 from campaigns.preview.prices import Cost, PriceTable, cost_of
+from campaigns.preview.recipient import SCAN_TIMEOUT_S
 from campaigns.results.export import require_kept
 from engine.core.daily_window import DailyWindow
 from engine.core.forecast import NumberLimits, NumberShare, first_send, last_send, sending_s, shares
@@ -88,9 +89,8 @@ async def plan_of(pool: Pool, name: str, prices: PriceTable | None, now: datetim
     sql = queries("preview")
     row = await pool.fetchrow(sql["campaign"], campaign_id)
     assert row is not None, "a campaign's row is never deleted once it is planned"
-    countries = by_country(
-        [tuple(group) for group in await pool.fetch(sql["recipients_by_prefix"], campaign_id, PREFIX_DIGITS)]
-    )
+    groups = await pool.fetch(sql["recipients_by_prefix"], campaign_id, PREFIX_DIGITS, timeout=SCAN_TIMEOUT_S)
+    countries = by_country((group["phone"], group["recipients"]) for group in groups)
     numbers = [
         NumberLimits(**dict(number))
         for number in await pool.fetch(sql["numbers"], campaign.phone_number_ids, DEFAULT_LIMIT_PER_S)
@@ -126,7 +126,7 @@ def timing(row: Mapping[str, Any], seconds: float, now: datetime) -> Timing:
 
 
 async def _left_out(pool: Pool, campaign_id: int, row: Mapping[str, Any]) -> dict[str, int]:
-    skipped = await pool.fetch(queries("preview")["skipped"], campaign_id)
+    skipped = await pool.fetch(queries("preview")["skipped"], campaign_id, timeout=SCAN_TIMEOUT_S)
     found = {"rejected": row["rejected"], "duplicate": row["duplicates"]}
     return {**found, **{group["reason"]: group["recipients"] for group in skipped}}
 
