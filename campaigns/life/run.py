@@ -71,20 +71,7 @@ async def run_campaign(
             await _close(pool, campaign)
             break
         try:
-            await _require_startable(pool, campaign)
-            await require_reachable(service)
-            end = await run_numbers(
-                pool,
-                service,
-                phone_number_ids=campaign.phone_number_ids,
-                campaign_id=campaign.campaign_id,
-                stop=stop,
-                disk=disk,
-                metrics=metrics,
-                on_owned=partial(_start_draft, campaign),
-            )
-            if not end.drained:
-                raise Unreachable(CUT_SHORT, remedy="run it again; statuses settle the recipients in doubt")
+            await _send(pool, service, campaign, stop, disk, metrics)
             break
         except TryLater as error:
             if not wait or campaign.state is CampaignState.PAUSED:
@@ -101,6 +88,30 @@ async def run_campaign(
     stopped = stop.is_set()
     missing = "" if stopped else shortfall(status, max_failed or campaign.max_failed)
     return RunResult(status, stopped, missing)
+
+
+async def _send(
+    pool: Pool,
+    service: ServiceSettings,
+    campaign: Campaign,
+    stop: asyncio.Event,
+    disk: Disk | None,
+    metrics: MetricsAddress | None,
+) -> None:
+    await _require_startable(pool, campaign)
+    await require_reachable(service)
+    end = await run_numbers(
+        pool,
+        service,
+        phone_number_ids=campaign.phone_number_ids,
+        campaign_id=campaign.campaign_id,
+        stop=stop,
+        disk=disk,
+        metrics=metrics,
+        on_owned=partial(_start_draft, campaign),
+    )
+    if not end.drained:
+        raise Unreachable(CUT_SHORT, remedy="run it again; statuses settle the recipients in doubt")
 
 
 def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
