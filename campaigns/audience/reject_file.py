@@ -42,6 +42,7 @@ REASONS = {
     "variable_control": "the variable holds a NUL character",
     "variable_too_long": "the variable is longer than 1,024 characters",
     "duplicate": "an earlier line has the same phone, and is kept",
+    "excluded": "the phone is in what --exclude names",
 }
 _HEADER_LINE = ",".join(HEADER)
 
@@ -60,11 +61,11 @@ class Reject:
         return REASONS[self.code]
 
 
-def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
-    """`customers.csv` → `customers.rejects.csv` in the working directory. Each `kind` of command has its own
+def default_rejects_path(stem: str, kind: str = "rejects") -> Path:
+    """`customers` → `customers.rejects.csv` in the working directory. Each `kind` of command has its own
     list, so that none replaces the rejects of a campaign.
     """
-    return Path.cwd() / f"{audience.stem}.{kind}.csv"
+    return Path.cwd() / f"{stem}.{kind}.csv"
 
 
 def spreadsheet_safe(value: str) -> str:
@@ -94,8 +95,9 @@ class RejectFile:
     directly. UsageError if `path` is the `source` of the rows.
     """
 
-    def __init__(self, path: Path, source: Path) -> None:
-        require_other_file(path, source, "--rejects")
+    def __init__(self, path: Path, source: Path | None) -> None:
+        if source is not None:
+            require_other_file(path, source, "--rejects")
         self.path = path
         self.counts: Counter[str] = Counter()
         self._target = output_file(path)

@@ -5,6 +5,22 @@ from typing import Annotated, Any
 
 import typer
 
+from campaigns.audience.opening import ReadOptions
+from campaigns.cli.audience_options import (
+    AudienceCampaign,
+    AudienceDatabase,
+    AudienceFile,
+    AudienceSql,
+    Code,
+    Defaults,
+    Excludes,
+    FileFormat,
+    Maps,
+    Sheet,
+    State,
+    audience_of,
+    pairs,
+)
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import (
     CampaignName,
@@ -25,13 +41,12 @@ from campaigns.planning.spec import CampaignSpec
 from campaigns.pluralise import pluralise
 from engine.core.message import Media
 from engine.errors import UsageError
-from engine.process.settings import load_settings
+from engine.process.settings import Settings, load_settings
 
 app = typer.Typer(add_completion=False)
 
 Template = Annotated[str, typer.Option(help="Name of an approved template.")]
 Language = Annotated[str, typer.Option(help="Language of the template, such as pt_BR.")]
-Audience = Annotated[Path, typer.Option(help="CSV file with the recipients.", metavar="FILE")]
 Numbers = Annotated[
     list[str], typer.Option(help="Phone number ID to send with; repeat for more.", metavar="PNID")
 ]
@@ -77,11 +92,21 @@ def create(
     name: CampaignName,
     template: Template,
     language: Language,
-    audience: Audience,
     number: Numbers,
+    audience: AudienceFile = None,
+    audience_sql: AudienceSql = None,
+    audience_database: AudienceDatabase = None,
+    audience_campaign: AudienceCampaign = None,
+    state: State = None,
+    code: Code = None,
+    file_format: FileFormat = None,
+    sheet: Sheet = None,
     param: Params = None,
     phone_column: PhoneColumn = "phone",
+    column_map: Maps = None,
+    default: Defaults = None,
     region: Region = None,
+    exclude: Excludes = None,
     external_id: ExternalId = None,
     start_at: StartAt = None,
     expires_at: ExpiresAt = None,
@@ -102,11 +127,14 @@ def create(
     If you repeat the same command, nothing changes. If the name exists with another file or other options,
     the command refuses.
     """
+    settings = load_settings()
     spec = CampaignSpec(
         name=name,
         template=template,
         language=language,
-        audience=audience,
+        audience=audience_of(
+            settings, audience, audience_sql, audience_database, audience_campaign, state, code
+        ),
         numbers=tuple(number),
         params=tuple(param or ()),
         phone_column=phone_column,
@@ -121,13 +149,16 @@ def create(
         strict=strict,
         rejects=rejects,
         header_media=_media(header_media_id, header_link, header_filename),
+        reading=ReadOptions(file_format, sheet),
+        mapped=pairs("--map", column_map),
+        defaults=pairs("--default", default),
+        exclude=tuple(exclude or ()),
     )
-    _create(spec, json=json, quiet=quiet)
+    _create(spec, settings, json=json, quiet=quiet)
 
 
-def _create(spec: CampaignSpec, *, json: bool, quiet: bool) -> None:
+def _create(spec: CampaignSpec, settings: Settings, *, json: bool, quiet: bool) -> None:
     spec.checked_schedule()  # reports wrong options before a database is started
-    settings = load_settings()
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
         created = run_loop(create_campaign(url, spec, progress, disk=settings.disk()))

@@ -31,7 +31,7 @@ from engine.process.disk_space import Disk
 
 PREFIX = "DRUMBEAT_"
 SETTINGS_FILE = Path("drumbeat.toml")
-SECRETS = ("database_url", "access_token", "app_secret", "verify_token", "proxy_url")
+SECRETS = ("database_url", "audience_database_url", "access_token", "app_secret", "verify_token", "proxy_url")
 SECRET_BYTES_MAX = 16 * 1024  # limits what is read if the path names the wrong file
 ROOT_HOME = Path("/var/lib/drumbeat")  # for root, Postgres runs as another user, who cannot enter /root
 
@@ -144,6 +144,7 @@ class Settings(BaseSettings):
 
     home: Home = Field(default_factory=default_home)
     database_url: SecretStr | None = None
+    audience_database_url: SecretStr | None = None
     base_url: BaseUrl | None = None
     api_version: Version = API_VERSION
     access_token: Token | None = None

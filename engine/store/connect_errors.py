@@ -15,6 +15,7 @@ _HOST = r"(?:\[[^\]]*\]|[^:/@\[]*)(?::\d*)?"
 # A URL after its scheme and up to its options, without a user: hosts with ports, and the database.
 _NO_PASSWORD = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
 _UNREADABLE = "the database URL cannot be read"
+SETTING = "DRUMBEAT_DATABASE_URL"
 _SCHEMES = ("postgresql://", "postgres://")
 _SHAPE = (
     "write it as postgresql://user:password@host:5432/name; in a user or password write @ : / ? # % as "
@@ -38,7 +39,7 @@ def safe_url(url: str) -> str:
     its beginning is shown.
     """
     if "://" not in url and not url.startswith("/"):
-        return "DRUMBEAT_DATABASE_URL"  # perhaps the key=value notation, which holds the password anywhere
+        return SETTING  # perhaps the key=value notation, which holds the password anywhere
     address, question, options = url.partition("?")
     head, at, tail = address.rpartition("@")
     scheme, slashes, user = (head if at else address).partition("://")
@@ -53,12 +54,12 @@ def safe_url(url: str) -> str:
 
 
 @contextmanager
-def translate_connect_errors(url: str) -> Iterator[None]:
-    """Turn what connecting raises into one clear error."""
+def translate_connect_errors(url: str, setting: str = SETTING) -> Iterator[None]:
+    """Turn what connecting raises into one clear error. `setting`: where the URL comes from."""
     try:
         yield
     except (TimeoutError, OSError, asyncpg.PostgresError) as error:
-        raise connect_error(error, url) from error  # before ValueError: a certificate error is both
+        raise connect_error(error, url, setting) from error  # before ValueError: a certificate error is both
     except asyncpg.ClientConfigurationError as error:
         remedy = str(error) if url.startswith(_SCHEMES) else _SHAPE
         raise ConfigurationError(_UNREADABLE, where=safe_url(url), remedy=remedy) from error
@@ -78,7 +79,7 @@ def pooler_error(url: str) -> ConfigurationError:
     )
 
 
-def connect_error(error: Exception, url: str) -> DrumbeatError:
+def connect_error(error: Exception, url: str, setting: str = SETTING) -> DrumbeatError:
     """The error for an exception of connecting."""
     where, said = safe_url(url), system_error_text(error)
     match error:
@@ -101,4 +102,4 @@ def connect_error(error: Exception, url: str) -> DrumbeatError:
             return Unreachable(f"the database {where} can only be read: {said}", remedy="name the primary")
         case _:
             problem = f"the database {where} does not answer: {said}"
-            return Unreachable(f"{problem}; is it running, and is DRUMBEAT_DATABASE_URL right?")
+            return Unreachable(f"{problem}; is it running, and is {setting} right?")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.audience.formats import stem
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reject_file import REASONS, Reject, RejectFile, default_rejects_path, spreadsheet_safe
 from engine.core.message import check_variable
@@ -76,7 +77,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_the_default_lies_in_the_working_directory(tmp_path: Path) -> None:
-    assert default_rejects_path(Path("/data/in/people.csv")) == tmp_path / "people.rejects.csv"
+    assert default_rejects_path(stem(Path("/data/in/people.csv"))) == tmp_path / "people.rejects.csv"
 
 
 def test_every_problem_of_phones_and_variables_has_a_reason() -> None:
