@@ -45,7 +45,7 @@ class RowRules:
 
     `params`: a column for each placeholder in order, or `=text` for a fixed text. `region`: the country of
     national numbers. `mapped`: another name for a column → its name in the audience. `defaults`: a column →
-    the text for its empty cells. Columns are given by either name.
+    the text for its empty cells. Columns are given by either name. `as_mobile`: see `mobile_forms`.
     """
 
     phone_column: str = "phone"
@@ -53,6 +53,7 @@ class RowRules:
     region: str | None = None
     mapped: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)
+    as_mobile: tuple[str, ...] = ()
 
     @property
     def literals(self) -> list[str]:
@@ -153,7 +154,7 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
     if phone_index in dict(defaults):
         raise UsageError("--default cannot be for the phones", remedy="name another column")
     return RowCheck(
-        normalise_all=Normaliser(rules.region).normalise_all,
+        normalise_all=Normaliser(rules.region, rules.as_mobile).normalise_all,
         phone_index=phone_index,
         phone_column=header[phone_index],
         variable_columns=tuple((index, header[index]) for index in columns),

@@ -27,7 +27,7 @@ COPY_BYTES = 1 << 20
 RATIO_MAX = 250  # tables of people shrink to a tenth, monotonous ones to a hundredth; bombs to a thousandth
 RATIO_FREE_BYTES = 64 << 20  # a smaller file harms nobody
 FAILURE = "the audience cannot be unpacked"
-_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError, zipfile.BadZipFile)
+_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError, zipfile.BadZipFile, NotImplementedError)
 _HIDDEN = "__MACOSX/"  # what macOS adds to a zip
 
 
@@ -56,7 +56,10 @@ def _opened(packed: BinaryIO, packing: Packing, name: str) -> Iterator[BinaryIO]
         with zstd.ZstdFile(packed) as content:
             yield content  # type: ignore[misc]
     else:
-        with zipfile.ZipFile(packed) as archive, archive.open(_only_member(archive, name)) as member:
+        with ExitStack() as stack:
+            with _damage_named(packing, name):
+                archive = stack.enter_context(zipfile.ZipFile(packed))
+                member = stack.enter_context(archive.open(_only_member(archive, name)))
             yield member  # type: ignore[misc]
 
 
@@ -76,16 +79,20 @@ def _only_member(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
 
 def _reading(content: BinaryIO, packing: Packing, name: str) -> Callable[[], bytes]:
     def read() -> bytes:
-        try:
+        with _damage_named(packing, name):
             return content.read(COPY_BYTES)
-        except (*_DAMAGED, NotImplementedError) as error:
-            raise UnreadableAudience(
-                f"the {packing} file is cut off or damaged: {error}",
-                where=name,
-                remedy="copy or export it again",
-            ) from error
 
     return read
+
+
+@contextmanager
+def _damage_named(packing: Packing, name: str) -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGED as error:
+        raise UnreadableAudience(
+            f"the {packing} file is cut off or damaged: {error}", where=name, remedy="copy or export it again"
+        ) from error
 
 
 def _copied(read: Callable[[], bytes], name: str, bytes_max: int) -> BinaryIO:

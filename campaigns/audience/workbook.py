@@ -4,6 +4,7 @@ The first row with text is the header. A sheet that is no table is refused: a ti
 header cells, values under an empty header cell. Guessing would send the wrong texts.
 """
 
+import mmap
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from itertools import chain, islice
@@ -24,16 +25,15 @@ from campaigns.audience.spool import BATCH_ROWS, Spool
 
 Cell = str | float | bool | date | datetime | time | timedelta
 NAMES_SHOWN_MAX = 10
-# Of the process that reads. A sheet takes up to twice its unpacked size; its cells may repeat one long text.
-MEMORY_BYTES_MAX = 3 << 30
 _NAME_IT = "name one with --sheet"
 
 
 class SheetRequest(NamedTuple):
-    """Which sheet of which workbook; None: the only visible one with rows."""
+    """Which sheet of which workbook; None: the only visible one with rows. `memory_bytes`: the limit."""
 
     name: str
     sheet: str | None
+    memory_bytes: int
 
 
 class SheetFound(NamedTuple):
@@ -62,13 +62,25 @@ def spool_sheet(file: BinaryIO, sheet_name: str | None, spool: Spool) -> None:
             sheet = _chosen(workbook, sheet_name, spool.name)
             _Sheet(sheet, spool).read()
     except PasswordError as error:
-        raise UnreadableAudience(
-            "the workbook is protected by a password", where=spool.name, remedy="save it without a password"
-        ) from error
+        raise _protected(spool.name) from error
     except CalamineError as error:
+        if _is_encrypted(file):
+            raise _protected(spool.name) from error
         raise UnreadableAudience(
             f"the workbook is damaged, or is none: {error}", where=spool.name, remedy="save it again as XLSX"
         ) from error
+
+
+def _is_encrypted(file: BinaryIO) -> bool:
+    """Whether it is an encrypted workbook in the container of old ones; the library does not know these."""
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find("EncryptedPackage".encode("utf-16-le")) >= 0
+
+
+def _protected(name: str) -> UnreadableAudience:
+    return UnreadableAudience(
+        "the workbook is protected by a password", where=name, remedy="save it without a password"
+    )
 
 
 def _chosen(workbook: CalamineWorkbook, name: str | None, where: str) -> CalamineSheet:

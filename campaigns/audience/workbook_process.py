@@ -11,12 +11,12 @@ import sys
 
 from campaigns.audience.encoding import UnreadableAudience
 from campaigns.audience.spool import Spool
-from campaigns.audience.workbook import MEMORY_BYTES_MAX, SheetFound, SheetRequest, spool_sheet
+from campaigns.audience.workbook import SheetFound, SheetRequest, spool_sheet
 
 
 def main(workbook: int, rows: int) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     request: SheetRequest = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the parent
+    resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
     answer: SheetFound | UnreadableAudience
     with os.fdopen(workbook, "rb") as file, os.fdopen(rows, "wb") as target:
         spool = Spool(request.name, target)

@@ -17,8 +17,9 @@ import campaigns
 from campaigns.audience.encoding import UnreadableAudience
 from campaigns.audience.formats import Format
 from campaigns.audience.spool import Spool
-from campaigns.audience.workbook import MEMORY_BYTES_MAX, SheetFound, SheetRequest
+from campaigns.audience.workbook import SheetFound, SheetRequest
 
+MEMORY_BYTES_MAX = 3 << 30  # address space of the process
 # A sheet takes up to twice its unpacked size. A million rows of four columns are 0.2 GiB.
 UNPACKED_BYTES_MAX = 1 << 30
 PROCESS = "campaigns.audience.workbook_process"
@@ -33,7 +34,7 @@ def read_workbook(file: BinaryIO, form: Format, sheet: str | None, spool: Spool)
         _check_archive(file, spool.name)
     process = subprocess.run(  # noqa: S603 - our own module
         [sys.executable, "-P", "-m", PROCESS, str(file.fileno()), str(spool.file.fileno())],
-        input=pickle.dumps(SheetRequest(spool.name, sheet)),
+        input=pickle.dumps(SheetRequest(spool.name, sheet, MEMORY_BYTES_MAX)),
         capture_output=True,
         pass_fds=(file.fileno(), spool.file.fileno()),
         env={**os.environ, "PYTHONPATH": str(_ROOT)},
@@ -42,7 +43,7 @@ def read_workbook(file: BinaryIO, form: Format, sheet: str | None, spool: Spool)
     )
     if process.returncode:
         raise UnreadableAudience(
-            f"the workbook cannot be read within {MEMORY_BYTES_MAX >> 30} GiB of memory, or is damaged",
+            f"the workbook cannot be read within {MEMORY_BYTES_MAX >> 20:,} MiB of memory, or is damaged",
             where=spool.name,
             remedy="export the sheet as CSV",
         )

@@ -12,7 +12,7 @@ from campaigns.audience.inspection import Inspection, inspect_audience
 from campaigns.audience.opening import ReadOptions
 from campaigns.audience.reject_file import default_rejects_path
 from campaigns.audience.row_check import RowRules
-from campaigns.cli.audience_options import FORMS, Defaults, FileFormat, Maps, Sheet, pairs
+from campaigns.cli.audience_options import FORMS, AsMobile, Defaults, FileFormat, Maps, Sheet, pairs
 from campaigns.cli.options import Json, Output, PhoneColumn, Quiet, Region, rejects_option
 from campaigns.cli.output import opened, writing
 from campaigns.cli.planning_progress import GUESS, planning_shown
@@ -43,6 +43,7 @@ def check(
     column_map: Maps = None,
     default: Defaults = None,
     region: Region = None,
+    as_mobile: AsMobile = None,
     file_format: FileFormat = None,
     sheet: Sheet = None,
     rejects: Annotated[Path | None, rejects_option("check")] = None,
@@ -64,6 +65,7 @@ def check(
                 region,
                 pairs("--map", column_map),
                 pairs("--default", default),
+                tuple(as_mobile or ()),
             ),
             options=ReadOptions(file_format, sheet),
             progress=progress,

@@ -33,6 +33,15 @@ Defaults = Annotated[
         metavar="COLUMN=TEXT",
     ),
 ]
+AsMobile = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--as-mobile",
+        help="All numbers of this country are mobile: BR adds the ninth digit, MX removes the 1 after 52, AR"
+        " adds the 9 after 54; repeat for more.",
+        metavar="BR|MX|AR",
+    ),
+]
 Excludes = Annotated[
     list[str] | None,
     typer.Option(

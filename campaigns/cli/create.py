@@ -7,6 +7,7 @@ import typer
 
 from campaigns.audience.opening import ReadOptions
 from campaigns.cli.audience_options import (
+    AsMobile,
     AudienceCampaign,
     AudienceDatabase,
     AudienceFile,
@@ -106,6 +107,7 @@ def create(
     column_map: Maps = None,
     default: Defaults = None,
     region: Region = None,
+    as_mobile: AsMobile = None,
     exclude: Excludes = None,
     external_id: ExternalId = None,
     start_at: StartAt = None,
@@ -153,6 +155,7 @@ def create(
         mapped=pairs("--map", column_map),
         defaults=pairs("--default", default),
         exclude=tuple(exclude or ()),
+        as_mobile=tuple(as_mobile or ()),
     )
     _create(spec, settings, json=json, quiet=quiet)
 

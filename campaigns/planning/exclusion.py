@@ -74,7 +74,7 @@ async def _phones(source: OpenAudience, rules: RowRules) -> AsyncIterator[bytes]
 
 def _check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
     """By the campaign's column of phones; a list of another origin calls it `phone`."""
-    plain = RowRules(region=rules.region)
+    plain = RowRules(region=rules.region, as_mobile=rules.as_mobile)
     try:
         return row_check(header, where, replace(plain, phone_column=rules.phone_column, mapped=rules.mapped))
     except MissingColumn:

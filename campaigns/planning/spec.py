@@ -58,10 +58,18 @@ class CampaignSpec:
     mapped: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
+    as_mobile: tuple[str, ...] = ()
 
     @property
     def rules(self) -> RowRules:
-        return RowRules(self.phone_column, tuple(self.params), self.region, self.mapped, self.defaults)
+        return RowRules(
+            self.phone_column,
+            tuple(self.params),
+            self.region,
+            self.mapped,
+            self.defaults,
+            tuple(self.as_mobile),
+        )
 
     @property
     def audience_stem(self) -> str:
@@ -145,6 +153,7 @@ def identify(
         "--map": dict(spec.mapped),
         "--default": dict(spec.defaults),
         "--exclude": sorted(set(excluded)),
+        "--as-mobile": sorted({country.upper() for country in spec.as_mobile}),
     }
     return Identity(
         {

@@ -36,7 +36,9 @@ def write_xlsx(path: Path, header: Sequence[str], rows: Rows, sheet: str = "Kund
 
 def write_ods(path: Path, header: Sequence[str], rows: Rows, sheet: str = "Kunden") -> None:
     """A minimal document: calamine reads the type of the file and its content."""
-    cells = "".join(f"<table:table-row>{''.join(map(_ods_cell, row))}</table:table-row>" for row in [header, *rows])
+    cells = "".join(
+        f"<table:table-row>{''.join(map(_ods_cell, row))}</table:table-row>" for row in [header, *rows]
+    )
     names = "urn:oasis:names:tc:opendocument:xmlns"
     content = (
         f'<?xml version="1.0" encoding="UTF-8"?><office:document-content xmlns:office="{names}:office:1.0" '

@@ -1,7 +1,6 @@
 """The same recipients from every form of an audience, hash for hash."""
 
 import hashlib
-import io
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -62,7 +61,9 @@ def expected(tmp_path: Path) -> Path:
     return path
 
 
-async def planned(url: str, pool: Pool, spec: CampaignSpec, name: str, **changes: object) -> tuple[object, ...]:
+async def planned(
+    url: str, pool: Pool, spec: CampaignSpec, name: str, **changes: object
+) -> tuple[object, ...]:
     """The counts, the codes of rejects, and the hash of phones and variables in order."""
     created = await create_campaign(url, replace(spec, name=name, **changes))
     rows = await pool.fetch(
@@ -89,8 +90,9 @@ async def test_standard_input_gives_the_same_recipients(
     ready: str, pool: Pool, spec: CampaignSpec, expected: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = await planned(ready, pool, spec, "csv", audience=expected)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(expected.read_bytes())))
-    assert await planned(ready, pool, spec, "piped", audience=Path("-")) == wanted
+    with expected.open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        assert await planned(ready, pool, spec, "piped", audience=Path("-")) == wanted
 
 
 async def test_a_query_gives_the_same_recipients_and_its_snapshot_is_noted(
@@ -98,7 +100,9 @@ async def test_a_query_gives_the_same_recipients_and_its_snapshot_is_noted(
 ) -> None:
     wanted = await planned(ready, pool, spec, "csv", audience=expected)
     await pool.execute("CREATE TABLE customers (id serial, phone text, name text, order_no text, note text)")
-    await pool.executemany("INSERT INTO customers (phone, name, order_no, note) VALUES ($1, $2, $3, $4)", ROWS)
+    await pool.executemany(
+        "INSERT INTO customers (phone, name, order_no, note) VALUES ($1, $2, $3, $4)", ROWS
+    )
     query = 'SELECT phone, name, order_no AS "order", note FROM customers ORDER BY id; '
     assert await planned(ready, pool, spec, "sql", audience=SqlQuery(query, ready)) == wanted
 
