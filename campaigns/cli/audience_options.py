@@ -60,7 +60,7 @@ AudienceSql = Annotated[
 AudienceDatabase = Annotated[
     str | None,
     typer.Option(
-        help="URL of that database. Default: DRUMBEAT_AUDIENCE_DATABASE_URL, which no process list shows.",
+        help="URL of that database. Default: the setting audience_database_url, which no process list shows.",
         metavar="URL",
     ),
 ]
