@@ -19,6 +19,7 @@ from campaigns.audience.formats import Format
 from campaigns.audience.spool import Spool
 from campaigns.audience.workbook import SheetFound, SheetRequest
 
+READ_S_MAX = 300.0  # a million rows take ten seconds
 MEMORY_BYTES_MAX = 3 << 30  # address space of the process
 # A sheet takes up to twice its unpacked size. A million rows of four columns are 0.2 GiB.
 UNPACKED_BYTES_MAX = 1 << 30
@@ -32,15 +33,14 @@ def read_workbook(file: BinaryIO, form: Format, sheet: str | None, spool: Spool)
         _require_size(os.fstat(file.fileno()).st_size, spool.name)
     else:
         _check_archive(file, spool.name)
-    process = subprocess.run(  # noqa: S603 - our own module
-        [sys.executable, "-P", "-m", PROCESS, str(file.fileno()), str(spool.file.fileno())],
-        input=pickle.dumps(SheetRequest(spool.name, sheet, MEMORY_BYTES_MAX)),
-        capture_output=True,
-        pass_fds=(file.fileno(), spool.file.fileno()),
-        env={**os.environ, "PYTHONPATH": str(_ROOT)},
-        start_new_session=True,
-        check=False,
-    )
+    try:
+        process = _run(file, sheet, spool)
+    except subprocess.TimeoutExpired as error:
+        raise UnreadableAudience(
+            f"the workbook takes longer than {READ_S_MAX:.0f} s to read",
+            where=spool.name,
+            remedy="export the sheet as CSV",
+        ) from error
     if process.returncode:
         raise UnreadableAudience(
             f"the workbook cannot be read within {MEMORY_BYTES_MAX >> 20:,} MiB of memory, or is damaged",
@@ -51,6 +51,19 @@ def read_workbook(file: BinaryIO, form: Format, sheet: str | None, spool: Spool)
     if isinstance(found, UnreadableAudience):
         raise found
     spool.name, spool.form, spool.header, spool.first = found
+
+
+def _run(file: BinaryIO, sheet: str | None, spool: Spool) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(  # noqa: S603 - our own module
+        [sys.executable, "-P", "-m", PROCESS, str(file.fileno()), str(spool.file.fileno())],
+        input=pickle.dumps(SheetRequest(spool.name, sheet, MEMORY_BYTES_MAX)),
+        capture_output=True,
+        pass_fds=(file.fileno(), spool.file.fileno()),
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+        start_new_session=True,
+        timeout=READ_S_MAX,
+        check=False,
+    )
 
 
 def _check_archive(file: BinaryIO, name: str) -> None:

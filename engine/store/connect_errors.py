@@ -32,14 +32,14 @@ _OPTIONS = (
 )
 
 
-def safe_url(url: str) -> str:
-    """The URL with its passwords masked, for messages.
+def safe_url(url: str, setting: str = SETTING) -> str:
+    """The URL with its passwords masked, for messages; `setting` if it cannot be read.
 
     A ? in a password must be written %3F. If it is not, the end of the password is unknown, and nothing after
     its beginning is shown.
     """
     if "://" not in url and not url.startswith("/"):
-        return SETTING  # perhaps the key=value notation, which holds the password anywhere
+        return setting  # perhaps the key=value notation, which holds the password anywhere
     address, question, options = url.partition("?")
     head, at, tail = address.rpartition("@")
     scheme, slashes, user = (head if at else address).partition("://")
@@ -62,9 +62,9 @@ def translate_connect_errors(url: str, setting: str = SETTING) -> Iterator[None]
         raise connect_error(error, url, setting) from error  # before ValueError: a certificate error is both
     except asyncpg.ClientConfigurationError as error:
         remedy = str(error) if url.startswith(_SCHEMES) else _SHAPE
-        raise ConfigurationError(_UNREADABLE, where=safe_url(url), remedy=remedy) from error
+        raise ConfigurationError(_UNREADABLE, where=safe_url(url, setting), remedy=remedy) from error
     except ValueError:  # without its message, which quotes what it took for a port: perhaps the password
-        raise ConfigurationError(_UNREADABLE, where=safe_url(url), remedy=_SHAPE) from None
+        raise ConfigurationError(_UNREADABLE, where=safe_url(url, setting), remedy=_SHAPE) from None
     except asyncpg.TargetServerAttributeNotMatched as error:
         problem = f"no server of {safe_url(url)} has the role that target_session_attrs asks for"
         raise Unreachable(problem, remedy="is the primary among them?") from error
@@ -81,7 +81,7 @@ def pooler_error(url: str) -> ConfigurationError:
 
 def connect_error(error: Exception, url: str, setting: str = SETTING) -> DrumbeatError:
     """The error for an exception of connecting."""
-    where, said = safe_url(url), system_error_text(error)
+    where, said = safe_url(url, setting), system_error_text(error)
     match error:
         case asyncpg.InvalidAuthorizationSpecificationError():
             return AuthenticationError(f"the database {where} refused the user or password: {said}")
