@@ -17,6 +17,7 @@ from campaigns.audience.spreadsheet import as_written
 from engine.errors import ConfigurationError
 
 LISTED_MAX = 1_000_000  # the list is held in memory; nobody corrects more rows by hand
+LEFT_OUT = frozenset({"duplicate", "excluded"})  # codes of people whom another message reaches
 
 
 class ListedReject(NamedTuple):
@@ -24,9 +25,6 @@ class ListedReject(NamedTuple):
 
     column: str
     value: str
-
-
-LEFT_OUT = frozenset({"duplicate", "excluded"})  # people who got or get a message elsewhere
 
 
 def copy_rejected(audience: Path, listed: Path, file: TextIO, options: ReadOptions = AS_IT_IS) -> int:

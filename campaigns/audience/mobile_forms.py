@@ -45,8 +45,13 @@ class MobileForms:
         self._repairs = [_REPAIRS[country][1] for country in wanted]
         self._code = _REPAIRS[region.upper()][0] if region is not None and region.upper() in wanted else None
 
-    def repaired(self, digits: str) -> str | None:
-        """The mobile number in digits of E.164 that these digits stand for; None if they need no repair."""
-        forms = [digits] if self._code is None else [digits, self._code + digits.lstrip("0")]
+    def repaired(self, digits: str, *, may_be_national: bool) -> str | None:
+        """The mobile number in digits of E.164 that these digits stand for; None if they need no repair.
+
+        `may_be_national`: they may lack the country's code.
+        """
+        forms = [digits]
+        if may_be_national and self._code is not None:
+            forms.append(self._code + digits.lstrip("0"))
         found = (repair(form) for form in forms for repair in self._repairs)
         return next((number for number in found if number is not None), None)

@@ -75,8 +75,14 @@ class Normaliser:
         (found,) = self._all((text,))
         if isinstance(found, str) and found not in _WRONG_DIGITS:
             return found
-        digits = str(found) if isinstance(found, int) else _digits(text)
-        repaired = mobile.repaired(digits)
+        if isinstance(found, int):
+            repaired = mobile.repaired(str(found), may_be_national=False)
+        else:
+            written = _in_ascii(_unwrapped(text.strip()))
+            digits = "".join(filter(str.isdigit, written)).removeprefix("00")
+            repaired = mobile.repaired(
+                digits, may_be_national=not written.lstrip(" (").startswith(("+", "00"))
+            )
         number = found if repaired is None else _international(repaired)
         return number if isinstance(number, int) else found
 
@@ -123,11 +129,6 @@ class Normaliser:
             return "phone_too_long"
         found = self._region.number(digits)
         return _international(digits) if found is None else found
-
-
-def _digits(text: str) -> str:
-    digits = "".join(filter(str.isdigit, _in_ascii(_unwrapped(text.strip()))))
-    return digits.removeprefix("00")
 
 
 def _in_ascii(text: str) -> str:

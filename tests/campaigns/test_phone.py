@@ -95,6 +95,8 @@ def test_each_way_of_writing(text: str, region: str | None, expected: int | str)
         ("+54 9 11 2345-6789", None, "AR", 5491123456789),
         ("+49 30 901820", None, "AR", 4930901820),
         ("+55 11 8765", None, "BR", "phone_invalid"),
+        ("+64 9 765 4321", "BR", "BR", 6497654321),  # New Zealand, and with 55 in front a Brazilian mobile
+        ("+64 97 654 321 0", "BR", "BR", "phone_invalid"),
         ("call me", "BR", "BR", "phone_malformed"),
     ],
 )
