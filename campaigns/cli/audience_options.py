@@ -16,7 +16,12 @@ from engine.process.settings import Settings
 FORMS = "CSV, XLSX, XLS, ODS, JSON Lines or Parquet, also packed with gzip, zip or zstd"
 
 FileFormat = Annotated[
-    Format | None, typer.Option("--format", help="What the file holds. Default: found in its first bytes.")
+    Format | None,
+    typer.Option(
+        "--format",
+        help="What the file holds: csv, jsonl, xlsx, xls, ods or parquet. Default: found in its first bytes.",
+        metavar="FORMAT",
+    ),
 ]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of a workbook.", metavar="NAME")]
 Maps = Annotated[
@@ -68,7 +73,8 @@ AudienceCampaign = Annotated[
     str | None, typer.Option(help="Another campaign, instead of a file.", metavar="NAME")
 ]
 State = Annotated[
-    RecipientState | None, typer.Option(help="Only the recipients of that campaign in this state.")
+    RecipientState | None,
+    typer.Option(help="Only the recipients of that campaign in this state.", metavar="STATE"),
 ]
 Code = Annotated[
     int | None, typer.Option(help="Only the recipients of that campaign that failed with this code.")
