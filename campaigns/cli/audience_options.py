@@ -11,7 +11,7 @@ from campaigns.audience.formats import Format
 from campaigns.audience.sql_source import SqlQuery
 from engine.core.states import RecipientState
 from engine.errors import UsageError
-from engine.process.settings import Settings
+from engine.process.settings import load_settings
 
 FORMS = "CSV, XLSX, XLS, ODS, JSON Lines or Parquet, also packed with gzip, zip or zstd"
 
@@ -95,7 +95,6 @@ def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
 
 
 def audience_of(
-    settings: Settings,
     file: Path | None,
     sql: str | None,
     database: str | None,
@@ -118,7 +117,7 @@ def audience_of(
     if sql is None:
         assert file is not None
         return file
-    stored = settings.audience_database_url
+    stored = load_settings().audience_database_url
     url = database or (None if stored is None else stored.get_secret_value())
     if not url:
         raise UsageError(

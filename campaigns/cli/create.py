@@ -42,7 +42,7 @@ from campaigns.planning.spec import CampaignSpec
 from campaigns.pluralise import pluralise
 from engine.core.message import Media
 from engine.errors import UsageError
-from engine.process.settings import Settings, load_settings
+from engine.process.settings import load_settings
 
 app = typer.Typer(add_completion=False)
 
@@ -129,14 +129,11 @@ def create(
     If you repeat the same command, nothing changes. If the name exists with another file or other options,
     the command refuses.
     """
-    settings = load_settings()
     spec = CampaignSpec(
         name=name,
         template=template,
         language=language,
-        audience=audience_of(
-            settings, audience, audience_sql, audience_database, audience_campaign, state, code
-        ),
+        audience=audience_of(audience, audience_sql, audience_database, audience_campaign, state, code),
         numbers=tuple(number),
         params=tuple(param or ()),
         phone_column=phone_column,
@@ -157,11 +154,12 @@ def create(
         exclude=tuple(exclude or ()),
         as_mobile=tuple(as_mobile or ()),
     )
-    _create(spec, settings, json=json, quiet=quiet)
+    _create(spec, json=json, quiet=quiet)
 
 
-def _create(spec: CampaignSpec, settings: Settings, *, json: bool, quiet: bool) -> None:
+def _create(spec: CampaignSpec, *, json: bool, quiet: bool) -> None:
     spec.checked_schedule()  # reports wrong options before a database is started
+    settings = load_settings()
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
         created = run_loop(create_campaign(url, spec, progress, disk=settings.disk()))

@@ -9,7 +9,6 @@ from campaigns.audience.sql_source import SqlQuery
 from campaigns.cli.audience_options import audience_of, pairs
 from engine.core.states import RecipientState
 from engine.errors import UsageError
-from engine.process.settings import load_settings
 
 FAILED = RecipientState.FAILED
 FILE = Path("a.csv")
@@ -30,7 +29,7 @@ URL = "postgresql://db.example/shop"
     ],
 )
 def test_one_audience_is_named(given: tuple[object, ...], audience: object) -> None:
-    assert audience_of(load_settings(), *given) == audience
+    assert audience_of(*given) == audience
 
 
 @pytest.mark.parametrize(
@@ -46,13 +45,13 @@ def test_one_audience_is_named(given: tuple[object, ...], audience: object) -> N
 )
 def test_none_or_two_or_half_of_one_are_refused(given: tuple[object, ...], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        audience_of(load_settings(), *given)
+        audience_of(*given)
 
 
 def test_the_url_of_the_setting_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "url").write_text(f"{URL}\n")
     monkeypatch.setenv("DRUMBEAT_AUDIENCE_DATABASE_URL_FILE", str(tmp_path / "url"))
-    assert audience_of(load_settings(), None, "SELECT 1", None, None, None, None) == SqlQuery("SELECT 1", URL)
+    assert audience_of(None, "SELECT 1", None, None, None, None) == SqlQuery("SELECT 1", URL)
 
 
 @pytest.mark.parametrize("text", ["name", "=friend", "name="])
