@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test test-all check format browser chaos clean
+.PHONY: setup demo test test-all check format tools chaos hosts clean
 
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
@@ -33,21 +33,26 @@ format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The tests of the emulator's page drive a real browser. Without one they say that they are skipped.
-browser:
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
-		|| echo "no Chromium here, and no right to install it: the tests of pages are skipped"
+# Programs that tests use, as COMMAND:PACKAGE of Debian: a browser for pages, promtool and Prometheus for alerts, what checks
+# the units of systemd, what confines the services of deploy/compose.yaml. Tests say that they are skipped where one is
+# missing. The package of Prometheus starts a service where there is systemd: nobody asked for it.
+TOOLS := chromium:chromium promtool:prometheus systemd-analyze:systemd bwrap:bubblewrap ip:iproute2 setpriv:util-linux
+tools:
+	@for tool in $(TOOLS); do command -v $${tool%%:*} >/dev/null || missing="$$missing $${tool#*:}"; done; \
+	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null \
+		&& case "$$missing" in *prometheus*) systemctl disable --now prometheus >/dev/null 2>&1 || true;; esac; } \
+		|| echo "missing here, with no right to install them:$$missing; their tests are skipped"
 
 # Most tests wait for a database, a process or a clock, so there are more workers than cores. Bytecode is written even
 # where the environment forbids it, else each worker takes 5 s to compile the tests anew.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 --dist worksteal
 
-test: check browser
+test: check tools
 	$(PYTEST)
 
 # Also all examples of each property, and then the tests marked slow, one at a time.
-test-all: check browser
+test-all: check tools
 	$(PYTEST) --hypothesis-profile whole
 	$(BIN)/pytest -m slow
 
@@ -56,6 +61,10 @@ test-all: check browser
 chaos: setup
 	$(BIN)/pytest -m slow tests/chaos
 	$(BIN)/python -m benchmarks.chaos --write
+
+# Three hosts in network namespaces, with clocks minutes apart: two to three minutes. It needs root and libfaketime.
+hosts: setup
+	$(BIN)/python -m benchmarks.hosts
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

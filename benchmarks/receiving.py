@@ -40,6 +40,7 @@ from engine.store.migrate import migrate
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.receiver import Receiver, Secrets, listening
+from engine.webhooks.server import probes_of
 from engine.webhooks.signature import sign
 
 _BASELINE = "a bare Protocol that replies 200"
@@ -192,7 +193,9 @@ async def _receive(url: str, pipe: Pipe) -> None:
     async with open_pool(url, size=4, by_key=True) as pool:
         metrics = Metrics()
         intake = Intake(pool, metrics, PRODUCT)
-        receiver = Receiver(intake, metrics, Secrets(SecretStr(SECRET), SecretStr(TOKEN)))
+        receiver = Receiver(
+            intake, metrics, probes_of(pool, intake, metrics), Secrets(SecretStr(SECRET), SecretStr(TOKEN))
+        )
         async with listening(receiver, intake, "127.0.0.1", 0) as callback:
             pipe.send(int(callback.split(":")[2].split("/")[0]))
             await asyncio.to_thread(pipe.poll, None)

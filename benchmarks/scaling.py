@@ -1,10 +1,12 @@
 """Does a message cost the same however many recipients, numbers and processes there are?
 
-    python -m benchmarks.scaling [--largest 1000000] [--repeats 3] [--only audiences|numbers|processes]
+    python -m benchmarks.scaling [--largest 1000000] [--repeats 3] [--only TABLE]
 
 Prints the sender's CPU for each message, median of the repeats: over the audience (10 thousand to `--largest`
-planned recipients, of which about 9,000 are sent), over numbers that share a fixed total rate, and over
-processes with a fixed rate each. The baseline is the first row of each table. A row below its rate says so.
+planned recipients, of which about 9,000 are sent), over numbers that share a fixed total rate, over
+processes with a fixed rate each, and over processes at a service that takes 0.4 s for each reply. The
+baseline is the first row of each table. A row below its rate says so. A TABLE is audiences, numbers,
+processes or latency.
 
 The rates are well below what a core can carry. In a full process batches grow and a message costs less, so
 that rows could not be compared.
@@ -24,7 +26,7 @@ from benchmarks.harness.script import count, parser_of, print_conditions, run_sc
 from benchmarks.harness.testbed import Testbed
 from benchmarks.senders.runs import run_engine
 
-Table = Literal["audiences", "numbers", "processes"]
+Table = Literal["audiences", "numbers", "processes", "latency"]
 
 LATENCY_MS = 5.0
 SENT_S = 6.0
@@ -32,6 +34,7 @@ SMALL_PER_S = 1_400.0  # the smallest audience lasts for SENT_S at this rate
 TOTAL_PER_S = 2_000.0  # through 64 numbers, twice this rate fills the service's core of a small machine
 PLANNED = 200_000  # so that each of 64 numbers finds ranges to the end
 PROCESS_PER_S = 1_000.0
+SLOW_MS, SLOW_PER_S = 400.0, 400.0  # a process has 160 requests in flight, and its core is mostly idle
 REACHED_MIN = 0.95
 MEASURED_ONCE_FROM = 10_000_000  # recipients that take a minute to plan
 
@@ -56,6 +59,12 @@ TABLES: Mapping[Table, Mapping[str, Load]] = {
             load_of(2 * count, PROCESS_PER_S * count), processes=count
         )
         for count in (1, 2, 4)
+    },
+    "latency": {
+        "one process" if count == 1 else f"{count} processes": replace(
+            load_of(4 * count, SLOW_PER_S * count), processes=count, latency_ms=SLOW_MS
+        )
+        for count in (1, 2, 3, 4)
     },
 }
 WARM_UP = load_of(4, SMALL_PER_S)  # the first campaign on a new server costs more; it is not counted
@@ -108,7 +117,7 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--largest", type=count, default=1_000_000, help="largest audience, in recipients")
     parser.add_argument("--repeats", type=count, default=3, help="of each row; the median is printed")
-    parser.add_argument("--only", choices=TABLES, help="one of the three tables")
+    parser.add_argument("--only", choices=TABLES, help="one of the tables")
     options = parser.parse_args()
     if not loads("audiences", options.largest):
         parser.error(f"--largest is at least {SMALLEST:,}")

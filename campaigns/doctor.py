@@ -15,15 +15,17 @@ import aiohttp
 
 from campaigns.pluralise import pluralise
 from engine.api.proxy import proxy_of
-from engine.api.resources import management_client
+from engine.api.service import service_of
 from engine.core.connection_limit import CONNECTIONS_MAX, WANTED, connections_within
 from engine.core.disk_space import MIB, is_short
+from engine.core.notification import Channel
 from engine.core.sanitise import sanitise
 from engine.errors import ConfigurationError, DrumbeatError
 from engine.process.disk_space import free_bytes
 from engine.process.file_descriptors import hard_limit
 from engine.process.settings import PREFIX, SECRETS, Settings
 from engine.store.database import Pool
+from engine.store.notifications import undelivered
 from engine.store.queries import queries
 from engine.system_error import system_error_text
 
@@ -56,14 +58,15 @@ def worst_exit_code(findings: list[Finding]) -> int:
 
 
 def check_machine(settings: Settings) -> list[Finding]:
-    """Check Python, the home directory and the limit of file descriptors."""
+    """Check Python, the limit of file descriptors, and the home directory if the database is kept there."""
     version = ".".join(map(str, sys.version_info[:3]))
     python = (
         _ok("python", version)
         if sys.version_info >= PYTHON_MIN
         else _fail("python", version, "install Python 3.11 or newer", 78)
     )
-    return [python, _home(settings.home), _descriptors()]
+    home = [_home(settings.home)] if settings.database_url is None else []
+    return [python, *home, _descriptors()]
 
 
 def check_variables() -> list[Finding]:
@@ -109,6 +112,30 @@ def check_secrets(settings: Settings) -> list[Finding]:
     ]
 
 
+def check_notifications(settings: Settings) -> list[Finding]:
+    """Check whether every channel of notifications is set up completely. Sends nothing."""
+    try:
+        notifications = settings.notifications()
+    except ConfigurationError as error:
+        return [failed("notifications", error)]
+    channels = {Channel.WEBHOOK: notifications.webhook, Channel.MAIL: notifications.mail}
+    if named := [channel for channel, setting in channels.items() if setting is not None]:
+        return [_ok("notifications", f"by {' and '.join(named)}; `drumbeat notify test` tries them")]
+    return [_ok("notifications", "not set up: nobody is told when a campaign finishes or pauses")]
+
+
+async def check_deliveries(pool: Pool) -> list[Finding]:
+    """Warn of notifications that could not be delivered in the last week."""
+    return [
+        _warn(
+            f"notifications by {each.channel}",
+            f"{each.waiting} wait for another attempt and {each.given_up} were given up: {each.problem}",
+            "`drumbeat notify test` shows whether it works now",
+        )
+        for each in await undelivered(pool)
+    ]
+
+
 async def check_database(pool: Pool) -> list[Finding]:
     """Check version, clock and durability of the migrated database, and what was synced into it."""
     row = await pool.fetchrow(queries("doctor")["database"])
@@ -134,8 +161,8 @@ async def check_service(settings: Settings) -> list[Finding]:
         return reached
 
     async def numbers() -> list[Finding]:
-        async with management_client(service) as client:
-            found = await client.phone_numbers(waba_id)
+        async with service_of(service) as client:
+            found = [number async for number in client.numbers.list(waba_id)]
         return [_ok("token", f"valid; account {waba_id} has {pluralise(len(found), 'number')}")]
 
     return [*reached, *await _guarded("token", numbers)]

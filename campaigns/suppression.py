@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from campaigns.audience.formats import stem
 from campaigns.audience.opening import open_table
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reject_file import REASONS, RejectFile, default_rejects_path
@@ -82,7 +81,7 @@ async def import_suppressions(
     """
     reason = _checked_reason(reason)
     changed = known = 0
-    listed = rejects_path or default_rejects_path(stem(path), "suppress")
+    listed = rejects_path or default_rejects_path(path, "suppress")
     with open_table(path) as source, RejectFile(listed, path) as rejects:
         reader = await asyncio.to_thread(source.table)
         check = row_check(reader.header, reader.name, RowRules(phone_column, region=region))

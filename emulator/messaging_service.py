@@ -23,6 +23,7 @@ from emulator.schedule import StatusSchedule
 from emulator.send import SendContext, SendEndpoint
 from emulator.standing import Standing
 from emulator.templates.samples import sample_templates
+from emulator.tiers import LOWEST
 from emulator.tokens import Tokens
 
 NUMBER_LIMIT = 10_000
@@ -113,6 +114,8 @@ class MessagingService:
         )
         if config.test_recipients is not None:
             number.test_recipients = frozenset(map(int, config.test_recipients))
+        if not self.accounts[account_id].verified:
+            number.tiers.set(LOWEST, self.clock.now_ns())
         self.connect(number)
         return number
 

@@ -6,6 +6,7 @@ from emulator.control.people import PeopleControl
 from emulator.control.settings import SettingsControl
 from emulator.control.state import StateControl
 from emulator.messaging_service import MessagingService
+from emulator.metrics import MetricsEndpoint
 from emulator.resources.media import MediaEndpoints
 from emulator.resources.numbers import NumberEndpoints
 from emulator.resources.objects import ObjectEndpoints
@@ -79,6 +80,7 @@ def _control(service: MessagingService) -> list[Route]:
         Route("POST", "/_emulator/snapshot", state.save),
         Route("POST", "/_emulator/restore", state.restore),
         Route("GET", "/_emulator/overview", state.overview),
+        Route("GET", "/metrics", MetricsEndpoint(service).show),
         Route("GET", "/openapi.json", state.document),
         Route("GET", "/page/{name}", state.page),
         Route("GET", "/", state.page),

@@ -25,7 +25,7 @@ from emulator.pair import PairRate
 from emulator.templates.template import Template
 from emulator.tiers import Tiers
 
-FORMAT = 3
+FORMAT = 4
 _NUMBER_FIELDS = (
     "id",
     "account_id",
@@ -152,26 +152,30 @@ def _load_account(state: dict[str, Any]) -> Account:
 
 
 def _dump_app(app: App) -> dict[str, Any]:
-    subscriber = app.subscriber
-    subscription = None
-    if subscriber is not None:
-        subscription = [
-            subscriber.url,
-            sorted(subscriber.fields),
-            subscriber.retry_wait_s,
-            subscriber.verify_token,
-        ]
-    return {"id": app.id, "secret": app.secret, "subscription": subscription}
+    return {
+        "id": app.id,
+        "secret": app.secret,
+        "subscription": None if app.subscriber is None else _dump_subscriber(app.subscriber),
+        "overrides": {account_id: _dump_subscriber(each) for account_id, each in app.overrides.items()},
+    }
+
+
+def _dump_subscriber(subscriber: Subscriber) -> list[Any]:
+    return [subscriber.url, sorted(subscriber.fields), subscriber.retry_wait_s, subscriber.verify_token]
 
 
 def _load_app(state: dict[str, Any]) -> App:
     app = App(state["id"], state["secret"])
     if state["subscription"] is not None:
-        url, fields, retry_wait_s, verify_token = state["subscription"]
-        app.subscriber = Subscriber(
-            url, app.secret, frozenset(fields), retry_wait_s, verify_token=verify_token
-        )
+        app.subscriber = _load_subscriber(app.secret, state["subscription"])
+    for account_id, subscription in state["overrides"].items():
+        app.overrides[account_id] = _load_subscriber(app.secret, subscription)
     return app
+
+
+def _load_subscriber(secret: str, state: list[Any]) -> Subscriber:
+    url, fields, retry_wait_s, verify_token = state
+    return Subscriber(url, secret, frozenset(fields), retry_wait_s, verify_token=verify_token)
 
 
 def _dump_number(number: Number) -> dict[str, Any]:

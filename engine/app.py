@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 
 import structlog
-from aiolimiter import AsyncLimiter
 
+from engine.api.call_budget import BURST, CALL_EVERY_S
 from engine.api.lanes import LaneTransport
-from engine.api.resources import hourly_call_budget, management_client
+from engine.api.service import service_of
 from engine.api.transport import Transport
 from engine.backoff import wait_s
 from engine.core.connection_limit import connections_within
@@ -18,7 +20,9 @@ from engine.core.states import ReasonCode
 from engine.process.disk_space import Disk, DiskSpaceGuard
 from engine.process.file_descriptors import raise_limit
 from engine.process.memory import keep_large_blocks, rare_collections
-from engine.process.settings import ServiceSettings
+from engine.process.secret_file import SecretFile
+from engine.process.settings import MetricsAddress, ServiceSettings
+from engine.sending.access_token import AccessToken
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.campaign_reader import Block, CampaignReader
 from engine.sending.claim_batcher import ClaimBatcher
@@ -27,7 +31,8 @@ from engine.sending.number_sync import sync_numbers
 from engine.sending.results_writer import ResultsWriter
 from engine.sending.stop_requests import StopRequests
 from engine.sending.timing import Timing
-from engine.sending.worker import RunEnd, Worker
+from engine.sending.worker import OnOwned, RunEnd, Worker, do_nothing
+from engine.store.call_budget import SharedCallBudget
 from engine.store.database import Pool
 from engine.store.installation import identify
 
@@ -48,17 +53,24 @@ async def run_numbers(
     disk: Disk | None = None,
     transport: Transport | None = None,
     timing: Timing = Timing(),
+    metrics: MetricsAddress | None = None,
+    on_owned: OnOwned = do_nothing,
 ) -> RunEnd:
     """Send through these numbers until `stop` is set, or until the one campaign no longer runs.
 
     `pool` must call `identify` on each new connection: after a break another server may answer.
     `campaign_id` None: every running campaign of these numbers. `disk`: where the database keeps its data, if
     that is on this machine; while it is short of space, nothing is claimed. `transport` replaces the one of
-    the settings, and is closed at the end. `timing` gives tests shorter waits. Raises NumberHeld if another
-    living process owns a number of the one campaign, and ConfigurationError for an unknown number.
+    the settings, and is closed at the end. `timing` gives tests shorter waits. `metrics`: where metrics and
+    readiness are served. `on_owned` is called once the numbers are owned, before anything is sent. Raises
+    NumberHeld if another living process owns a number of the one campaign, and ConfigurationError for an
+    unknown number or an address that cannot be listened on.
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
+    transport = transport or transport_of(service)
+    token_file = SecretFile("access_token", service.access_token, service.access_token_file)
+    access_token = AccessToken(token_file, transport.set_token)
     disk_space, campaign_cache = DiskSpaceGuard(disk), CampaignCache()
     results_writer = ResultsWriter(pool, timing.batch_period_s)
     context = FlowContext(
@@ -71,19 +83,21 @@ async def run_numbers(
         claim_batcher=ClaimBatcher(pool),
         breaker=CircuitBreaker(partial(wait_s, Wait.UNREACHABLE)),
         stop_requests=StopRequests(campaign_cache),
+        access_token=access_token,
     )
-    reader = CampaignReader(
-        campaign_cache, service.product, campaign_id, partial(_find_block, disk_space, results_writer)
-    )
+    find_block = partial(_find_block, disk_space, results_writer)
+    reader = CampaignReader(campaign_cache, service.product, campaign_id, find_block, context.clock_skew)
     keep_large_blocks()
-    transport = transport or transport_of(service)
-    read_numbers = partial(_read_numbers, pool, service, hourly_call_budget())
-    worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers)
-    try:
+    read_numbers = partial(_read_numbers, pool, service, token_file)
+    worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers, on_owned)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(transport.close)
+        if metrics is not None:
+            from engine.sending.metrics import serving_metrics  # its library takes 50 ms to import
+
+            await stack.enter_async_context(serving_metrics(metrics, context, worker, disk_space))
         with rare_collections():
             return await worker.run(stop)
-    finally:
-        await transport.close()
 
 
 def _find_block(disk_space: DiskSpaceGuard, results_writer: ResultsWriter) -> Block | None:
@@ -105,9 +119,10 @@ def transport_of(service: ServiceSettings) -> Transport:
     )
 
 
-async def _read_numbers(pool: Pool, service: ServiceSettings, calls: AsyncLimiter) -> None:
+async def _read_numbers(pool: Pool, service: ServiceSettings, token_file: SecretFile) -> None:
     if service.waba_id is None:
         log.warning("numbers_not_read", problem="DRUMBEAT_WABA_ID is not set")
         return
-    async with management_client(service, calls) as client:
-        await sync_numbers(pool, client, service.waba_id)
+    budget = SharedCallBudget(pool, service.waba_id, burst=BURST, call_every_s=CALL_EVERY_S)
+    async with service_of(replace(service, access_token=token_file.value), budget) as client:
+        await sync_numbers(pool, client.numbers, service.waba_id)

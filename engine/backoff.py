@@ -27,6 +27,8 @@ _WAITS: dict[Wait, wait_base] = {
     Wait.TRANSIENT: wait_exponential_jitter(initial=1, exp_base=2, jitter=1, max=30),
     Wait.UNREACHABLE: wait_random_exponential(multiplier=1, max=30),
 }
+# 10 s, 30 s, 90 s and so on up to an hour: some thirty attempts in a day.
+_NOTIFICATION_WAIT = wait_exponential(multiplier=10, exp_base=3, max=3600) + wait_random(0, 5)
 
 
 def wait_s(kind: Wait, wait_no: int, hint_s: float | None = None) -> float:
@@ -39,6 +41,13 @@ def wait_s(kind: Wait, wait_no: int, hint_s: float | None = None) -> float:
 def deferral_s(decision: Retry) -> float:
     """Seconds until a deferred recipient is due."""
     return wait_s(decision.wait, decision.wait_no, decision.hint_s)
+
+
+def notification_wait_s(attempt_no: int) -> float:
+    """Seconds until a notification is delivered again after this many failed attempts, counted from 1."""
+    state = RetryCallState(AsyncRetrying(), None, (), {})
+    state.attempt_number = attempt_no
+    return _NOTIFICATION_WAIT(state)
 
 
 def reconnecting(

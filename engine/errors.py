@@ -4,13 +4,11 @@ Expected replies of the service are values (`engine.core.outcome`), never except
 happened, where, and what to do.
 """
 
-from typing import ClassVar
-
 
 class DrumbeatError(Exception):
     """The base class: a problem reported in one line. `exit_code` 1 means an unexpected problem."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
 
     def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
         self.what = what
@@ -62,7 +60,3 @@ class ConfigurationError(DrumbeatError):
     """A setting, a file or a stored definition is wrong. A retry cannot help until somebody changes it."""
 
     exit_code = 78
-
-
-class ServiceError(DrumbeatError):
-    """The service answered a management call with an error that no other class describes."""

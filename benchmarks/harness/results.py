@@ -16,7 +16,7 @@ class Load:
 
     `events`: three status events a message come back, and are stored and applied during the run. `limited`:
     the emulator enforces the limits; otherwise only the engine's pace applies them. `timed`: the reply times
-    of some requests are measured.
+    of some requests are measured. `metrics_port`: the engine's one process serves metrics there.
     """
 
     numbers: int
@@ -28,6 +28,7 @@ class Load:
     events: bool = False
     limited: bool = True
     timed: bool = True
+    metrics_port: int | None = None
 
     @property
     def total_per_s(self) -> float:

@@ -186,3 +186,26 @@ ORDER BY bytes DESC, name;
 
 -- name: rewrite
 VACUUM FULL;
+
+-- name: counters
+-- What the server wrote since it began: bytes and whole pages of WAL, commits, rows.
+SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint AS wal_bytes,
+       (SELECT wal_fpi FROM pg_stat_wal) AS page_images,
+       (SELECT sum(xact_commit)::bigint FROM pg_stat_database) AS commits,
+       (SELECT sum(tup_inserted)::bigint FROM pg_stat_database) AS inserted,
+       (SELECT sum(tup_updated)::bigint FROM pg_stat_database) AS updated,
+       (SELECT sum(tup_deleted)::bigint FROM pg_stat_database) AS deleted;
+
+-- name: sizes
+-- Bytes of tables and of indexes, each without the other; the largest first.
+SELECT relation.relname AS name, pg_relation_size(relation.oid)::float8 AS bytes
+FROM pg_class AS relation
+WHERE relkind IN ('r', 'i', 't') AND relnamespace <> 'pg_catalog'::regnamespace
+  AND pg_relation_size(relation.oid) > 1000000
+ORDER BY bytes DESC;
+
+-- name: checkpoint_often
+ALTER SYSTEM SET checkpoint_timeout = '30s';
+
+-- name: reload
+SELECT pg_reload_conf();

@@ -14,7 +14,7 @@ from benchmarks.harness.emulators import service_settings
 from benchmarks.harness.statements import SQL
 from benchmarks.senders.latency import TimedTransport, evenly
 from engine.app import POOL_CONNECTIONS, run_numbers, transport_of
-from engine.process.settings import ServiceSettings
+from engine.process.settings import MetricsAddress, ServiceSettings
 from engine.store.database import Connection, open_pool
 from engine.store.installation import identify
 
@@ -74,11 +74,14 @@ async def send(
     campaign_id: int,
     for_s: float | None,
     timed_every: int = TIMED_EVERY,
+    metrics_port: int | None = None,
 ) -> ShareSent:
     """Send through these numbers until the campaign is finished, or for `for_s`; all is durable then.
 
-    One in `timed_every` requests is timed, none if it is 0. Timing each costs 4 % of a full core.
+    One in `timed_every` requests is timed, none if it is 0. Timing each costs 4 % of a full core. Metrics are
+    served if there is a port for them.
     """
+    metrics = None if metrics_port is None else MetricsAddress("127.0.0.1", metrics_port)
     stop = asyncio.Event()
     if for_s is not None:
         asyncio.get_running_loop().call_later(for_s, stop.set)
@@ -93,6 +96,7 @@ async def send(
             campaign_id=campaign_id,
             stop=stop,
             transport=timed or plain,
+            metrics=metrics,
         )
         latencies_ms = sorted(timed.latencies_ms) if timed else []
         return ShareSent(time.process_time() - began_s, evenly(latencies_ms))

@@ -76,6 +76,9 @@ class TimedTransport:
         connection = self._transport.acquire_idle()
         return _Timed(connection, self) if connection is not None and self._is_due() else connection
 
+    def set_token(self, token: str) -> None:
+        self._transport.set_token(token)
+
     async def close(self) -> None:
         await self._transport.close()
 

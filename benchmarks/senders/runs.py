@@ -146,6 +146,7 @@ def _share(
         "campaign_id": campaign_id,
         "for_s": load.duration_s,
         "timed_every": max(1, round(load.total_per_s / TIMED_PER_S)) if load.timed else 0,
+        "metrics_port": load.metrics_port,
     }
 
 

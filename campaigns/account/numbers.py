@@ -1,5 +1,7 @@
 """The business numbers and their limits, set by the service or by a person."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -7,7 +9,7 @@ from campaigns.describe_database import describe_database
 from engine.errors import ConfigurationError, UsageError
 from engine.sending import number_sync
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S, NumbersSource
-from engine.store.database import Pool
+from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 
@@ -15,7 +17,9 @@ from engine.store.queries import queries
 class BusinessNumber:
     """A business number. `owner`: the process that sends with it now; `limit_is_manual`: a person set it.
 
-    `stopped`: until a person resumes it; `suspended_until`: a rest that ends by itself.
+    `rate_per_s`: the pace that the owner keeps to, None without one; `achieved_per_s`: what it sent in the
+    last seconds. `stopped`: until a person resumes it; `suspended_until`: a rest that ends by itself.
+    `unlisted_at`: since when the account no longer lists it.
     """
 
     phone_number_id: str
@@ -27,12 +31,25 @@ class BusinessNumber:
     limit_per_s: float
     limit_is_manual: bool
     rate_per_s: float | None
+    achieved_per_s: float
     throttles: int
     owner: str | None
     stopped: bool
     suspended_until: datetime | None
     suspended_reason: str | None
+    unlisted_at: datetime | None
     synced_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResumedNumber:
+    """`reason`: why the number did not send; None if nothing stopped it. `paused_campaigns`: those that were
+    paused because all of their numbers, this one among them, were stopped.
+    """
+
+    phone_number_id: str
+    reason: str | None
+    paused_campaigns: tuple[str, ...]
 
 
 async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> list[BusinessNumber]:
@@ -56,8 +73,31 @@ async def set_limit(pool: Pool, phone_number_id: str, limit_per_s: float | None)
         raise UsageError(f"a limit must be a positive rate in messages per second, not {limit_per_s:g}")
     found = await pool.fetchval(queries("numbers")["set_limit"], phone_number_id, limit_per_s)
     if found is None:
-        raise ConfigurationError(
-            f"there is no number {phone_number_id}",
-            where=await describe_database(pool),
-            remedy="run `drumbeat numbers sync`",
-        )
+        raise await _unknown(pool, phone_number_id)
+
+
+async def resume_number(pool: Pool, phone_number_id: str, *, actor: str) -> ResumedNumber:
+    """Let a number send again that was stopped until a person acts, or that rests. `actor`: for the audit.
+
+    Campaigns that were paused because of it stay paused. ConfigurationError if the number is not stored.
+    """
+    sql = queries("numbers")
+    async with pool.acquire() as connection, connection.transaction():
+        row = await connection.fetchrow(sql["lock"], phone_number_id)
+        if row is None:
+            raise await _unknown(connection, phone_number_id)
+        reason = (row["suspended_reason"] or "stopped") if row["stopped"] or row["rests"] else None
+        if reason is not None:
+            await connection.execute(sql["resume"], phone_number_id)
+            detail = {"number": phone_number_id, "reason": reason, "command": "numbers resume"}
+            await connection.execute(queries("campaigns")["audit"], actor, "number-resume", None, detail)
+        paused = await connection.fetch(sql["paused_campaigns"], phone_number_id)
+    return ResumedNumber(phone_number_id, reason, tuple(campaign["name"] for campaign in paused))
+
+
+async def _unknown(database: Pool | Connection, phone_number_id: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"there is no number {phone_number_id}",
+        where=await describe_database(database),
+        remedy="run `drumbeat numbers sync`",
+    )

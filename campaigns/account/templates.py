@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,13 +13,14 @@ from engine.store.database import Pool
 from engine.store.queries import queries
 
 if TYPE_CHECKING:  # most commands need no client of the service
-    from engine.api.resources import TemplateRecord
+    from engine.api.endpoints.templates import CreatedTemplate, NewTemplate, TemplateRecord
+    from engine.api.service import Service
 
 
 class TemplatesSource(Protocol):
-    """Lists the templates of an account; `engine.api.resources.ManagementClient` does."""
+    """Lists the templates of an account, as `engine.api.Service.templates` does."""
 
-    async def templates(self, waba_id: str) -> list[TemplateRecord]: ...
+    def list(self, waba_id: str) -> AsyncIterator[TemplateRecord]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,8 @@ class StoredTemplate:
 async def sync_templates(pool: Pool, source: TemplatesSource, waba_id: str) -> list[StoredTemplate]:
     """Read the account's templates from the service and store them; delete those it no longer lists."""
     # Pages overlap if the list changes while it is read, so a template may come twice.
-    records = {(record.name, record.language): record for record in await source.templates(waba_id)}.values()
+    listed = [record async for record in source.list(waba_id)]
+    records = {(record.name, record.language): record for record in listed}.values()
     keys = [record.name for record in records], [record.language for record in records]
     rest = (
         [record.template_id for record in records],
@@ -48,6 +51,31 @@ async def sync_templates(pool: Pool, source: TemplatesSource, waba_id: str) -> l
         await connection.execute(queries("templates")["store"], *keys, *rest)
         await connection.execute(queries("templates")["delete_unlisted"], *keys)
     return await list_templates(pool)
+
+
+async def create_template(pool: Pool, service: Service, waba_id: str, new: NewTemplate) -> CreatedTemplate:
+    """Submit a template for review, and store what the service lists then."""
+    created = await service.templates.create(waba_id, new)
+    await sync_templates(pool, service.templates, waba_id)
+    return created
+
+
+async def delete_template(
+    pool: Pool, service: Service, waba_id: str, name: str, language: str | None
+) -> list[TemplateRecord]:
+    """Delete a template at the service, in all its languages or in one. Then store what the service lists.
+
+    Returns what was deleted; ConfigurationError if the service has no such template.
+    """
+    found = [each async for each in service.templates.list(waba_id, name=name, language=language)]
+    if not found:
+        in_language = "" if language is None else f" in {language}"
+        raise ConfigurationError(
+            f"the account has no template {name}{in_language}", remedy="see `drumbeat templates sync`"
+        )
+    await service.templates.delete(waba_id, name, None if language is None else found[0].template_id)
+    await sync_templates(pool, service.templates, waba_id)
+    return found
 
 
 async def list_templates(pool: Pool) -> list[StoredTemplate]:

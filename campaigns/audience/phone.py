@@ -22,7 +22,7 @@ CELL_CHARACTERS_MAX = 64  # longer than any number with its separators
 _SCIENTIFIC = re.compile(r"([+-]?)(\d+)(?:[.,](\d+))?[eE]([+-]?\d+)")
 _WHOLE_FLOAT = re.compile(r"(\d+)\.0")  # a whole number from a floating-point column
 _AS_FORMULA = re.compile(r'="(.*)"')  # keeps a spreadsheet from rounding the number
-_WRONG_DIGITS = ("phone_invalid", "phone_too_short", "phone_too_long")
+_WRONG_DIGITS = ("phone_invalid", "phone_not_in_region", "phone_decimal", "phone_too_short", "phone_too_long")
 _SHAPE = re.compile(r"[ (]*(\+?)([0-9 ().\-/]*)")
 _SEPARATORS = str.maketrans("", "", " ().-/")
 # Characters that replace a separator or a plus, by Unicode category or by character.
@@ -87,16 +87,20 @@ class Normaliser:
         return number if isinstance(number, int) else found
 
     def _of_any(self, text: str) -> int | str:
-        if text.isascii() and text.isdigit():
-            return self._of_digits(text)
-        text = text.strip()
+        found = self._of_digits(text) if text.isascii() and text.isdigit() else self._of_text(text.strip())
+        return "phone_not_in_region" if found == "phone_invalid" and self._region is not None else found
+
+    def _of_text(self, text: str) -> int | str:
         if not text:
             return "phone_empty"
         if len(text) > CELL_CHARACTERS_MAX:
             return "phone_malformed"
         if (scientific := _SCIENTIFIC.fullmatch(text)) is not None:
             return self._of_scientific(*scientific.groups())
-        return self._of_written(_in_ascii(_unwrapped(text)).strip())
+        unwrapped = _unwrapped(text)
+        whole = _WHOLE_FLOAT.fullmatch(unwrapped)
+        found = self._of_written(_in_ascii(whole[1] if whole else unwrapped).strip())
+        return "phone_decimal" if whole and isinstance(found, str) else found
 
     def _of_scientific(self, sign: str, whole: str, fraction: str | None, exponent: str) -> int | str:
         """The number if all of its digits are there: 4.91701234567E+11 is 491701234567, 4.917E+11 has lost
@@ -150,7 +154,7 @@ def _unwrapped(text: str) -> str:
     text = text.removeprefix("'")
     if (formula := _AS_FORMULA.fullmatch(text)) is not None:
         text = formula[1].strip()
-    return whole[1] if (whole := _WHOLE_FLOAT.fullmatch(text)) is not None else text
+    return text
 
 
 def _international(digits: str) -> int | str:

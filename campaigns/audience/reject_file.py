@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from campaigns.audience.formats import stem
 from campaigns.audience.spreadsheet import safe_cell
 from campaigns.output_file import output_file, require_other_file
 from engine.errors import ConfigurationError
@@ -35,6 +36,11 @@ REASONS = {
     "phone_too_short": "the number has too few digits",
     "phone_too_long": "the number has too many digits",
     "phone_invalid": "no country has such a number; a national number needs --region",
+    "phone_not_in_region": "neither the country of --region nor any other has such a number",
+    "phone_decimal": (
+        "no such number, and it ends in .0: a spreadsheet stored the phone as a number, which loses the + and"
+        " leading zeros; format the column as text and export again"
+    ),
     "variable_empty": "the variable is empty",
     "variable_newline": "the variable holds a line break",
     "variable_tab": "the variable holds a tab",
@@ -61,11 +67,18 @@ class Reject:
         return REASONS[self.code]
 
 
-def default_rejects_path(stem: str, kind: str = "rejects") -> Path:
-    """`customers` → `customers.rejects.csv` in the working directory. Each `kind` of command has its own
-    list, so that none replaces the rejects of a campaign.
+def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
+    """`customers.csv` → `customers.rejects.csv` beside it. Each `kind` of command has its own list, so that
+    none replaces the rejects of a campaign.
+
+    In the working directory if the audience is an open stream such as /dev/stdin, or if its directory cannot
+    be written.
     """
-    return Path.cwd() / f"{stem}.{kind}.csv"
+    beside = audience.absolute().parent
+    is_stream = output_file(audience).is_direct or beside.is_relative_to("/dev")  # /dev/stdin may be a file
+    is_writable = os.access(beside, os.W_OK | os.X_OK)
+    directory = beside if is_writable and not is_stream else Path.cwd()
+    return directory / f"{stem(audience)}.{kind}.csv"
 
 
 def spreadsheet_safe(value: str) -> str:

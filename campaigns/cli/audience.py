@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from campaigns.audience.copy_rejected import copy_rejected
-from campaigns.audience.formats import stem
 from campaigns.audience.inspection import Inspection, inspect_audience
 from campaigns.audience.opening import ReadOptions
 from campaigns.audience.reject_file import default_rejects_path
@@ -58,7 +57,7 @@ def check(
     with planning_shown(quiet=quiet) as progress:
         found = inspect_audience(
             file,
-            rejects_path=rejects or default_rejects_path(stem(file), "check"),
+            rejects_path=rejects or default_rejects_path(file, "check"),
             rules=RowRules(
                 phone_column,
                 tuple(param or ()),

@@ -9,14 +9,15 @@ import typer
 
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.printing import note, print_json
-from campaigns.cli.status_text import how_to_continue
-from campaigns.cli.task_runner import with_connection
-from campaigns.command_text import command_text
+from campaigns.cli.status_text import how_to_resume, no_worker
+from campaigns.cli.task_runner import with_connection, with_settings
 from campaigns.life.actor import actor
 from campaigns.life.control import CampaignChange, cancel, pause, pause_all, resume, resume_all, start
-from campaigns.results.status import NOBODY_SENDS
+from campaigns.life.token_check import check_token, waits_for_token
 from engine.core.states import CampaignState
 from engine.errors import UsageError
+from engine.process.settings import Settings
+from engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 
@@ -48,21 +49,32 @@ def resume_campaign(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Lift a pause. After a database was restored, check the campaigns before you use --all."""
+    """Lift a pause. After a database was restored, check the campaigns before you use --all.
+
+    If the service had refused the access token, the token is tried first: exit 77 if it is still refused.
+    """
     if every == (name is not None):
         raise UsageError("name one campaign, or give --all")
-    changes = with_connection(partial(resume_all, actor=actor())) if name is None else [_change(resume, name)]
+    changes = with_settings(partial(_resume, name=name))
     paused = [] if json else [change for change in changes if change.state is CampaignState.PAUSED]
     _print_changes([change for change in changes if change not in paused], json, "no campaign was resumed")
     for change in paused:
-        again = command_text("campaign", "resume", change.name)
-        note(f"{change.name}: stays paused, because it has never started; release it with `{again}`")
+        note(f"{change.name}: stays paused, because {change.stays_paused}")
 
 
 @app.command("cancel")
 def cancel_campaign(name: CampaignName, json: Json = False) -> None:
     """End a campaign for good. Recipients who were not sent to are skipped."""
     _print_changes([_change(cancel, name)], json)
+
+
+async def _resume(pool: Pool, settings: Settings, *, name: str | None) -> list[CampaignChange]:
+    async with pool.acquire() as connection:
+        if await waits_for_token(connection, name) and (unchecked := await check_token(settings)):
+            note(f"the access token was not checked: {unchecked}")
+        if name is None:
+            return await resume_all(connection, actor=actor())
+        return [await resume(connection, name, actor=actor())]
 
 
 def _change(action: Callable[..., Awaitable[CampaignChange]], name: str) -> CampaignChange:
@@ -80,6 +92,9 @@ def _print_changes(
         skipped = f", {change.skipped:,} skipped" if change.skipped else ""
         typer.echo(f"{change.name}: {change.state}{'' if change.changed else ' already'}{skipped}")
         if change.nobody_sends:
-            note(f"{NOBODY_SENDS}; {how_to_continue(change.name)}")
+            note(no_worker(change.name, change.state))
+        for number in change.stopped_numbers:
+            stopped = f"number {number.phone_number_id} is stopped: {number.reason}"
+            note(f"{stopped}; {how_to_resume(number.phone_number_id)}")
     if not changes:
         note(if_none)

@@ -147,7 +147,7 @@ def create(
         max_failed=max_failed,
         strict=strict,
         rejects=rejects,
-        header_media=_media(header_media_id, header_link, header_filename),
+        header_media=header_media(header_media_id, header_link, header_filename),
         reading=ReadOptions(file_format, sheet),
         mapped=pairs("--map", column_map),
         defaults=pairs("--default", default),
@@ -169,7 +169,7 @@ def _create(spec: CampaignSpec, *, json: bool, quiet: bool) -> None:
         _print(created)
 
 
-def _media(media_id: str | None, link: str | None, filename: str | None) -> Media | None:
+def header_media(media_id: str | None, link: str | None, filename: str | None) -> Media | None:
     if media_id and link:
         raise UsageError(
             "the header takes one media file", remedy="give --header-media-id or --header-link, not both"

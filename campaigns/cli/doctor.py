@@ -11,8 +11,10 @@ from campaigns.cli.task_runner import with_database
 from campaigns.doctor import (
     Finding,
     check_database,
+    check_deliveries,
     check_disk,
     check_machine,
+    check_notifications,
     check_secrets,
     check_service,
     check_variables,
@@ -21,6 +23,7 @@ from campaigns.doctor import (
 )
 from engine.errors import DrumbeatError
 from engine.process.settings import Settings, load_settings
+from engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 
@@ -48,11 +51,15 @@ def _check(settings: Settings) -> list[Finding]:
     findings += _database()
     findings += check_disk(settings)
     findings += uvloop.run(check_service(settings))
-    return findings + check_secrets(settings)
+    return findings + check_secrets(settings) + check_notifications(settings)
 
 
 def _database() -> list[Finding]:
     try:
-        return with_database(check_database)
+        return with_database(_stored)
     except DrumbeatError as error:
         return [failed("database", error)]
+
+
+async def _stored(pool: Pool) -> list[Finding]:
+    return await check_database(pool) + await check_deliveries(pool)

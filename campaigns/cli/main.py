@@ -29,6 +29,7 @@ EXIT_USAGE = 2
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_READER_GONE = 128 + signal.SIGPIPE  # the shell's code for it
 HELP = "--help"
+HEALTH = "health"  # runs every few seconds and reads no settings
 NOT_UTF_8 = "surrogates not allowed"  # the error text of Python, orjson and the database's driver
 DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
 
@@ -50,13 +51,19 @@ COMMANDS: dict[str, str | CommandGroup] = {
     "demo": "campaigns.cli.demo",
     "bench": "campaigns.cli.bench",
     "doctor": "campaigns.cli.doctor",
+    HEALTH: "campaigns.cli.health",
     "db": "campaigns.cli.db",
     "numbers": "campaigns.cli.numbers",
     "templates": "campaigns.cli.templates",
+    "media": "campaigns.cli.media",
+    "profile": "campaigns.cli.profile",
+    "analytics": "campaigns.cli.analytics",
     "audience": "campaigns.cli.audience",
     "suppress": "campaigns.cli.suppress",
     "campaign": CommandGroup("Create campaigns, send them, and see their results.", CAMPAIGN_COMMANDS),
+    "message": "campaigns.cli.message",
     "worker": "campaigns.cli.worker",
+    "notify": "campaigns.cli.notify",
     "webhooks": "campaigns.cli.webhooks",
     "emulator": "campaigns.cli.emulator",
 }
@@ -112,6 +119,8 @@ def settings(
     ] = False,
 ) -> None:
     """Read the settings, so that a wrong one is reported before anything starts."""
+    if context.invoked_subcommand == HEALTH:
+        return
     import_log()
     # pydantic would read the metadata of every installed package to look for plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

@@ -5,25 +5,40 @@ from typing import Annotated
 
 import typer
 
-from campaigns.account.numbers import BusinessNumber, list_numbers, set_limit, sync_numbers
+from campaigns.account.numbers import (
+    BusinessNumber,
+    list_numbers,
+    resume_number,
+    set_limit,
+    sync_numbers,
+)
+from campaigns.cli import number_at_service
 from campaigns.cli.options import Json
 from campaigns.cli.printing import note, print_json, print_rows
+from campaigns.cli.status_text import how_to_resume
 from campaigns.cli.task_runner import with_database, with_service
+from campaigns.command_text import command_text
+from campaigns.life.actor import actor
 
 app = typer.Typer(
     name="numbers", help="Read, show and limit the numbers.", no_args_is_help=True, add_completion=False
 )
+app.add_typer(number_at_service.app)
 
 
 @app.command()
 def sync(json: Json = False) -> None:
     """Read the account's numbers from the service and store them."""
-    _print(with_service(sync_numbers), json)
+    _print(with_service(lambda pool, service, waba_id: sync_numbers(pool, service.numbers, waba_id)), json)
 
 
 @app.command("list")
 def list_stored(json: Json = False) -> None:
-    """Show the numbers, their limits, and which process sends with each."""
+    """Show the numbers and which process sends with each.
+
+    LIMIT is what the service or you allow, PERMITTED the pace that the sender keeps to now, and RATE what it
+    sent in the last seconds.
+    """
     _print(with_database(list_numbers), json)
 
 
@@ -38,6 +53,29 @@ def limit(
     note(f"{phone_number_id}: {'the limit of the service' if limit_per_s is None else f'{limit_per_s:g}/s'}")
 
 
+@app.command()
+def resume(
+    phone_number_id: Annotated[str, typer.Argument(metavar="PNID", help="The phone number ID.")],
+    json: Json = False,
+) -> None:
+    """Let a number send again that was stopped until you decide, or that rests. Nothing else ends a stop.
+
+    A campaign that was paused because all of its numbers were stopped stays paused; the command names it. The
+    reports of the number's campaigns show who resumed it.
+    """
+    done = with_database(lambda pool: resume_number(pool, phone_number_id, actor=actor()))
+    if json:
+        print_json({"schema": 1, **asdict(done), "resumed": done.reason is not None})
+        return
+    typer.echo(
+        f"{phone_number_id}: nothing stops it"
+        if done.reason is None
+        else f"{phone_number_id}: sends again (it was stopped: {done.reason})"
+    )
+    for name in done.paused_campaigns:
+        note(f"{name}: stays paused; resume it with `{command_text('campaign', 'resume', name)}`")
+
+
 def _rate(text: str) -> float:
     try:
         return float(text.removesuffix("/s"))
@@ -50,14 +88,15 @@ def _print(numbers: list[BusinessNumber], json: bool) -> None:
         print_json({"schema": 1, "numbers": [asdict(number) for number in numbers]})
         return
     print_rows(
-        ("NUMBER", "PHONE", "NAME", "QUALITY", "TIER", "LIMIT", "RATE", "STATE"),
+        ("NUMBER", "PHONE", "NAME", "QUALITY", "TIER", "LIMIT", "PERMITTED", "RATE", "STATE"),
         [_row(number) for number in numbers],
     )
 
 
 def _row(number: BusinessNumber) -> tuple[object, ...]:
-    rate = "" if number.rate_per_s is None else f"{number.rate_per_s:.1f}/s"
     limit_text = f"{number.limit_per_s:g}/s{' by hand' if number.limit_is_manual else ''}"
+    rests = number.stopped or number.suspended_until is not None
+    permitted = "" if number.rate_per_s is None or rests else f"{number.rate_per_s:.1f}/s"
     return (
         number.phone_number_id,
         number.display_phone_number,
@@ -65,14 +104,20 @@ def _row(number: BusinessNumber) -> tuple[object, ...]:
         number.quality_rating,
         number.messaging_limit_tier,
         limit_text,
-        rate if number.owner else "",
-        _state(number),
+        permitted,
+        f"{number.achieved_per_s:.1f}/s",
+        state_text(number),
     )
 
 
-def _state(number: BusinessNumber) -> str:
+def state_text(number: BusinessNumber) -> str:
+    """What the number does now, or why it does nothing."""
     if number.stopped:
-        return f"stopped until a person resumes a campaign of it: {number.suspended_reason}"
+        return f"stopped: {number.suspended_reason}; {how_to_resume(number.phone_number_id)}"
     if number.suspended_until is not None:
         return f"suspended until {number.suspended_until:%Y-%m-%d %H:%M:%S%z}: {number.suspended_reason}"
-    return f"sending: {number.owner}" if number.owner else (number.status or "").lower()
+    if number.unlisted_at is not None:
+        return f"not in the account since {number.unlisted_at:%Y-%m-%d %H:%M:%S%z}"
+    if number.owner is None:
+        return (number.status or "").lower()
+    return f"{'sending' if number.achieved_per_s else 'nothing to send'}: {number.owner}"

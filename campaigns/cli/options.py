@@ -16,11 +16,16 @@ MaxFailed = Annotated[
 ]
 PhoneColumn = Annotated[str, typer.Option(help="Column that holds the phone numbers.")]
 Output = Annotated[Path | None, typer.Option(help="File to write to. Default: stdout.", metavar="FILE")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+PhoneNumberId = Annotated[str, typer.Argument(metavar="PNID", help="The phone number ID.")]
 Region = Annotated[
     str | None, typer.Option(help="Country of phone numbers without a country code, such as BR.")
 ]
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 Port = Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.", min=0, max=65535)]
+MetricsHost = Annotated[
+    str | None, typer.Option(help="Address to serve metrics on. Default: 127.0.0.1.", metavar="HOST")
+]
 Seed = Annotated[int, typer.Option(help="Seed for all random choices.")]
 
 

@@ -21,7 +21,12 @@ def report_lines(report: Report) -> Iterator[str]:
     """The lines of `campaign report`."""
     status = report.status
     yield f"Campaign {status.name}: {status.state}" + (f" ({status.reason})" if status.reason else "")
-    yield f"Template {report.template}, language {report.language}"
+    has_template = bool(report.language)
+    yield (
+        f"Template {report.template}, language {report.language}"
+        if has_template
+        else f"Free-form message of type {report.template}"
+    )
     if options := "; ".join(_options(report.options)):
         yield f"Planned with {options}"
     yield ""

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.options import CampaignName, DryRun, Json, MaxFailed, Quiet
+from campaigns.cli.options import CampaignName, DryRun, Json, MaxFailed, MetricsHost, Quiet
 from campaigns.cli.printing import print_json
 from campaigns.cli.run_progress import view_for, watched
 from campaigns.cli.signals import stop_on_signals
@@ -18,7 +18,8 @@ from campaigns.planning.schedule import check_max_failed
 from campaigns.pluralise import pluralise
 from campaigns.results.status import CampaignStatus, campaign_status
 from engine.app import POOL_CONNECTIONS
-from engine.process.settings import Settings
+from engine.notifications.notifier import notifying
+from engine.process.settings import MetricsAddress, Settings
 from engine.process.telemetry import quieten
 from engine.store.database import Pool
 
@@ -35,6 +36,11 @@ def run(
     ] = False,
     dry_run: DryRun = False,
     max_failed: MaxFailed = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(help="Port of /metrics, /livez and /readyz. Default: none.", min=0, max=65535),
+    ] = None,
+    metrics_host: MetricsHost = None,
 ) -> None:
     """Send a campaign until nobody is left to send to. Ctrl-C stops it cleanly; run it again to continue.
 
@@ -50,9 +56,12 @@ def run(
         campaign = await find_campaign(pool, name)
         if dry_run:
             return _print_plan(await campaign_status(pool, campaign.campaign_id), json)
-        service = settings.service()
+        service, notifications = settings.service(), settings.notifications()
         with stop_on_signals() as stop:
-            async with watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)):
+            async with (
+                notifying(pool, notifications, stop.event),
+                watched(pool, campaign.campaign_id, view_for(json=json, quiet=quiet)),
+            ):
                 end = await run_campaign(
                     pool,
                     service,
@@ -61,6 +70,7 @@ def run(
                     wait=wait,
                     disk=settings.disk(),
                     max_failed=max_failed,
+                    metrics=_metrics_address(settings, metrics_host, metrics_port),
                 )
             with suppress(OSError):  # `main` reports a failed stdout; the run's own end matters more
                 _print(end, json)
@@ -68,6 +78,10 @@ def run(
             return stop.exit_code
 
     raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
+
+
+def _metrics_address(settings: Settings, host: str | None, port: int | None) -> MetricsAddress | None:
+    return None if port is None else MetricsAddress(host or settings.metrics_host, port)
 
 
 def _print(end: RunResult, json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`drumbeat campaign settle`: show who is in doubt and why; send again, or take them as sent."""
+"""`drumbeat campaign settle`: show who is in doubt and why; send again, take them as sent, or name more."""
 
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -33,8 +33,20 @@ from engine.store.in_doubt import (
     resend,
     summarise_in_doubt,
 )
+from engine.store.lost_time import LOST_S_MAX, doubt_lost_time
 
 app = typer.Typer(add_completion=False)
+
+LostTime = Annotated[
+    int | None,
+    typer.Option(
+        help="After a restore or fail-over: put in doubt whom the campaign may have sent to in the time"
+        " that the database lost.",
+        min=1,
+        max=LOST_S_MAX,
+        metavar="SECONDS",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +89,28 @@ def settle(
     assume: Annotated[
         bool, typer.Option("--assume-sent", help="Treat everybody in doubt as sent to.")
     ] = False,
+    lost: LostTime = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show who is in doubt.")] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Show who is in doubt. Or send to them again, or take them as sent. The report lists each decision.
 
+    --lost sends nothing. Use it before you resume a campaign of a restored database.
+
     --resend sends at once if nobody else waits in the campaign; otherwise it only queues them. A recipient
     who is on the suppression list by then stays in doubt, because the first message may have arrived.
     """
-    if resend_all and assume:
-        raise UsageError("--resend and --assume-sent contradict each other", remedy="give one of them")
+    if sum((resend_all, assume, lost is not None)) > 1:
+        raise UsageError(
+            "--resend, --assume-sent and --lost contradict each other", remedy="give one of them"
+        )
     if quiet:
         quieten()
-    action = None if dry_run else "resend" if resend_all else "assume-sent" if assume else None
+    action = None if dry_run else _action(resend_all=resend_all, assume=assume, lost=lost)
 
     async def main(pool: Pool, settings: Settings) -> int:
-        settled = await settle_campaign(pool, name, action, settings.silence_s)
+        settled = await settle_campaign(pool, name, action, settings.silence_s, lost_s=lost or 0)
         if action == "resend":
             status = await campaign_status(pool, settled.campaign.campaign_id)
             if _sends_only_in_doubt(status, settled.recipients):
@@ -106,8 +123,19 @@ def settle(
     raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
 
 
-async def settle_campaign(pool: Pool, name: str, action: str | None, silence_s: float) -> Settled:
-    """Do the action (`resend`, `assume-sent`, or None), then read who is left in doubt. Sends nothing."""
+def _action(*, resend_all: bool, assume: bool, lost: int | None) -> str | None:
+    if lost is not None:
+        return "lost-time"
+    return "resend" if resend_all else "assume-sent" if assume else None
+
+
+async def settle_campaign(
+    pool: Pool, name: str, action: str | None, silence_s: float, *, lost_s: int = 0
+) -> Settled:
+    """Do the action (`resend`, `assume-sent`, `lost-time`, or None), then read who is left in doubt.
+
+    Sends nothing. `lost_s`: of `lost-time`.
+    """
     async with pool.acquire() as connection:
         campaign = await find_campaign(connection, name)
         recipients = 0
@@ -116,6 +144,8 @@ async def settle_campaign(pool: Pool, name: str, action: str | None, silence_s: 
             recipients = await resend(connection, campaign.campaign_id, actor())
         elif action == "assume-sent":
             recipients = await assume_sent(connection, campaign.campaign_id, actor())
+        elif action == "lost-time":
+            recipients = await doubt_lost_time(connection, campaign.campaign_id, lost_s, actor())
         left = await summarise_in_doubt(connection, campaign.campaign_id, silence_s=silence_s)
     return Settled(campaign, action, recipients, left)
 
@@ -172,13 +202,11 @@ def _print(settled: Settled, json: bool) -> None:
     if json:
         print_json(settled.as_json())
         return
-    if settled.action is not None:
-        resent = settled.action == "resend"
-        if settled.recipients:
-            who = pluralise(settled.recipients, "recipient in doubt is", "recipients in doubt are")
-            typer.echo(f"{who} {'sent to again' if resent else 'taken as sent'}")
-        else:
-            typer.echo(f"nobody is in doubt: nothing is {'sent again' if resent else 'taken as sent'}")
+    if settled.action == "lost-time":
+        who = pluralise(settled.recipients, "recipient", "recipients")
+        typer.echo(f"{who} put in doubt: they may have been sent to in the time that was lost")
+    elif settled.action is not None:
+        typer.echo(_decision(settled))
     typer.echo(f"in doubt: {settled.left.recipients:,}")
     for group in settled.left.groups:
         typer.echo(f"  {_line(group)}")
@@ -187,7 +215,16 @@ def _print(settled: Settled, json: bool) -> None:
         typer.echo(f"their statuses settle them; {ways} settles them now")
 
 
+def _decision(settled: Settled) -> str:
+    resent = settled.action == "resend"
+    if settled.recipients:
+        who = pluralise(settled.recipients, "recipient in doubt is", "recipients in doubt are")
+        return f"{who} {'sent to again' if resent else 'taken as sent'}"
+    return f"nobody is in doubt: nothing is {'sent again' if resent else 'taken as sent'}"
+
+
 def _line(group: InDoubtGroup) -> str:
+    number = group.phone_number_id or "an unknown number"
     unsent = f", {group.probably_not_sent:,} probably not sent" if group.probably_not_sent else ""
     since = group.since.isoformat(timespec="seconds")
-    return f"{group.recipients:,} at {group.phone_number_id} since {since}{unsent}: {group.reason}"
+    return f"{group.recipients:,} at {number} since {since}{unsent}: {group.reason}"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from campaigns.command_text import command_text
 from campaigns.pluralise import pluralise
 from campaigns.results.status import FINAL_STATES, NOBODY_SENDS, CampaignStatus
-from engine.core.states import RecipientState
+from engine.core.states import CampaignState, RecipientState
 
 
 def duration(seconds: float) -> str:
@@ -36,6 +36,17 @@ def how_to_continue(name: str) -> str:
     return f"continue with: {run} (a worker with its numbers continues by itself)"
 
 
+def no_worker(name: str, state: CampaignState) -> str:
+    """What a released campaign waits for if no process has any of its numbers."""
+    run = "" if state is CampaignState.SCHEDULED else f", or use `{command_text('campaign', 'run', name)}`"
+    return f"no worker with its numbers is running: start one with `drumbeat worker`{run}"
+
+
+def how_to_resume(phone_number_id: str) -> str:
+    """How a person lets a stopped number send again."""
+    return f"resume with `{command_text('numbers', 'resume', phone_number_id)}`"
+
+
 def counts_line(status: CampaignStatus) -> str:
     """The states that are not empty: `pending 3, accepted 17`."""
     present = [f"{state} {status.counts[state]:,}" for state in RecipientState if status.counts[state]]
@@ -60,6 +71,8 @@ def status_lines(status: CampaignStatus) -> Iterator[str]:
     if status.nobody_sends:
         yield f"{NOBODY_SENDS}; {how_to_continue(status.name)}"
     yield f"recipients {status.recipients:,}: {counts_line(status)}"
+    if status.pruned_recipients:
+        yield f"pruned: only the counts are left of {pluralise(status.pruned_recipients, 'recipient')}"
     if status.eta_s is not None and status.rate_per_s is not None:
         left = f", {duration(status.eta_s)} left" if status.waiting else ""
         yield f"rate {status.rate_per_s:,.1f}/s{left}"
@@ -74,5 +87,7 @@ def status_lines(status: CampaignStatus) -> Iterator[str]:
         rest = number.owner or "idle"
         if number.suspended_reason:
             rest = f"{'stopped' if number.stopped else 'suspended'}: {number.suspended_reason}"
+        if number.stopped:
+            rest += f"; {how_to_resume(number.phone_number_id)}"
         sent = f"limit {number.limit_per_s:g}/s, {pluralise(number.attempts, 'request')}"
         yield f"number {number.phone_number_id}: {sent}, {rest}"

@@ -13,11 +13,12 @@ from campaigns.cli.database_errors import database_blamed
 from engine.prepare_database import prepare_database
 from engine.process.settings import PREFIX, SECRETS, Settings, load_settings
 from engine.process.telemetry import configure_logging
+from engine.store.call_budget import SharedCallBudget
 from engine.store.database import Connection, Pool, open_pool, report_loop_errors
 from engine.store.installation import identify
 
 if TYPE_CHECKING:  # most commands use only the database
-    from engine.api.resources import ManagementClient
+    from engine.api.service import Service
 
 Result = TypeVar("Result")
 
@@ -79,15 +80,32 @@ def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:
     return with_database(run, size=1)
 
 
-def with_service(task: Callable[[Pool, ManagementClient, str], Awaitable[Result]]) -> Result:
-    """Run `task` with a pool, a client of the management API, and the id of the account."""
-    from engine.api.resources import management_client  # imports aiohttp, a third of a command's start
+def with_client(task: Callable[[Service], Awaitable[Result]]) -> Result:
+    """Run `task` with a client of the service, for calls that are no management calls. Needs no database."""
+    from engine.api.service import service_of  # imports aiohttp, a third of a command's start
+
+    service = load_settings().service()
+
+    async def main() -> Result:
+        async with service_of(service) as client:
+            return await task(client)
+
+    return uvloop.run(main())
+
+
+def with_service(task: Callable[[Pool, Service, str], Awaitable[Result]]) -> Result:
+    """Run `task` with a pool, a client of the service, and the id of the account. All processes of the
+    database share the budget of management calls.
+    """
+    from engine.api.call_budget import BURST, CALL_EVERY_S  # imports aiohttp, a third of a command's start
+    from engine.api.service import service_of
 
     settings = load_settings()
     service, waba_id = settings.service(), settings.required("waba_id")
 
     async def main(pool: Pool) -> Result:
-        async with management_client(service) as client:
+        budget = SharedCallBudget(pool, waba_id, burst=BURST, call_every_s=CALL_EVERY_S)
+        async with service_of(service, budget) as client:
             return await task(pool, client, waba_id)
 
     return with_database(main)

@@ -6,20 +6,27 @@ from typing import Annotated, Any
 import typer
 
 from campaigns.account.templates import StoredTemplate, list_templates, sync_templates, templates_named
+from campaigns.cli import template_changes
 from campaigns.cli.options import Json
 from campaigns.cli.printing import print_json, print_rows
 from campaigns.cli.task_runner import with_database, with_service
 from engine.core.sanitise import sanitise
 
 app = typer.Typer(
-    name="templates", help="Read and show templates.", no_args_is_help=True, add_completion=False
+    name="templates",
+    help="Read, show, create and delete templates.",
+    no_args_is_help=True,
+    add_completion=False,
 )
+app.add_typer(template_changes.app)
 
 
 @app.command()
 def sync(json: Json = False) -> None:
     """Read the account's templates from the service and store them."""
-    _print(with_service(sync_templates), json)
+    _print(
+        with_service(lambda pool, service, waba_id: sync_templates(pool, service.templates, waba_id)), json
+    )
 
 
 @app.command("list")

@@ -6,12 +6,16 @@ from campaigns.cli.options import Host, Port
 from campaigns.cli.printing import print_json
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.task_runner import with_settings
-from engine.process.settings import Settings, load_settings
+from engine.notifications.notifier import notifying
+from engine.process.secret_file import SecretFile
+from engine.process.settings import RereadSecret, Settings, load_settings, secret_path
 from engine.store.database import Pool
 from engine.webhooks.receiver import Secrets
 from engine.webhooks.reconciler import Intervals
 from engine.webhooks.server import POOL_CONNECTIONS
 from engine.webhooks.server import serve as serve_webhooks
+
+_SECRETS: tuple[RereadSecret, RereadSecret] = ("app_secret", "verify_token")
 
 app = typer.Typer(
     name="webhooks", help="Receive the service's events.", no_args_is_help=True, add_completion=False
@@ -30,23 +34,45 @@ def serve(
 ) -> None:
     """Receive events on /webhook until stopped. The same server has /livez, /readyz and /metrics.
 
-    One JSON line on stdout says when it listens, and where.
+    One JSON line on stdout says when it listens, and where. New secrets in their files need no restart.
     """
-    secrets = _secrets(load_settings())  # a missing secret is reported before the database starts
+    secrets = _SecretFiles(load_settings())  # a missing secret is reported before the database starts
 
     async def task(pool: Pool, settings: Settings) -> int:
         with stop_on_signals() as stop:
-            await serve_webhooks(
-                pool, secrets, settings.product, host=host, port=port, stop=stop.event,
-                on_listening=_announce, intervals=Intervals(silence_s=settings.silence_s),
-            )  # fmt: skip
+            async with notifying(pool, settings.notifications(), stop.event):
+                await serve_webhooks(
+                    pool,
+                    secrets.present,
+                    settings.product,
+                    host=host,
+                    port=port,
+                    stop=stop.event,
+                    on_listening=_announce,
+                    intervals=Intervals(silence_s=settings.silence_s),
+                    reread=secrets.reread,
+                )
         return stop.exit_code
 
     raise typer.Exit(with_settings(task, size=POOL_CONNECTIONS, by_key=True))
 
 
-def _secrets(settings: Settings) -> Secrets:
-    return Secrets(settings.required_secret("app_secret"), settings.required_secret("verify_token"))
+class _SecretFiles:
+    """The secrets of the receiver, and the files that they are read from again."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._app_secret, self._verify_token = (
+            SecretFile(name, settings.required_secret(name), secret_path(name)) for name in _SECRETS
+        )
+
+    @property
+    def present(self) -> Secrets:
+        return Secrets(self._app_secret.value, self._verify_token.value)
+
+    def reread(self) -> Secrets | None:
+        """The secrets if one of them was replaced."""
+        replaced = [file.refresh() for file in (self._app_secret, self._verify_token)]
+        return self.present if any(replaced) else None
 
 
 def _announce(url: str) -> None:

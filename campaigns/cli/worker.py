@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from campaigns.account.numbers import BusinessNumber, list_numbers
-from campaigns.cli.options import Quiet
+from campaigns.cli.options import MetricsHost, Quiet
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.supervisor import stop_with_parent, supervise
 from campaigns.cli.task_runner import with_database, with_settings
@@ -17,7 +17,8 @@ from campaigns.describe_database import describe_database
 from campaigns.life.run import CUT_SHORT
 from engine.app import POOL_CONNECTIONS, run_numbers
 from engine.errors import ConfigurationError, Unreachable
-from engine.process.settings import Settings
+from engine.notifications.notifier import notifying
+from engine.process.settings import MetricsAddress, Settings, load_settings
 from engine.process.telemetry import quieten
 from engine.store.database import Pool
 
@@ -30,19 +31,40 @@ def worker(
         list[str] | None, typer.Option(help="Phone number ID; repeat for more. Default: all.", metavar="PNID")
     ] = None,
     processes: Annotated[int, typer.Option(help="How many processes share the numbers.", min=1, max=64)] = 1,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            help="Port of /metrics, /livez and /readyz, the first of several processes; "
+            "0 picks a free one. Default: 9090.",
+            min=0,
+            max=65535,
+        ),
+    ] = None,
+    metrics_host: MetricsHost = None,
+    no_metrics: Annotated[bool, typer.Option("--no-metrics", help="Serve no metrics.")] = False,
     quiet: Quiet = False,
     parent: Annotated[int | None, typer.Option(help="End when this process ends.", hidden=True)] = None,
 ) -> None:
     """Send every running campaign through these numbers. Ctrl-C or SIGTERM stops it cleanly.
 
-    With --processes, a process that ends by itself is restarted. The waits grow while it keeps ending.
+    With --processes, a process that ends by itself is restarted. The waits grow while it keeps ending. Each
+    serves metrics on a port of its own: 9090, 9091 and so on.
+
+    A new access token in the file of DRUMBEAT_ACCESS_TOKEN_FILE needs no restart.
     """
     if quiet:
         quieten()
+    settings = load_settings(metrics_port=metrics_port, metrics_host=metrics_host)
+    settings.notifications()  # a missing setting ends the command here, not each of its processes
+    metrics = None if no_metrics else MetricsAddress(settings.metrics_host, settings.metrics_port)
     numbers = with_database(lambda pool: _chosen(pool, number))
     if processes == 1:
-        raise typer.Exit(_work([chosen.phone_number_id for chosen in numbers], parent))
-    raise typer.Exit(supervise([_command(part, quiet) for part in shares(numbers, processes)]))
+        raise typer.Exit(_work([chosen.phone_number_id for chosen in numbers], metrics, parent))
+    parts = enumerate(shares(numbers, processes))
+    common = ["--quiet"] if quiet else []
+    raise typer.Exit(
+        supervise([_command(part, _metrics_options(metrics, nth) + common) for nth, part in parts])
+    )
 
 
 def shares(numbers: Sequence[BusinessNumber], processes: int) -> list[list[str]]:
@@ -68,19 +90,22 @@ async def _chosen(pool: Pool, wanted: list[str] | None) -> list[BusinessNumber]:
     return chosen
 
 
-def _work(phone_number_ids: list[str], parent: int | None) -> int:
+def _work(phone_number_ids: list[str], metrics: MetricsAddress | None, parent: int | None) -> int:
     async def main(pool: Pool, settings: Settings) -> int:
+        service, notifications = settings.service(), settings.notifications()
         with stop_on_signals() as stop:
             watch = asyncio.create_task(stop_with_parent(parent, stop.event)) if parent else None
             try:
-                end = await run_numbers(
-                    pool,
-                    settings.service(),
-                    phone_number_ids=phone_number_ids,
-                    campaign_id=None,
-                    stop=stop.event,
-                    disk=settings.disk(),
-                )
+                async with notifying(pool, notifications, stop.event):
+                    end = await run_numbers(
+                        pool,
+                        service,
+                        phone_number_ids=phone_number_ids,
+                        campaign_id=None,
+                        stop=stop.event,
+                        disk=settings.disk(),
+                        metrics=metrics,
+                    )
             finally:
                 if watch is not None:
                     watch.cancel()
@@ -91,7 +116,15 @@ def _work(phone_number_ids: list[str], parent: int | None) -> int:
     return with_settings(main, size=POOL_CONNECTIONS, by_key=True)
 
 
-def _command(part: list[str], quiet: bool) -> list[str]:
-    options = [word for phone_number_id in part for word in ("--number", phone_number_id)]
-    options += ["--parent", str(os.getpid()), *(["--quiet"] if quiet else [])]
-    return [sys.executable, "-m", "campaigns.cli", "worker", *options]
+def _command(part: list[str], options: list[str]) -> list[str]:
+    numbers = [word for phone_number_id in part for word in ("--number", phone_number_id)]
+    parent = ["--parent", str(os.getpid())]
+    return [sys.executable, "-m", "campaigns.cli", "worker", *numbers, *parent, *options]
+
+
+def _metrics_options(metrics: MetricsAddress | None, nth: int) -> list[str]:
+    """The options of the nth process, from 0: the ports of several processes follow each other."""
+    if metrics is None:
+        return ["--no-metrics"]
+    port = metrics.port + nth if metrics.port else 0
+    return ["--metrics-host", metrics.host, "--metrics-port", str(port)]

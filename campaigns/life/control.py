@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 
 import asyncpg
 
+from campaigns.command_text import command_text
 from campaigns.describe_database import describe_database
 from campaigns.results.status import NOBODY_SENDS, present_reason, stored_code
 from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, ReasonCode, allows
@@ -54,10 +54,19 @@ class Campaign:
 
 
 @dataclass(frozen=True, slots=True)
+class StoppedNumber:
+    """A number that the service stopped, and why."""
+
+    phone_number_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class CampaignChange:
     """The state of a campaign after a command. `changed` False: it had this state already. `skipped`: how
-    many recipients a cancel skipped. `nobody_sends`: the campaign runs, and no process has any of its
-    numbers.
+    many recipients a cancel skipped. `nobody_sends`: the campaign is scheduled or running, and no process has
+    any of its numbers. `stopped_numbers`: those that send only after a person resumes them. `stays_paused`:
+    why `resume --all` left it paused, and what to do; else empty.
     """
 
     name: str
@@ -65,6 +74,8 @@ class CampaignChange:
     changed: bool
     skipped: int = 0
     nobody_sends: bool = False
+    stopped_numbers: tuple[StoppedNumber, ...] = ()
+    stays_paused: str = ""
 
 
 async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
@@ -87,9 +98,9 @@ async def list_campaigns(connection: Connection) -> list[Campaign]:
     listed = [_campaign(row) for row in rows]
     in_doubt = [campaign.campaign_id for campaign in listed if campaign.reason_code is ReasonCode.IN_DOUBT]
     found = await connection.fetch(queries("campaign_control")["unknown_counts"], in_doubt)
-    unknown = {row["campaign_id"]: row["unknown"] for row in found}
+    unknown = {row["campaign_id"]: (row["unknown"], row["pruned"]) for row in found}
     owned = await _owned_numbers(connection)
-    return [_present(campaign, unknown.get(campaign.campaign_id, 0), owned) for campaign in listed]
+    return [_present(campaign, *unknown.get(campaign.campaign_id, (0, 0)), owned) for campaign in listed]
 
 
 def _campaign(row: asyncpg.Record) -> Campaign:
@@ -108,11 +119,11 @@ def _nobody_sends(campaign: Campaign, owned: AbstractSet[str]) -> bool:
     return campaign.state is CampaignState.RUNNING and owned.isdisjoint(campaign.phone_number_ids)
 
 
-def _present(campaign: Campaign, unknown: int, owned: AbstractSet[str]) -> Campaign:
+def _present(campaign: Campaign, unknown: int, pruned: int, owned: AbstractSet[str]) -> Campaign:
     """The campaign with the reason that holds now."""
     if _nobody_sends(campaign, owned):
         return replace(campaign, reason=NOBODY_SENDS, reason_code=ReasonCode.NOBODY_SENDS)
-    reason, code = present_reason(campaign.reason, campaign.reason_code, unknown)
+    reason, code = present_reason(campaign.reason, campaign.reason_code, unknown, pruned)
     return replace(campaign, reason=reason, reason_code=code)
 
 
@@ -125,7 +136,8 @@ async def start(connection: Connection, name: str, *, actor: str = "") -> Campai
     """Release a campaign to the workers: at once, or at its start time. `actor`, here and below: who asked
     for it, for the audit.
 
-    TryLater if it is paused, since only `resume` lifts a pause, or if it is not planned.
+    TryLater if it is paused, since only `resume` lifts a pause, if it is not planned, or if it would start
+    now and all of its numbers are stopped.
     """
     return await _release(connection, name, CampaignEvent.START, actor)
 
@@ -133,11 +145,9 @@ async def start(connection: Connection, name: str, *, actor: str = "") -> Campai
 async def resume(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
     """Lift a pause. Before its start time, the campaign waits for that time again.
 
-    Numbers of the campaign that were stopped until a person decides may send again.
+    TryLater if all of its numbers are stopped: it would be paused again at once, and the stop of a number is
+    lifted by `resume_number` alone.
     """
-    campaign = await find_campaign(connection, name)
-    if campaign.state is CampaignState.PAUSED:
-        await connection.execute(queries("leases")["lift_stops"], campaign.campaign_id)
     return await _release(connection, name, CampaignEvent.RESUME, actor)
 
 
@@ -166,17 +176,27 @@ async def pause_all(connection: Connection, *, actor: str = "") -> list[Campaign
 
 
 async def resume_all(connection: Connection, *, actor: str = "") -> list[CampaignChange]:
-    """Lift every pause, whatever made it. A campaign that never started stays paused: it may have been a
-    draft, which nobody released.
+    """Lift every pause, whatever made it. A campaign whose numbers are all stopped stays paused. So does one
+    that never started: it may have been a draft, which nobody released.
     """
     moved = []
     for row in await connection.fetch(queries("campaign_control")["paused"]):
+        name = row["name"]
         if not row["started"]:
-            moved.append(CampaignChange(row["name"], CampaignState.PAUSED, changed=False))
+            release = command_text("campaign", "resume", name)
+            moved.append(_stays_paused(name, f"it has never started; release it with `{release}`"))
             continue
-        with suppress(IllegalTransition):  # it ended meanwhile
-            moved.append(await resume(connection, row["name"], actor=actor))
+        try:
+            moved.append(await resume(connection, name, actor=actor))
+        except IllegalTransition:  # it ended meanwhile
+            continue
+        except TryLater as refusal:
+            moved.append(_stays_paused(name, str(refusal)))
     return moved
+
+
+def _stays_paused(name: str, reason: str) -> CampaignChange:
+    return CampaignChange(name, CampaignState.PAUSED, changed=False, stays_paused=reason)
 
 
 async def cancel(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
@@ -218,6 +238,8 @@ async def _release(connection: Connection, name: str, asked: CampaignEvent, acto
         if not allows(campaign.state, asked):
             raise IllegalTransition(campaign.state, asked)
         event = CampaignEvent.SCHEDULE if await is_future(connection, campaign) else asked
+        if event is asked:
+            await _require_sending_number(connection, campaign)
         state = await apply_event(connection, campaign.campaign_id, event, "")
         await _audit(connection, campaign.campaign_id, asked.value, actor)
     return await _released(connection, campaign, state, changed=True)
@@ -226,8 +248,26 @@ async def _release(connection: Connection, name: str, asked: CampaignEvent, acto
 async def _released(
     connection: Connection, campaign: Campaign, state: CampaignState, *, changed: bool
 ) -> CampaignChange:
-    waits = _nobody_sends(replace(campaign, state=state), await _owned_numbers(connection))
-    return CampaignChange(campaign.name, state, changed, nobody_sends=waits)
+    nobody_sends = (await _owned_numbers(connection)).isdisjoint(campaign.phone_number_ids)
+    stopped = await _stopped_numbers(connection, campaign)
+    return CampaignChange(campaign.name, state, changed, nobody_sends=nobody_sends, stopped_numbers=stopped)
+
+
+async def _stopped_numbers(connection: Connection, campaign: Campaign) -> tuple[StoppedNumber, ...]:
+    rows = await connection.fetch(queries("numbers")["stopped"], campaign.phone_number_ids)
+    return tuple(StoppedNumber(**dict(row)) for row in rows)
+
+
+async def _require_sending_number(connection: Connection, campaign: Campaign) -> None:
+    stopped = await _stopped_numbers(connection, campaign)
+    if len(stopped) < len(set(campaign.phone_number_ids)):
+        return
+    first = stopped[0]
+    resume_it = command_text("numbers", "resume", first.phone_number_id)
+    raise TryLater(
+        f'every number of the campaign "{campaign.name}" is stopped: {first.phone_number_id}: {first.reason}',
+        remedy=f"when it may send again, use `{resume_it}`, then repeat the command",
+    )
 
 
 async def _locked(connection: Connection, name: str) -> Campaign:

@@ -66,6 +66,7 @@ async def prune(pool: Pool, *, older_than_days: int, dry_run: bool) -> Pruning:
         found = [await _prune_month(connection, month, older_than_days, dry_run) for month in months]
         if not dry_run:
             await connection.execute(queries("prune")["delete_results_writers"], older_than_days)
+            await connection.execute(queries("prune")["delete_notifications"], older_than_days)
     return Pruning(
         tuple(month for month in found if isinstance(month, PrunedMonth)),
         tuple(month for month in found if isinstance(month, KeptMonth)),

@@ -3,19 +3,20 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urlsplit
 
 import structlog
 
 from campaigns.command_text import command_text
 from campaigns.life.control import Campaign, find_campaign, is_future, skip_remaining, start
-from campaigns.results.status import FINAL_STATES, CampaignStatus, campaign_status
+from campaigns.results.status import FINAL_STATES, PRUNED_IN_DOUBT, CampaignStatus, campaign_status
 from engine.app import run_numbers
-from engine.core.states import REASONS, CampaignState, RecipientState
+from engine.core.states import REASONS, CampaignState, ReasonCode, RecipientState
 from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
 from engine.process.disk_space import Disk
-from engine.process.settings import ServiceSettings
-from engine.store.database import Pool
+from engine.process.settings import MetricsAddress, ServiceSettings
+from engine.store.database import Connection, Pool
 from engine.system_error import system_error_text
 
 WAIT_PERIOD_S = 1.0
@@ -52,12 +53,14 @@ async def run_campaign(
     wait: bool = False,
     disk: Disk | None = None,
     max_failed: str | None = None,
+    metrics: MetricsAddress | None = None,
 ) -> RunResult:
     """Send a campaign until it is finished, paused or cancelled, or until `stop` is set.
 
     Starts a draft or a due campaign. Never lifts a pause, and raises the error that `paused` makes of it.
     Raises TryLater if the start is in the future or another process has a number; with `wait`, it waits for
     both. Raises Unreachable if the service does not answer. `max_failed` overrides the campaign's own.
+    `metrics`: where metrics are served while it sends.
     """
     logged_reason = ""
     while not stop.is_set():
@@ -66,11 +69,17 @@ async def run_campaign(
             await _close(pool, campaign)
             break
         try:
-            await _make_running(pool, campaign)
+            await _require_startable(pool, campaign)
             await require_reachable(service)
-            numbers, campaign_id = campaign.phone_number_ids, campaign.campaign_id
             end = await run_numbers(
-                pool, service, phone_number_ids=numbers, campaign_id=campaign_id, stop=stop, disk=disk
+                pool,
+                service,
+                phone_number_ids=campaign.phone_number_ids,
+                campaign_id=campaign.campaign_id,
+                stop=stop,
+                disk=disk,
+                metrics=metrics,
+                on_owned=partial(_start_draft, campaign),
             )
             if not end.drained:
                 raise Unreachable(CUT_SHORT, remedy="run it again; statuses settle the recipients in doubt")
@@ -92,7 +101,7 @@ async def run_campaign(
 
 def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
     """What is missing, in words: the campaign ended early, too many failed, or recipients are in doubt."""
-    failed, unknown = status.counts[RecipientState.FAILED], status.counts[RecipientState.UNKNOWN]
+    failed = status.counts[RecipientState.FAILED]
     parts = []
     if status.state in (CampaignState.CANCELLED, CampaignState.EXPIRED):
         skipped, why = status.counts[RecipientState.SKIPPED], f" ({status.reason})" if status.reason else ""
@@ -102,8 +111,11 @@ def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
         parts.append(
             f"{failed:,} of {status.recipients:,} failed ({share}), more than --max-failed {max_failed}"
         )
-    if unknown:
-        parts.append(f"{unknown:,} in doubt: see `{command_text('campaign', 'settle', status.name)}`")
+    if status.in_doubt:
+        settle = command_text("campaign", "settle", status.name)
+        parts.append(f"{status.in_doubt:,} in doubt: see `{settle}`")
+    if status.pruned_unknown:
+        parts.append(f"{status.pruned_unknown:,} {PRUNED_IN_DOUBT}")
     return "; ".join(parts)
 
 
@@ -112,7 +124,11 @@ def paused(status: CampaignStatus | Campaign) -> DrumbeatError:
     message = f'the campaign "{status.name}" is paused: {status.reason}'
     resume = command_text("campaign", "resume", status.name)
     error = REASONS[status.reason_code].error if status.reason_code else TryLater
-    first = "check the access token, then " if error is AuthenticationError else "lift the pause with "
+    first = "lift the pause with "
+    if error is AuthenticationError:
+        first = "check the access token, then "
+    elif status.reason_code is ReasonCode.NUMBERS_STOPPED:
+        first = "let a number send again with `drumbeat numbers resume PNID`, then "
     return error(message, remedy=f"{first}`{resume}`")
 
 
@@ -146,7 +162,7 @@ async def _close(pool: Pool, campaign: Campaign) -> None:
             await skip_remaining(connection, campaign.campaign_id, campaign.state)
 
 
-async def _make_running(pool: Pool, campaign: Campaign) -> None:
+async def _require_startable(pool: Pool, campaign: Campaign) -> None:
     if campaign.state is CampaignState.RUNNING:
         return
     if campaign.state is CampaignState.PAUSED:
@@ -157,5 +173,9 @@ async def _make_running(pool: Pool, campaign: Campaign) -> None:
                 f'the campaign "{campaign.name}" starts at {campaign.start_at.isoformat(timespec="seconds")}',
                 remedy="run it then, or wait with --wait",
             )
-        if campaign.state is CampaignState.DRAFT:
-            await start(connection, campaign.name)
+
+
+async def _start_draft(campaign: Campaign, connection: Connection) -> None:
+    """Only when this process owns the numbers: a run that is refused leaves the campaign as it was."""
+    if campaign.state is CampaignState.DRAFT:
+        await start(connection, campaign.name)

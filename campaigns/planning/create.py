@@ -164,14 +164,11 @@ class _Planning:
         self._check_expiry()
         database = await describe_database(self.connection)
         limits_per_s = await _limits_per_s(self.connection, self.spec.phone_number_ids, database)
-        template = await load_template(
-            self.connection, self.spec.template, self.spec.language, self.spec.header_media, database=database
-        )
+        template = await self._template(database)
         check_header(template)
         check_params(template.compiled(), self.spec.params)
-        rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience_stem)
-        file = self.spec.audience if isinstance(self.spec.audience, Path) else None
-        with RejectFile(rejects_path, file) as rejects:
+        rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience_file or Path("audience"))
+        with RejectFile(rejects_path, self.spec.audience_file) as rejects:
             table = await asyncio.to_thread(source.table)
             require_no_reject_list(table.header, table.name)
             staged = await self._stage(table, source, rejects)
@@ -182,6 +179,14 @@ class _Planning:
         codes, encoding = dict(rejects.counts), table.encoding
         return CreatedCampaign(
             campaign_id, self.spec.name, "draft", False, counts, published, codes, encoding
+        )
+
+    async def _template(self, database: str) -> CampaignTemplate:
+        spec = self.spec
+        if spec.message is not None:
+            return CampaignTemplate(spec.template, spec.language, {}, None, spec.message)
+        return await load_template(
+            self.connection, spec.template, spec.language, spec.header_media, database=database
         )
 
     def _check_expiry(self) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import orjson
 
 from campaigns.audience.campaign_source import CampaignResult
-from campaigns.audience.formats import stem
 from campaigns.audience.opening import AS_IT_IS, ReadOptions
 from campaigns.audience.row_check import RowRules
 from campaigns.audience.sql_source import WHERE, SqlQuery
@@ -34,6 +33,7 @@ class CampaignSpec:
     `audience`: a file, `-` for standard input, a query, or the result of a campaign; `reading`: how to read a
     file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns. Times are ISO
     8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
+    `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
     """
 
     name: str
@@ -54,6 +54,7 @@ class CampaignSpec:
     strict: bool = False
     rejects: Path | None = None
     header_media: Media | None = None
+    message: dict[str, Any] | None = None
     reading: ReadOptions = AS_IT_IS
     mapped: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)
@@ -72,9 +73,9 @@ class CampaignSpec:
         )
 
     @property
-    def audience_stem(self) -> str:
-        """The beginning of the name of the list of rejected rows."""
-        return stem(self.audience) if isinstance(self.audience, Path) else "audience"
+    def audience_file(self) -> Path | None:
+        """The path of the audience; None if it is no file."""
+        return self.audience if isinstance(self.audience, Path) else None
 
     @property
     def audience_name(self) -> str:
@@ -174,6 +175,7 @@ def identify(
             "--max-failed": spec.max_failed,
             "--strict": spec.strict,
             "header media": None if media is None else [media.media_id, media.link, media.filename],
+            **({} if spec.message is None else {"message": spec.message}),
             **{name: value for name, value in of_audience.items() if value},
         }
     )

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from campaigns.pluralise import pluralise
+from engine.core.free_form import compile_message
 from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, compile_template
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Connection
@@ -17,15 +18,20 @@ NAMES_SHOWN_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class CampaignTemplate:
-    """The template that a campaign stores: the service's definition, and the media of its header."""
+    """What a campaign stores: the service's definition of a template and the media of its header, or a
+    free-form `message`, whose `name` is its type.
+    """
 
     name: str
     language: str
     definition: dict[str, Any]
     header_media: Media | None
+    message: dict[str, Any] | None = None
 
     def compiled(self) -> CompiledTemplate:
         # Planning builds no payload, so the product's word is not needed.
+        if self.message is not None:
+            return compile_message(self.message, "")
         return compile_template(self.definition, "", header_media=self.header_media)
 
     @property
@@ -45,6 +51,7 @@ class CampaignTemplate:
             "language": self.language,
             "definition": self.definition,
             "header_media": None if media is None else asdict(media),
+            **({} if self.message is None else {"message": self.message}),
         }
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from itertools import repeat
 from typing import Any
 
+from engine.core.max_failed import exceeds_max_failed
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Pool
@@ -16,6 +17,7 @@ FINAL_STATES = frozenset({CampaignState.FINISHED, CampaignState.CANCELLED, Campa
 
 NOBODY_SENDS = "no process sends it now"  # shown for a running campaign without an owner
 SETTLE_HINT = "in doubt: see `campaign settle`"
+PRUNED_IN_DOUBT = "in doubt when they were pruned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class NumberProgress:
 class CampaignStatus:
     """A campaign at one moment. `counts`: recipients by present state; they add up to `recipients`.
 
-    `measured_per_s`: messages per second between two readings, if there were two.
+    `measured_per_s`: messages per second between two readings, if there were two. `pruned_recipients`: only
+    their counts are left; `pruned_unknown`: those of them who were in doubt.
     """
 
     name: str
@@ -56,6 +59,13 @@ class CampaignStatus:
     finished_at: datetime | None
     numbers: tuple[NumberProgress, ...]
     measured_per_s: float | None = None
+    pruned_recipients: int = 0
+    pruned_unknown: int = 0
+
+    @property
+    def in_doubt(self) -> int:
+        """How many recipients can still be settled."""
+        return self.counts[RecipientState.UNKNOWN] - self.pruned_unknown
 
     @property
     def nobody_sends(self) -> bool:
@@ -79,12 +89,8 @@ class CampaignStatus:
         return self.waiting / self.rate_per_s if self.rate_per_s else None
 
     def failed_above(self, max_failed: str | None) -> bool:
-        """Whether more recipients failed than `N`, or `N%` of all. None allows any number of failures."""
-        if max_failed is None:
-            return False
-        share = max_failed.endswith("%")
-        allowed = float(max_failed.rstrip("%")) * (self.recipients / 100 if share else 1)
-        return self.counts[RecipientState.FAILED] > allowed
+        """See `exceeds_max_failed`."""
+        return exceeds_max_failed(self.counts[RecipientState.FAILED], self.recipients, max_failed)
 
     def as_json(self) -> dict[str, Any]:
         """The fixed shape that scripts rely on; times are ISO 8601, rates messages per second."""
@@ -103,6 +109,8 @@ class CampaignStatus:
             "finished_at": self.finished_at,
             "numbers": [asdict(number) for number in self.numbers],
             "nobody_sends": self.nobody_sends,
+            "pruned_recipients": self.pruned_recipients,
+            "pruned_unknown": self.pruned_unknown,
         }
 
 
@@ -130,7 +138,8 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
     numbers = await pool.fetch(
         queries("progress")["numbers"], campaign_id, row["phone_number_ids"], DEFAULT_LIMIT_PER_S
     )
-    reason, code = present_reason(row["reason"], stored_code(row["reason_code"]), row["unknown"])
+    code = stored_code(row["reason_code"])
+    reason, code = present_reason(row["reason"], code, row["unknown"], row["pruned_unknown"])
     return CampaignStatus(
         name=row["name"],
         state=CampaignState(row["state"]),
@@ -142,6 +151,8 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
         started_at=row["started_at"],
         finished_at=row["finished_at"],
         numbers=tuple(NumberProgress(**dict(number)) for number in numbers),
+        pruned_recipients=row["pruned_recipients"],
+        pruned_unknown=row["pruned_unknown"],
     )
 
 
@@ -150,11 +161,18 @@ def stored_code(code: str | None) -> ReasonCode | None:
     return ReasonCode(code) if code in set(ReasonCode) else None
 
 
-def present_reason(reason: str, code: ReasonCode | None, unknown: int) -> tuple[str, ReasonCode | None]:
-    """The reason that holds now: statuses and people settle recipients in doubt after the run."""
+def present_reason(
+    reason: str, code: ReasonCode | None, unknown: int, pruned: int = 0
+) -> tuple[str, ReasonCode | None]:
+    """The reason that holds now: statuses and people settle recipients in doubt after the run.
+
+    `pruned`: how many of the `unknown` were pruned, so that nobody can settle them any more.
+    """
     if code is not ReasonCode.IN_DOUBT:
         return reason, code
-    return (f"{unknown} {SETTLE_HINT}", code) if unknown else ("", None)
+    parts = [f"{unknown - pruned} {SETTLE_HINT}"] if unknown > pruned else []
+    parts += [f"{pruned} {PRUNED_IN_DOUBT}"] if pruned else []
+    return ("; ".join(parts), code) if parts else ("", None)
 
 
 def _counts(row: dict[str, Any]) -> dict[RecipientState, int]:

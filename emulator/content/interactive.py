@@ -85,8 +85,12 @@ def _check_url(action: dict[str, Any]) -> None:
 
 
 def _check_flow(action: dict[str, Any]) -> None:
+    """A flow is named by its id or by its name (open point)."""
     parameters = _named_parameters(action, "flow")
-    for name in ("flow_message_version", "flow_id", "flow_cta", "flow_token"):
+    by_name = parameters.get("flow_name") is not None
+    if by_name and parameters.get("flow_id") is not None:
+        raise Refused(131009, "interactive.action.parameters has either flow_id or flow_name")
+    for name in ("flow_message_version", "flow_name" if by_name else "flow_id", "flow_cta", "flow_token"):
         text_of(parameters, name, "interactive.action.parameters", ID_LIMIT_CHARACTERS)
 
 

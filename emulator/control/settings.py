@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from emulator.account import Account
 from emulator.config import NumberConfig, check_callback
 from emulator.control.fields import check_members, field, optional
 from emulator.errors import Refused
@@ -11,7 +12,7 @@ from emulator.events.subscriptions import APP_LIMIT, App
 from emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, QUALITY_RATINGS, Number, Token
 from emulator.messaging_service import MessagingService
 from emulator.templates.template import STATUSES
-from emulator.tiers import TIERS
+from emulator.tiers import LOWEST, TIERS
 from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 TEST_RECIPIENTS_LIMIT = 5
@@ -73,19 +74,19 @@ class SettingsControl:
             account = _try(self._service.open_account, account_id)
         if verified is not None:
             account.verified = verified
-        if verified:
-            self._lift_lowest_tier(account_id)
+            self._let_tiers_follow(account)
         if locked is not None:
             account.locked = locked
         if event is not None:
             self._service.standing.announce_account(account, event)
         return json_reply({"success": True})
 
-    def _lift_lowest_tier(self, account_id: str) -> None:
-        """Verification of the business lifts the limit of 250."""
+    def _let_tiers_follow(self, account: Account) -> None:
+        """Verification of the business lifts the limit of 250; without it no number has more."""
+        word, event = ("TIER_1K", "UPGRADE") if account.verified else (LOWEST, "DOWNGRADE")
         for number in self._service.numbers.values():
-            if number.account_id == account_id and number.tiers.word == "TIER_250":
-                self._service.standing.set_tier(number, "TIER_1K", "UPGRADE")
+            if number.account_id == account.id and (number.tiers.word == LOWEST) == account.verified:
+                self._service.standing.set_tier(number, word, event)
 
     def set_app(self, request: Request) -> Reply:
         """`{"id", "secret"}`: a further app."""
@@ -110,6 +111,7 @@ class SettingsControl:
         testers = _test_recipients(content.get("test_recipients"))
         tier, rating = _standing(content)
         number = self._service.numbers.get(number_id)
+        self._check_tier(tier, number.account_id if number else content.get("account"))
         if number is None:
             number = self._new_number(number_id, content, 80 if rate_per_s is None else rate_per_s)
         elif rate_per_s is not None:
@@ -124,6 +126,11 @@ class SettingsControl:
         if rating is not None and rating != number.quality_rating:
             self._service.standing.set_quality(number, rating)
         return json_reply({"success": True, "rate_per_s": number.window.rate_per_s})
+
+    def _check_tier(self, tier: str | None, account_id: Any) -> None:
+        account = self._service.accounts.get(str(account_id or self._service.config.waba))
+        if account is not None and not account.verified and tier not in (None, LOWEST):
+            raise Refused(100, f"the account {account.id} is not verified, so its numbers have {LOWEST}")
 
     def _new_number(self, number_id: str, content: dict[str, Any], rate_per_s: Any) -> Number:
         account_id = optional(content, "account", str) or self._service.config.waba
@@ -188,7 +195,7 @@ class SettingsControl:
         return json_reply({"success": True})
 
     def advance_clock(self, request: Request) -> Reply:
-        """`{"seconds"}`: advance the clock."""
+        """`{"seconds"}`: advance the clock. What is due by then has happened when the reply comes."""
         content = parse_object(request.body)
         check_members(content, "seconds")
         seconds = content.get("seconds")
@@ -197,6 +204,7 @@ class SettingsControl:
         if not 0 <= seconds <= CLOCK_STEP_LIMIT_S:
             raise Refused(100, f"seconds is a number from 0 to {CLOCK_STEP_LIMIT_S}")
         self._service.clock.advance(float(seconds))
+        self._service.do_what_is_due()
         return json_reply({"success": True, "unix_s": self._service.clock.unix_s()})
 
 

@@ -42,6 +42,7 @@ class Operation(NamedTuple):
     request: Schema | None = None
     query: dict[str, Schema] = {}  # noqa: RUF012  # a tuple's default, never changed
     request_type: str = "application/json"
+    is_body_optional: bool = False
     media_type: str = "application/json"
 
 
@@ -70,7 +71,9 @@ def interface(base: str, product: str) -> dict[tuple[str, str], Operation]:
             "Submit a template for review", reference("CreatedTemplate"), reference("NewTemplate")
         ),
         ("DELETE", f"{base}/{{id}}/message_templates"): Operation(
-            "Delete a template by name", SUCCESS, query={"name": TEXT}
+            "Delete a template by name, in all its languages or one",
+            SUCCESS,
+            query={"name": TEXT, "hsm_id": TEXT},
         ),
         ("GET", f"{base}/{{id}}/phone_numbers"): Operation(
             "List phone numbers", page_of("PhoneNumber"), query=PAGE_QUERY
@@ -84,12 +87,19 @@ def interface(base: str, product: str) -> dict[tuple[str, str], Operation]:
         ("POST", f"{base}/{{id}}/subscriptions"): Operation("Subscribe a callback", SUCCESS, subscription),
         ("DELETE", f"{base}/{{id}}/subscriptions"): Operation("Unsubscribe", SUCCESS),
         ("GET", f"{base}/{{id}}/subscribed_apps"): Operation("Show the apps that get its events", data),
-        ("POST", f"{base}/{{id}}/subscribed_apps"): Operation("Add the token's app to them", SUCCESS),
+        ("POST", f"{base}/{{id}}/subscribed_apps"): Operation(
+            "Add the token's app to them",
+            SUCCESS,
+            record({}, {"override_callback_uri": TEXT, "verify_token": TEXT}),
+            is_body_optional=True,
+        ),
         ("DELETE", f"{base}/{{id}}/subscribed_apps"): Operation("Remove it from them", SUCCESS),
         ("GET", f"{base}/{{id}}"): Operation(
-            "An account with analytics, a number, or a file", OBJECT, query={"fields": TEXT}
+            "An account with analytics, a number, a template, or a file",
+            OBJECT,
+            query={"fields": TEXT, "phone_number_id": TEXT},
         ),
-        ("DELETE", f"{base}/{{id}}"): Operation("Delete a file", SUCCESS),
+        ("DELETE", f"{base}/{{id}}"): Operation("Delete a file", SUCCESS, query={"phone_number_id": TEXT}),
         ("GET", "/media/{ticket}"): Operation("Download a file", {}, media_type="application/octet-stream"),
     }
 
@@ -100,7 +110,9 @@ def control() -> dict[tuple[str, str], Operation]:
     health = record({"status": {"const": "ok"}, "identity": {"const": IDENTITY}, "cpu_s": NUMBER})
     paths: dict[tuple[str, str], Operation] = {
         ("GET", "health"): Operation("Whether it is alive, what it is, and its settings", health),
-        ("POST", "reset"): Operation("Reset the state", SUCCESS, record({}, {"seed": WHOLE})),
+        ("POST", "reset"): Operation(
+            "Reset the state", SUCCESS, record({}, {"seed": WHOLE}), is_body_optional=True
+        ),
         ("POST", "accounts"): Operation("Open or change an account", SUCCESS, ACCOUNT),
         ("POST", "apps"): Operation("Add an app", SUCCESS, record({"id": TEXT, "secret": TEXT})),
         ("POST", "numbers"): Operation("Register or change a number", SUCCESS, BUSINESS_NUMBER),
@@ -163,7 +175,7 @@ def document_operation(operation: Operation, variables: list[str], *, secured: b
     if operation.request is not None:
         body = {operation.request_type: {"schema": operation.request}}
         described["requestBody"] = {
-            "required": operation.summary != "Reset the state",
+            "required": not operation.is_body_optional,
             "content": body,
         }
     return described

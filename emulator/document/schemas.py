@@ -91,7 +91,10 @@ def schemas(product: str) -> dict[str, Schema]:
                 "throughput": record({"level": {"enum": ["STANDARD", "HIGH"]}}),
             },
         ),
-        "Profile": record({"messaging_product": word}, {"about": TEXT, "websites": array(TEXT)}),
+        "Profile": record(
+            {"messaging_product": word},
+            {"about": TEXT, "vertical": TEXT, "email": TEXT, "websites": array(TEXT)},
+        ),
         "Upload": record(
             {"messaging_product": word, "type": TEXT, "file": {"type": "string", "format": "binary"}}
         ),

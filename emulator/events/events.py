@@ -106,7 +106,7 @@ class Events:
         self._stopped = set(state["stopped"])
         self._delivered = Counter({(number, half_hour): n for number, half_hour, n in state["delivered"]})
 
-    def summary(self) -> dict[str, object]:
+    def summary(self) -> dict[str, Any]:
         """Counts over all subscribers, and each of them."""
         records = [subscriber.record() for subscriber in self.subscribers]
         totals = {

@@ -1,7 +1,7 @@
 """Apps and their subscriptions: which callback gets the events of which account."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from emulator.account import Account
 from emulator.config import EmulatorConfig
@@ -14,11 +14,15 @@ APP_LIMIT = 1_000
 
 @dataclass(slots=True)
 class App:
-    """A developer's app: its secret signs the events of its subscriber."""
+    """A developer's app: its secret signs the events of its subscriber.
+
+    `overrides`: account → the callback that gets that account's events instead.
+    """
 
     id: str
     secret: str
     subscriber: Subscriber | None = None
+    overrides: dict[str, Subscriber] = field(default_factory=dict)
 
     def subscribe(
         self, url: str, fields: frozenset[str], retry_wait_s: float, verify_token: str = ""
@@ -28,6 +32,23 @@ class App:
             self.subscriber = Subscriber(url, self.secret, retry_wait_s=retry_wait_s)
         self.subscriber.url, self.subscriber.fields = url, fields
         self.subscriber.verify_token = verify_token
+
+    def override(self, account_id: str, url: str, retry_wait_s: float, verify_token: str) -> None:
+        """Another callback for the events of one account."""
+        self.overrides[account_id] = Subscriber(
+            url, self.secret, retry_wait_s=retry_wait_s, verify_token=verify_token
+        )
+
+    def share_accounts(self, accounts: Iterable[Account]) -> list[Subscriber]:
+        """Give each callback of the app the accounts whose events it gets; returns the callbacks."""
+        subscribed = {account.id for account in accounts if self.id in account.subscribed_apps}
+        for account_id, callback in self.overrides.items():
+            callback.accounts = frozenset({account_id} & subscribed)
+            callback.fields = self.subscriber.fields if self.subscriber else ALL_FIELDS
+        if self.subscriber is None:
+            return list(self.overrides.values())
+        self.subscriber.accounts = frozenset(subscribed - self.overrides.keys())
+        return [self.subscriber, *self.overrides.values()]
 
 
 class Subscriptions:
@@ -65,12 +86,9 @@ class Subscriptions:
 
     def refresh(self) -> None:
         """To be called after a change of apps, subscriptions or accounts."""
+        accounts = list(self._accounts.values())
         self._events.subscribers = [
-            app.subscriber for app in self.apps.values() if app.subscriber is not None
+            callback for app in self.apps.values() for callback in app.share_accounts(accounts)
         ]
         # Without a subscriber no status is planned.
         self._schedule.wanted = self.statuses_on and bool(self._events.subscribers)
-        for app in self.apps.values():
-            if app.subscriber is not None:
-                subscribed = (a.id for a in self._accounts.values() if app.id in a.subscribed_apps)
-                app.subscriber.accounts = frozenset(subscribed)

@@ -55,8 +55,8 @@ def number_of(service: MessagingService, request: Request, permission: str = MES
     return number
 
 
-def managed_number_of(service: MessagingService, request: Request, permission: str = MESSAGING) -> Number:
-    """As `number_of`, for the management API: counts a call, or `Refused` 80007."""
-    number = number_of(service, request, permission)
-    spend_call(service, service.accounts[number.account_id], token_of(service, request, permission))
+def managed_number_of(service: MessagingService, request: Request) -> Number:
+    """As `number_of`, for the management API: its permission, and a call is counted, or `Refused` 80007."""
+    number = number_of(service, request, MANAGEMENT)
+    spend_call(service, service.accounts[number.account_id], token_of(service, request, MANAGEMENT))
     return number

@@ -12,7 +12,7 @@ from emulator.errors import Refused
 from emulator.events.events import HALF_HOUR_S
 from emulator.messaging_service import MessagingService
 
-_CALL = re.compile(r"(analytics|conversation_analytics)((?:\.\w+\([^)]*\))*)")
+_CALL = re.compile(r"(?<![\w.])(\w+)((?:\.\w+\([^)]*\))*)")
 _ARGUMENT = re.compile(r"\.(\w+)\(([^)]*)\)")
 
 GRANULARITIES_S = {
@@ -21,6 +21,7 @@ GRANULARITIES_S = {
     "DAY": 86_400,
     "DAILY": 86_400,
     "MONTH": 30 * 86_400,
+    "MONTHLY": 30 * 86_400,
 }
 POINTS_LIMIT = 5_000
 # What a conversation costs by category, in the account's currency: invented, but in a plausible relation.
@@ -44,14 +45,19 @@ class Analytics:
         self._service = service
 
     async def read(self, account: Account, fields: str) -> dict[str, Any]:
-        """The members `analytics` and `conversation_analytics`, where `fields` asks for them."""
+        """The members `analytics` and `conversation_analytics`, where `fields` asks for them.
+
+        `Refused` (100) for another field of analytics: an answer of another kind would mislead.
+        """
         answer: dict[str, Any] = {}
         for name, arguments in _CALL.findall(fields):
-            query = _read_query(arguments)
             if name == "analytics":
-                answer[name] = self._messages(account, query)
-            else:
-                answer[name] = {"data": [{"data_points": await self._conversations(account, query)}]}
+                answer[name] = self._messages(account, _read_query(arguments))
+            elif name == "conversation_analytics":
+                points = await self._conversations(account, _read_query(arguments))
+                answer[name] = {"data": [{"data_points": points}]}
+            elif name.endswith("analytics"):
+                raise Refused(100, f"{name} is not served; analytics and conversation_analytics are")
         return answer
 
     def _messages(self, account: Account, query: Query) -> dict[str, Any]:

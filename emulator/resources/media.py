@@ -60,10 +60,13 @@ class MediaEndpoints:
         return Reply(200, item.content, item.mime_type)
 
     def _item(self, request: Request, media_id: str) -> tuple[MediaItem, str]:
+        """The file and the token; `Refused` 190, 10, 33, or 100 if `phone_number_id` is another number."""
         token = self._service.tokens.find(request.headers.get(b"authorization"))
         item = self._service.media.find(media_id)
         number = self._service.numbers.get(item.number_id) if item else None
         self._service.tokens.check(token, MESSAGING, number.account_id if number else None)
         if item is None:
             raise Refused(33, f"object with id {media_id} does not exist")
+        if request.query.get("phone_number_id", item.number_id) != item.number_id:
+            raise Refused(100, f"the file {media_id} is not of the number that phone_number_id names")
         return item, token.value

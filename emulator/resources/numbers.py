@@ -12,6 +12,12 @@ from emulator.resources.paging import page, select
 from emulator.wire.request_reply import Reply, Request, json_reply
 
 _PIN = re.compile(r"[0-9]{6}", re.ASCII)
+_EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+")
+# The lines of business that a profile may name (open point).
+VERTICALS = (
+    "UNDEFINED", "OTHER", "AUTO", "BEAUTY", "APPAREL", "EDU", "ENTERTAIN", "EVENT_PLAN", "FINANCE", "GROCERY",
+    "GOVT", "HOTEL", "HEALTH", "NONPROFIT", "PROF_SERVICES", "RETAIL", "TRAVEL", "RESTAURANT", "NOT_A_BIZ",
+)  # fmt: skip
 
 # Fields of a profile with the most characters each may have; `websites` is an array of up to two addresses.
 PROFILE_LIMITS_CHARACTERS = {
@@ -70,6 +76,7 @@ class NumberEndpoints:
         changes = {name: content[name] for name in PROFILE_LIMITS_CHARACTERS if name in content}
         for name, value in changes.items():
             _check_text(name, value, PROFILE_LIMITS_CHARACTERS[name])
+        _check_form(changes)
         if "websites" in content:
             changes["websites"] = _websites(content["websites"])
         number.profile.update(changes)
@@ -79,6 +86,14 @@ class NumberEndpoints:
 def _check_text(name: str, value: Any, limit: int) -> None:
     if not isinstance(value, str) or len(value) > limit:
         raise Refused(100, f"{name} is a text of up to {limit} characters")
+
+
+def _check_form(changes: dict[str, Any]) -> None:
+    """An empty text removes the member."""
+    if changes.get("email") and not _EMAIL.fullmatch(changes["email"]):
+        raise Refused(100, "email is an address such as shop@lantern.example")
+    if changes.get("vertical") and changes["vertical"] not in VERTICALS:
+        raise Refused(100, f"vertical is one of {', '.join(VERTICALS)}")
 
 
 def _websites(value: Any) -> list[str]:

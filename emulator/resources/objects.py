@@ -1,9 +1,9 @@
-"""`GET` and `DELETE /{id}`: the id is an account, a number or a file."""
+"""`GET` and `DELETE /{id}`: the id is an account, a number, a template or a file."""
 
 from emulator.errors import Refused
 from emulator.identity import MANAGEMENT
 from emulator.messaging_service import MessagingService
-from emulator.resources.access import account_of, managed_number_of
+from emulator.resources.access import account_of, managed_number_of, spend_call, token_of
 from emulator.resources.analytics import Analytics
 from emulator.resources.media import MediaEndpoints
 from emulator.resources.numbers import number_record
@@ -12,7 +12,7 @@ from emulator.wire.request_reply import Reply, Request, json_reply
 
 
 class ObjectEndpoints:
-    """An account with its analytics, a number, or a file."""
+    """An account with its analytics, a number, a template, or a file."""
 
     def __init__(self, service: MessagingService, media: MediaEndpoints) -> None:
         self._service = service
@@ -28,8 +28,14 @@ class ObjectEndpoints:
             plain = select({"id": account.id, "name": account.name}, fields)
             return json_reply({**await self._analytics.read(account, fields), **plain})
         if object_id in self._service.numbers:
-            number = managed_number_of(self._service, request, MANAGEMENT)
+            number = managed_number_of(self._service, request)
             return json_reply(select(number_record(number), request.query.get("fields")))
+        for account in self._service.accounts.values():
+            if (template := account.book.with_id(object_id)) is not None:
+                token = token_of(self._service, request, MANAGEMENT)
+                self._service.tokens.check(token, MANAGEMENT, account.id)
+                spend_call(self._service, account, token)
+                return json_reply(select(template.record(), request.query.get("fields")))
         return self._media.show(request, object_id)
 
     def delete(self, request: Request) -> Reply:

@@ -29,11 +29,7 @@ class SubscriptionEndpoints:
         """`object`, `callback_url`, `verify_token`, `fields`, in the body or the query; verified at once."""
         app = self._app(request)
         content = {**request.query, **(parse_object(request.body) if request.body else {})}
-        url, verify_token = content.get("callback_url"), content.get("verify_token")
-        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-            raise Refused(100, "callback_url is an address")
-        if not isinstance(verify_token, str) or not verify_token:
-            raise Refused(100, "verify_token is required")
+        url, verify_token = _callback(content, "callback_url")
         fields = _fields(content.get("fields"))
         await _verify(url, verify_token)
         app.subscribe(url, fields, self._service.config.event_retry_wait_s, verify_token)
@@ -58,9 +54,21 @@ class SubscriptionEndpoints:
         self._service.subscriptions.refresh()
         return json_reply({"success": True})
 
-    def add_app(self, request: Request) -> Reply:
-        """The token's app gets the events of the account."""
+    async def add_app(self, request: Request) -> Reply:
+        """The token's app gets the events of the account, at its own callback or at `override_callback_uri`,
+        which is verified at once with `verify_token`.
+        """
         account, app_id = self._pair(request)
+        content = {**request.query, **(parse_object(request.body) if request.body else {})}
+        app = self._service.subscriptions.apps.get(app_id)
+        if app is None:
+            raise Refused(33, f"app {app_id} does not exist")
+        if content.get("override_callback_uri") is not None:
+            url, verify_token = _callback(content, "override_callback_uri")
+            await _verify(url, verify_token)
+            app.override(account.id, url, self._service.config.event_retry_wait_s, verify_token)
+        else:
+            app.overrides.pop(account.id, None)
         account.subscribed_apps.add(app_id)
         self._service.subscriptions.refresh()
         return json_reply({"success": True})
@@ -69,13 +77,23 @@ class SubscriptionEndpoints:
         """The apps that get the events of the account."""
         account, _ = self._pair(request)
         key = f"{self._service.config.product}_business_api_data"
-        data = [{key: {"id": app_id}} for app_id in sorted(account.subscribed_apps)]
+        data = [
+            {key: {"id": app_id}, **self._override(app_id, account)}
+            for app_id in sorted(account.subscribed_apps)
+        ]
         return json_reply({"data": data})
+
+    def _override(self, app_id: str, account: Account) -> dict[str, str]:
+        app = self._service.subscriptions.apps.get(app_id)
+        callback = app.overrides.get(account.id) if app else None
+        return {"override_callback_uri": callback.url} if callback else {}
 
     def remove_app(self, request: Request) -> Reply:
         """The token's app gets the events of the account no more."""
         account, app_id = self._pair(request)
         account.subscribed_apps.discard(app_id)
+        if (app := self._service.subscriptions.apps.get(app_id)) is not None:
+            app.overrides.pop(account.id, None)
         self._service.subscriptions.refresh()
         return json_reply({"success": True})
 
@@ -89,6 +107,16 @@ class SubscriptionEndpoints:
     def _pair(self, request: Request) -> tuple[Account, str]:
         account = account_of(self._service, request)
         return account, token_of(self._service, request, MANAGEMENT).app_id
+
+
+def _callback(content: dict[str, Any], name: str) -> tuple[str, str]:
+    """The address in a member, and the `verify_token` beside it."""
+    url, verify_token = content.get(name), content.get("verify_token")
+    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+        raise Refused(100, f"{name} is an address")
+    if not isinstance(verify_token, str) or not verify_token:
+        raise Refused(100, "verify_token is required")
+    return url, verify_token
 
 
 def _fields(value: Any) -> frozenset[str]:

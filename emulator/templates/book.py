@@ -49,11 +49,16 @@ class TemplateBook:
         """Every template of a name, or the one in a language."""
         return [each for each in self if each.name == name and language in (None, each.language)]
 
-    def remove(self, name: str) -> None:
-        """Delete a name in all its languages; `Refused` (132001) if there is none."""
-        templates = self.named(name)
+    def with_id(self, template_id: str) -> Template | None:
+        """The template with an id."""
+        return next((each for each in self if each.id == template_id), None)
+
+    def remove(self, name: str, template_id: str | None = None) -> None:
+        """Delete a name in all its languages, or one template by its id; `Refused` (132001) without any."""
+        templates = [each for each in self.named(name) if template_id in (None, each.id)]
         if not templates:
-            raise Refused(132001, f"template {name} does not exist")
+            with_id = "" if template_id is None else f" with id {template_id}"
+            raise Refused(132001, f"template {name}{with_id} does not exist")
         for template in templates:
             del self.by_key[template.name, template.language]
 

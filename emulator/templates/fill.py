@@ -6,12 +6,20 @@ from typing import Any
 
 from emulator.content.media import check_source
 from emulator.content.rules import MediaKinds
+from emulator.content.small import check_location
 from emulator.errors import Refused
 from emulator.templates.template import Needs, Template
 
 # A parameter has no new lines, no tabs and at most four spaces in a row.
 _FORBIDDEN = re.compile(r"[\n\t]| {5}")
 PARAMETER_LIMIT_CHARACTERS = 1024
+# The one parameter of each button but a URL: its type, which is also the name of its value (open point).
+_BUTTON_PARAMETERS = {
+    "quick_reply": "payload",
+    "copy_code": "coupon_code",
+    "flow": "action",
+    "catalog": "action",
+}
 
 
 def fill(template: Template, components: Any, media: MediaKinds) -> list[Any]:
@@ -52,6 +60,8 @@ def _plain_body(needs: Needs, component: Any) -> list[Any] | None:
             value = parameter["text"]
             if parameter["type"] != "text" or not (value.__class__ is str and value.isprintable()):
                 return None
+            if "parameter_name" in parameter:
+                return None
             if "     " in value or not 0 < len(value) <= PARAMETER_LIMIT_CHARACTERS:
                 return None
             values.append(value)
@@ -84,10 +94,11 @@ def _texts(path: str, parameters: list[Any], wanted: Sequence[str], *, named: bo
             f"{path}: number of localizable_params ({len(parameters)}) "
             f"does not match the expected number of params ({len(wanted)})",
         )
-    if named:
-        names = [each.get("parameter_name") for each in parameters if isinstance(each, dict)]
-        if sorted(map(str, names)) != sorted(wanted):
-            raise Refused(132012, f"{path}: the parameters are named {', '.join(wanted)}")
+    names = [each.get("parameter_name") for each in parameters if isinstance(each, dict)]
+    if named and sorted(map(str, names)) != sorted(wanted):
+        raise Refused(132012, f"{path}: the parameters are named {', '.join(wanted)}")
+    if not named and any(name is not None for name in names):
+        raise Refused(132012, f"{path}: the parameters of this template have no names")
     return [_value(path, parameter) for parameter in parameters]
 
 
@@ -117,28 +128,36 @@ def _fallback(path: str, kind: str, parameter: dict[str, Any]) -> Any:
 
 
 def _header(needs: Needs, parameters: list[Any], media: MediaKinds) -> list[Any]:
-    kind = needs.header_media
+    kind = needs.header_kind
     if kind is None:
         return _texts("header", parameters, needs.header, named=needs.named)
     parameter = parameters[0] if len(parameters) == 1 and isinstance(parameters[0], dict) else {}
     source = parameter.get(kind)
     if parameter.get("type") != kind or not isinstance(source, dict):
         raise Refused(132012, f"header: one parameter of type {kind} is expected")
-    check_source(kind, source, media)
+    if kind == "location":
+        check_location(source, media)
+    else:
+        check_source(kind, source, media)
     return []
 
 
 def _button(needs: Needs, component: dict[str, Any], parameters: list[Any]) -> tuple[str, list[Any]]:
-    index, sub_type = str(component.get("index")), component.get("sub_type")
+    index, sub_type = str(component.get("index")), str(component.get("sub_type")).lower()
     path = f"button {index}"
-    if sub_type == "url" and index in needs.buttons:
+    if needs.buttons.get(index, needs.optional_buttons.get(index)) != sub_type:
+        raise Refused(132012, f"{path}: the template has no such {sub_type} button to fill")
+    if sub_type == "url":
         return path, _texts(path, parameters, ("1",), named=False)
-    if sub_type == "quick_reply" and index in needs.replies:
-        payload = parameters[0] if len(parameters) == 1 and isinstance(parameters[0], dict) else {}
-        if payload.get("type") != "payload" or not isinstance(payload.get("payload"), str):
-            raise Refused(132012, f"{path}: one parameter of type payload is expected")
-        return path, []
-    raise Refused(132012, f"{path}: the template has no such {sub_type} button to fill")
+    parameter = parameters[0] if len(parameters) == 1 and isinstance(parameters[0], dict) else {}
+    kind = _BUTTON_PARAMETERS[sub_type]
+    if parameter.get("type") != kind or not isinstance(
+        parameter.get(kind), dict if kind == "action" else str
+    ):
+        raise Refused(132012, f"{path}: one parameter of type {kind} is expected")
+    if sub_type == "flow" and not isinstance(parameter[kind].get("flow_token"), str):
+        raise Refused(132012, f"{path}: action.flow_token is expected")
+    return path, []
 
 
 def _check_nothing_missing(needs: Needs, filled: set[str]) -> None:
@@ -148,7 +167,7 @@ def _check_nothing_missing(needs: Needs, filled: set[str]) -> None:
             f"body: number of localizable_params (0) does not match the expected number of params "
             f"({len(needs.body)})",
         )
-    if (needs.header or needs.header_media) and "header" not in filled:
+    if (needs.header or needs.header_kind) and "header" not in filled:
         raise Refused(132012, "header: a parameter is missing")
     missing = [index for index in needs.buttons if f"button {index}" not in filled]
     if missing:

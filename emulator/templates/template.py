@@ -8,6 +8,10 @@ from typing import Any
 CATEGORIES = ("MARKETING", "UTILITY", "AUTHENTICATION")
 STATUSES = ("PENDING", "APPROVED", "REJECTED", "PAUSED", "DISABLED")
 MEDIA_FORMATS = ("IMAGE", "VIDEO", "DOCUMENT")
+HEADER_FORMATS = ("TEXT", *MEDIA_FORMATS, "LOCATION")
+# What fills a button on send (open point). A URL is filled only if it has a variable.
+_REQUIRED_BUTTONS = {"URL": "url", "COPY_CODE": "copy_code"}
+_OPTIONAL_BUTTONS = {"QUICK_REPLY": "quick_reply", "FLOW": "flow", "CATALOG": "catalog"}
 
 _PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
@@ -18,14 +22,15 @@ Component = Mapping[str, Any]
 class Needs:
     """What a send must fill. Placeholders are listed once each, numbers in their order, names as they appear.
 
-    `buttons` maps a button's index to what fills it (`url`); quick replies may be filled but need not be.
+    `header_kind`: the kind of media of the header, or location. `buttons` maps a button's index to what must
+    fill it (`url`, `copy_code`), `optional_buttons` to what may.
     """
 
     body: tuple[str, ...] = ()
     header: tuple[str, ...] = ()
-    header_media: str | None = None
+    header_kind: str | None = None
     buttons: Mapping[str, str] = field(default_factory=dict)
-    replies: frozenset[str] = frozenset()
+    optional_buttons: Mapping[str, str] = field(default_factory=dict)
     named: bool = False
 
 
@@ -48,7 +53,7 @@ class Template:
     def __post_init__(self) -> None:
         self.needs = needs_of(self.components, named=self.parameter_format == "NAMED")
         needs = self.needs
-        self.body_alone = not (needs.header or needs.header_media or needs.buttons or needs.named)
+        self.body_alone = not (needs.header or needs.header_kind or needs.buttons or needs.named)
 
     def record(self) -> dict[str, Any]:
         """The template as the list shows it."""
@@ -98,37 +103,6 @@ def _in_order(names: tuple[str, ...], *, named: bool) -> tuple[str, ...]:
     return names if named else tuple(sorted(names, key=lambda name: (len(name), name)))
 
 
-def lacking_example(template: Template) -> bool:
-    """Whether a variable has no example, for which the review rejects a template."""
-    for component in template.components:
-        example = component.get("example")
-        example = example if isinstance(example, dict) else {}
-        wanted = len(placeholders(str(component.get("text", ""))))
-        kind = component.get("type")
-        if kind == "BODY" and wanted and wanted != _examples(example, "body_text"):
-            return True
-        if kind == "HEADER" and wanted and wanted != _examples(example, "header_text"):
-            return True
-        if kind == "HEADER" and component.get("format") in MEDIA_FORMATS and not example.get("header_handle"):
-            return True
-        if kind == "BUTTONS" and any(
-            placeholders(str(button.get("url", ""))) and not button.get("example")
-            for button in component["buttons"]
-        ):
-            return True
-    return False
-
-
-def _examples(example: Component, name: str) -> int:
-    """How many variables have an example: rows of texts, a row of texts, or named ones."""
-    named = example.get(f"{name}_named_params")
-    if isinstance(named, list):
-        return len([each for each in named if isinstance(each, dict) and each.get("example")])
-    rows = example.get(name)
-    row = rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], list) else rows
-    return len([each for each in row if isinstance(each, str) and each]) if isinstance(row, list) else 0
-
-
 def needs_of(components: Sequence[Component], *, named: bool) -> Needs:
     """The parameters that a send of these components must have."""
     by_type = {str(component.get("type", "")).upper(): component for component in components}
@@ -138,12 +112,17 @@ def needs_of(components: Sequence[Component], *, named: bool) -> Needs:
     return Needs(
         body=_in_order(placeholders(by_type.get("BODY", {}).get("text", "")), named=named),
         header=placeholders(header.get("text", "")) if header_format == "TEXT" else (),
-        header_media=header_format.lower() if header_format in MEDIA_FORMATS else None,
-        buttons={
-            str(index): "url"
-            for index, button in enumerate(buttons)
-            if button.get("type") == "URL" and placeholders(button.get("url", ""))
-        },
-        replies=frozenset(str(i) for i, button in enumerate(buttons) if button.get("type") == "QUICK_REPLY"),
+        header_kind=header_format.lower() if header_format != "TEXT" else None,
+        buttons=_filled_by(_REQUIRED_BUTTONS, buttons),
+        optional_buttons=_filled_by(_OPTIONAL_BUTTONS, buttons),
         named=named,
     )
+
+
+def _filled_by(kinds: Mapping[str, str], buttons: Sequence[Component]) -> dict[str, str]:
+    """A button's index → what fills it, for buttons of these kinds."""
+    return {
+        str(index): kinds[button["type"]]
+        for index, button in enumerate(buttons)
+        if button.get("type") in kinds and (button["type"] != "URL" or placeholders(button.get("url", "")))
+    }

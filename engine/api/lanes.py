@@ -111,6 +111,11 @@ class LaneTransport:
         head = self._heads.get(phone_number_id) or self._head(phone_number_id)
         return b"%b%d\r\n\r\n%b" % (head, len(payload), payload)
 
+    def set_token(self, token: str) -> None:
+        """See `Transport.set_token`. Connections stay: the token is in the head of each request."""
+        self._request.headers["Authorization"] = f"Bearer {token}"
+        self._heads.clear()
+
     async def close(self) -> None:
         """Close every connection. Requests in flight become Unknown."""
         self._closed = True

@@ -56,6 +56,15 @@ class DiskSpaceGuard:
         self._is_short = False
         self._not_read = ThrottledLog("disk_not_read", "disk_read_again")
 
+    @property
+    def disk(self) -> Disk | None:
+        return None if self._probe is None else self._probe.disk
+
+    @property
+    def free_bytes(self) -> int:
+        """As last read."""
+        return 0 if self._probe is None else self._probe.free_bytes
+
     def blocked_reason(self) -> str:
         """Why nothing may be claimed now; empty if nothing blocks. Asked before every claim."""
         if self._probe is None:

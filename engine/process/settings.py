@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit
 
 import platformdirs
-from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, Field, SecretStr, TypeAdapter, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -28,10 +28,31 @@ from engine.core.interface import API_VERSION, PRODUCT
 from engine.core.retry import SILENCE_S
 from engine.errors import ConfigurationError
 from engine.process.disk_space import Disk
+from engine.process.notification_settings import (
+    MailAddress,
+    MailAddresses,
+    NotificationSettings,
+    NotifyUrl,
+    SmtpUrl,
+    WebhookSettings,
+    mail_settings,
+)
 
 PREFIX = "DRUMBEAT_"
 SETTINGS_FILE = Path("drumbeat.toml")
-SECRETS = ("database_url", "audience_database_url", "access_token", "app_secret", "verify_token", "proxy_url")
+SECRETS = (
+    "database_url",
+    "audience_database_url",
+    "access_token",
+    "app_secret",
+    "verify_token",
+    "proxy_url",
+    "notify_url",
+    "notify_secret",
+    "smtp_url",
+)
+RereadSecret = Literal["access_token", "app_secret", "verify_token"]  # a running process follows their files
+APP_SECRETS_MAX = 2  # the present one and the next one, while it is replaced
 SECRET_BYTES_MAX = 16 * 1024  # limits what is read if the path names the wrong file
 ROOT_HOME = Path("/var/lib/drumbeat")  # for root, Postgres runs as another user, who cannot enter /root
 
@@ -100,11 +121,24 @@ def _token(value: SecretStr) -> SecretStr:
     return value
 
 
+def _app_secrets(value: SecretStr) -> SecretStr:
+    lines = value.get_secret_value().split("\n")
+    if len(lines) > APP_SECRETS_MAX or not all(map(str.isprintable, lines)) or "" in lines[1:]:
+        raise ValueError(f"must be 1 to {APP_SECRETS_MAX} lines of text without control characters")
+    return value
+
+
 Home = Annotated[Path, AfterValidator(_absolute)]
 BaseUrl = Annotated[str, AfterValidator(_base_url), AfterValidator(_without_slash)]
 PlainSecret = Annotated[SecretStr, AfterValidator(_plain)]
+AppSecret = Annotated[SecretStr, AfterValidator(_app_secrets)]
 Token = Annotated[SecretStr, AfterValidator(_token)]
 ProxyUrl = Annotated[SecretStr, AfterValidator(_proxy)]
+_REREAD_FORMS = {
+    "access_token": TypeAdapter[SecretStr](Token),
+    "app_secret": TypeAdapter[SecretStr](AppSecret),
+    "verify_token": TypeAdapter[SecretStr](PlainSecret),
+}
 Identifier = Annotated[str, _shaped(r"[A-Za-z0-9_.-]{1,64}", "an id of letters and digits")]
 Version = Annotated[str, _shaped(r"v\d+\.\d+", "a version like v22.0")]
 Product = Annotated[str, _shaped(r"[a-z][a-z_]*", "a lower-case word")]
@@ -117,6 +151,7 @@ class ServiceSettings:
     `tag`: whether requests carry opaque data, which the service returns in statuses (open point "Send").
     `silence_s`: how late a status may arrive. An attempt in doubt without a status for longer was probably
     not sent. `proxy_url`: the HTTP proxy for the service; a secret, since it may hold a password.
+    `access_token_file`: where a sender looks for a new token; None: the token is from elsewhere.
     """
 
     base_url: str
@@ -129,10 +164,19 @@ class ServiceSettings:
     tag: bool = True
     silence_s: float = SILENCE_S
     proxy_url: SecretStr | None = None
+    access_token_file: Path | None = None
 
     @property
     def proxy(self) -> str | None:
         return None if self.proxy_url is None else self.proxy_url.get_secret_value()
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsAddress:
+    """Where a process serves its metrics. Port 0 is any free one; the event `metrics_served` names it."""
+
+    host: str
+    port: int
 
 
 class Settings(BaseSettings):
@@ -148,7 +192,7 @@ class Settings(BaseSettings):
     base_url: BaseUrl | None = None
     api_version: Version = API_VERSION
     access_token: Token | None = None
-    app_secret: PlainSecret | None = None
+    app_secret: AppSecret | None = None
     verify_token: PlainSecret | None = None
     waba_id: Identifier | None = None
     product: Product = PRODUCT
@@ -159,6 +203,14 @@ class Settings(BaseSettings):
     silence_s: float = Field(default=SILENCE_S, gt=0)
     # with less free space nothing is sent; 0 turns the check off
     least_free_mib: int = Field(default=LEAST_FREE_MIB, ge=0)
+    notify_url: NotifyUrl | None = None
+    notify_secret: PlainSecret | None = None
+    notify_mail_to: MailAddresses | None = None
+    notify_mail_from: MailAddress | None = None
+    smtp_url: SmtpUrl | None = None
+    # where a worker serves its metrics; port 0 is any free one
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int = Field(default=9090, ge=0, le=65535)
 
     @classmethod
     def settings_customise_sources(
@@ -186,20 +238,33 @@ class Settings(BaseSettings):
             tag=self.tag,
             silence_s=self.silence_s,
             proxy_url=self.proxy_url,
+            access_token_file=secret_path("access_token"),
         )
 
     def disk(self) -> Disk | None:
         """The disk of the embedded Postgres. None for another database: its operator watches its disk."""
         return None if self.database_url is not None else Disk(self.home, self.least_free_mib)
 
-    def required(self, name: Literal["base_url", "waba_id"]) -> str:
+    def notifications(self) -> NotificationSettings:
+        """The channels that are set up. ConfigurationError names what one of them lacks."""
+        webhook = mail = None
+        if self.notify_url is not None:
+            webhook = WebhookSettings(self.notify_url, self.required_secret("notify_secret"))
+        if self.notify_mail_to is not None:
+            sender, server = self.required("notify_mail_from"), self.required_secret("smtp_url")
+            mail = mail_settings(self.notify_mail_to, sender, server)
+        return NotificationSettings(webhook, mail)
+
+    def required(self, name: Literal["base_url", "waba_id", "notify_mail_from"]) -> str:
         """A setting without a default. ConfigurationError says how to set it."""
         value: str | None = getattr(self, name)
         if value is None:
             raise _missing(name)
         return value
 
-    def required_secret(self, name: Literal["access_token", "app_secret", "verify_token"]) -> SecretStr:
+    def required_secret(
+        self, name: Literal["access_token", "app_secret", "verify_token", "notify_secret", "smtp_url"]
+    ) -> SecretStr:
         """As `required`, for secrets. An empty secret counts as missing."""
         value: SecretStr | None = getattr(self, name)
         if value is None or not value.get_secret_value():
@@ -220,16 +285,39 @@ class _SecretFiles(PydanticBaseSettingsSource):
     def _read(self, name: str) -> str | None:
         variable = f"{PREFIX}{name.upper()}_FILE"
         path = os.environ.get(variable)
-        if not path:
-            return None
-        try:
-            with Path(path).open("rb") as file:
-                return file.read(SECRET_BYTES_MAX).decode("utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not text"
-            raise ConfigurationError(
-                f"cannot read the secret from {path}: {reason}", where=f"environment {variable}"
-            ) from None
+        return _read_file(Path(path), f"environment {variable}") if path else None
+
+
+def secret_path(name: RereadSecret) -> Path | None:
+    """The file that the secret was read from; None if it is from elsewhere, or from a pipe, which can be read
+    only once and would block.
+    """
+    path = os.environ.get(f"{PREFIX}{name.upper()}_FILE")
+    if not path or os.environ.get(PREFIX + name.upper()):
+        return None
+    return Path(path) if Path(path).is_file() else None
+
+
+def read_secret(name: RereadSecret, path: Path) -> SecretStr:
+    """A secret as its file holds it now. ConfigurationError if the file holds none, or cannot be read."""
+    where = f"environment {PREFIX}{name.upper()}_FILE"
+    text = _read_file(path, where)
+    try:
+        if not text:
+            raise ConfigurationError(f"{path} is empty", where=where)
+        return _REREAD_FORMS[name].validate_python(text)
+    except ValidationError as error:
+        message = error.errors(include_input=False)[0]["msg"].removeprefix("Value error, ")
+        raise ConfigurationError(f"setting {name}: {message}", where=where) from None
+
+
+def _read_file(path: Path, where: str) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(SECRET_BYTES_MAX).decode("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise ConfigurationError(f"cannot read the secret from {path}: {reason}", where=where) from None
 
 
 def load_settings(**overrides: Any) -> Settings:

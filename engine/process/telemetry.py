@@ -21,6 +21,7 @@ LEVEL_VARIABLE = "DRUMBEAT_LOG_LEVEL"
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 MASK = "***"
 DIGITS_KEPT = 4
+MASKED_SECRETS_MAX = 64  # those of the settings, and new ones; a token is replaced once in weeks
 SECRET_CHARACTERS_MIN = 4  # if every "a" of a log were masked, the gaps would reveal the secret
 
 # Fields that hold a recipient's number, as text or as an integer.
@@ -47,8 +48,9 @@ def configure_logging(secrets: Iterable[SecretStr | None] = (), *, level: str | 
     warning or error; info by default). Raises ConfigurationError for any other level.
     """
     number = _level(level)
+    _log_mask.mask(secrets)
     structlog.configure(
-        processors=_processors(mask(secrets), people=sys.stderr.isatty()),
+        processors=_processors(_log_mask, people=sys.stderr.isatty()),
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.PrintLoggerFactory(file=_CurrentStderr()),  # type: ignore[arg-type]
         cache_logger_on_first_use=False,
@@ -58,19 +60,29 @@ def configure_logging(secrets: Iterable[SecretStr | None] = (), *, level: str | 
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
+def also_mask(secret: SecretStr) -> None:
+    """From now on, mask this secret too: a new one, beside those it may have replaced."""
+    _log_mask.mask([*_log_mask.secrets, secret][-MASKED_SECRETS_MAX:])
+
+
 def quieten() -> None:
     """From now on, log only warnings and errors."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
 
 
-def mask(secrets: Iterable[SecretStr | None] = ()) -> Processor:
+class Mask:
     """A processor that masks secrets and phone numbers in every field of an event."""
-    hide = _hider(secrets)
 
-    def processor(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-        return {key: _masked(key, value, hide) for key, value in event.items()}
+    def __init__(self, secrets: Iterable[SecretStr | None] = ()) -> None:
+        self.mask(secrets)
 
-    return processor
+    def mask(self, secrets: Iterable[SecretStr | None]) -> None:
+        """From now on, mask these secrets and no others."""
+        self.secrets = [secret for secret in secrets if secret is not None]
+        self._hide = _hider(self.secrets)
+
+    def __call__(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
+        return {key: _masked(key, value, self._hide) for key, value in event.items()}
 
 
 def mask_phone(phone: int | str) -> str:
@@ -108,8 +120,9 @@ def _level(level: str | None) -> int:
     return LEVELS[word]
 
 
-def _hider(secrets: Iterable[SecretStr | None]) -> Callable[[str], str]:
-    values = [secret.get_secret_value() for secret in secrets if secret is not None]
+def _hider(secrets: Iterable[SecretStr]) -> Callable[[str], str]:
+    texts = [secret.get_secret_value() for secret in secrets]
+    values = {line for text in texts for line in (text, *text.split("\n"))}
     longest_first = sorted(
         (value for value in values if len(value) >= SECRET_CHARACTERS_MIN), key=len, reverse=True
     )
@@ -158,3 +171,6 @@ class _Forward(logging.Handler):
         logger = structlog.get_logger()
         level = min(50, max(10, record.levelno // 10 * 10))  # structlog knows only the standard levels
         logger.log(level, record.getMessage(), logger=record.name, exc_info=record.exc_info)
+
+
+_log_mask = Mask()  # of the log

@@ -1,6 +1,7 @@
-"""Statistics for the report: what each number did for each campaign, counted from the facts of a batch."""
+"""Statistics for the report and for metrics: what each number did, counted from the facts of a batch."""
 
 import secrets
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -13,7 +14,11 @@ LAST_MAX = 10_000
 
 
 class AttemptStatistics:
-    """Counts for one process, from its start. `limits_per_s`: the limit of each number it sends with."""
+    """Counts for one process, from its start.
+
+    `limits_per_s`: the limit of each number it sends with. `outcomes`: its messages, by number and by the
+    name of what became of them.
+    """
 
     def __init__(self, cpu_s: float) -> None:
         """`cpu_s`: CPU seconds that the process has used so far."""
@@ -22,6 +27,7 @@ class AttemptStatistics:
         self._cpu_s = cpu_s
         self._last_us: dict[tuple[int, str], int] = {}  # the last request of each number for each campaign
         self.limits_per_s: dict[str, float] = {}
+        self.outcomes: Counter[tuple[str, str]] = Counter()
 
     def count(self, batch: Sequence[Fact], cpu_s: float) -> list[AttemptCounts]:
         """What each number did for each campaign, by the requests of a batch. `cpu_s`: as in `__init__`."""
@@ -31,16 +37,24 @@ class AttemptStatistics:
         for fact in batch:
             if fact.attempted_us is not None:
                 written.setdefault((fact.campaign_id, fact.phone_number_id), []).append(fact)
+            else:
+                self.outcomes[fact.phone_number_id, _outcome_name(fact)] += 1
         total = sum(map(len, written.values()))
         return [self._count_pair(key, facts, spent_s * len(facts) / total) for key, facts in written.items()]
 
     def _count_pair(self, key: tuple[int, str], facts: list[Fact], cpu_s: float) -> AttemptCounts:
         _, _, _, _, _, _, kinds, _, _, _, times_us, _, _, _, throttled = zip(*facts, strict=True)
+        accepted = kinds.count(FactKind.ACCEPTED)
+        self.outcomes[key[1], "accepted"] += accepted
+        if accepted < len(facts):
+            self.outcomes.update(
+                (key[1], _outcome_name(fact)) for fact in facts if fact.kind is not FactKind.ACCEPTED
+            )
         return AttemptCounts(
             *key,
             self.limits_per_s.get(key[1], 0.0),
             len(facts),
-            accepted=kinds.count(FactKind.ACCEPTED),
+            accepted=accepted,
             throttled=throttled.count(True),
             active_s=self._active_us(key, times_us) / 1e6,
             cpu_s=cpu_s,
@@ -59,6 +73,15 @@ class AttemptStatistics:
         if len(self._last_us) > LAST_MAX:
             del self._last_us[next(iter(self._last_us))]
         return active_us(before_us, times_us)
+
+
+def _outcome_name(fact: Fact) -> str:
+    """What became of a message that was not accepted."""
+    if fact.throttled:
+        return "throttled"
+    if fact.kind is FactKind.DEFERRED and fact.attempted_us is None:
+        return "not_sent"
+    return "in_doubt" if fact.kind is FactKind.UNKNOWN else str(fact.kind)
 
 
 def active_us(before_us: int, times_us: Sequence[int]) -> int:

@@ -26,6 +26,7 @@ class CampaignCache:
         self._known: dict[int, RunningCampaign] = {}
         self._running: set[int] = set()
         self.systematic_rejections: dict[int, int] = {}  # in a row, by campaign
+        self.starts = 0  # how often a campaign was started or resumed
 
     def __getitem__(self, campaign_id: int) -> RunningCampaign:
         return self._known[campaign_id]
@@ -88,6 +89,7 @@ class CampaignCache:
         if campaign.campaign_id in self._running:
             return False
         self._running.add(campaign.campaign_id)
+        self.starts += 1
         campaign.stopped = False
         self.systematic_rejections.pop(campaign.campaign_id, None)
         return True

@@ -1,15 +1,18 @@
 """Reads the running campaigns from the database into the cache, a few times a second, and logs changes."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
+from time import time_ns
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import asyncpg
 import structlog
 
-from engine.clock import SECOND_NS, monotonic_ns
+from engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
+from engine.core.clock_skew import ClockSkew
 from engine.core.daily_window import DailyWindow
+from engine.core.free_form import compile_message
 from engine.core.guard import Defer, check_window
 from engine.core.message import CompiledTemplate, Media, compile_template
 from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
@@ -47,21 +50,32 @@ class CampaignReader:
         product: str,
         campaign_id: int | None,
         find_block: Callable[[], Block | None] = lambda: None,
+        clock_skew: ClockSkew | None = None,
     ) -> None:
         """`find_block` says why nothing at all may be claimed at this moment; None: it may."""
         self._cache = cache
         self._product = product
         self._only = campaign_id
         self._find_block = find_block
+        self._clock_skew = clock_skew or ClockSkew()
 
     async def refresh(self, connection: Connection) -> None:
+        before_ns = time_ns()
         rows = await connection.fetch(queries("campaign_cache")["running"], self._only)
+        if rows:
+            self._compare_clocks(before_ns, rows[0]["database_now"])
+        self._clock_skew.stamp_offset_ns = wall_offset_ns() + self._clock_skew.skew_ns
         block = self._find_block()
         for row in rows:
             await self._refresh_one(connection, row, block)
         for campaign_id in set(self._cache.running) - {row["campaign_id"] for row in rows}:
             await self._end(connection, campaign_id)
         self._cache.remove_ended()
+
+    def _compare_clocks(self, before_ns: int, database_now: datetime) -> None:
+        database_ns = int(database_now.timestamp() * 1e6) * 1_000  # the database gives microseconds
+        if self._clock_skew.compare(before_ns, database_ns, time_ns()):
+            log.warning("clock_skew_changed", skew_s=round(self._clock_skew.skew_ns / SECOND_NS, 1))
 
     async def _refresh_one(self, connection: Connection, row: asyncpg.Record, block: Block | None) -> None:
         campaign = self._cache.get(row["campaign_id"]) or await self._compile(connection, row)
@@ -71,7 +85,8 @@ class CampaignReader:
             campaign.expires_ns = monotonic_ns() + int(row["expires_in_s"] * SECOND_NS)
         if started := self._cache.start(campaign):
             campaign.blocked_reason = _stored_blocked_reason(row)
-        await self._block(connection, campaign, block or _closed_window(campaign), started=started)
+        block = block or _closed_window(campaign, row["database_now"])
+        await self._block(connection, campaign, block, started=started)
 
     async def _end(self, connection: Connection, campaign_id: int) -> None:
         """Whoever finishes or expires a campaign logs it; a stop that came from outside is logged here."""
@@ -112,10 +127,10 @@ class CampaignReader:
             log.info(event, **self._cache.log_fields(campaign.campaign_id), reason=reason)
 
 
-def _closed_window(campaign: RunningCampaign) -> Block | None:
+def _closed_window(campaign: RunningCampaign, now: datetime) -> Block | None:
     if campaign.window is None:
         return None
-    verdict = check_window(datetime.now(UTC), campaign.window, campaign.time_zone)
+    verdict = check_window(now, campaign.window, campaign.time_zone)
     return Block(verdict.reason, ReasonCode.WINDOW_CLOSED) if isinstance(verdict, Defer) else None
 
 
@@ -136,7 +151,11 @@ def _stored_blocked_reason(row: asyncpg.Record) -> str:
 
 
 def _compiled_template(template: dict[str, Any], product: str) -> CompiledTemplate:
-    """The template as it was frozen at planning, with the name and language it was chosen by."""
+    """The template as it was frozen at planning, with the name and language it was chosen by, or the
+    free-form message.
+    """
+    if "message" in template:
+        return compile_message(template["message"], product)
     definition = {**template["definition"], "name": template["name"], "language": template["language"]}
     media = template.get("header_media")
     return compile_template(definition, product, header_media=Media(**media) if media else None)

@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 
 class ClaimLoop:
-    """The claims of one number. `idle`: the last round found nothing to claim, and nothing was in flight."""
+    """The claims of one number. `idle`: it may claim, found nothing, and nothing was in flight."""
 
     def __init__(
         self,
@@ -76,6 +76,7 @@ class ClaimLoop:
     def stop(self) -> None:
         """Claim nothing more."""
         self._stopping = True
+        self.idle = False
         self._dispatcher.queue.low.set()
 
     async def _step(self) -> bool:
@@ -90,6 +91,7 @@ class ClaimLoop:
         if self._pace.bucket.wait_ns(now_ns) > CLAIM_VALID_S * SECOND_NS:
             self._dispatcher.release_queue("the number waits")  # a claim would expire in the queue, unnoticed
         if self._must_wait(now_ns):
+            self.idle = False  # others would leave ranges to it
             return False
         ahead = self._pace.claim_ahead()
         self._dispatcher.queue.low_below = max(1, ahead // 2)
@@ -97,7 +99,7 @@ class ClaimLoop:
         if limit <= ahead // 2 and self._dispatcher.queue.unwritten:
             return await self._until_low()
         claimed = await self._claim(now_ns, limit)
-        self.idle = not (claimed or self._dispatcher.queue.unfinished)
+        self.idle = not (claimed or self._dispatcher.queue.unfinished or self._stopping)
         return claimed
 
     async def _claim(self, now_ns: int, limit: int) -> bool:

@@ -11,7 +11,9 @@ from functools import partial
 import structlog
 
 from engine.api.transport import IdleConnection, Transport
-from engine.clock import monotonic_ns, suspend_aware_ns
+from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
+from engine.core.histogram import Histogram
+from engine.core.lease import CLAIM_VALID_S
 from engine.core.outcome import NotSent, Outcome, Unknown
 from engine.core.pace.loop_load import Busyness
 from engine.core.pace.token_bucket import TokenBucket
@@ -70,6 +72,19 @@ class Dispatcher:
     def learn(self) -> None:
         """Call it a few times a second."""
         self._feedback.learn()
+
+    @property
+    def durations(self) -> Histogram:
+        """Of requests, from the write to the reply, in nanoseconds."""
+        return self._feedback.durations
+
+    def late_ns(self, now_ns: int) -> int:
+        """For how long the first message of the queue could have been written; 0 if the queue is empty."""
+        if not self.queue.messages:
+            return 0
+        valid_ns = self.queue.messages[0].expires_ns - suspend_aware_ns()
+        claimed_ns_ago = max(0, int(CLAIM_VALID_S * SECOND_NS) - valid_ns)
+        return min(claimed_ns_ago, self.pacer.bucket.late_ns(now_ns))
 
     async def idle(self) -> None:
         """Return when every message has its outcome."""

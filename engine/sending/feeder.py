@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.sending.campaign_cache import CampaignCache
@@ -22,14 +23,23 @@ class Feed:
 class Feeder:
     """The ranges that one number holds. `held` includes those whose recipients are all claimed."""
 
-    def __init__(self, pool: Pool, lease: Lease, campaign_cache: CampaignCache) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        lease: Lease,
+        campaign_cache: CampaignCache,
+        leaves: Callable[[int], bool] = lambda _campaign_id: False,
+    ) -> None:
+        """`leaves`: whether the free ranges of a campaign are left to other numbers at this moment."""
         self._pool = pool
         self._lease = lease
         self._campaign_cache = campaign_cache
+        self._leaves = leaves
         self._feeds: deque[Feed] = deque()
         self._ahead: asyncio.Task[None] | None = None
         self._last_campaign = 0
         self._uncertain = False  # an answer was lost: `held` may lack ranges that we own
+        self._starts = campaign_cache.starts  # of campaigns, when our ranges were last read
         self.held: dict[int, HeldRange] = {}
 
     @property
@@ -39,7 +49,7 @@ class Feeder:
 
     async def recover(self) -> None:
         """Feed the ranges that the database holds for us: after a take-over, and after an answer was lost."""
-        self._uncertain = False
+        self._uncertain, self._starts = False, self._campaign_cache.starts
         async with self._pool.acquire(timeout=5) as connection:
             ranges = await own_ranges(connection, self._lease)
         paged = {feed.held.range_id for feed in self._feeds}
@@ -102,9 +112,13 @@ class Feeder:
         )
 
     async def _fetch(self) -> None:
-        """Take one range, from the campaign after the one that was served last."""
+        """Take one range, from the campaign after the one that was served last.
+
+        After a fail-over, the database may say that we hold ranges that we released. Campaigns were paused
+        then, and start again.
+        """
         try:
-            if self._uncertain:
+            if self._uncertain or self._starts != self._campaign_cache.starts:
                 await self.recover()
             await self._take_next()
         except LOST_CONNECTION:
@@ -115,6 +129,8 @@ class Feeder:
         campaigns = self._campaign_cache.with_free_ranges(self._lease.phone_number_id)
         campaigns.sort(key=lambda campaign_id: (campaign_id <= self._last_campaign, campaign_id))
         for campaign_id in campaigns:
+            if self._leaves(campaign_id):
+                continue
             async with self._pool.acquire(timeout=5) as connection:
                 held = await take_range(connection, self._lease, campaign_id)
             if held is not None:

@@ -1,15 +1,18 @@
 """What the numbers of one process share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
+from engine.core.clock_skew import ClockSkew
 from engine.core.pace.circuit_breaker import CircuitBreaker
 from engine.core.pace.rate_governor import RateGovernor
 from engine.core.tag import TagEncoder
+from engine.core.tail import ends_sooner, left_to_from
 from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
+from engine.sending.access_token import AccessToken
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.feeder import Feeder
@@ -19,9 +22,8 @@ from engine.sending.stop_requests import StopRequests
 from engine.sending.timing import Timing
 from engine.store.database import Pool
 from engine.store.leases import Lease
+from engine.store.sending_processes import IdleNumber
 
-# A number drains before it releases its tail. It keeps a tail that it would finish sooner than this itself.
-TAIL_S_MIN = 2.0
 # Tag encoders kept, one for a range; a number makes messages of a few ranges at a time.
 TAG_ENCODERS_MAX = 1_024
 
@@ -65,7 +67,10 @@ class FlowContext:
     claim_batcher: ClaimBatcher
     breaker: CircuitBreaker
     stop_requests: StopRequests
+    access_token: AccessToken
     numbers: Mapping[str, PeerNumber] = field(default_factory=dict)  # the owned ones
+    clock_skew: ClockSkew = field(default_factory=ClockSkew)
+    idle_elsewhere: Sequence[IdleNumber] = ()  # of other workers, a second or two ago
     database_away: ThrottledLog = field(
         default_factory=lambda: ThrottledLog("database_lost", "database_back")
     )
@@ -98,17 +103,37 @@ class FlowContext:
     def _tag_encoder(self, range_id: int, epoch: int) -> Callable[[int, int], str | None]:
         return _encoder(self.installation, range_id, epoch).encode if self.service.tag else _no_tag
 
-    def faster_idle(self, number: PeerNumber) -> bool:
-        """Whether an idle number of this process would finish what `number` holds sooner."""
-        if number.feeder.unclaimed < number.rate_per_s * TAIL_S_MIN:
+    def idle_numbers(self, from_per_s: float = 0.0) -> Iterator[IdleNumber]:
+        """The numbers of this process that could send at this moment and have nothing left to send."""
+        return (
+            IdleNumber(phone_number_id, number.rate_per_s)
+            for phone_number_id, number in self.numbers.items()
+            if number.idle
+            and number.rate_per_s >= from_per_s
+            and number.suspended_reason is None
+            and not self.breaker.tripped
+            and self.campaign_cache.sending_with(phone_number_id)
+        )
+
+    def is_tail_for(self, number: PeerNumber, idle: Iterable[IdleNumber]) -> bool:
+        """Whether one of the `idle` numbers would send sooner what `number` holds and has not claimed."""
+        unclaimed, rate_per_s = number.feeder.unclaimed, number.rate_per_s
+        if not unclaimed:
             return False
         campaigns = {
             held.campaign_id for held in number.feeder.held.values() if held.claimed_through < held.last_seq
         }
         return any(
-            other.idle
-            and other.suspended_reason is None
-            and other.rate_per_s > number.rate_per_s
-            and campaigns.intersection(self.campaign_cache.sending_with(other.lease.phone_number_id))
-            for other in self.numbers.values()
+            ends_sooner(unclaimed, rate_per_s, other.rate_per_s)
+            and campaigns.intersection(self.campaign_cache.sending_with(other.phone_number_id))
+            for other in idle
+        )
+
+    def leaves_to_faster(self, number: PeerNumber, campaign_id: int) -> bool:
+        """Whether `number` is idle and leaves free ranges of a campaign to a faster idle number."""
+        from_per_s = left_to_from(number.rate_per_s)
+        return number.idle and any(
+            other.rate_per_s >= from_per_s
+            and campaign_id in self.campaign_cache.sending_with(other.phone_number_id)
+            for other in (*self.idle_numbers(from_per_s), *self.idle_elsewhere)
         )

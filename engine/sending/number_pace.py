@@ -5,6 +5,7 @@ from math import ceil
 import structlog
 
 from engine.clock import SECOND_NS, monotonic_ns
+from engine.core.pace.achieved_rate import AchievedRate
 from engine.core.pace.claim_ahead import ClaimAhead
 from engine.core.pace.rate_governor import RateGovernor
 from engine.core.pace.token_bucket import TokenBucket
@@ -23,6 +24,7 @@ class NumberPace:
         self._context = context
         self._phone_number_id = lease.phone_number_id
         self._claim_ahead = ClaimAhead(limit_per_s, now_ns)
+        self._achieved = AchievedRate(now_ns)
         self.governor = RateGovernor(limit_per_s, now_ns)
         self.bucket = TokenBucket(limit_per_s, now_ns)
         self.bucket.hold_until(now_ns + ceil(lease.wait_s * SECOND_NS))
@@ -38,6 +40,10 @@ class NumberPace:
     def claim_ahead(self) -> int:
         """How many messages may be claimed and not yet written: one while the circuit breaker probes."""
         return 1 if self._context.breaker.tripped else self._claim_ahead.messages(self.bucket.rate_per_s)
+
+    def achieved_per_s(self, now_ns: int) -> float:
+        """How many messages per second were written lately."""
+        return self._achieved.per_s(self.bucket.writes, now_ns)
 
     def follow(self, renewal: Renewal) -> None:
         """Apply what the database says of this number: its limit, and whether it rests."""
@@ -57,6 +63,7 @@ class NumberPace:
     def regulate(self, now_ns: int) -> None:
         """Set the rate that the governor decides on; a few times a second."""
         self._claim_ahead.measure(self.bucket.writes, now_ns)
+        self._achieved.measure(self.bucket.writes, now_ns)
         rest = self.governor.decide(now_ns)
         # While the number rests no other rest is requested: a shorter one must not replace this one.
         if rest is not None and not (self.suspended_reason or self.outcome_policy.rest_requested):

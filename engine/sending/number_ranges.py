@@ -12,6 +12,9 @@ from engine.store.ranges import HeldRange, release_idle_ranges, take_over_ranges
 
 KEEP_FOR_DEFERRED_S = 10.0  # a range whose deferred recipients are all due later needs no owner meanwhile
 LEAVE_TAIL_S = 1.0  # how long the slower number leaves its tail to the faster one
+# Between two tails left to numbers of other processes. What is known of them is a few seconds old: one that
+# does not come costs this number a second, and this makes it rare.
+LEAVE_ELSEWHERE_PERIOD_NS = 5 * SECOND_NS
 
 log = structlog.get_logger(__name__)
 
@@ -24,6 +27,7 @@ class NumberRanges:
         self._number = number
         self._dispatcher = dispatcher
         self._looked_ns = 0
+        self._left_elsewhere_ns = -LEAVE_ELSEWHERE_PERIOD_NS
 
     async def take_over(self) -> None:
         """Fence the former owner off its ranges, and put what it left unaccounted for in doubt."""
@@ -35,7 +39,10 @@ class NumberRanges:
         await self._number.feeder.recover()
 
     async def release_unneeded(self, now_ns: int) -> None:
-        """Release ended ranges, all ranges of a number that rests, and the tail for a faster idle number."""
+        """Release ended ranges, all ranges of a number that rests, and the tail for a faster idle number.
+
+        The faster number may be one of another process: `idle_elsewhere`.
+        """
         if now_ns - self._looked_ns < self._context.timing.release_period_ns:
             return
         self._looked_ns = now_ns
@@ -43,9 +50,21 @@ class NumberRanges:
         held = list(self._number.feeder.held.values())
         if self._number.suspended_reason and held:
             await self._release_to_others(held)
-        elif self._context.faster_idle(self._number):
+        elif self._is_tail(now_ns):
             await self._release_to_others([tail for tail in held if tail.claimed_through < tail.last_seq])
             await asyncio.sleep(LEAVE_TAIL_S)
+
+    def _is_tail(self, now_ns: int) -> bool:
+        """Whether a faster idle number is to have what is not claimed."""
+        context = self._context
+        if context.is_tail_for(self._number, context.idle_numbers()):
+            return True
+        if now_ns < self._left_elsewhere_ns + LEAVE_ELSEWHERE_PERIOD_NS:
+            return False
+        if context.is_tail_for(self._number, context.idle_elsewhere):
+            self._left_elsewhere_ns = now_ns
+            return True
+        return False
 
     async def _release_ended(self) -> None:
         """Finish ranges with nothing left to send; release those whose deferred recipients are due later."""

@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from engine.errors import TryLater
-
 log = structlog.get_logger(__name__)
 
 
@@ -29,5 +27,5 @@ class NumberRefresh:
             await self._read_numbers()
         except Exception as problem:  # whatever the service lists must not end the process
             log.warning("numbers_not_read", problem=f"{type(problem).__name__}: {problem}"[:200])
-            if isinstance(problem, TryLater) and problem.wait_s:
-                self._after_s = time.monotonic() + problem.wait_s
+            if wait_s := getattr(problem, "wait_s", None):  # of a TryLater or of the service's refusal
+                self._after_s = time.monotonic() + wait_s

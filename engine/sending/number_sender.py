@@ -4,6 +4,7 @@ feeder ──page──▶ guard ──▶ watermark (committed) ──▶ dispa
 """
 
 import asyncio
+from functools import partial
 
 from engine.api.transport import Transport
 from engine.clock import monotonic_ns
@@ -33,7 +34,8 @@ class NumberSender:
         self._outcome_policy = self.pace.outcome_policy
         self.dispatcher = Dispatcher(lease.phone_number_id, transport, self.pace.bucket, self._on_outcome)
         self.pacer = self.dispatcher.pacer
-        self.feeder = Feeder(context.pool, lease, context.campaign_cache)
+        leaves = partial(context.leaves_to_faster, self)
+        self.feeder = Feeder(context.pool, lease, context.campaign_cache, leaves)
         pairs = PairGuard(every_s=1 / context.service.pair_rate_per_s, burst=context.service.pair_burst)
         first_attempts = FirstAttempts(context, lease, self.feeder, pairs)
         self._retries = Retries(context, lease, self.feeder, pairs)
@@ -51,6 +53,13 @@ class NumberSender:
     def rate_per_s(self) -> float:
         return self.pace.bucket.rate_per_s
 
+    def permitted_per_s(self, now_ns: int) -> float:
+        """The rate at this moment: 0 while the number rests or the circuit breaker is open."""
+        return 0.0 if self.pace.rests or self._context.breaker.is_open(now_ns) else self.rate_per_s
+
+    def achieved_per_s(self, now_ns: int) -> float:
+        return self.pace.achieved_per_s(now_ns)
+
     async def run(self) -> None:
         await self._claims.run()
 
@@ -63,8 +72,11 @@ class NumberSender:
         self.dispatcher.learn()
         self.pace.regulate(now_ns)
 
-    async def drain(self, timeout_s: float) -> None:
-        """Stop claiming, let in-flight requests end, and store what was not written as deferred."""
+    async def drain(self, timeout_s: float | None) -> None:
+        """Stop claiming, let in-flight requests end, and store what was not written as deferred.
+
+        `timeout_s` None: requests end by their own time limits, and none is aborted.
+        """
         self.stop()
         self.dispatcher.release_queue()
         try:
@@ -80,7 +92,8 @@ class NumberSender:
 
     def _on_outcome(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:
         downtime = type(outcome) is Transient and self._context.breaker.is_downtime(monotonic_ns())
-        fact = fact_of(message, outcome, self.lease, written_ns, downtime=downtime)
+        offset_ns = self._context.clock_skew.stamp_offset_ns
+        fact = fact_of(message, outcome, self.lease, written_ns, offset_ns, downtime=downtime)
         self._context.results_writer.put(fact)
         if fact.kind is FactKind.DEFERRED:
             self._retries.expect()

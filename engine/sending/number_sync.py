@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from engine.store.database import Pool
 from engine.store.queries import queries
 
 if TYPE_CHECKING:  # importers of the default limit need no client of the service
-    from engine.api.resources import NumberRecord
+    from engine.api.endpoints.numbers import NumberRecord
 
 DEFAULT_LIMIT_PER_S = 80.0  # the interface: "80 messages per second by default"
 LIMIT_PER_S = {  # by throughput level: the interface, "Limits"
@@ -29,20 +29,21 @@ _TEXTS = (
 
 
 class NumbersSource(Protocol):
-    """Lists the numbers of an account, as `engine.api.resources.ManagementClient` does."""
+    """Lists the numbers of an account, as `engine.api.Service.numbers` does."""
 
-    async def phone_numbers(self, waba_id: str) -> list[NumberRecord]: ...
+    def list(self, waba_id: str) -> AsyncIterator[NumberRecord]: ...
 
 
 async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> None:
     """Read the account's numbers from the service and store them; their owners follow a new limit at once."""
-    await store_numbers(pool, await source.phone_numbers(waba_id))
+    await store_numbers(pool, [record async for record in source.list(waba_id)])
 
 
 async def store_numbers(pool: Pool, records: Sequence[NumberRecord]) -> None:
     """Store what the service says. A limit set by a person, and everything about the owner, stay.
 
-    If a number is listed twice, the last entry counts. Postgres stores no NUL in a text, so they are removed.
+    `records` are all numbers of the account: a stored number that is not among them is marked as unlisted. If
+    a number is listed twice, the last entry counts. Postgres stores no NUL in a text, so they are removed.
     """
     rows: dict[str, list[str]] = {}
     for record in records:
@@ -51,3 +52,4 @@ async def store_numbers(pool: Pool, records: Sequence[NumberRecord]) -> None:
     columns = [list(column) for column in zip(*rows.values(), strict=True)] or [[] for _ in _TEXTS]
     limits_per_s = [LIMIT_PER_S.get(level.upper()) for level in columns[-1]]
     await pool.execute(queries("numbers")["store"], *columns, limits_per_s)
+    await pool.execute(queries("numbers")["mark_unlisted"], columns[0])

@@ -1,7 +1,5 @@
 """What an outcome means: the fact to store, and what follows for the pace, number, campaign and account."""
 
-import time
-
 import structlog
 
 from engine.backoff import deferral_s
@@ -22,12 +20,21 @@ log = structlog.get_logger(__name__)
 
 
 def fact_of(
-    message: ClaimedMessage, outcome: Outcome, lease: Lease, written_ns: int | None, *, downtime: bool = False
+    message: ClaimedMessage,
+    outcome: Outcome,
+    lease: Lease,
+    written_ns: int | None,
+    stamp_offset_ns: int,
+    *,
+    downtime: bool = False,
 ) -> Fact:
-    """The fact to store for one attempt. `written_ns` None: no byte was written. `downtime`: see `decide`."""
+    """The fact to store for one attempt. `written_ns` None: no byte was written. `downtime`: see `decide`.
+
+    `stamp_offset_ns`: see `ClockSkew`.
+    """
     attempted_us = None  # since 1970
     if written_ns is not None:
-        attempted_us = (time.time_ns() - monotonic_ns() + written_ns) // 1_000
+        attempted_us = (stamp_offset_ns + written_ns) // 1_000
     campaign_id, range_id, seq, attempt_no, _, _, spent = message
     attempt = (campaign_id, range_id, seq, attempt_no, lease.epoch, lease.phone_number_id)
     if isinstance(outcome, Accepted):  # nearly every message; not Fact(…): saves a call
@@ -80,7 +87,7 @@ class OutcomePolicy:
         elif isinstance(outcome, Throttled):
             self._throttled(outcome, now_ns, written_ns or now_ns)
         elif isinstance(outcome, Rejected):
-            self._rejected(message.campaign_id, outcome)
+            self._rejected(message.campaign_id, outcome, written_ns or now_ns)
         elif isinstance(outcome, NotSent) and outcome.exhausted:
             self._context.descriptors_short.report(reason=outcome.reason, effect="fewer connections")
 
@@ -98,16 +105,24 @@ class OutcomePolicy:
         elif outcome.scope is Scope.ACCOUNT:
             self._context.slow_account(now_ns, written_ns, outcome.wait_s)
 
-    def _rejected(self, campaign_id: int, outcome: Rejected) -> None:
+    def _rejected(self, campaign_id: int, outcome: Rejected, written_ns: int) -> None:
         reason = f"{outcome.detail} ({outcome.name})" if outcome.detail else outcome.name
         if outcome.scope is Scope.ACCOUNT:
-            self._context.stop_requests.add(AccountStop(reason, pause_reason(outcome.name)))
+            self._account_rejected(reason, pause_reason(outcome.name), written_ns)
         elif outcome.scope is Scope.TEMPLATE:
             self._pause(campaign_id, reason, pause_reason(outcome.name))
         elif outcome.scope is Scope.NUMBER:
             self.suspend((outcome.suspend and outcome.wait_s) or None, reason)
         elif outcome.systematic:
             self._count_systematic(campaign_id, reason)
+
+    def _account_rejected(self, reason: str, code: ReasonCode, written_ns: int) -> None:
+        if code is ReasonCode.AUTHENTICATION_FAILED:
+            access_token = self._context.access_token
+            if access_token.is_replaced_since(written_ns):
+                return  # the next attempt carries the new token
+            reason = f"{reason}; {access_token.cure}"
+        self._context.stop_requests.add(AccountStop(reason, code))
 
     def _count_systematic(self, campaign_id: int, reason: str) -> None:
         rejections = self._context.campaign_cache.systematic_rejections

@@ -1,10 +1,15 @@
 """What the replies of one number show: how much may be in flight, and which requests arrived late."""
 
+from engine.clock import SECOND_NS
+from engine.core.histogram import Histogram
 from engine.core.pace.arrival_estimate import ArrivalEstimate
 from engine.core.pace.in_flight import InFlightLimit, SendState
 from engine.core.pace.loop_load import Busyness
 from engine.core.pace.token_bucket import TokenBucket
 from engine.sending.claimed_queue import ClaimedQueue
+
+# Of the histogram of request durations. A reply is given up after 30 s.
+DURATION_BOUNDS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5, 5.0, 30.0)
 
 
 class ReplyFeedback:
@@ -18,9 +23,12 @@ class ReplyFeedback:
         self._limit = InFlightLimit()
         self._arrivals = ArrivalEstimate()
         self._replies = self._replies_counted = 0
+        self.durations = Histogram([int(bound_s * SECOND_NS) for bound_s in DURATION_BOUNDS_S])
+        self._durations_ns: list[int] = []  # since the last call of `learn`
 
     def replied(self, written_ns: int, now_ns: int) -> None:
         self._replies += 1
+        self._durations_ns.append(now_ns - written_ns)
         if (arrived_ns := self._arrivals.counted_ns(written_ns, now_ns)) is not None:
             self._bucket.count_from_arrival(written_ns, arrived_ns)
         if not self.loop:
@@ -30,6 +38,8 @@ class ReplyFeedback:
         self._limit.went_idle()
 
     def learn(self) -> None:
+        self.durations.observe(self._durations_ns)
+        self._durations_ns.clear()
         self._arrivals.learn(self._replies, self._limit.latency_ns, self._bucket.limit_per_s)
 
     def writes_allowed(self, now_ns: int) -> int:

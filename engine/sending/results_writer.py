@@ -14,6 +14,7 @@ import structlog
 from tenacity import RetryCallState
 
 from engine.backoff import reconnecting
+from engine.clock import SECOND_NS, monotonic_ns
 from engine.process.throttled_log import ThrottledLog
 from engine.sending.attempt_statistics import AttemptStatistics
 from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
@@ -44,6 +45,8 @@ class ResultsWriter:
         self._own = OwnConnection(pool)  # outcomes must not queue behind claims that wait for a connection
         self._period_s = period_s
         self._facts: list[Fact] = []
+        self._waiting_ns = 0  # since when the first of `_facts` waits
+        self._storing_ns = 0  # the same of the batch that is being stored; 0: none is
         self.attempt_statistics = AttemptStatistics(time.process_time())
         self._arrived = asyncio.Event()
         self._many = asyncio.Event()
@@ -60,6 +63,12 @@ class ResultsWriter:
         return self._put - self._stored
 
     @property
+    def oldest_s(self) -> float:
+        """For how long the oldest fact that is not stored has waited; 0 if all are stored."""
+        since_ns = self._storing_ns or (self._waiting_ns if self._facts else 0)
+        return (monotonic_ns() - since_ns) / SECOND_NS if since_ns else 0.0
+
+    @property
     def full(self) -> bool:
         return self.pending >= HIGH_MARK or bool(self.problem)
 
@@ -70,6 +79,7 @@ class ResultsWriter:
             self._relieved.clear()
         waiting = len(self._facts)
         if waiting == 1:
+            self._waiting_ns = monotonic_ns()
             self._arrived.set()
         elif waiting == MANY:
             self._many.set()
@@ -104,7 +114,9 @@ class ResultsWriter:
         self._arrived.clear()
         self._many.clear()
         batch, self._facts = self._facts[:BATCH_MAX], self._facts[BATCH_MAX:]
+        self._storing_ns = self._waiting_ns
         await self._store(batch)
+        self._storing_ns = 0
         self._stored += len(batch)
         if not self.full:
             self._relieved.set()

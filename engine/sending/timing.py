@@ -10,6 +10,9 @@ class Timing:
     """One for each process. The defaults are for production; tests give shorter ones."""
 
     control_period_s: float = 0.4  # a pause, a new limit, a lost number: each takes effect within a second
+    # Between two looks at how numbers are divided among workers. With a lease of 5 s, the numbers of a worker
+    # that died have new owners within 7 s.
+    sharing_period_s: float = 1.0
     unclosed_period_s: float = 60.0  # between two searches for closings that were interrupted
     reread_period_s: float = 60.0  # reading the numbers is one management call or more, of 200 an hour
     descriptors_quiet_ns: int = 10 * SECOND_NS  # whoever wants a connection has asked again within this time

@@ -14,6 +14,7 @@ from engine.sending.campaign_reader import CampaignReader
 from engine.sending.flow_context import FlowContext
 from engine.sending.number_refresh import NumberRefresh
 from engine.sending.number_sender import NumberSender
+from engine.sending.number_sharing import NumberSharing
 from engine.sending.owned_numbers import OwnedNumbers, release_leases
 from engine.sending.pacer import Ticker
 from engine.store.abandoned_numbers import recover_abandoned_numbers
@@ -26,6 +27,12 @@ STOP_CONTROL_S = 0.5
 STORE_S = 1.0  # for outcomes and for releasing ranges and leases
 
 log = structlog.get_logger(__name__)
+
+OnOwned = Callable[[Connection], Awaitable[None]]
+
+
+async def do_nothing(_: Connection) -> None:
+    """The default of `on_owned`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +55,26 @@ class Worker:
         phone_number_ids: Sequence[str],
         campaign_id: int | None,
         read_numbers: Callable[[], Awaitable[None]],
+        on_owned: OnOwned = do_nothing,
     ) -> None:
-        """`read_numbers` reads the numbers from the service; what it raises is logged, never fatal."""
+        """`read_numbers` reads the numbers from the service; what it raises is logged, never fatal.
+
+        `on_owned` is called once the numbers are owned. If it raises, the leases are released.
+        """
         self._context = context
         self._reader = reader
         self._campaign_id = campaign_id
+        self._on_owned = on_owned
         self._ticker = Ticker()
         self._numbers = OwnedNumbers(
             context, transport, self._ticker, phone_number_ids, all_or_none=campaign_id is not None
         )
+        self._sharing = NumberSharing(context, self._numbers) if campaign_id is None else None
         self._housekeeping = CampaignHousekeeping(context, campaign_id)
         self._number_refresh = NumberRefresh(read_numbers, context.timing.reread_period_s)
         self._side_tasks: dict[str, asyncio.Task[None]] = {}  # by what they do
+        self.senders = self._numbers.senders
+        self.has_started = False  # it has taken the numbers that it could get
         self._ended = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> RunEnd:
@@ -69,6 +84,7 @@ class Worker:
         tasks = self._start_services()
         try:
             await self._take_numbers()
+            self.has_started = True
             tasks.append(control := asyncio.create_task(self._control()))
             try:
                 await self._until_end(stop, tasks)
@@ -81,14 +97,26 @@ class Worker:
 
     def _start_services(self) -> list[asyncio.Task[None]]:
         writer, batcher = self._context.results_writer, self._context.claim_batcher
-        services = (self._ticker.run, writer.run, batcher.run, self._numbers.regulate)
+        services = (
+            self._ticker.run,
+            writer.run,
+            batcher.run,
+            self._numbers.regulate,
+            self._context.access_token.watch,
+        )
         return [asyncio.create_task(run()) for run in services]
 
     async def _take_numbers(self) -> None:
         async with self._context.pool.acquire(timeout=10) as connection:
-            await self._housekeeping.move_due(connection)
-            leases = await self._numbers.take(connection)
-            await self._reader.refresh(connection)  # it logs what runs here, so the leases come first
+            wanted = await self._sharing.begin(connection) if self._sharing else self._numbers.wanted
+            leases = await self._numbers.take(connection, wanted)  # first: a refused run changes nothing
+            try:
+                await self._on_owned(connection)
+                await self._housekeeping.move_due(connection)
+                await self._reader.refresh(connection)
+            except BaseException:
+                await release_leases(connection, leases)
+                raise
             await self._numbers.start(connection, leases)
 
     async def _until_end(self, stop: asyncio.Event, tasks: Sequence[asyncio.Task[None]]) -> None:
@@ -118,8 +146,8 @@ class Worker:
         await self._reader.refresh(connection)
         if self._housekeeping.to_close:
             self._start_side_task("closing", self._housekeeping.close_ended)
-        if self._campaign_id is None:
-            await self._numbers.take_over(connection)
+        if self._sharing is not None:
+            await self._sharing.balance(connection)
         await recover_abandoned_numbers(connection, self._numbers.owner, self._numbers.wanted)
         self._context.descriptors_short.check_quiet(self._context.timing.descriptors_quiet_ns)
         await self._housekeeping.finish(connection)
@@ -138,6 +166,8 @@ class Worker:
 
         False if the database did not answer in time: its connections are closed then.
         """
+        if self._sharing is not None:
+            self._start_side_task("leaving", self._sharing.leave)
         senders = await self._numbers.drain()
         # A statement that hangs ignores a cancellation; closing its connection ends it.
         deadline = asyncio.get_running_loop().call_later(STORE_S, self._context.pool.terminate)

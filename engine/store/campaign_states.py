@@ -1,7 +1,11 @@
-"""The only module that changes a campaign's state; the table that it obeys is `engine.core.states`."""
+"""The only module that changes a campaign's state; the table that it obeys is `engine.core.states`.
+
+Each change is stored together with the notification that tells of it.
+"""
 
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode, allows, apply
 from engine.store.database import Connection
+from engine.store.notifications import add_of_campaign
 from engine.store.queries import queries
 
 
@@ -59,6 +63,7 @@ async def _move(
     connection: Connection, campaign_id: int, state: CampaignState, reason: str, code: ReasonCode | None
 ) -> CampaignState:
     await connection.execute(queries("campaigns")["set_state"], campaign_id, state.value, reason, code)
+    await add_of_campaign(connection, campaign_id, state, reason, code)
     return state
 
 

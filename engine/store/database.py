@@ -13,6 +13,7 @@ import orjson
 
 from engine.store.connect_errors import pooler_error, translate_connect_errors
 from engine.store.queries import queries
+from engine.store.statement_times import STATEMENT_TIMES
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Connection: TypeAlias = (
@@ -151,8 +152,10 @@ async def _is_unanswered(host: str) -> bool:
 
 
 async def _initialise(
-    connection: Connection, greet: Greeting | None = None, *, gives_up: bool = True
+    connection: Connection, greet: Greeting | None = None, *, gives_up: bool = True, timed: bool = False
 ) -> None:
+    if timed:
+        connection.add_query_logger(STATEMENT_TIMES.observe)
     _keep_alive(connection, gives_up=gives_up)
     await _prepare(connection)
     if connection.get_server_version().major >= TRANSACTION_TIMEOUT_SINCE:
@@ -180,7 +183,8 @@ async def open_pool(
 ) -> AsyncIterator[Pool]:
     """A pool of at most `size` connections, closed on exit.
 
-    `by_key`: statements look rows up by key, as those of senders do, and never scan a table. `greet` is
+    `by_key`: statements look rows up by key, as those of senders do, and never scan a table; their times
+    are measured for metrics. `greet` is
     called on each new connection before its first use, because its server may be another one. Raises
     Unreachable, AuthenticationError or ConfigurationError, which name the database without its password.
     """
@@ -193,7 +197,7 @@ async def open_pool(
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=command_timeout_s,
             server_settings=BY_KEY_SETTINGS if by_key else SERVER_SETTINGS,
-            init=partial(_initialise, greet=greet),
+            init=partial(_initialise, greet=greet, timed=by_key),
             reset=_keep_session,
         )
     try:

@@ -6,6 +6,7 @@ import structlog
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode
 from engine.store.campaign_states import apply_if_allowed, set_reason
 from engine.store.database import Connection
+from engine.store.notifications import add_of_rollback
 from engine.store.queries import queries
 
 ROLLBACK_DETECTED = (
@@ -55,5 +56,6 @@ async def _pause_all(connection: Connection) -> None:
         paused = await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, ROLLBACK_DETECTED, code)
         if paused is None:
             await set_reason(connection, campaign_id, CampaignState.PAUSED, ROLLBACK_DETECTED, code)
+    await add_of_rollback(connection, ROLLBACK_DETECTED)
     for statement in ("hold_in_doubt", "raise_epoch_floor", "accept_rollback"):
         await connection.execute(sql[statement])

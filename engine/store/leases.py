@@ -14,6 +14,7 @@ from engine.core.pace.token_bucket import LIMIT_PER_S_MAX
 from engine.errors import ConfigurationError, TryLater
 from engine.process.identity import ProcessIdentity, is_proven_dead
 from engine.store.database import Connection
+from engine.store.notifications import add_of_number
 from engine.store.queries import queries
 
 LEASE_S = 5.0  # with the next owner's wait of 3 s, a killed owner's number sends again within 10 s
@@ -80,22 +81,23 @@ async def begin_wait(connection: Connection, lease: Lease) -> None:
     )
 
 
-async def takeable_numbers(connection: Connection, phone_number_ids: Sequence[str]) -> list[str]:
-    """Which of these numbers `take` would probably get now. Takes no locks, so it may be asked often."""
-    rows = await connection.fetch(queries("leases")["owners"], list(phone_number_ids))
-    return [row["phone_number_id"] for row in rows if row["free"] or is_proven_dead(row["owner_process"])]
-
-
 async def renew_leases(
-    connection: Connection, leases: Sequence[Lease], rates_per_s: Sequence[float]
+    connection: Connection,
+    leases: Sequence[Lease],
+    rates_per_s: Sequence[float],
+    achieved_per_s: Sequence[float] = (),
 ) -> list[Renewal]:
-    """Renew all leases of a process. A number missing from the answer is lost and must stop at once."""
+    """Renew all leases of a process. A number missing from the answer is lost and must stop at once.
+
+    `rates_per_s`: what each number may send now; `achieved_per_s`: what it sent lately, if measured.
+    """
     rows = await connection.fetch(
         queries("leases")["renew"],
         [lease.phone_number_id for lease in leases],
         [lease.epoch for lease in leases],
         LEASE_S,
         list(rates_per_s),
+        list(achieved_per_s),
     )
     return [Renewal(**{**dict(row), "limit_per_s": min(row["limit_per_s"], LIMIT_PER_S_MAX)}) for row in rows]
 
@@ -111,5 +113,10 @@ async def suspend(connection: Connection, phone_number_id: str, wait_s: float, r
 
 
 async def stop(connection: Connection, phone_number_id: str, reason: str) -> None:
-    """Let a number rest until a person resumes a campaign of it, whoever owns the number."""
-    await connection.execute(queries("leases")["stop"], phone_number_id, reason)
+    """Let a number rest until a person resumes it, whoever owns it.
+
+    A number that is stopped already stays so, with the new reason; only the first stop is told.
+    """
+    async with connection.transaction():
+        if await connection.fetchval(queries("leases")["stop"], phone_number_id, reason):
+            await add_of_number(connection, phone_number_id, reason)

@@ -1,11 +1,10 @@
-"""Counts of the receiver and the reconciler, exposed in the Prometheus text format."""
+"""Counts of the receiver and the reconciler, exposed as metrics."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -14,7 +13,8 @@ from prometheus_client.registry import Collector
 class Metrics(Collector):
     """Plain counts, which cost the receiver nothing; they become metrics when somebody asks.
 
-    `answers`: by HTTP status. `events`: by kind. `applied`: status events matched, returned or dropped.
+    `answers`: of the callback, by HTTP status. `events`: by kind. `applied`: status events matched, returned
+    or dropped.
     """
 
     answers: Counter[int] = field(default_factory=Counter)
@@ -25,33 +25,27 @@ class Metrics(Collector):
     connections: int = 0
     refused_connections: int = 0
 
-    def text(self) -> str:
-        """The exposition format."""
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(self)
-        return generate_latest(registry).decode()
-
     def collect(self) -> Iterable[Metric]:
         """For the registry."""
-        yield _family("answers", "Answers by HTTP status.", "status", self.answers)
+        yield _family("callback_answers", "Answers of the callback by HTTP status.", "status", self.answers)
         yield _family("events", "Stored events by kind.", "kind", self.events)
-        yield _family("applied_events", "Status events by result.", "result", self.applied)
-        yield CounterMetricFamily(_name("commits"), "Commits of events.", self.commits)
-        yield CounterMetricFamily(
-            _name("refused_connections"), "Connections refused beyond the limit.", self.refused_connections
+        yield _family("events_applied", "Status events by result.", "result", self.applied)
+        yield CounterMetricFamily("drumbeat_event_commits", "Commits of events.", self.commits)
+        yield GaugeMetricFamily(
+            "drumbeat_events_uncommitted", "Events received and not yet committed.", self.waiting
         )
         yield GaugeMetricFamily(
-            _name("waiting_events"), "Events received and not yet committed.", self.waiting
+            "drumbeat_callback_connections", "Open connections of the receiver.", self.connections
         )
-        yield GaugeMetricFamily(_name("connections"), "Open connections.", self.connections)
-
-
-def _name(what: str) -> str:
-    return f"drumbeat_webhook_{what}"
+        yield CounterMetricFamily(
+            "drumbeat_callback_connections_refused",
+            "Connections refused beyond the limit.",
+            self.refused_connections,
+        )
 
 
 def _family(what: str, help_text: str, label: str, counts: Mapping[Any, int]) -> CounterMetricFamily:
-    family = CounterMetricFamily(_name(what), help_text, labels=[label])
+    family = CounterMetricFamily(f"drumbeat_{what}", help_text, labels=[label])
     for key in sorted(counts):
         family.add_metric([str(key)], counts[key])
     return family

@@ -18,8 +18,9 @@ from urllib.parse import parse_qs
 from pydantic import SecretStr
 
 from engine.errors import ConfigurationError
+from engine.process.answers import Answer, encode
 from engine.process.memory import rare_collections
-from engine.webhooks.answers import LIMITS, Answer, encode
+from engine.process.probes import Probes
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.signature import SIGNATURE_HEADER, Verifier
@@ -32,6 +33,10 @@ from http_server.server import Server
 CALLBACK_PATH = b"/webhook"
 DRAIN_S = 3.0  # for answers that wait for their commit when the receiver stops
 BACKLOG = 1_024  # connections that the kernel holds while the receiver is busy
+# The largest body (open point "Events") holds 1,000 updates: messages of up to 4,096 characters, each of up
+# to six bytes in JSON. A body refused for its size would be lost in the end, so a few large ones may be read
+# at a time. A thousand statuses take half of the usual size, four large bodies half of `waiting_bytes`.
+LIMITS = Limits(body_bytes=32 * 1024 * 1024, usual_body_bytes=1024 * 1024)
 
 _COMMITTED = Answer(200)
 _FORBIDDEN = Answer(403)
@@ -40,7 +45,10 @@ _AWAY = Answer(503)
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What the service and the receiver share: the key of the signatures, and the token of the handshake."""
+    """What the service and the receiver share: the key of the signatures, and the token of the handshake.
+
+    `app_secret` may hold two lines, the present one and the next: a signature by either counts.
+    """
 
     app_secret: SecretStr
     verify_token: SecretStr
@@ -50,20 +58,31 @@ class Receiver:
     """Answers the requests of all connections of `server`."""
 
     def __init__(
-        self, intake: Intake, metrics: Metrics, secrets: Secrets, limits: Limits | None = None
+        self,
+        intake: Intake,
+        metrics: Metrics,
+        probes: Probes,
+        secrets: Secrets,
+        limits: Limits | None = None,
     ) -> None:
         self._intake = intake
         self._metrics = metrics
-        self._verify = Verifier(secrets.app_secret.get_secret_value().encode()).verify
-        self._verify_token = secrets.verify_token.get_secret_value().encode()
+        self._probes = probes
+        self.use(secrets)
         self.server = Server(self, limits or LIMITS, HttpConnection, self._count_connections)
+
+    def use(self, secrets: Secrets) -> None:
+        """Verify with these secrets from now on."""
+        lines = secrets.app_secret.get_secret_value().encode().split(b"\n")
+        self._verifiers = tuple(Verifier(line).verify for line in lines)
+        self._verify_token = secrets.verify_token.get_secret_value().encode()
 
     def handle(self, request: RawRequest, slot: ReplySlot) -> None:
         """See `Application`. Events are answered after their commit, everything else at once."""
         method, target, headers, body, _ = request
         path, _, query = target.partition(b"?")
         if path != CALLBACK_PATH:
-            self._fill(slot, self._report(method, path))
+            self._probes.handle(method, path, partial(_fill, slot))
         elif method == b"POST":
             self._take_events(slot, headers.get(SIGNATURE_HEADER), body)
         elif method == b"GET":
@@ -79,10 +98,10 @@ class Receiver:
     def _fill(self, slot: ReplySlot, answer: Answer) -> None:
         if slot.is_wanted:
             self._metrics.answers[answer.status] += 1
-            slot.finish(encode(answer, closes=slot.last))
+            _fill(slot, answer)
 
     def _take_events(self, slot: ReplySlot, signature: bytes | None, body: bytes) -> None:
-        if not self._verify(body, signature):
+        if not any(verify(body, signature) for verify in self._verifiers):
             self._fill(slot, _FORBIDDEN)
         elif not self._intake.offer(body, partial(self._settle, slot)):
             self._fill(slot, _AWAY)
@@ -104,20 +123,14 @@ class Receiver:
             Answer(200, challenge.encode("utf-8", "replace")) if known and mode == "subscribe" else _FORBIDDEN
         )
 
-    def _report(self, method: bytes, path: bytes) -> Answer:
-        if path not in (b"/livez", b"/readyz", b"/metrics"):
-            return Answer(404)
-        if method != b"GET":
-            return Answer(405)
-        if path == b"/metrics":
-            return Answer(200, self._metrics.text().encode())
-        if path == b"/readyz" and not self._intake.healthy:
-            return Answer(503, b"the database does not answer\n")
-        return Answer(200, b"ok\n")
-
     def _count_connections(self) -> None:
         self._metrics.connections = len(self.server.connections)
         self._metrics.refused_connections = self.server.refused
+
+
+def _fill(slot: ReplySlot, answer: Answer) -> None:
+    if slot.is_wanted:
+        slot.finish(encode(answer, closes=slot.last))
 
 
 @asynccontextmanager

@@ -3,7 +3,12 @@
 import asyncio
 from collections.abc import Callable
 
+from engine.process.probes import Exposition, Probes, Problem
+from engine.process.secret_file import REREAD_S
 from engine.store.database import Pool
+from engine.store.metrics import DatabaseMetrics
+from engine.store.overview import OverviewReader
+from engine.store.statement_times import STATEMENT_TIMES
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.receiver import Receiver, Secrets, listening
@@ -24,8 +29,11 @@ async def serve(
     on_listening: Callable[[str], None],
     limits: Limits | None = None,
     intervals: Intervals | None = None,
+    reread: Callable[[], Secrets | None] = lambda: None,
 ) -> None:
     """Receive and reconcile until `stop` is set, then drain; `on_listening` gets the callback's URL once.
+
+    `reread` returns the secrets if they were replaced. It is called every second.
 
     Raises ConfigurationError if the process cannot listen on host and port. After a stop it returns within
     seconds, and everything that was answered with 200 is committed. A bug in any part ends it and is raised.
@@ -33,8 +41,33 @@ async def serve(
     metrics = Metrics()
     committed = asyncio.Event()
     intake = Intake(pool, metrics, product, committed=committed)
-    receiver = Receiver(intake, metrics, secrets, limits)
+    receiver = Receiver(intake, metrics, probes_of(pool, intake, metrics), secrets, limits)
     reconciler = Reconciler(pool, metrics, committed, intervals)
     async with listening(receiver, intake, host, port, on_bug=stop.set) as url:
         on_listening(url)
-        await reconciler.run(stop)
+        following = asyncio.create_task(_follow_secrets(receiver, reread))
+        following.add_done_callback(lambda _: stop.set())
+        try:
+            await reconciler.run(stop)
+            if following.done():
+                following.result()  # raises the bug that ended it
+        finally:
+            following.cancel()
+
+
+async def _follow_secrets(receiver: Receiver, reread: Callable[[], Secrets | None]) -> None:
+    while True:
+        await asyncio.sleep(REREAD_S)
+        if (secrets := reread()) is not None:
+            receiver.use(secrets)
+
+
+def probes_of(pool: Pool, intake: Intake, metrics: Metrics) -> Probes:
+    """Readiness and metrics of the receiver."""
+    reader = OverviewReader(pool)
+    database = DatabaseMetrics(STATEMENT_TIMES, reader, lambda: intake.healthy)
+
+    def find_problems() -> list[Problem]:
+        return [] if intake.healthy else [Problem("database_away", "the database does not answer")]
+
+    return Probes(Exposition((metrics, database), reader.refresh), find_problems)

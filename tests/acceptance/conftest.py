@@ -14,16 +14,19 @@ TEMPLATE = ("--template", "order_shipped", "--language", "pt_BR")
 class Scene:
     """A service with two numbers, its receiver, and a command that knows both."""
 
-    def __init__(self, drumbeat: Drumbeat, service: Service) -> None:
+    def __init__(self, drumbeat: Drumbeat, service: Service, receiver: str) -> None:
         self.drumbeat = drumbeat
         self.service = service
+        self.receiver = receiver  # its URL, without a path
 
-    def create(self, people: int, *options: str, numbers: tuple[str, ...] = ("1", "2")) -> Path:
-        """The campaign `spring`, planned."""
+    def create(
+        self, people: int, *options: str, numbers: tuple[str, ...] = ("1", "2"), name: str = "spring"
+    ) -> Path:
+        """A campaign, planned."""
         audience = write_audience(self.drumbeat.directory / "people.csv", people)
         chosen = [word for number in numbers for word in ("--number", number)]
         params = ("--param", "name", "--param", "order")
-        words = ("campaign", "create", "spring", *TEMPLATE, "--audience", str(audience), *params, *chosen)
+        words = ("campaign", "create", name, *TEMPLATE, "--audience", str(audience), *params, *chosen)
         self.drumbeat.ok(*words, *options)
         return audience
 
@@ -75,6 +78,6 @@ def scene(tmp_path: Path, database_url: str, status_delay: str) -> Iterator[Scen
             settings["base_url"] = url
             drumbeat.ok("numbers", "sync")
             drumbeat.ok("templates", "sync")
-            yield Scene(drumbeat, Service(url))
+            yield Scene(drumbeat, Service(url), callback.removesuffix("/webhook"))
     finally:
         drumbeat.close()

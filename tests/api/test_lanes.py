@@ -42,6 +42,16 @@ class TestReuse:
             assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
         assert server.connections == 2
 
+    async def test_a_new_token_is_in_the_next_request_of_the_same_connection(self) -> None:
+        async with serving(answering(200, ACCEPTED)) as server, lanes(server.base_url) as transport:
+            await transport.send("1", PAYLOAD, open_gate)
+            transport.set_token("another-token")
+            await transport.send("1", PAYLOAD, open_gate)
+        first, second = server.requests
+        assert b"Authorization: Bearer the-token\r\n" in first
+        assert b"Authorization: Bearer another-token\r\n" in second and b"the-token" not in second
+        assert server.connections == 1
+
     async def test_only_a_request_extends_the_keep_alive(self) -> None:
         """The server counts its keep-alive from the last request that it received."""
         async with sending(lane_transport, answering(200, ACCEPTED)) as (server, transport):

@@ -6,8 +6,8 @@ import pytest
 from pydantic import SecretStr
 from yarl import URL
 
+from engine.api import Service
 from engine.api.proxy import Proxy, proxy_of
-from engine.api.resources import ManagementClient
 from engine.app import transport_of
 from engine.core.outcome import NotSent
 from engine.errors import Unreachable
@@ -70,9 +70,9 @@ async def test_a_proxy_that_refuses_is_reported_without_its_password() -> None:
 async def test_an_error_of_a_management_call_shows_no_password() -> None:
     async with (
         serving(refusing) as proxy,
-        ManagementClient("https://service.invalid", "t", proxy=asked_by_me(proxy)) as client,
+        Service("https://service.invalid", "t", proxy=asked_by_me(proxy)) as client,
     ):
         with pytest.raises(Unreachable, match=r"407.*PROXY_URL") as raised:
-            await client.phone_numbers("1")
+            [_ async for _ in client.numbers.list("1")]
     assert "s3cret" not in f"{raised.value}{raised.value.__cause__}"
     assert_reported(proxy)

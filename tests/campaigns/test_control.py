@@ -209,7 +209,12 @@ async def test_all_that_had_started_is_resumed_and_what_nobody_released_is_not(
         assert await service.resume_all(connection) == [
             CampaignChange(spring, CampaignState.RUNNING, changed=True, nobody_sends=True),
             CampaignChange("autumn", CampaignState.RUNNING, changed=True, nobody_sends=True),
-            CampaignChange("draft", CampaignState.PAUSED, changed=False),
+            CampaignChange(
+                "draft",
+                CampaignState.PAUSED,
+                changed=False,
+                stays_paused="it has never started; release it with `drumbeat campaign resume draft`",
+            ),
         ]
         assert (await service.find_campaign(connection, "draft")).state is CampaignState.PAUSED
 
@@ -326,28 +331,6 @@ async def test_an_end_that_was_killed_half_way_is_finished_by_the_next_run(
     assert await counted(pool) == {"unknown": 5, "skipped": 2495}
     assert f"{state} (for a test): 2,495 of 2,500 skipped; 5 in doubt" in end.shortfall
     assert await pool.fetchval("SELECT count(*) FROM ranges WHERE state <> 'closed'") == 0
-
-
-async def test_a_resume_tries_stopped_numbers_of_the_campaign_again(pool: Pool, spring: str) -> None:
-    for number, stopped, rest in (("1001", True, None), ("1002", False, "1 day"), ("1003", True, None)):
-        await pool.execute(
-            "INSERT INTO numbers (phone_number_id, stopped, suspended_until, suspended_reason)"
-            " VALUES ($1, $2, now() + $3::text::interval, 'blocked') ON CONFLICT (phone_number_id) DO UPDATE"
-            " SET stopped = EXCLUDED.stopped, suspended_until = EXCLUDED.suspended_until,"
-            " suspended_reason = EXCLUDED.suspended_reason",
-            number,
-            stopped,
-            rest,
-        )
-    await pool.execute("UPDATE campaigns SET phone_number_ids = ARRAY['1001', '1002']")
-    async with pool.acquire() as connection:
-        await service.start(connection, spring)
-        await service.pause(connection, spring)
-        await service.resume(connection, spring)
-    rows = await pool.fetch(
-        "SELECT phone_number_id FROM numbers WHERE suspended_reason IS NULL AND NOT stopped"
-    )
-    assert [row["phone_number_id"] for row in rows] == ["1001"], "no rest that ends by itself, and no other's"
 
 
 async def test_ranges_that_are_done_are_left_alone(pool: Pool, spring: str) -> None:

@@ -35,7 +35,10 @@ CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
         ("011 98765-4321", "BR", 5511987654321),
         ("5511987654321", "BR", 5511987654321),
         ("005511987654321", "BR", 5511987654321),
-        ("0055119876543210", "BR", "phone_invalid"),
+        ("0055119876543210", "BR", "phone_not_in_region"),
+        ("14000000000.0", None, "phone_decimal"),
+        ("14000000000.0", "DE", "phone_decimal"),
+        ("14000000000", "DE", "phone_not_in_region"),
         ("+1 650 253 0000", "BR", 16502530000),
         ("030/901820", "DE", 4930901820),
         ("", None, "phone_empty"),
@@ -61,7 +64,7 @@ CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
         ("119", "BR", "phone_too_short"),
         ("431110", None, "phone_too_short"),  # a number of Austria by its metadata, and too short for ours
         ("+431110", None, "phone_too_short"),
-        ("00800436689", "PA", "phone_invalid"),  # an exit code, whatever it would be without it
+        ("00800436689", "PA", "phone_not_in_region"),  # an exit code, whatever it would be without it
         ("11987654321", None, "phone_invalid"),
         ("5511111", None, "phone_invalid"),
         ("0000000000", None, "phone_invalid"),

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.formats import stem
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reject_file import REASONS, Reject, RejectFile, default_rejects_path, spreadsheet_safe
 from engine.core.message import check_variable
@@ -76,15 +75,27 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         rejects.add([Reject(1, "row_shape", "", "x")])
 
 
-def test_the_default_lies_in_the_working_directory(tmp_path: Path) -> None:
-    assert default_rejects_path(stem(Path("/data/in/people.csv"))) == tmp_path / "people.rejects.csv"
+def test_the_default_lies_beside_the_audience(tmp_path: Path) -> None:
+    audience = tmp_path / "in" / "people.csv"
+    audience.parent.mkdir()
+    audience.touch()
+    assert default_rejects_path(audience) == tmp_path / "in" / "people.rejects.csv"
+    assert default_rejects_path(Path("in/people.csv"), "check") == tmp_path / "in" / "people.check.csv"
+
+
+@pytest.mark.parametrize("audience", ["/proc/self/fd/0", "/dev/stdin", "/nowhere/people.csv"])
+def test_a_stream_or_a_directory_that_cannot_be_written_leaves_the_working_directory(
+    tmp_path: Path, audience: str
+) -> None:
+    assert default_rejects_path(Path(audience)).parent == tmp_path
 
 
 def test_every_problem_of_phones_and_variables_has_a_reason() -> None:
-    phones = ["", "1e5", "x", "1", "9" * 40, "5511111"]
+    phones = ["", "1e5", "x", "1", "9" * 40, "5511111", "5511111.0"]
     variables = ["", "a\nb", "a\tb", "a     b", "a\x00", "x" * 2000]
     codes = {str(Normaliser().normalise(phone)) for phone in phones}
+    codes.add(str(Normaliser("DE").normalise("14000000000")))
     codes |= {f"variable_{check_variable(variable)}" for variable in variables}
 
     assert codes <= REASONS.keys()
-    assert len(codes) == 12
+    assert len(codes) == 14

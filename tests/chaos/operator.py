@@ -68,6 +68,8 @@ class Operator:
             self.unexpected.append(f"paused for no planned fault: {reason}")
         elif strike in self._broken:
             await self._mend(strike)
+        if strike is Strike.STOP_NUMBER and await self._installation.command("numbers", "resume", NUMBER):
+            self.unexpected.append("numbers resume failed")
         code = await self._installation.command("campaign", "resume", self._name)
         if code:
             self.unexpected.append(f"campaign resume ended with {code}")

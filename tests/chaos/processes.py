@@ -64,8 +64,12 @@ class Running:
         if not self.ended:
             self.signal(signal.SIGCONT)
             self.signal(signal.SIGTERM)
+        return await self.ended_within()
+
+    async def ended_within(self, timeout_s: float = END_S) -> int:
+        """Wait for the end, and end it with SIGKILL if that takes too long; the exit code."""
         try:
-            return await asyncio.wait_for(self._process.wait(), END_S)
+            return await asyncio.wait_for(self._process.wait(), timeout_s)
         except TimeoutError:
             self.signal(signal.SIGKILL)
             return await self._process.wait()
@@ -89,11 +93,13 @@ async def start(
     environment: Mapping[str, str],
     log: Path,
     command: tuple[str, ...] = COMMAND,
+    prefix: tuple[str, ...] = (),
     announces: bool = False,
 ) -> Running:
-    """Start `python *command *arguments` in a group of its own; what it logs is added to `log`."""
+    """Start `*prefix python *command *arguments` in a group of its own; what it logs is added to `log`."""
     with log.open("ab") as errors:
         process = await asyncio.create_subprocess_exec(
+            *prefix,
             sys.executable,
             *command,
             *arguments,

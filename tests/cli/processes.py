@@ -75,7 +75,8 @@ class Drumbeat:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("DRUMBEAT_")}
         own = {
             f"DRUMBEAT_{name.upper()}": value
-            for name, value in {**self.settings, **settings}.items()
+            # any free port, since tests run at the same time
+            for name, value in {"metrics_port": "0", **self.settings, **settings}.items()
             if value
         }
         errors = subprocess.PIPE if log is None else log.open("w")

@@ -12,6 +12,9 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
+from engine.process.identity import this_process
+from engine.store.database import Connection
+from engine.store.leases import release_lease, take_lease
 from tests.cli.conftest import write_audience
 from tests.cli.processes import Done, Drumbeat, Service, until
 
@@ -175,9 +178,29 @@ def test_a_token_that_has_expired(drumbeat: Drumbeat, synced: Service, audience:
     assert status["counts"]["failed"] == status["counts"]["unknown"] == 0
     assert synced.accepted() == 0
     refused(drumbeat("campaign", "run", "spring", "--quiet"), 77, "paused", "resume")
-    drumbeat.ok("campaign", "resume", "spring")
+    for words in (("spring",), ("--all",)):
+        refused(drumbeat("campaign", "resume", *words, access_token="old"), 77, "token", "190", "repeat")
+    assert drumbeat.ok("campaign", "status", "spring", "--json").json["state"] == "paused"
+    unchecked = drumbeat.ok("campaign", "resume", "spring", access_token="")
+    assert "the access token was not checked: the setting access_token is missing" in unchecked.stderr
+    drumbeat.ok("campaign", "pause", "spring")
+    drumbeat.ok("campaign", "resume", "spring", access_token="old")  # a pause by hand needs no token
     drumbeat.ok("campaign", "run", "spring", "--quiet")
     assert len(set(synced.recipients())) == synced.accepted() == 10
+
+
+async def test_a_run_that_is_refused_leaves_the_campaign_as_it_was(
+    drumbeat: Drumbeat, synced: Service, audience: Path, other: Connection
+) -> None:
+    created(drumbeat, audience)
+    lease = await take_lease(other, "1", this_process())
+    await other.execute("UPDATE numbers SET leased_until = now() + interval '1 hour'")
+    refused(drumbeat("campaign", "run", "spring", "--quiet"), 75, "number 1 is sending for")
+    refused(drumbeat("campaign", "run", "spring", "--quiet", base_url="http://127.0.0.1:9"), 69)
+    assert drumbeat.ok("campaign", "status", "spring", "--json").json["state"] == "draft"
+    await release_lease(other, lease)
+    run = drumbeat.ok("campaign", "run", "spring", "--quiet", "--json").json
+    assert run["state"] == "finished" and run["started_at"] is not None
 
 
 def test_a_service_that_does_not_answer(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:

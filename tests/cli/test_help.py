@@ -17,12 +17,14 @@ from campaigns.cli.main import app
 from tests.cli.processes import COMMAND, ROOT, Drumbeat
 
 FIXED = {
-    "bench compare", "demo", "doctor", "worker", "db url", "db migrate", "db stop", "db prune",
-    "numbers sync", "numbers list", "numbers limit", "templates sync", "templates list", "templates show",
+    "bench compare", "demo", "doctor", "health", "worker", "db url", "db migrate", "db stop", "db prune",
+    "numbers sync", "numbers list", "numbers limit", "numbers resume", "templates sync", "templates list", "templates show",
     "audience check", "audience rejected", "suppress add", "suppress remove", "suppress list", "suppress import",
     "campaign create", "campaign list", "campaign status", "campaign run", "campaign start", "campaign pause",
     "campaign resume", "campaign cancel", "campaign report", "campaign export", "campaign settle",
-    "webhooks serve", "emulator serve",
+    "webhooks serve", "emulator serve", "notify test", "templates create", "templates delete", "media upload",
+    "media get", "media delete", "numbers show", "numbers register", "profile show", "profile update", "analytics",
+    "message send",
 }  # fmt: skip
 
 

@@ -31,6 +31,7 @@ NOT_FOR_A_RUN = [
     "engine.webhooks",
     "httptools",
     "phonenumbers",
+    "prometheus_client",
     "psutil",
     "rich",
 ]

@@ -5,14 +5,17 @@ from datetime import UTC, date, datetime
 
 import pytest
 
+from campaigns.cli.status_text import status_lines
+from campaigns.life.control import list_campaigns
 from campaigns.life.prune import prune
+from campaigns.life.run import shortfall
 from campaigns.results.status import campaign_status
 from engine.core.states import CampaignEvent, RecipientState
 from engine.errors import TryLater
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
-from tests.cli.processes import Drumbeat
+from tests.cli.processes import ROOT, Drumbeat
 
 WAITS_FOR = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid)))"
 PLANT = """
@@ -52,6 +55,24 @@ async def test_an_old_month_goes_and_its_counts_stay(pool: Pool) -> None:
     assert after.counts == before.counts
     assert after.counts[RecipientState.DELIVERED] == 2
     assert await months(pool) == {}
+
+
+async def test_what_was_in_doubt_when_it_was_pruned_cannot_be_settled(pool: Pool) -> None:
+    old = await seed_campaign(pool, "old", "finished", 400, "2024-03")
+    await pool.execute("UPDATE campaigns SET reason = '1 in doubt', reason_code = 'in_doubt'")
+    await pool.execute("UPDATE range_counters SET delivered = 1, unknown = 1")
+    before = await campaign_status(pool, old)
+    assert (before.reason, before.in_doubt) == ("1 in doubt: see `campaign settle`", 1)
+    await months(pool)
+    after = await campaign_status(pool, old)
+    assert (after.reason, after.in_doubt) == ("1 in doubt when they were pruned", 0)
+    assert (after.pruned_recipients, after.pruned_unknown) == (3, 1)
+    text = "\n".join(status_lines(after))
+    assert "settle" not in text and "pruned: only the counts are left of 3 recipients" in text
+    assert shortfall(after, None) == "1 in doubt when they were pruned"
+    async with pool.acquire() as connection:
+        [listed] = await list_campaigns(connection)
+    assert listed.reason == after.reason
 
 
 async def test_a_month_goes_out_of_every_large_table_and_no_other_month(pool: Pool) -> None:
@@ -203,3 +224,25 @@ async def test_pruning_gives_way_to_a_sender(pool: Pool) -> None:
                     await asyncio.sleep(0.005)
             await sender.execute("DELETE FROM outcomes")  # waits for the drop, which waits for it
         assert [pruned.month for pruned in (await pruning).pruned] == ["2024-03"]
+
+
+def documented_timer() -> list[str]:
+    """The command that the page gives to a timer."""
+    text = (ROOT / "docs/operate/database.md").read_text("utf-8")
+    section = text.partition("Run it once a day by a timer:")[2].partition("\n## ")[0]
+    (line,) = [line.strip() for line in section.splitlines() if line.startswith("    ")]
+    assert line.startswith("drumbeat ")
+    return line.split()[1:]
+
+
+async def test_a_timer_prunes_day_by_day(pool: Pool, drumbeat: Drumbeat) -> None:
+    """Without a terminal, and also on days with nothing to prune."""
+    await seed_campaign(pool, "old", "finished", 400, "2024-03")
+    await seed_campaign(pool, "young", "finished", 80, "2024-05")
+    first, second = (drumbeat.ok(*documented_timer()).stdout.splitlines()[0] for _ in range(2))
+    assert first == "dropped 2024-03 with 1 campaign: old"
+    assert second == "nothing to prune"
+    left = await pool.fetch(
+        "SELECT DISTINCT to_char(date '2020-01-01' + (range_id >> 47)::integer, 'YYYY-MM') FROM ranges"
+    )
+    assert [row[0] for row in left] == ["2024-05"]

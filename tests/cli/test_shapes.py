@@ -9,12 +9,14 @@ import pytest
 
 from campaigns.audience.reject_file import HEADER
 from campaigns.results.export import safe_cell
+from engine.store.database import Connection
+from engine.store.leases import stop
 from tests.cli.processes import Drumbeat, Service
 
 COUNTS = ["pending", "deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped"]
 STATUS = [
     "schema", "name", "state", "reason", "reason_code", "recipients", "counts", "rate_per_s", "eta_s",
-    "started_at", "finished_at", "numbers", "nobody_sends",
+    "started_at", "finished_at", "numbers", "nobody_sends", "pruned_recipients", "pruned_unknown",
 ]  # fmt: skip
 
 
@@ -68,6 +70,38 @@ def test_numbers_and_their_limits(drumbeat: Drumbeat, synced: Service) -> None:
     assert drumbeat.ok("numbers", "list", "--json").json["numbers"][0]["limit_is_manual"] is False
     for rate in ("0", "nan", "inf"):
         assert drumbeat("numbers", "limit", "1", rate).exit_code == 2
+    told = drumbeat.ok("numbers", "list").stdout
+    assert told.splitlines()[0].split() == [
+        "NUMBER", "PHONE", "NAME", "QUALITY", "TIER", "LIMIT", "PERMITTED", "RATE", "STATE",
+    ]  # fmt: skip
+
+
+async def test_a_stopped_number_names_the_command_that_resumes_it(
+    drumbeat: Drumbeat, synced: Service, audience: Path, other: Connection
+) -> None:
+    create(drumbeat, audience)
+    await stop(other, "1", "blocked (131031)")
+    command = "drumbeat numbers resume 1"
+    assert f"stopped: blocked (131031); resume with `{command}`" in drumbeat.ok("numbers", "list").stdout
+    assert command in drumbeat.ok("campaign", "status", "spring").stdout
+    for refused in (drumbeat("campaign", "start", "spring"), drumbeat("campaign", "run", "spring")):
+        assert refused.exit_code == 75 and command in refused.complaint
+    done = drumbeat.ok("numbers", "resume", "1", "--json").json
+    assert done == {
+        "schema": 1, "phone_number_id": "1", "reason": "blocked (131031)", "paused_campaigns": [], "resumed": True,
+    }  # fmt: skip
+    assert drumbeat.ok("numbers", "resume", "1").stdout == "1: nothing stops it\n"
+    assert "number-resume, number 1, reason blocked" in drumbeat.ok("campaign", "report", "spring").stdout
+    assert drumbeat("numbers", "resume", "9").exit_code == 78
+
+
+def test_a_scheduled_campaign_without_a_worker_says_so(
+    drumbeat: Drumbeat, synced: Service, audience: Path
+) -> None:
+    create(drumbeat, audience, "--start-at", "2999-01-01T00:00:00Z")
+    started = drumbeat.ok("campaign", "start", "spring")
+    assert started.stdout == "spring: scheduled\n"
+    assert started.stderr == "no worker with its numbers is running: start one with `drumbeat worker`\n"
     assert drumbeat("numbers", "limit", "9", "5").exit_code == 78
 
 
@@ -166,7 +200,8 @@ def test_steering_a_campaign_that_does_not_run(drumbeat: Drumbeat, synced: Servi
     assert moved("start", "spring") == ("running", True)
     assert moved("start", "spring") == ("running", False)
     started = drumbeat.ok("campaign", "start", "spring")
-    assert "no process sends it now; continue with: drumbeat campaign run spring" in started.stderr
+    waits = "no worker with its numbers is running: start one with `drumbeat worker`, or use `drumbeat campaign run"
+    assert waits in started.stderr
     assert moved("pause", "--all") == ("paused", True)
     assert drumbeat("campaign", "start", "spring").exit_code == 75
     assert moved("resume", "spring") == ("running", True)
@@ -186,7 +221,6 @@ def test_the_doctor_names_the_worst_and_what_to_do(drumbeat: Drumbeat, synced: S
     assert set(levels.values()) == {"ok"}
     assert levels.keys() >= {
         "python",
-        "home",
         "database",
         "numbers",
         "templates",
@@ -194,6 +228,7 @@ def test_the_doctor_names_the_worst_and_what_to_do(drumbeat: Drumbeat, synced: S
         "token",
         "app_secret",
     }
+    assert "home" not in levels, "the database is elsewhere"
     assert drumbeat("doctor", access_token="old").exit_code == 77
     assert drumbeat("doctor", base_url="http://127.0.0.1:9").exit_code == 69
     away = drumbeat("doctor", database_url="postgresql://127.0.0.1:9/x", verify_token="")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from engine import errors
+from engine.api.service_error import ServiceError
 
 
 @pytest.mark.parametrize(
     ("kind", "exit_code"),
     [
         (errors.DrumbeatError, 1),
-        (errors.ServiceError, 1),
+        (ServiceError, 1),
         (errors.UsageError, 2),
         (errors.Incomplete, 3),
         (errors.Unreachable, 69),

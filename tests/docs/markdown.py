@@ -89,3 +89,8 @@ def _words(given: str) -> list[str]:
 def settings(text: str) -> set[str]:
     """The variables that a document names; one that ends in `_` is a prefix and names none."""
     return set(_SETTING.findall(text))
+
+
+def python_blocks(page: Path) -> list[str]:
+    """The fenced blocks of Python of a page."""
+    return re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)

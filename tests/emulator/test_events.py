@@ -171,3 +171,14 @@ async def test_a_reviewed_template_is_announced(start: Start, receiver: Receiver
     assert value["message_template_name"] == "loyalty_launch"
     assert value["message_template_language"] == "en_US"
     assert (await client.send(template(name="loyalty_launch"))).status == 200
+
+
+async def test_events_are_ascii_and_signed_as_sent(start: Start, receiver: Receiver) -> None:
+    client = await start(callback=receiver.url)
+    text = 'Olá "Zoë" 👍 \\ 字'
+    await client.control("incoming", phone_number_id=NUMBER, text=text, **{"from": ANA})
+    message = (await receiver.until(lambda _: receiver.messages()))[0]
+    assert message["text"]["body"] == text
+    assert receiver.wrong_signatures == 0
+    assert all(body.isascii() for body in receiver.bodies)
+    assert b'Ol\\u00e1 \\"Zo\\u00eb\\" \\ud83d\\udc4d' in receiver.bodies[0]

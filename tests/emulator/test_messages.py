@@ -25,10 +25,12 @@ def interactive(kind: str, action: dict[str, Any], **rest: Any) -> dict[str, Any
     return {"type": kind, "body": {"text": "Choose"}, "action": action, **rest}
 
 
-FLOW = {
+FLOW: dict[str, Any] = {
     "name": "flow",
     "parameters": {"flow_message_version": "3", "flow_id": "1", "flow_cta": "Open", "flow_token": "t"},
 }
+FLOW_BY_BOTH = {**FLOW["parameters"], "flow_name": "booking"}
+FLOW_BY_NAME = {"name": "flow", "parameters": {k: v for k, v in FLOW_BY_BOTH.items() if k != "flow_id"}}
 URL_BUTTON = {"name": "cta_url", "parameters": {"display_text": "Open", "url": LINK}}
 CARD = {"name": {"formatted_name": "Ana Souza"}, "phones": [{"phone": "+5511987654321", "type": "CELL"}]}
 
@@ -47,6 +49,7 @@ ACCEPTED: list[tuple[str, Any]] = [
     ("interactive", interactive("list", {"button": "Show", "sections": [{"rows": rows(10)}]})),
     ("interactive", interactive("cta_url", URL_BUTTON, header={"type": "image", "image": {"link": LINK}})),
     ("interactive", interactive("flow", FLOW, header={"type": "text", "text": "Title"})),
+    ("interactive", interactive("flow", FLOW_BY_NAME)),
 ]
 
 
@@ -109,6 +112,7 @@ REFUSED: list[tuple[str, Any, int]] = [
     ("interactive", interactive("cta_url", {"name": "cta_url"}), 131008),
     ("interactive", interactive("cta_url", {**URL_BUTTON, "name": "url"}), 131009),
     ("interactive", interactive("flow", {"name": "flow", "parameters": {}}), 131008),
+    ("interactive", interactive("flow", {"name": "flow", "parameters": FLOW_BY_BOTH}), 131009),
     ("interactive", interactive("button", {"buttons": buttons(1)}, header={"type": "audio"}), 131009),
 ]
 

@@ -29,8 +29,8 @@ from emulator.routes import routes
 from emulator.testing import running_emulator
 
 CONFIG = EmulatorConfig(port=0, management_calls_per_hour=10**9)
-# The page's own files are for browsers, and the document does not describe itself.
-UNDOCUMENTED = {("GET", "/"), ("GET", "/page/{name}"), ("GET", "/openapi.json")}
+# The page's own files are for browsers, metrics for Prometheus, and the document does not describe itself.
+UNDOCUMENTED = {("GET", "/"), ("GET", "/page/{name}"), ("GET", "/openapi.json"), ("GET", "/metrics")}
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

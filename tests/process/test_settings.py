@@ -9,6 +9,12 @@ from engine.errors import ConfigurationError
 from engine.process.settings import SECRETS, Settings, load_settings
 
 URL = "http://127.0.0.1:8081"
+# Secrets that must be URLs.
+URLS = {
+    "proxy_url": "http://hush-hush",
+    "notify_url": "https://hush-hush",
+    "smtp_url": "smtps://me:hush@hush-hush",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -39,10 +45,11 @@ def test_an_option_that_is_not_given_and_an_empty_variable_count_as_unset(
 def test_a_secret_may_stand_in_a_file_and_is_never_shown(
     name: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (elsewhere / "secret").write_text("http://hush-hush\n")  # one of them must be a URL
+    value = URLS.get(name, "hush-hush")
+    (elsewhere / "secret").write_text(f"{value}\n")
     monkeypatch.setenv(f"DRUMBEAT_{name.upper()}_FILE", str(elsewhere / "secret"))
     settings = load_settings()
-    assert getattr(settings, name).get_secret_value() == "http://hush-hush"
+    assert getattr(settings, name).get_secret_value() == value
     assert "hush" not in repr(settings)
     assert "hush" not in str(settings.model_dump())
 
@@ -78,6 +85,16 @@ def test_settings_cannot_be_changed() -> None:
         ("VERIFY_TOKEN", "two\nlines", "environment DRUMBEAT_VERIFY_TOKEN"),
         ("PROXY_URL", "socks5://secret@proxy:1", "environment DRUMBEAT_PROXY_URL"),
         ("PROXY_URL", "http://a%3Ab:secret@proxy:1", "environment DRUMBEAT_PROXY_URL"),
+        ("NOTIFY_URL", "http://hooks.example/secret", "environment DRUMBEAT_NOTIFY_URL"),
+        ("NOTIFY_URL", "https://me:secret@hooks.example", "environment DRUMBEAT_NOTIFY_URL"),
+        ("NOTIFY_URL", "ftp://127.0.0.1/secret", "environment DRUMBEAT_NOTIFY_URL"),
+        ("NOTIFY_URL", "https://hooks.example:port", "environment DRUMBEAT_NOTIFY_URL"),
+        ("NOTIFY_SECRET", "of-windows\r", "environment DRUMBEAT_NOTIFY_SECRET"),
+        ("NOTIFY_MAIL_TO", "hidden@a.example,nobody", "environment DRUMBEAT_NOTIFY_MAIL_TO"),
+        ("NOTIFY_MAIL_FROM", "Me <hidden@a.example>", "environment DRUMBEAT_NOTIFY_MAIL_FROM"),
+        ("SMTP_URL", "smtp://me@mail.example", "environment DRUMBEAT_SMTP_URL"),
+        ("SMTP_URL", "http://me:secret@mail.example", "environment DRUMBEAT_SMTP_URL"),
+        ("SMTP_URL", "smtp://me:se/cret@mail.example", "environment DRUMBEAT_SMTP_URL"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_source_and_without_its_value(
@@ -118,6 +135,37 @@ def test_what_talks_to_the_service_needs_an_address_and_a_token() -> None:
     service = load_settings(base_url=URL + "/", access_token="hush-hush").service()
     assert service.base_url == URL
     assert "hush" not in repr(service)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:8/x", "http://[::1]/", "http://localhost", "https://a.example"]
+)
+def test_addresses_of_webhooks(url: str) -> None:
+    webhook = load_settings(notify_url=url, notify_secret="hush").notifications().webhook
+    assert webhook is not None
+    assert webhook.url.get_secret_value() == url
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port", "use_tls", "user", "require_tls"),
+    [
+        ("smtp://mail.example", "mail.example", 587, False, None, False),
+        ("smtp://m%40e:p%2Fw@mail.example:25", "mail.example", 25, False, "m@e", True),
+        ("smtp://me:pw@127.0.0.1:25", "127.0.0.1", 25, False, "me", False),
+        ("smtps://me:pw@mail.example/", "mail.example", 465, True, "me", True),
+    ],
+)
+def test_servers_for_mail(
+    url: str, host: str, port: int, use_tls: bool, user: str | None, require_tls: bool
+) -> None:
+    given = {"notify_mail_to": "a@b.example , c@d.example", "notify_mail_from": "e@f.example"}
+    mail = load_settings(**given, smtp_url=url).notifications().mail
+    assert mail is not None
+    assert mail.recipients == ("a@b.example", "c@d.example")
+    assert (mail.host, mail.port, mail.use_tls, mail.user, mail.require_tls) == (
+        host, port, use_tls, user, require_tls,
+    )  # fmt: skip
+    assert "pw" not in repr(mail)
 
 
 def test_every_default_of_the_view_is_the_default_of_the_settings() -> None:

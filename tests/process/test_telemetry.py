@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from engine.errors import ConfigurationError
-from engine.process.telemetry import configure_logging, mask, mask_phone
+from engine.process.telemetry import Mask, configure_logging, mask_phone
 from tests.warm import ROOT
 
 SECRET, PHONE = "hush-hush-1234", "5511987654321"
@@ -58,11 +58,11 @@ def test_nothing_of_a_log_shows_a_secret_or_a_number() -> None:
     ],
 )
 def test_what_is_masked_in_a_text(text: str, masked: str) -> None:
-    assert mask()(None, "info", {"detail": text}) == {"detail": masked}
+    assert Mask()(None, "info", {"detail": text}) == {"detail": masked}
 
 
 def test_a_short_secret_is_no_pattern() -> None:
-    assert mask([SecretStr("a"), None])(None, "info", {"detail": "banana"}) == {"detail": "banana"}
+    assert Mask([SecretStr("a"), None])(None, "info", {"detail": "banana"}) == {"detail": "banana"}
 
 
 def test_a_number_shows_its_last_digits() -> None:

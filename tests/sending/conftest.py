@@ -6,7 +6,8 @@ import pytest
 
 from engine import backoff
 from engine.core.retry import Wait
-from engine.store.database import Connection, connect
+from engine.store.database import Connection, Pool, connect
+from tests.sending.workers import Workers
 
 
 @pytest.fixture
@@ -29,3 +30,8 @@ async def elsewhere(database_url: str) -> AsyncIterator[Connection]:
     connection = await connect(database_url)
     yield connection
     await connection.close()
+
+
+@pytest.fixture
+async def workers(pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch) -> Workers:
+    return Workers(pool, elsewhere, monkeypatch)

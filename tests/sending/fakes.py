@@ -72,6 +72,9 @@ class FakeTransport:
     def acquire_idle(self) -> "FakeConnection | None":
         return self.free.pop() if self.free else None
 
+    def set_token(self, token: str) -> None:
+        return None
+
     async def close(self) -> None:
         return None
 

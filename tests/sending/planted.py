@@ -7,9 +7,13 @@ from datetime import datetime
 from itertools import count
 from typing import Any, cast
 
+from pydantic import SecretStr
+
 from engine.core.pace.circuit_breaker import CircuitBreaker
 from engine.process.identity import ProcessIdentity, this_process
+from engine.process.secret_file import SecretFile
 from engine.process.settings import ServiceSettings
+from engine.sending.access_token import AccessToken
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.flow_context import FlowContext
@@ -55,7 +59,8 @@ def context_of(pool: Pool) -> FlowContext:
     campaign_cache, service = CampaignCache(), cast("ServiceSettings", None)
     timing = Timing()
     results_writer = ResultsWriter(pool, timing.batch_period_s)
-    parts = results_writer, ClaimBatcher(pool), CircuitBreaker(float), StopRequests(campaign_cache)
+    token = AccessToken(SecretFile("access_token", SecretStr("t"), None), lambda _: None)
+    parts = results_writer, ClaimBatcher(pool), CircuitBreaker(float), StopRequests(campaign_cache), token
     return FlowContext(pool, service, timing, "abcdefgh", campaign_cache, *parts)
 
 

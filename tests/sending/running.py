@@ -15,7 +15,7 @@ from emulator.testing import Emulator, running_emulator
 from engine.app import run_numbers
 from engine.clock import SECOND_NS
 from engine.process.disk_space import Disk
-from engine.process.settings import ServiceSettings
+from engine.process.settings import MetricsAddress, ServiceSettings
 from engine.sending.timing import Timing
 from engine.sending.worker import RunEnd
 from engine.store.database import Pool
@@ -26,6 +26,7 @@ HIGH_RATE_PER_S = 2_000.0
 # Ranges are released, campaigns finished and the actions of people read some ten times as often.
 QUICK = Timing(
     control_period_s=0.05,
+    sharing_period_s=0.05,
     idle_s=0.05,
     release_period_ns=SECOND_NS // 20,
     retry_period_ns=SECOND_NS // 40,
@@ -61,6 +62,7 @@ class Runner:
         campaign_id: int | None,
         disk: Disk | None = None,
         timing: Timing = QUICK,
+        metrics: MetricsAddress | None = None,
     ):
         self.stop = asyncio.Event()
         self.task = asyncio.create_task(
@@ -72,6 +74,7 @@ class Runner:
                 stop=self.stop,
                 disk=disk,
                 timing=timing,
+                metrics=metrics,
             )
         )
 
@@ -92,11 +95,12 @@ async def started(
     numbers: Sequence[str] = (SLOW,),
     disk: Disk | None = None,
     timing: Timing = QUICK,
+    metrics: MetricsAddress | None = None,
     **others: Any,
 ) -> AsyncIterator[Runner]:
     """A runner of one campaign, or a worker; always stopped at the end of the block."""
     campaign_id = campaign.campaign_id if campaign else None
-    runner = Runner(pool, settings_of(emulator, **others), numbers, campaign_id, disk, timing)
+    runner = Runner(pool, settings_of(emulator, **others), numbers, campaign_id, disk, timing, metrics)
     try:
         yield runner
     finally:

@@ -83,3 +83,28 @@ def test_only_the_last_requests_of_a_bounded_number_of_campaigns_are_kept(
         active_s(attempt_statistics, campaign_id, index / 10)
     assert active_s(attempt_statistics, 1, 0.5) == pytest.approx(0.3), "used since: still known"
     assert active_s(attempt_statistics, 2, 0.5) == 0, "forgotten: it begins anew"
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "throttled", "name"),
+    [
+        (FactKind.ACCEPTED, True, False, "accepted"),
+        (FactKind.FAILED, True, False, "failed"),
+        (FactKind.DEFERRED, True, False, "deferred"),
+        (FactKind.DEFERRED, True, True, "throttled"),
+        (FactKind.FAILED, True, True, "throttled"),
+        (FactKind.UNKNOWN, True, False, "in_doubt"),
+        (FactKind.DEFERRED, False, False, "not_sent"),
+        (FactKind.FAILED, False, False, "failed"),
+    ],
+)
+def test_outcomes_are_counted_by_number_and_name(
+    kind: FactKind, written: bool, throttled: bool, name: str
+) -> None:
+    attempt_statistics = AttemptStatistics(0.0)
+    at_us = AT_US if written else None
+    facts = [Fact(1, 1, seq, 1, 1, "1", kind, attempted_us=at_us, throttled=throttled) for seq in range(3)]
+    attempt_statistics.count(facts, 0.0)
+    attempt_statistics.count([attempted(number="2"), *facts[:1]], 0.0)
+    counted = {key: count for key, count in attempt_statistics.outcomes.items() if count}
+    assert counted == {("1", name): 4, ("2", "accepted"): 1}

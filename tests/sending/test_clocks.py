@@ -1,10 +1,11 @@
-"""The wall clock steps during a run: the pace stays the same, and expiry follows the database's clock."""
+"""The wall clock steps or is wrong: pace, expiry, quiet hours and stored times follow the database's clock."""
 
 import time
 from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
 
+from engine import clock
 from engine.sending import campaign_reader, guarding
 from engine.store.database import Pool
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
@@ -22,6 +23,7 @@ from tests.sending.running import (
 LIMIT_PER_S = 200
 RECIPIENTS = 900
 STEP_S = 3_600.0
+STEP = timedelta(seconds=STEP_S)
 
 
 class Wall:
@@ -38,6 +40,7 @@ class Wall:
 
         monkeypatch.setattr(time, "time", lambda: real_s() + wall.step_s)
         monkeypatch.setattr(time, "time_ns", lambda: real_ns() + int(wall.step_s * 1e9))
+        monkeypatch.setattr(campaign_reader, "time_ns", lambda: real_ns() + int(wall.step_s * 1e9))
         for module in (guarding, campaign_reader):
             monkeypatch.setattr(module, "datetime", Stepped, raising=False)  # whichever asks the wall
 
@@ -77,3 +80,35 @@ async def test_a_clock_that_runs_ahead_expires_nobody(pool: Pool, monkeypatch: p
         assert (await runner.end()).state == "finished"
         assert_each_once(emulator, campaign)
     await assert_counts(pool, campaign, accepted=RECIPIENTS)
+
+
+async def test_a_clock_that_is_wrong_changes_no_hours_and_no_stored_time(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The window is open by the database's clock and closed by ours. All attempts were written just now."""
+    wall = Wall(monkeypatch)
+    now = datetime.now(UTC)
+    window = ((now - STEP / 2).time(), (now + STEP / 2).time())
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: LIMIT_PER_S})
+        campaign = await plant_campaign(connection, recipients=20, window=window)
+    wall.step_s = STEP_S
+    async with serving() as emulator, started(pool, emulator, campaign) as runner:
+        assert (await runner.end()).state == "finished"
+    async with pool.acquire() as connection:
+        off_s = await connection.fetchrow(
+            "SELECT max(abs(extract(epoch FROM now() - attempted_at)))::float8 AS of_outcomes,"
+            " (SELECT max(abs(extract(epoch FROM now() - last_attempt_at)))::float8 FROM campaign_numbers)"
+            " AS of_numbers FROM outcomes"
+        )
+    assert off_s is not None and max(off_s) < STEP_S / 2
+
+
+def test_an_interruption_between_two_clocks_moves_no_stored_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of three readings is interrupted for 10 ms; the wall clock is 1,000 ns ahead."""
+    monotonic_ns = iter((0, 10_000_000, 10_000_100, 10_000_200, 10_000_300, 10_000_400))
+    wall_ns = iter((1_000, 10_001_150, 10_001_350))
+    with monkeypatch.context() as patched:
+        patched.setattr(clock, "monotonic_ns", lambda: next(monotonic_ns))
+        patched.setattr(time, "time_ns", lambda: next(wall_ns))
+        assert clock.wall_offset_ns() == 1_000

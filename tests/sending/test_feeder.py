@@ -21,6 +21,7 @@ class FakeCampaignCache:
 
     def __init__(self) -> None:
         self.sending: list[int] = []
+        self.starts = 0
         self.answers: list[tuple[str, int]] = []
 
     def sends(self, campaign_id: int) -> bool:
@@ -280,3 +281,17 @@ async def test_what_is_released_is_free_and_forgotten(
         assert await connection.fetchval("SELECT phone_number_id FROM ranges") is None
         with pytest.raises(ClaimRefused):
             await advance_watermark(connection, lease, feed.held, 5, [])
+
+
+async def test_a_range_that_a_fail_over_gave_back_is_fed_when_its_campaign_starts_again(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
+) -> None:
+    """The number had sent and released it; the standby that took over does not know that."""
+    await planted(pool, campaign_cache)
+    (released,) = await claim_all(pool, lease, feeder, 1)
+    feeder.remove({released})
+    await pool.execute("UPDATE ranges SET claimed_through = 0")
+    assert await feeder.feed() is None
+    campaign_cache.starts += 1
+    feed = await feeder.feed()
+    assert feed is not None and feed.held.range_id == released

@@ -9,8 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from engine import app
-from engine.api import resources
-from engine.api.resources import NumberRecord
+from engine.api.endpoints.numbers import NumberRecord
 from engine.errors import TryLater
 from engine.sending.number_sync import store_numbers
 from engine.store.database import Pool
@@ -112,11 +111,9 @@ async def test_numbers_are_not_read_again_before_the_service_wants_it(
     assert asked == [0]
 
 
-async def test_all_readings_of_a_process_share_the_calls_of_the_hour(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_all_readings_share_the_calls_of_the_hour(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The interface allows 200 an hour; many events about numbers would need more."""
-    monkeypatch.setattr(resources, "CALLS_PER_HOUR", 6)
+    monkeypatch.setattr(app, "BURST", 3)
 
     async def listed_again() -> bool:
         await pool.execute("UPDATE numbers SET synced_at = NULL")

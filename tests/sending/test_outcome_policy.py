@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from engine.clock import SECOND_NS, monotonic_ns
+from engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
 from engine.core.pace.circuit_breaker import CircuitBreaker
 from engine.core.pace.rate_governor import RateGovernor
@@ -34,7 +34,7 @@ SPENT = Budget(pair_throttles=2)
 def test_an_acceptance_becomes_a_fact_with_every_field() -> None:
     written_ns = monotonic_ns()
     message = ClaimedMessage(3, 1 << 50, 12, 2, b"{}", written_ns, SPENT)
-    fact = fact_of(message, Accepted("wamid.A"), LEASE, written_ns)
+    fact = fact_of(message, Accepted("wamid.A"), LEASE, written_ns, wall_offset_ns())
     assert fact == Fact(
         campaign_id=3,
         range_id=1 << 50,
@@ -88,7 +88,7 @@ def test_every_outcome_becomes_a_fact_with_its_reason(
     outcome: Outcome, kind: FactKind, reason: str, spent: Budget
 ) -> None:
     message = ClaimedMessage(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
-    fact = fact_of(message, outcome, LEASE, None)
+    fact = fact_of(message, outcome, LEASE, None, 0)
     assert (fact.kind, fact.reason, fact.wamid, fact.attempted_us) == (kind, reason, None, None)
     assert fact.spent == spent
     assert (fact.wait_s > 0) <= (kind is FactKind.DEFERRED)
@@ -98,7 +98,7 @@ def test_every_outcome_becomes_a_fact_with_its_reason(
 @pytest.mark.parametrize("downtime", [False, True])
 def test_nobody_is_tried_again_sooner_than_the_service_asks(downtime: bool) -> None:
     message = ClaimedMessage(3, 1 << 50, 12, 2, b"{}", 0, SPENT)
-    fact = fact_of(message, Transient(131016, "down", 7200.0), LEASE, None, downtime=downtime)
+    fact = fact_of(message, Transient(131016, "down", 7200.0), LEASE, None, 0, downtime=downtime)
     assert (fact.kind, fact.wait_s) == (FactKind.DEFERRED, 7200)
 
 
@@ -116,6 +116,10 @@ class Around:
             add=lambda request: self.requested.append((request, request.reason))
         )
         self.slowed: list[float | None] = []
+        self.token_replaced = False
+        self.access_token = SimpleNamespace(
+            cure="get another", is_replaced_since=lambda _: self.token_replaced
+        )
         self.governor = RateGovernor(80, 0)
         self.policy = OutcomePolicy(cast("FlowContext", self), "1055", self.governor)
 
@@ -156,7 +160,12 @@ def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: A
     [
         (
             Rejected(Scope.ACCOUNT, 190, "190", "expired"),
-            AccountStop("expired (190)", ReasonCode.AUTHENTICATION_FAILED),
+            AccountStop("expired (190); get another", ReasonCode.AUTHENTICATION_FAILED),
+            0,
+        ),
+        (
+            Rejected(Scope.ACCOUNT, 131031, "131031", "locked"),
+            AccountStop("locked (131031)", ReasonCode.ACCOUNT_REFUSED),
             0,
         ),
         (
@@ -186,6 +195,14 @@ def test_a_refusal_beyond_the_recipient_requests_a_stop_with_its_reason(
     assert getattr(given, "code", None) == getattr(stop, "code", None)
     assert around.policy.rest_requested == isinstance(stop, NumberRest), "nothing more is claimed from here"
     assert around.stopped == ([1] if isinstance(stop, CampaignPause) else [])
+
+
+def test_a_refused_token_that_is_replaced_already_stops_nothing(around: Around) -> None:
+    around.token_replaced = True
+    around.react(Rejected(Scope.ACCOUNT, 190, "190", "expired"))
+    assert around.requested == []
+    around.react(Rejected(Scope.ACCOUNT, 131031, "131031", "locked"))
+    assert len(around.requested) == 1
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from engine.store.leases import (
     stop,
     suspend,
     take_lease,
-    takeable_numbers,
 )
 from tests.sending.planted import FAST, SLOW, another_process, plant_numbers
 
@@ -116,21 +115,6 @@ async def test_no_other_owner_begins_the_wait_for_permits(connection: Connection
     ]
 
 
-async def test_what_may_be_taken_is_found_without_taking_it(connection: Connection) -> None:
-    await plant_numbers(connection, **{FAST: 1_000})
-    assert await takeable_numbers(connection, [FAST, SLOW]) == [SLOW, FAST], "nobody ever owned them"
-    lease = await take_lease(connection, SLOW, ELSEWHERE)
-    await take_lease(connection, FAST, another_process())
-    assert await takeable_numbers(connection, [SLOW, FAST]) == [FAST], "its owner is dead"
-    await take_lease(connection, FAST, this_process())
-    assert await takeable_numbers(connection, [SLOW, FAST]) == []
-    await release_lease(connection, lease)
-    assert await takeable_numbers(connection, [SLOW, FAST]) == [SLOW], "it was released"
-    await take_lease(connection, SLOW, ELSEWHERE)
-    await run_out(connection)
-    assert await takeable_numbers(connection, [SLOW]) == [SLOW]
-
-
 async def test_after_a_proven_death_the_lease_need_not_run_out(connection: Connection) -> None:
     await take_lease(connection, SLOW, another_process())
     lease = await take_lease(connection, SLOW, this_process())
@@ -221,7 +205,8 @@ async def test_a_renewal_moves_no_lease_of_another(connection: Connection) -> No
     await run_out(connection)
     assert ours.epoch == other.epoch
     assert [renewal.phone_number_id for renewal in await renew_leases(connection, [ours], [5.0])] == [SLOW]
-    assert await takeable_numbers(connection, [SLOW, FAST]) == [FAST]
+    held = "SELECT phone_number_id FROM numbers WHERE leased_until > now()"
+    assert await connection.fetchval(held) == SLOW, "the other's has run out"
 
 
 async def test_a_renewal_says_when_the_number_must_be_read_from_the_service(connection: Connection) -> None:

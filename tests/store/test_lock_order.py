@@ -4,20 +4,17 @@ Two who do so wait for each other in a line; else each may hold what the other w
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 
 import pytest
 
 from campaigns.account.templates import sync_templates
-from campaigns.life.control import resume
-from engine.api.resources import TemplateRecord
-from engine.core.states import CampaignEvent
-from engine.store.campaign_states import apply_event
+from engine.api.endpoints.templates import TemplateRecord
+from engine.sending.number_sync import store_numbers
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
-from engine.store.leases import stop
 from engine.webhooks.account import act
-from tests.sending.planted import FAST, SLOW, plant_campaign, plant_numbers
+from tests.sending.planted import FAST, SLOW, plant_numbers
 from tests.webhooks.account_events import store_event
 from tests.webhooks.planted import FIRST_RANGE
 from tests.webhooks.planted import plant_campaign as plant_ranges
@@ -26,8 +23,9 @@ from tests.webhooks.planted import plant_campaign as plant_ranges
 class Account:
     """Lists its templates with the last name first."""
 
-    async def templates(self, waba_id: str) -> list[TemplateRecord]:
-        return [TemplateRecord(name, "en", "APPROVED", "", [], "POSITIONAL", "") for name in ("b", "a")]
+    async def list(self, waba_id: str) -> AsyncIterator[TemplateRecord]:
+        for name in ("b", "a"):
+            yield TemplateRecord(name, "en", "APPROVED", "", [], "POSITIONAL", "")
 
 
 async def assert_in_order(
@@ -48,16 +46,13 @@ async def assert_in_order(
     await working
 
 
-async def test_numbers_that_a_person_resumes(pool: Pool, connection: Connection, other: Connection) -> None:
+async def test_numbers_that_the_account_no_longer_lists(
+    pool: Pool, connection: Connection, other: Connection
+) -> None:
     for number in (FAST, SLOW):  # so they lie in the table
         await plant_numbers(connection, **{number: 80})
-        await stop(connection, number, "blocked")
-    campaign = await plant_campaign(connection, numbers=(FAST, SLOW))
-    await apply_event(connection, campaign.campaign_id, CampaignEvent.PAUSE, "")
-    name = await connection.fetchval("SELECT name FROM campaigns")
-    resumed = resume(connection, name)
-    await assert_in_order(pool, other, "numbers WHERE phone_number_id", (SLOW, FAST), resumed)
-    assert not await pool.fetchval("SELECT bool_or(stopped) FROM numbers")
+    await assert_in_order(pool, other, "numbers WHERE phone_number_id", (SLOW, FAST), store_numbers(pool, []))
+    assert await pool.fetchval("SELECT bool_and(unlisted_at IS NOT NULL) FROM numbers")
 
 
 async def test_templates_that_are_read_again(pool: Pool, other: Connection) -> None:

@@ -177,3 +177,18 @@ async def test_an_unknown_campaign_is_named_with_its_database(database_url: str)
     assert code == 78
     assert "nobody" in errors
     assert "database" in errors
+
+
+async def test_whom_a_lost_time_may_concern_is_named(database_url: str, pool: Pool) -> None:
+    name = await planted(pool, claimed_through=2)
+    code, _, errors = await settle(database_url, name, "--lost", "5")
+    assert code == 2 and "is for a paused campaign, and this one is running" in errors
+    await pool.execute("UPDATE campaigns SET state = 'paused'")
+    code, out, _ = await settle(database_url, name, "--lost", "5", "--dry-run")
+    assert "in doubt: 2" in out
+    code, out, _ = await settle(database_url, name, "--lost", "5")
+    assert code == 0
+    assert "8 recipients put in doubt: they may have been sent to in the time that was lost" in out
+    assert "in doubt: 10" in out
+    assert "8 at an unknown number" in out
+    assert (await settle(database_url, name, "--lost", "5", "--resend"))[0] == 2

@@ -11,6 +11,7 @@ from engine.store.database import Pool
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.receiver import Receiver, Secrets, listening
+from engine.webhooks.server import probes_of
 from http_server.limits import Limits
 from tests.webhooks.conversation import PRODUCT, SECRET, TOKEN
 
@@ -32,7 +33,7 @@ async def running(
     metrics = Metrics()
     intake = Intake(pool, metrics, PRODUCT, **intake_options)  # type: ignore[arg-type]
     secrets = Secrets(SecretStr(SECRET.decode()), SecretStr(TOKEN))
-    receiver = Receiver(intake, metrics, secrets, limits)
+    receiver = Receiver(intake, metrics, probes_of(pool, intake, metrics), secrets, limits)
     async with listening(receiver, intake, "127.0.0.1", 0) as url:
         yield Running(url, pool, intake, metrics, receiver)
 

@@ -7,9 +7,11 @@ from urllib.parse import urlsplit
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from pydantic import SecretStr
 
 from engine.errors import ConfigurationError
 from engine.store.database import Pool, open_pool
+from engine.webhooks.receiver import Secrets
 from engine.webhooks.signature import sign
 from tests.webhooks.conftest import Running, running
 from tests.webhooks.conversation import (
@@ -50,6 +52,21 @@ async def test_the_handshake_answers_only_who_knows_the_token(
 ) -> None:
     reply = await ask(receiver.url, get(f"/webhook?{query}"))
     assert (reply.status, reply.body) == answer
+
+
+async def test_either_of_two_app_secrets_signs_while_one_replaces_the_other(receiver: Running) -> None:
+    async def answers(*secrets: bytes) -> list[int]:
+        body = statuses_body(status("wamid.1"))
+        return [
+            (await ask(receiver.url, post(body, signature=sign(body, secret)))).status for secret in secrets
+        ]
+
+    verify = SecretStr(TOKEN)
+    assert await answers(SECRET, b"next") == [200, 403]
+    receiver.receiver.use(Secrets(SecretStr(f"{SECRET.decode()}\nnext"), verify))
+    assert await answers(SECRET, b"next", b"other", SECRET + b"\nnext") == [200, 200, 403, 403]
+    receiver.receiver.use(Secrets(SecretStr("next"), verify))
+    assert await answers(SECRET, b"next") == [403, 200]
 
 
 async def test_signed_events_are_stored_when_200_is_read(receiver: Running) -> None:
@@ -281,11 +298,13 @@ async def test_database_away_is_503_and_recovers(server_url: str, database_url: 
 async def test_what_stands_beside_the_callback(receiver: Running) -> None:
     assert (await ask(receiver.url, post(statuses_body(status("w"))))).status == 200
     metrics = (await ask(receiver.url, get("/metrics"))).body.decode()
-    assert 'drumbeat_webhook_answers_total{status="200"} 1' in metrics
-    assert 'drumbeat_webhook_events_total{kind="status"} 1' in metrics
+    assert 'drumbeat_callback_answers_total{status="200"} 1' in metrics
+    assert 'drumbeat_events_total{kind="status"} 1' in metrics
     families = {family.name: family.type for family in text_string_to_metric_families(metrics)}
-    assert families["drumbeat_webhook_connections"] == "gauge"
-    assert set(families.values()) == {"counter", "gauge"}
+    assert families["drumbeat_callback_connections"] == "gauge"
+    assert set(families.values()) == {"counter", "gauge", "histogram"}
+    again = (await ask(receiver.url, get("/metrics"))).body.decode()
+    assert 'drumbeat_callback_answers_total{status="200"} 1' in again, "a scrape is no callback"
     assert (await ask(receiver.url, get("/"))).status == 404
     assert (await ask(receiver.url, post(b"", path="/livez"))).status == 405
     assert (await ask(receiver.url, b"PUT /webhook HTTP/1.1\r\nHost: x\r\n\r\n")).status == 405

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from engine.store.database import Pool
-from engine.webhooks.answers import LIMITS
+from engine.webhooks.receiver import LIMITS
 from tests.webhooks.conftest import running
 from tests.webhooks.conversation import Peer, ask, get, post, status, statuses_body
 

@@ -16,9 +16,10 @@ import pytest
 from pydantic import SecretStr
 
 from engine.store.database import Pool, open_pool
-from engine.webhooks import intake
+from engine.webhooks import intake, server
 from engine.webhooks.receiver import Secrets
 from engine.webhooks.server import serve
+from engine.webhooks.signature import sign
 from tests.webhooks.conversation import (
     PRODUCT,
     SECRET,
@@ -191,12 +192,62 @@ async def test_a_bug_in_the_commit_ends_the_service(pool: Pool, monkeypatch: pyt
             await service
 
 
+async def test_a_bug_in_the_reading_of_new_secrets_ends_the_service(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reread() -> Secrets:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(server, "REREAD_S", 0.001)
+    secrets = Secrets(SecretStr(SECRET.decode()), SecretStr(TOKEN))
+    async with asyncio.timeout(30):
+        with pytest.raises(ZeroDivisionError):
+            await serve(
+                pool,
+                secrets,
+                PRODUCT,
+                host="127.0.0.1",
+                port=0,
+                stop=asyncio.Event(),
+                on_listening=lambda _: None,
+                reread=reread,
+            )
+
+
 @pytest.mark.parametrize("missing", ["DRUMBEAT_APP_SECRET", "DRUMBEAT_VERIFY_TOKEN"])
 async def test_a_missing_secret_is_named(database_url: str, missing: str) -> None:
     async with serving(database_url, **{missing: ""}) as process:
         exit_code, errors = await ended(process)
     assert exit_code == 78
     assert missing in errors
+
+
+async def test_new_secrets_in_their_files_are_taken_up_without_a_restart(
+    database_url: str, tmp_path: Path
+) -> None:
+    secret, word = tmp_path / "secret", tmp_path / "word"
+    secret.write_bytes(SECRET)
+    word.write_text(TOKEN)
+    files = {"DRUMBEAT_APP_SECRET_FILE": str(secret), "DRUMBEAT_VERIFY_TOKEN_FILE": str(word)}
+    given = {"DRUMBEAT_APP_SECRET": "", "DRUMBEAT_VERIFY_TOKEN": ""}
+    body = statuses_body(status("w1"))
+    by_new = post(body, signature=sign(body, b"new secret"))
+    shaken = get("/webhook?hub.mode=subscribe&hub.verify_token=new-word")
+    async with serving(database_url, "--port", "0", **files, **given) as process:
+        url = await announced(process)
+        assert [(await ask(url, asked)).status for asked in (post(body), by_new, shaken)] == [200, 403, 403]
+        secret.write_text("new secret")
+        word.write_text("new-word")
+        async with asyncio.timeout(30):
+            for asked in (by_new, shaken):
+                while (await ask(url, asked)).status != 200:
+                    await asyncio.sleep(0.05)
+        assert (await ask(url, post(body))).status == 403
+        process.send_signal(signal.SIGTERM)
+        _, errors = await ended(process)
+    assert errors.count("secret_replaced") == 2
+    for hidden in (SECRET.decode(), TOKEN, "new secret", "new-word"):
+        assert hidden not in errors
 
 
 async def test_a_port_in_use_is_named(database_url: str) -> None:

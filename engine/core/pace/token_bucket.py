@@ -83,6 +83,11 @@ class TokenBucket:
         guarded_ns = self._ring[-self._guard_writes] + self._guard_ns - now_ns
         return max(0, guarded_ns, max(self._due_ns, self._held_ns, self._spaced_ns) - now_ns)
 
+    def late_ns(self, now_ns: int) -> int:
+        """For how many nanoseconds the next write has been permitted; 0 if it is not."""
+        permitted_ns = max(self._due_ns, self._held_ns, self._spaced_ns)
+        return max(0, now_ns - max(permitted_ns, self._ring[-self._guard_writes] + self._guard_ns))
+
     def available(self, now_ns: int) -> int:
         """How many writes the schedule permits at this moment; the ring may still refuse some."""
         if self.wait_ns(now_ns):

@@ -20,9 +20,14 @@ LIMIT $1;
 SELECT phone_number_id FROM numbers WHERE NOT released AND leased_until > now();
 
 -- name: unknown_counts
--- Recipients in doubt of these campaigns; a campaign that has none is missing.
-SELECT campaign_id, sum(unknown)::bigint AS unknown FROM range_counters
-WHERE campaign_id = ANY($1::bigint[]) AND unknown > 0
+-- Recipients in doubt of these campaigns, and how many of them were pruned; a campaign that has none is missing.
+SELECT campaign_id, sum(unknown)::bigint AS unknown, coalesce(sum(unknown) FILTER (WHERE pruned), 0)::bigint AS pruned
+FROM (
+    SELECT campaign_id, unknown, false AS pruned FROM range_counters
+    WHERE campaign_id = ANY($1::bigint[]) AND unknown > 0
+    UNION ALL
+    SELECT campaign_id, (detail ->> 'unknown')::bigint, true FROM audit
+    WHERE campaign_id = ANY($1::bigint[]) AND action = 'prune' AND detail ->> 'unknown' <> '0') AS parts
 GROUP BY campaign_id;
 
 -- name: names_like
@@ -34,6 +39,12 @@ SELECT coalesce(start_at > now(), false) FROM campaigns WHERE campaign_id = $1;
 -- name: active
 -- What an emergency stop has to stop.
 SELECT campaign_id, name FROM campaigns WHERE state IN ('scheduled', 'running') ORDER BY campaign_id;
+
+-- name: waits_for_token
+-- Whether the campaign, or any if the name is NULL, is paused because the service refused the access token.
+SELECT EXISTS (SELECT FROM campaigns
+               WHERE state = 'paused' AND reason_code IN ('authentication_failed', 'permission_missing')
+                 AND ($1::text IS NULL OR name = $1));
 
 -- name: paused
 SELECT name, started_at IS NOT NULL AS started FROM campaigns

@@ -9,11 +9,6 @@ SELECT epoch, owner, owner_process, released,
        coalesce(extract(epoch FROM nullif(no_send_before, 'infinity') - clock_timestamp()), 0)::float8 AS no_send_s
 FROM numbers WHERE phone_number_id = $1 FOR UPDATE;
 
--- name: owners
--- Takes no locks. free: the lease has ended, or the number was released.
-SELECT phone_number_id, owner_process, released OR coalesce(leased_until <= now(), true) AS free
-FROM numbers WHERE phone_number_id = ANY($1::text[]) ORDER BY phone_number_id;
-
 -- name: take_over
 UPDATE numbers
 SET epoch = greatest(epoch + 1, (SELECT epoch_floor FROM installation)), owner = $2, owner_process = $3, released = false,
@@ -34,8 +29,9 @@ WHERE phone_number_id = $1 AND epoch = $2 AND no_send_before = 'infinity';
 WITH locked AS MATERIALIZED (
     SELECT phone_number_id FROM numbers WHERE phone_number_id = ANY($1::text[]) ORDER BY phone_number_id FOR NO KEY UPDATE)
 UPDATE numbers
-SET leased_until = clock_timestamp() + make_interval(secs => $3), rate_per_s = held.rate_per_s
-FROM unnest($1::text[], $2::bigint[], $4::float8[]) AS held (phone_number_id, epoch, rate_per_s)
+SET leased_until = clock_timestamp() + make_interval(secs => $3), rate_per_s = held.rate_per_s,
+    achieved_per_s = held.achieved_per_s
+FROM unnest($1::text[], $2::bigint[], $4::float8[], $5::float8[]) AS held (phone_number_id, epoch, rate_per_s, achieved_per_s)
 WHERE numbers.phone_number_id = held.phone_number_id AND numbers.epoch = held.epoch
   AND (SELECT count(*) FROM locked) > 0  -- locks all of them before the first is written
 RETURNING numbers.phone_number_id,
@@ -46,7 +42,7 @@ RETURNING numbers.phone_number_id,
 -- name: release
 -- The owner ended in order: its outcomes are stored and its ranges released. leased_until keeps the moment of the release,
 -- from which the next owner counts the second of the pace.
-UPDATE numbers SET released = true, leased_until = clock_timestamp(), rate_per_s = NULL
+UPDATE numbers SET released = true, leased_until = clock_timestamp(), rate_per_s = NULL, achieved_per_s = NULL
 WHERE phone_number_id = $1 AND epoch = $2;
 
 -- name: suspend
@@ -55,17 +51,11 @@ UPDATE numbers SET suspended_until = now() + make_interval(secs => $2), suspende
 WHERE phone_number_id = $1 AND NOT stopped AND coalesce(suspended_until < now() + make_interval(secs => $2), true);
 
 -- name: stop
--- Only a person ends this: `lift_stops`.
-UPDATE numbers SET stopped = true, suspended_until = NULL, suspended_reason = $2 WHERE phone_number_id = $1;
-
--- name: lift_stops
--- For the numbers of a campaign. Rests that end by themselves stay. Locked in the order of ids, as everywhere: owners renew
--- their leases meanwhile.
-UPDATE numbers SET stopped = false, suspended_reason = NULL
-WHERE phone_number_id IN (
-    SELECT phone_number_id FROM numbers
-    WHERE phone_number_id = ANY((SELECT phone_number_ids FROM campaigns WHERE campaign_id = $1)::text[]) AND stopped
-    ORDER BY phone_number_id FOR UPDATE);
+-- Only a person ends this: `resume` in numbers.sql. Returns whether the number was not stopped before.
+WITH former AS (SELECT stopped FROM numbers WHERE phone_number_id = $1 FOR UPDATE)
+UPDATE numbers SET stopped = true, suspended_until = NULL, suspended_reason = $2
+FROM former WHERE phone_number_id = $1
+RETURNING NOT former.stopped;
 
 -- name: all_stopped
 -- Why the first of these numbers is stopped, if all of them are; else NULL.

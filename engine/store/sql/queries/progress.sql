@@ -10,12 +10,14 @@ FROM campaigns,
                 coalesce(sum(accepted), 0)::bigint AS accepted, coalesce(sum(sent), 0)::bigint AS sent,
                 coalesce(sum(delivered), 0)::bigint AS delivered, coalesce(sum(read), 0)::bigint AS read,
                 coalesce(sum(failed), 0)::bigint AS failed, coalesce(sum(unknown), 0)::bigint AS unknown,
-                coalesce(sum(skipped), 0)::bigint AS skipped
+                coalesce(sum(skipped), 0)::bigint AS skipped,
+                coalesce(sum(recipients) FILTER (WHERE pruned), 0)::bigint AS pruned_recipients,
+                coalesce(sum(unknown) FILTER (WHERE pruned), 0)::bigint AS pruned_unknown
          FROM (
-             SELECT recipients, deferred, accepted, sent, delivered, read, failed, unknown, skipped
+             SELECT false AS pruned, recipients, deferred, accepted, sent, delivered, read, failed, unknown, skipped
              FROM range_counters WHERE range_counters.campaign_id = campaigns.campaign_id
              UNION ALL
-             SELECT kept.* FROM audit,
+             SELECT true, kept.* FROM audit,
                  jsonb_to_record(audit.detail) AS kept (
                      recipients bigint, deferred bigint, accepted bigint, sent bigint, delivered bigint, read bigint,
                      failed bigint, unknown bigint, skipped bigint)

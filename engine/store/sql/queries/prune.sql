@@ -25,6 +25,9 @@ FOR UPDATE;
 -- Of processes that ended long ago. One that still runs inserts its row again.
 DELETE FROM counted_batches WHERE counted_at < now() - make_interval(days => $1);
 
+-- name: delete_notifications
+DELETE FROM notifications WHERE tell_at < now() - make_interval(days => $1);
+
 -- name: keep_counts
 -- The campaign's row stays, because its name must not be planned again. Its counts are kept here.
 INSERT INTO audit (actor, action, campaign_id, detail)

@@ -62,7 +62,13 @@ FROM campaign_numbers WHERE campaign_id = $1
 ORDER BY phone_number_id;
 
 -- name: audits
-SELECT at, actor, action, detail FROM audit WHERE campaign_id = $1 ORDER BY audit_id;
+-- What people did with the campaign, and with its numbers since it exists.
+SELECT at, actor, action, detail FROM audit
+WHERE campaign_id = $1
+   OR action = 'number-resume' AND EXISTS (
+       SELECT FROM campaigns
+       WHERE campaign_id = $1 AND audit.at >= created_at AND detail ->> 'number' = ANY (phone_number_ids))
+ORDER BY audit_id;
 
 -- name: has_ranges
 -- A planned campaign has ranges until they are pruned.

@@ -1,0 +1,129 @@
+"""`drumbeat message send`: one message to one person."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from campaigns.cli.create import HeaderFilename, HeaderLink, HeaderMediaId, header_media
+from campaigns.cli.database_errors import database_blamed
+from campaigns.cli.options import Json, Region
+from campaigns.cli.printing import note, print_json
+from campaigns.cli.signals import stop_on_signals
+from campaigns.cli.task_runner import ready_database, run_loop, with_settings
+from campaigns.command_text import command_text
+from campaigns.life.send_message import new_name, plan_message, run_message
+from campaigns.planning.free_form import read_message, with_reply
+from campaigns.planning.spec import CampaignSpec
+from engine.app import POOL_CONNECTIONS
+from engine.core.message_types import Text
+from engine.errors import ConfigurationError, UsageError
+from engine.process.settings import Settings, load_settings
+from engine.process.telemetry import quieten
+from engine.store.database import Pool
+
+app = typer.Typer(
+    name="message", help="Send one message to one person.", no_args_is_help=True, add_completion=False
+)
+
+
+@app.callback()
+def group() -> None:
+    """Send one message to one person."""
+
+
+@app.command()
+def send(
+    to: Annotated[str, typer.Option(help="The recipient's phone.", metavar="PHONE")],
+    number: Annotated[str, typer.Option(help="Phone number ID to send with.", metavar="PNID")],
+    template: Annotated[str | None, typer.Option(help="Name of an approved template.")] = None,
+    language: Annotated[str | None, typer.Option(help="Language of the template, such as pt_BR.")] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(help="Text for a placeholder; repeat for each, in order.", metavar="TEXT"),
+    ] = None,
+    header_media_id: HeaderMediaId = None,
+    header_link: HeaderLink = None,
+    header_filename: HeaderFilename = None,
+    text: Annotated[str | None, typer.Option(help="A text message.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            help='JSON file with a message of any other type: {"type": "image", "image": {...}}.',
+            metavar="FILE",
+        ),
+    ] = None,
+    reply_to: Annotated[
+        str | None,
+        typer.Option(help="wamid of the message that a --text or --file answers.", metavar="WAMID"),
+    ] = None,
+    region: Region = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name of the campaign that records it. The same command with it sends once."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Send one message to one person and say what became of it: a campaign with one recipient.
+
+    It keeps to the pace and the pair rate, and is sent once: run it with --name to be able to repeat the
+    command safely. Outside the recipient's 24-hour window, the service takes templates only.
+    """
+    content = _content(text, file, reply_to)
+    if (template is None) == (content is None):
+        raise UsageError("say what to send", remedy="give one of --template, --text and --file")
+    if template is not None and (language is None or reply_to is not None):
+        raise UsageError("--template needs --language, and takes no --reply-to")
+    name = name or new_name()
+    spec = CampaignSpec(
+        name=name,
+        template=template or str((content or {})["type"]),
+        language=language or "",
+        audience=Path(),
+        numbers=(number,),
+        params=tuple(f"={value}" for value in param or ()),
+        region=region,
+        header_media=header_media(header_media_id, header_link, header_filename),
+        message=content,
+    )
+    raise typer.Exit(_plan_and_run(spec, to, json=json))
+
+
+def _plan_and_run(spec: CampaignSpec, to: str, *, json: bool) -> int:
+    quieten()
+    settings = load_settings()
+    settings.service()  # before anything is stored
+    url = ready_database(settings)
+    with database_blamed(url):
+        run_loop(plan_message(url, spec, to, disk=settings.disk()))
+    note(f'recorded as campaign "{spec.name}"; see `{command_text("campaign", "report", spec.name)}`')
+
+    async def main(pool: Pool, settings: Settings) -> int:
+        with stop_on_signals() as stop:
+            sent = await run_message(
+                pool, settings.service(), spec.name, stop=stop.event, disk=settings.disk()
+            )
+        if json:
+            print_json(sent.as_json())
+        else:
+            typer.echo(f"{sent.state}  {sent.wamid}".rstrip())
+        if not stop.asked:
+            sent.require_accepted()
+        return stop.exit_code
+
+    return with_settings(main, size=POOL_CONNECTIONS, by_key=True)
+
+
+def _content(text: str | None, file: Path | None, reply_to: str | None) -> dict[str, Any] | None:
+    """The free-form message, if one is given."""
+    if text is not None and file is not None:
+        raise UsageError("say what to send", remedy="give --text or --file, not both")
+    if text is not None:
+        return with_reply({"type": Text.kind, Text.kind: Text(text).content()}, reply_to)
+    if file is None:
+        return None
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"the file cannot be read: {error.strerror}", where=str(file)) from error
+    return with_reply(read_message(content, str(file)), reply_to)

@@ -1,0 +1,40 @@
+"""Tries the access token before a campaign is resumed that the service had refused."""
+
+from __future__ import annotations
+
+from engine.errors import AuthenticationError, DrumbeatError
+from engine.process.settings import Settings, secret_path
+from engine.store.database import Connection
+from engine.store.queries import queries
+
+
+async def waits_for_token(connection: Connection, name: str | None) -> bool:
+    """Whether the campaign, or any if `name` is None, is paused because the service refused the token."""
+    return bool(await connection.fetchval(queries("campaign_control")["waits_for_token"], name))
+
+
+async def check_token(settings: Settings) -> str:
+    """Try the access token with one small call; returns why that was not possible, or an empty text.
+
+    AuthenticationError, with what to do, if the service refuses the token.
+    """
+    from engine.api.service import service_of  # imports aiohttp, a third of a command's start
+
+    try:
+        service, waba_id = settings.service(), settings.required("waba_id")
+        async with service_of(service) as client:
+            await anext(client.numbers.list(waba_id), None)
+    except DrumbeatError as error:
+        if error.exit_code != AuthenticationError.exit_code:
+            return str(error)
+        raise AuthenticationError(
+            f"the service refuses the access token: {error.what}", where=error.where, remedy=_cure()
+        ) from error
+    return ""
+
+
+def _cure() -> str:
+    path = secret_path("access_token")
+    if path is not None:
+        return f"put a valid token into {path}, then repeat the command"
+    return "restart the senders with a valid DRUMBEAT_ACCESS_TOKEN, set it here too, and repeat the command"

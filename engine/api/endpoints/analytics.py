@@ -1,0 +1,101 @@
+"""How many messages were sent and delivered, and what conversations cost, by time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from engine.api.caller import Caller
+from engine.api.fields import number_of, object_of, objects_of, text_of
+from engine.errors import UsageError
+
+
+class Granularity(StrEnum):
+    """The length of a step. Conversations call a day DAILY and a month MONTHLY (open point)."""
+
+    HALF_HOUR = "HALF_HOUR"
+    DAY = "DAY"
+    MONTH = "MONTH"
+
+
+_OF_CONVERSATIONS = {Granularity.DAY: "DAILY", Granularity.MONTH: "MONTHLY"}
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePoint:
+    """Messages of one step."""
+
+    start: datetime
+    end: datetime
+    sent: int
+    delivered: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationPoint:
+    """Conversations of one step; `cost` in the account's currency. `category` is empty if it is not told."""
+
+    start: datetime
+    end: datetime
+    conversations: int
+    cost: float
+    category: str
+
+
+class Analytics:
+    """`GET /{account}?fields=analytics…`. Times have an offset; no numbers means all of the account."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def messages(
+        self,
+        waba_id: str,
+        start: datetime,
+        end: datetime,
+        granularity: Granularity = Granularity.DAY,
+        phone_numbers: Sequence[str] = (),
+    ) -> list[MessagePoint]:
+        """Sent and delivered messages from `start` to `end`."""
+        fields = _fields("analytics", start, end, granularity, phone_numbers)
+        answer = await self._caller.manage("GET", waba_id, query={"fields": fields})
+        points = objects_of(object_of(answer, "analytics"), "data_points")
+        return [
+            MessagePoint(*_span(point), int(number_of(point, "sent")), int(number_of(point, "delivered")))
+            for point in points
+        ]
+
+    async def conversations(
+        self,
+        waba_id: str,
+        start: datetime,
+        end: datetime,
+        granularity: Granularity = Granularity.DAY,
+        phone_numbers: Sequence[str] = (),
+    ) -> list[ConversationPoint]:
+        """Conversations and their cost from `start` to `end`."""
+        step = _OF_CONVERSATIONS.get(granularity, granularity)
+        fields = _fields("conversation_analytics", start, end, step, phone_numbers)
+        answer = await self._caller.manage("GET", waba_id, query={"fields": fields})
+        groups = objects_of(object_of(answer, "conversation_analytics"), "data")
+        return [_conversations(point) for group in groups for point in objects_of(group, "data_points")]
+
+
+def _fields(kind: str, start: datetime, end: datetime, step: str, phone_numbers: Sequence[str]) -> str:
+    if start >= end:
+        raise UsageError("the start must be before the end")
+    if not all(number.isascii() and number.isdecimal() for number in phone_numbers):
+        raise UsageError("a number is named by its digits")
+    span = f"start({int(start.timestamp())}).end({int(end.timestamp())})"
+    return f"{kind}.{span}.granularity({step}).phone_numbers([{','.join(phone_numbers)}])"
+
+
+def _conversations(point: Mapping[str, Any]) -> ConversationPoint:
+    count, cost = int(number_of(point, "conversation")), number_of(point, "cost")
+    return ConversationPoint(*_span(point), count, cost, text_of(point, "conversation_category"))
+
+
+def _span(point: Mapping[str, Any]) -> tuple[datetime, datetime]:
+    start, end = (datetime.fromtimestamp(number_of(point, name), UTC) for name in ("start", "end"))
+    return start, end

@@ -1,0 +1,57 @@
+"""Sends one message, and marks incoming ones as read."""
+
+from dataclasses import dataclass
+
+from engine.api.caller import IN_DOUBT, Caller
+from engine.api.fields import objects_of, text_of
+from engine.api.service_error import ServiceError
+from engine.core.message_types import Message, read_request, send_request
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """An accepted message: its wamid, and the recipient as the network spells them.
+
+    `held`: the service holds it for a quality check.
+    """
+
+    wamid: str
+    wa_id: str
+    held: bool
+
+
+class Messages:
+    """`POST /{phone number ID}/messages`. It keeps no record and no pace: campaigns do."""
+
+    def __init__(self, caller: Caller, product: str) -> None:
+        self._caller = caller
+        self._product = product
+
+    async def send(
+        self,
+        phone_number_id: str,
+        to: str,
+        message: Message,
+        *,
+        reply_to: str | None = None,
+        tag: str | None = None,
+    ) -> SentMessage:
+        """Send a message of any type, once. `to`: digits with the country code. `reply_to`: what it answers.
+
+        UsageError if the message breaks a rule of the interface; nothing is sent then. After Unreachable the
+        message may have been accepted.
+        """
+        body = send_request(self._product, to, message, reply_to=reply_to, tag=tag)
+        path = f"{phone_number_id}/messages"
+        answer = await self._caller.call("POST", path, content=body)
+        sent = next(iter(objects_of(answer, "messages")), {})
+        if not (wamid := text_of(sent, "id")):
+            raise ServiceError("the answer names no message", where=path, remedy=IN_DOUBT)
+        contact = next(iter(objects_of(answer, "contacts")), {})
+        held = text_of(sent, "message_status") == "held_for_quality_assessment"
+        return SentMessage(wamid, text_of(contact, "wa_id"), held)
+
+    async def mark_read(self, phone_number_id: str, wamid: str) -> None:
+        """Mark an incoming message as read."""
+        body = read_request(self._product, wamid)
+        await self._caller.call("POST", f"{phone_number_id}/messages", content=body)

@@ -1,0 +1,85 @@
+"""Which events the service posts, and where: the subscription of an app, and the apps of an account."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.api.caller import Caller
+from engine.api.fields import object_of, text_of
+from engine.api.paging import page_entries
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Where the events of these fields go."""
+
+    callback_url: str
+    fields: tuple[str, ...]
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SubscribedApp:
+    """An app that gets the events of an account, perhaps at a callback for this account alone."""
+
+    app_id: str
+    override_callback_uri: str
+
+
+class Subscriptions:
+    """`/{app}/subscriptions` and `/{account}/subscribed_apps`. The service verifies a callback at once."""
+
+    def __init__(self, caller: Caller, product: str) -> None:
+        self._caller = caller
+        self._product = product
+
+    async def subscribe(
+        self, app_id: str, callback_url: str, verify_token: str, fields: Sequence[str]
+    ) -> None:
+        """Have events of these fields posted to the callback."""
+        content = {
+            "object": f"{self._product}_business_account",
+            "callback_url": callback_url,
+            "verify_token": verify_token,
+            "fields": ",".join(fields),
+        }
+        await self._caller.manage("POST", f"{app_id}/subscriptions", content=content)
+
+    async def get(self, app_id: str) -> list[Subscription]:
+        """What an app is subscribed to."""
+        path = f"{app_id}/subscriptions"
+        listed = page_entries(await self._caller.manage("GET", path), path)
+        return [_subscription(entry) for entry in listed]
+
+    async def unsubscribe(self, app_id: str) -> None:
+        """Remove the callback of an app."""
+        await self._caller.manage("DELETE", f"{app_id}/subscriptions")
+
+    async def add_app(
+        self, waba_id: str, *, override_callback_uri: str | None = None, verify_token: str | None = None
+    ) -> None:
+        """Give the token's app the events of the account, if named at a callback for this account alone."""
+        override = {"override_callback_uri": override_callback_uri, "verify_token": verify_token}
+        content = None if override_callback_uri is None else override
+        await self._caller.manage("POST", f"{waba_id}/subscribed_apps", content=content)
+
+    async def apps(self, waba_id: str) -> list[SubscribedApp]:
+        """The apps that get the events of the account."""
+        path = f"{waba_id}/subscribed_apps"
+        listed = page_entries(await self._caller.manage("GET", path), path)
+        return [self._app(entry) for entry in listed]
+
+    async def remove_app(self, waba_id: str) -> None:
+        """Take the events of the account from the token's app."""
+        await self._caller.manage("DELETE", f"{waba_id}/subscribed_apps")
+
+    def _app(self, entry: Mapping[str, Any]) -> SubscribedApp:
+        app = object_of(entry, f"{self._product}_business_api_data")
+        return SubscribedApp(text_of(app, "id"), text_of(entry, "override_callback_uri"))
+
+
+def _subscription(entry: Mapping[str, Any]) -> Subscription:
+    fields = entry.get("fields")
+    listed = fields if isinstance(fields, list) else []
+    names = [text_of(each, "name") if isinstance(each, dict) else str(each) for each in listed]
+    return Subscription(text_of(entry, "callback_url"), tuple(names), entry.get("active") is not False)

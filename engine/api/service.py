@@ -1,0 +1,75 @@
+"""The client of the whole interface: one attribute for each group of its rows."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from engine.api.call_budget import CallBudget, LocalCallBudget
+from engine.api.caller import Caller
+from engine.api.endpoints.analytics import Analytics
+from engine.api.endpoints.media import Media
+from engine.api.endpoints.messages import Messages
+from engine.api.endpoints.numbers import Numbers, Profiles
+from engine.api.endpoints.subscriptions import Subscriptions
+from engine.api.endpoints.templates import Templates
+from engine.core.interface import API_VERSION, PRODUCT
+from engine.process.settings import ServiceSettings
+
+CALL_S_MAX = 30.0
+
+
+class Service:
+    """One service, one token. Use it with `async with`, or close it. Needs a running loop.
+
+    `budget`: of management calls; clients of one account should share it. Without it, this client has one
+    of its own. `budget_wait_s_max`: how long a call may wait for the budget; a longer wait raises TryLater,
+    which names it. `call_s`: the longest wait for an answer. `proxy`: the URL of an HTTP proxy.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        token: str,
+        *,
+        api_version: str = API_VERSION,
+        product: str = PRODUCT,
+        budget: CallBudget | None = None,
+        budget_wait_s_max: float = 0.0,
+        call_s: float = CALL_S_MAX,
+        proxy: str | None = None,
+    ) -> None:
+        caller = Caller(
+            base_url,
+            token,
+            api_version,
+            budget or LocalCallBudget(),
+            wait_s_max=budget_wait_s_max,
+            call_s=call_s,
+            proxy=proxy,
+        )
+        self.close = caller.close
+        self.messages = Messages(caller, product)
+        self.media = Media(caller, product)
+        self.templates = Templates(caller)
+        self.numbers = Numbers(caller, product)
+        self.profiles = Profiles(caller, product)
+        self.analytics = Analytics(caller)
+        self.subscriptions = Subscriptions(caller, product)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def service_of(settings: ServiceSettings, budget: CallBudget | None = None) -> Service:
+    """The client for these settings. `budget`: as for Service."""
+    return Service(
+        settings.base_url,
+        settings.access_token.get_secret_value(),
+        api_version=settings.api_version,
+        product=settings.product,
+        budget=budget,
+        proxy=settings.proxy,
+    )

@@ -1,0 +1,1 @@
+"""Tells people by webhook and mail what happened to campaigns and numbers."""

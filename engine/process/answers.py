@@ -1,0 +1,52 @@
+"""What a process answers to HTTP requests, as bytes."""
+
+from functools import cache
+from typing import NamedTuple
+
+import orjson
+
+TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    408: "Request Timeout",
+    413: "Content Too Large",
+    414: "URI Too Long",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
+_COMMON = b"x-content-type-options: nosniff\r\ncache-control: no-store\r\n"
+
+
+class Answer(NamedTuple):
+    """The status, the body and its type."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = TEXT
+
+
+def json_answer(status: int, content: object) -> Answer:
+    return Answer(status, orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE), JSON)
+
+
+def encode(answer: Answer, *, closes: bool) -> bytes:
+    """The bytes of an answer; `closes` tells the peer that it is the last of the connection."""
+    status, body, content_type = answer
+    return _head(status, len(body), content_type, closes) + body if body else _empty(status, closes)
+
+
+@cache
+def _empty(status: int, closes: bool) -> bytes:
+    return _head(status, 0, TEXT, closes)
+
+
+def _head(status: int, length: int, content_type: str, closes: bool) -> bytes:
+    line = f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-length: {length}\r\n"
+    kind = f"content-type: {content_type}\r\n"
+    return (line + kind).encode() + _COMMON + (b"connection: close\r\n\r\n" if closes else b"\r\n")

@@ -1,0 +1,77 @@
+"""What orchestrators and Prometheus ask of a process: `/livez`, `/readyz` and `/metrics`.
+
+The receiver answers them beside its callback, a sending process on a port of its own.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import structlog
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.registry import Collector
+
+from engine.process.answers import Answer, json_answer
+
+LIVEZ, READYZ, METRICS = b"/livez", b"/readyz", b"/metrics"
+
+log = structlog.get_logger(__name__)
+
+
+class Problem(NamedTuple):
+    """Why a process is not ready: a code for programs, and words."""
+
+    code: str
+    detail: str
+
+
+class Exposition:
+    """The metrics of a process in the Prometheus text format, read when somebody asks.
+
+    `refresh` reads what the collectors cannot read themselves: a collector cannot wait for the database.
+    """
+
+    def __init__(self, collectors: Iterable[Collector], refresh: Callable[[], Awaitable[None]]) -> None:
+        self._refresh = refresh
+        self._registry = CollectorRegistry(auto_describe=False)
+        ProcessCollector(registry=self._registry)  # CPU, memory, file descriptors
+        for collector in collectors:
+            self._registry.register(collector)
+
+    async def text(self) -> bytes:
+        await self._refresh()
+        return generate_latest(self._registry)
+
+
+class Probes:
+    """Answers the three paths of one process. `find_problems`: why it is not ready at this moment."""
+
+    def __init__(self, exposition: Exposition, find_problems: Callable[[], Sequence[Problem]]) -> None:
+        self._exposition = exposition
+        self._find_problems = find_problems
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def handle(self, method: bytes, path: bytes, fill: Callable[[Answer], None]) -> None:
+        """Call `fill` with the answer: now, or for `/metrics` as soon as the metrics are read."""
+        if path not in (LIVEZ, READYZ, METRICS):
+            fill(Answer(404))
+        elif method != b"GET":
+            fill(Answer(405))
+        elif path == METRICS:
+            task = asyncio.create_task(self._fill_metrics(fill))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        else:
+            fill(json_answer(200, {"live": True}) if path == LIVEZ else self._readiness())
+
+    def _readiness(self) -> Answer:
+        reasons = [problem._asdict() for problem in self._find_problems()]
+        return json_answer(503 if reasons else 200, {"ready": not reasons, "reasons": reasons})
+
+    async def _fill_metrics(self, fill: Callable[[Answer], None]) -> None:
+        try:
+            answer = Answer(200, await self._exposition.text(), CONTENT_TYPE_LATEST)
+        except Exception:  # a metric that cannot be read must not end the process that it describes
+            log.exception("metrics_not_read")
+            answer = Answer(500)
+        fill(answer)

@@ -1,0 +1,125 @@
+"""Metrics of a sending process, read from the parts of its flow when somebody asks.
+
+The flow counts nothing for them message by message, except how long each request took.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from engine.clock import SECOND_NS, monotonic_ns
+from engine.core.disk_space import MIB
+from engine.process.disk_space import DiskSpaceGuard
+from engine.process.probe_server import serving
+from engine.process.probes import Exposition, Probes, Problem
+from engine.process.settings import MetricsAddress
+from engine.sending.flow_context import FlowContext
+from engine.sending.number_sender import NumberSender
+from engine.sending.reply_feedback import DURATION_BOUNDS_S
+from engine.sending.worker import Worker
+from engine.store.metrics import DatabaseMetrics, add_histogram, gauges
+from engine.store.overview import OverviewReader
+from engine.store.statement_times import STATEMENT_TIMES
+
+
+@asynccontextmanager
+async def serving_metrics(
+    address: MetricsAddress, context: FlowContext, worker: Worker, disk_space: DiskSpaceGuard
+) -> AsyncIterator[None]:
+    """Serve metrics and readiness of a sending process while the context is open; raises as `serving`."""
+    reader = OverviewReader(context.pool)
+    collectors = (
+        SenderMetrics(context, worker.senders, disk_space),
+        DatabaseMetrics(STATEMENT_TIMES, reader, lambda: not context.database_away.is_reported),
+    )
+    probes = Probes(Exposition(collectors, reader.refresh), lambda: _problems(context, worker, disk_space))
+    async with serving(address, probes):
+        yield
+
+
+class SenderMetrics(Collector):
+    """`senders`: the numbers that the process owns, at any time."""
+
+    def __init__(
+        self, context: FlowContext, senders: Mapping[str, NumberSender], disk_space: DiskSpaceGuard
+    ) -> None:
+        self._context = context
+        self._senders = senders
+        self._disk_space = disk_space
+
+    def collect(self) -> Iterable[Metric]:
+        yield _messages(self._context)
+        yield from _numbers(list(self._senders.values()), monotonic_ns())
+        yield from _process(self._context, len(self._senders))
+        yield from _disk(self._disk_space)
+
+
+def _messages(context: FlowContext) -> Metric:
+    family = CounterMetricFamily(
+        "drumbeat_messages", "Claimed messages by outcome.", labels=["number", "outcome"]
+    )
+    for (number, outcome), count in sorted(context.results_writer.attempt_statistics.outcomes.items()):
+        family.add_metric([number, outcome], count)
+    return family
+
+
+def _numbers(senders: Sequence[NumberSender], now_ns: int) -> Iterable[Metric]:
+    requests = CounterMetricFamily("drumbeat_requests", "Requests written.", labels=["number"])
+    limit = gauges("rate_limit", "Messages a second that the number may send.", "number")
+    permitted = gauges("rate_permitted", "Messages a second that the pace permits now.", "number")
+    lag = gauges("pacer_lag_seconds", "How long the next message has been due.", "number")
+    in_flight = gauges("in_flight_requests", "Requests without a reply.", "number")
+    ahead = gauges("claim_ahead_messages", "Messages that are claimed and not written.", "number")
+    durations = HistogramMetricFamily(
+        "drumbeat_attempt_duration_seconds", "Requests, from the write to the reply.", labels=["number"]
+    )
+    for sender in senders:
+        number, dispatcher, bucket = [sender.lease.phone_number_id], sender.dispatcher, sender.pace.bucket
+        requests.add_metric(number, bucket.writes)
+        limit.add_metric(number, bucket.limit_per_s)
+        permitted.add_metric(number, sender.permitted_per_s(now_ns))
+        lag.add_metric(number, dispatcher.late_ns(now_ns) / SECOND_NS)
+        in_flight.add_metric(number, dispatcher.queue.taken - dispatcher.queue.connecting)
+        ahead.add_metric(number, dispatcher.queue.unwritten)
+        add_histogram(durations, number, dispatcher.durations, DURATION_BOUNDS_S, SECOND_NS)
+    return requests, limit, permitted, lag, in_flight, ahead, durations
+
+
+def _process(context: FlowContext, numbers_owned: int) -> Iterable[Metric]:
+    writer = context.results_writer
+    gauge = GaugeMetricFamily
+    yield gauge("drumbeat_numbers_owned", "Numbers that this process owns.", numbers_owned)
+    yield gauge("drumbeat_results_waiting", "Outcomes that are not stored yet.", writer.pending)
+    yield gauge("drumbeat_results_oldest_seconds", "Age of the oldest of them.", writer.oldest_s)
+    yield gauge(
+        "drumbeat_circuit_breaker_open",
+        "1 while claims stop because the service is away.",
+        int(context.breaker.tripped),
+    )
+
+
+def _disk(disk_space: DiskSpaceGuard) -> Iterable[Metric]:
+    free = gauges("disk_free_bytes", "Free space of the embedded database's disk.")
+    needed = gauges("disk_needed_bytes", "With less free space nothing is sent.")
+    if disk_space.disk is not None:
+        free.add_metric([], disk_space.free_bytes)
+        needed.add_metric([], disk_space.disk.least_free_mib * MIB)
+    return free, needed
+
+
+def _problems(context: FlowContext, worker: Worker, disk_space: DiskSpaceGuard) -> list[Problem]:
+    """Why this process cannot send. A service that is away is not listed: another process would not reach it
+    either, and an orchestrator could only make it worse.
+    """
+    problems = []
+    if not worker.has_started:
+        problems.append(Problem("starting", "its numbers are not taken yet"))
+    if context.database_away.is_reported:
+        problems.append(Problem("database_away", "the database does not answer"))
+    if context.results_writer.problem:
+        problems.append(Problem("results_not_stored", context.results_writer.problem))
+    if shortage := disk_space.blocked_reason():
+        problems.append(Problem("disk_full", shortage))
+    return problems

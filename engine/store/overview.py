@@ -1,0 +1,62 @@
+"""What metrics show of the whole installation, read from the database at most once in a few seconds."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import asyncpg
+
+from engine.clock import SECOND_NS, monotonic_ns
+from engine.store.database import LOST_CONNECTION, Pool
+from engine.store.queries import queries
+
+PERIOD_NS = 5 * SECOND_NS  # however often somebody scrapes
+READ_S = 2.0  # Prometheus waits for 10 s; a database that takes longer than this shows as away
+# Each becomes a label. More campaigns at the same time, or more numbers, are left out.
+CAMPAIGNS_MAX = 100
+NUMBERS_MAX = 2_000
+UNMATCHED_MAX = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The rows of `overview.sql`."""
+
+    campaigns: Sequence[asyncpg.Record]
+    current_campaigns: Sequence[asyncpg.Record]
+    numbers: Sequence[asyncpg.Record]
+    inbox: asyncpg.Record
+
+
+class OverviewReader:
+    """`latest` is None while the database does not answer: old facts would look like present ones."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.latest: Overview | None = None
+        self._pool = pool
+        self._read_ns = -PERIOD_NS
+        self._reading = asyncio.Lock()
+
+    async def refresh(self) -> None:
+        """Read again if the period is over. Several callers at a time cause one read."""
+        async with self._reading:
+            if monotonic_ns() - self._read_ns < PERIOD_NS:
+                return
+            try:
+                async with asyncio.timeout(READ_S):
+                    self.latest = await self._read()
+            except LOST_CONNECTION:
+                self.latest = None
+            self._read_ns = monotonic_ns()
+
+    async def _read(self) -> Overview:
+        sql = queries("overview")
+        async with self._pool.acquire(timeout=READ_S) as connection:
+            inbox = await connection.fetchrow(sql["inbox"], UNMATCHED_MAX)
+            assert inbox is not None
+            return Overview(
+                await connection.fetch(sql["campaigns"]),
+                await connection.fetch(sql["current_campaigns"], CAMPAIGNS_MAX),
+                await connection.fetch(sql["numbers"], NUMBERS_MAX),
+                inbox,
+            )
