@@ -75,7 +75,7 @@ def measure(url: str, server_pid: int, rows: int, directory: str = ".") -> Plann
 
     ConfigurationError unless a benchmark created the database.
     """
-    asyncio.run(_prepare(url))
+    asyncio.run(prepare(url))
     with tempfile.TemporaryDirectory(dir=directory) as home:
         path = Path(home) / "audience.csv"
         write_audience(path, rows)
@@ -108,7 +108,7 @@ def write_audience(path: Path, rows: int) -> None:
         file.writelines(audience(rows))
 
 
-async def _prepare(url: str) -> None:
+async def prepare(url: str) -> None:
     """An empty schema with a template and a number."""
     await clear_database(url)
     await migrate(url)

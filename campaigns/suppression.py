@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from campaigns.audience.change_check import ChangeCheck
+from campaigns.audience.opening import open_table
 from campaigns.audience.phone import Normaliser
-from campaigns.audience.reader import AudienceReader, open_audience
 from campaigns.audience.reject_file import REASONS, RejectFile, default_rejects_path
-from campaigns.audience.row_check import row_check
+from campaigns.audience.row_check import RowRules, row_check
 from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
 from engine.core.phone_aliases import canonical_phone, phone_aliases
 from engine.errors import UsageError
@@ -83,17 +82,16 @@ async def import_suppressions(
     reason = _checked_reason(reason)
     changed = known = 0
     listed = rejects_path or default_rejects_path(path, "suppress")
-    with open_audience(path) as file, RejectFile(listed, path) as rejects:
-        change_check = ChangeCheck(file, str(path))
-        reader = await asyncio.to_thread(AudienceReader, file, str(path))
-        check = row_check(reader.header, str(path), phone_column, (), region)
+    with open_table(path) as source, RejectFile(listed, path) as rejects:
+        reader = await asyncio.to_thread(source.table)
+        check = row_check(reader.header, reader.name, RowRules(phone_column, region=region))
         for batch in check.batches(reader):
             rejects.add(batch.rejects)
             counts = await _add(connection, batch.phones, reason)
             changed, known = changed + counts.changed, known + counts.unchanged
             rows = changed + known + rejects.counts.total()
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
-        change_check.require_unchanged()
+        source.require_unchanged()
         return SuppressionCounts(changed, known, rejects.counts.total(), rejects.publish())
 
 

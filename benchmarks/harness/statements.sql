@@ -17,6 +17,13 @@ INSERT INTO templates (name, language, status, definition) VALUES ($1, $2, 'APPR
 -- name: create_bare_table
 CREATE TEMPORARY TABLE bare (phone text, name text, reference text, city text);
 
+-- name: create_customers
+CREATE TABLE customers (phone text, name text, reference text, city text);
+
+-- name: digest_of_recipients
+-- The same for the same recipients, in whatever order.
+SELECT sum(hashtextextended(phone::text || variables::text, 0)::numeric)::text FROM recipients;
+
 -- name: insert_campaign
 INSERT INTO campaigns (name, content_hash, options, state, template, phone_number_ids, audience_rows, recipients,
                        planned_at)

@@ -30,7 +30,7 @@ def column_index(header: Sequence[str], wanted: str, *, where: str, otherwise: s
             remedy="rename all but one",
         )
     raise MissingColumn(
-        f'there is no column "{wanted}"', where=where, remedy=f"the file has {_listed(header)}{otherwise}"
+        f'there is no column "{wanted}"', where=where, remedy=f"the columns are {_listed(header)}{otherwise}"
     )
 
 

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from campaigns.audience.reader import AudienceReader, Row, RowBatch, open_audience
+from campaigns.audience.opening import AS_IT_IS, ReadOptions, open_table
+from campaigns.audience.reader import Row, RowBatch
 from campaigns.audience.reject_file import HEADER, spreadsheet_safe
 from campaigns.audience.spreadsheet import as_written
 from engine.errors import ConfigurationError
 
 LISTED_MAX = 1_000_000  # the list is held in memory; nobody corrects more rows by hand
+LEFT_OUT = frozenset({"duplicate", "excluded"})  # codes of people whom another message reaches
 
 
 class ListedReject(NamedTuple):
@@ -25,15 +27,16 @@ class ListedReject(NamedTuple):
     value: str
 
 
-def copy_rejected(audience: Path, listed: Path, file: TextIO) -> int:
-    """Write the header and the rows that `listed` names, with the audience's delimiter; return how many.
+def copy_rejected(audience: Path, listed: Path, file: TextIO, options: ReadOptions = AS_IT_IS) -> int:
+    """Write the header and the rows that `listed` names as CSV, with the delimiter of a CSV audience; return
+    how many.
 
     ConfigurationError if `listed` is no list of rejects, or does not match this audience.
     """
     refused = _read_list(listed)
-    with open_audience(audience) as source:
-        reader = AudienceReader(source, str(audience))
-        writer = csv.writer(file, delimiter=reader.delimiter)
+    with open_table(audience, options) as source:
+        reader = source.table()
+        writer = csv.writer(file, delimiter=reader.delimiter or ",")
         writer.writerow(reader.header)
         copied = 0
         for batch in reader.batches():
@@ -52,8 +55,8 @@ def copy_rejected(audience: Path, listed: Path, file: TextIO) -> int:
 def _read_list(listed: Path) -> dict[int, ListedReject]:
     """The rejected rows by line. Read like an audience, since a spreadsheet may have saved it again."""
     refused: dict[int, ListedReject] = {}
-    with open_audience(listed) as source:
-        reader = AudienceReader(source, str(listed))
+    with open_table(listed) as source:
+        reader = source.table()
         if tuple(reader.header) != HEADER:
             raise ConfigurationError(
                 "this is not a list of rejected rows",
@@ -62,7 +65,7 @@ def _read_list(listed: Path) -> dict[int, ListedReject]:
             )
         for batch in reader.batches():
             for line, code, column, _, value in batch.rows:
-                if code != "duplicate" and line.isdecimal():
+                if code not in LEFT_OUT and line.isdecimal():
                     refused[int(line)] = ListedReject(column, value)
             if len(refused) > LISTED_MAX:
                 raise ConfigurationError(f"the list has more than {LISTED_MAX:,} rows", where=str(listed))

@@ -6,17 +6,16 @@ million, most of them are in an unnamed temporary file, 8 bytes each.
 
 from __future__ import annotations
 
-import tempfile
 from array import array
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from types import TracebackType
-from typing import IO
+from typing import BinaryIO
 
-from engine.errors import ConfigurationError
+from campaigns.audience.temporary_file import temporary_file, temporary_file_errors
 
 PARTS = 251  # a prime spreads phones that end alike; of ten million, each part has 40,000
 PART_PHONES = 4_096  # a part with this many is written to the file; all parts take 8 MiB
+FAILURE = "duplicates cannot be counted"
 
 
 class DuplicateCounter:
@@ -25,7 +24,7 @@ class DuplicateCounter:
     def __init__(self) -> None:
         self._parts = [array("q") for _ in range(PARTS)]
         self._offsets: list[list[int]] = [[] for _ in range(PARTS)]  # of each part's blocks in the file
-        self._file: IO[bytes] | None = None
+        self._file: BinaryIO | None = None
 
     def __enter__(self) -> DuplicateCounter:
         return self
@@ -48,9 +47,9 @@ class DuplicateCounter:
         return sum(map(self._count_part, range(PARTS)))
 
     def _write_to_file(self, number: int, part: array[int]) -> None:
-        with _as_configuration_error():
+        with temporary_file_errors(FAILURE):
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="drumbeat-")  # noqa: SIM115 - kept until the end
+                self._file = temporary_file()
             while len(part) >= PART_PHONES:
                 self._offsets[number].append(self._file.tell())
                 self._file.write(part[:PART_PHONES].tobytes())
@@ -61,22 +60,10 @@ class DuplicateCounter:
         phones = len(self._parts[number])
         for offset in self._offsets[number]:
             written = array("q")
-            with _as_configuration_error():
+            with temporary_file_errors(FAILURE):
                 assert self._file is not None
                 self._file.seek(offset)
                 written.frombytes(self._file.read(PART_PHONES * written.itemsize))
             seen.update(written)
             phones += len(written)
         return phones - len(seen)
-
-
-@contextmanager
-def _as_configuration_error() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ConfigurationError(
-            f"duplicates cannot be counted, because a temporary file failed: {error.strerror}",
-            where=tempfile.gettempdir(),
-            remedy="free some space there, or set TMPDIR to another directory",
-        ) from error

@@ -19,13 +19,6 @@ SAMPLE_BYTES = 1 << 16
 # names use. UTF-8 has at most a few stray ones.
 _ZERO_SHARE_MIN, _ZERO_SHARE_MAX = 0.15, 0.02
 _ASCII = bytes(range(128))
-_FOREIGN = {
-    b"PK\x03\x04": "a workbook or archive (ZIP)",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook (XLS)",
-    b"\x1f\x8b": "a compressed file (gzip)",
-    b"%PDF": "a PDF",
-    b"PAR1": "a Parquet file",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +57,9 @@ class UnreadableAudience(ConfigurationError):
     """The file cannot be read as a table of text."""
 
 
-def detect(file: BinaryIO, name: str) -> Encoding:
-    """The encoding of an open file, which is at its start afterwards. UnreadableAudience if it is no text."""
+def detect(file: BinaryIO) -> Encoding:
+    """The encoding of an open file of text, which is at its start afterwards."""
     head = file.read(SAMPLE_BYTES)
-    if kind := next((kind for magic, kind in _FOREIGN.items() if head.startswith(magic)), None):
-        raise UnreadableAudience(f"this is {kind}, not CSV", where=name, remedy="export it as CSV")
     by_bom = next((encoding for bom, encoding in _BY_BOM.items() if head.startswith(bom)), None)
     encoding = by_bom or _by_zeros(head) or _by_first_accent(file, head)
     file.seek(0)

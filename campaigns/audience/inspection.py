@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaigns.audience.change_check import ChangeCheck
 from campaigns.audience.duplicate_counter import DuplicateCounter
-from campaigns.audience.reader import AudienceReader, open_audience
+from campaigns.audience.opening import AS_IT_IS, ReadOptions, open_table
 from campaigns.audience.reject_file import RejectFile, require_no_reject_list
-from campaigns.audience.row_check import row_check
+from campaigns.audience.row_check import PHONES_ONLY, RowRules, row_check
 from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
 from engine.core.phone_aliases import canonical_phone
 
@@ -17,13 +16,15 @@ from engine.core.phone_aliases import canonical_phone
 class Inspection:
     """The contents of a file. `good` rows can be sent to; `duplicates` of them repeat an earlier phone.
 
-    `encoding_guessed`: the file does not name its encoding.
+    `form`: what the file holds. Of CSV, `encoding` and `delimiter` too; `encoding_guessed`: the file does not
+    name its encoding.
     """
 
     columns: Sequence[str]
-    encoding: str
+    form: str
+    encoding: str | None
     encoding_guessed: bool
-    delimiter: str
+    delimiter: str | None
     rows: int
     good: int
     duplicates: int
@@ -39,9 +40,8 @@ def inspect_audience(
     path: Path,
     *,
     rejects_path: Path,
-    phone_column: str = "phone",
-    params: Sequence[str] = (),
-    region: str | None = None,
+    rules: RowRules = PHONES_ONLY,
+    options: ReadOptions = AS_IT_IS,
     progress: ProgressCallback = no_progress,
 ) -> Inspection:
     """Check every row as `campaign create` does, in constant memory, with the same errors.
@@ -49,25 +49,25 @@ def inspect_audience(
     ConfigurationError if the temporary file for more than a million phones cannot be written.
     """
     with (
-        open_audience(path) as file,
+        open_table(path, options) as source,
         RejectFile(rejects_path, path) as rejects,
         DuplicateCounter() as phones,
     ):
-        change_check = ChangeCheck(file, str(path))
-        reader = AudienceReader(file, str(path))
-        require_no_reject_list(reader.header, str(path))
-        check = row_check(reader.header, str(path), phone_column, params, region)
+        reader = source.table()
+        require_no_reject_list(reader.header, reader.name)
+        check = row_check(reader.header, reader.name, rules)
         rows = good = 0
         for batch in check.batches(reader):
             rejects.add(batch.rejects)
             phones.add(map(canonical_phone, batch.phones))
             rows, good = rows + batch.rows, good + len(batch.phones)
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
-        change_check.require_unchanged()
+        source.require_unchanged()
         return Inspection(
             columns=tuple(reader.header),
-            encoding=reader.encoding.label,
-            encoding_guessed=reader.encoding.is_guess,
+            form=reader.form,
+            encoding=None if reader.encoding is None else reader.encoding.label,
+            encoding_guessed=reader.encoding is not None and reader.encoding.is_guess,
             delimiter=reader.delimiter,
             rows=rows,
             good=good,

@@ -22,8 +22,7 @@ from queue import SimpleQueue
 from typing import IO, cast
 
 import campaigns
-from campaigns.audience.reader import AudienceReader, Piece, joined
-from campaigns.audience.row_check import is_literal
+from campaigns.audience.reader import AudienceTable, Piece, joined
 from campaigns.audience.staged_batch import CheckSpec, PieceCheck, StagedBatch, encode_for_copy
 from engine.errors import DrumbeatError
 
@@ -48,9 +47,9 @@ class CheckProcessLost(DrumbeatError):
 
 
 def staged_batches(
-    reader: AudienceReader, spec: CheckSpec, workers: int | None = None
+    reader: AudienceTable, spec: CheckSpec, workers: int | None = None
 ) -> Generator[StagedBatch, None, None]:
-    """Check every piece of a file. `workers`: how many processes; None: by the file's size and the cores.
+    """Check every piece of a table. `workers`: how many processes; None: by the file's size and the cores.
 
     Raises the errors of reading, and CheckProcessLost. Closing the generator ends its processes and threads.
     """
@@ -77,9 +76,9 @@ def worker_count(total_bytes: int) -> int:
     return min(cores, WORKERS_MAX) if cores > 1 and total_bytes >= WORKERS_BYTES_MIN else 0
 
 
-def _pieces(reader: AudienceReader, spec: CheckSpec) -> Iterator[Piece]:
+def _pieces(reader: AudienceTable, spec: CheckSpec) -> Iterator[Piece]:
     """The file's pieces, smaller if fixed texts make the rows longer than in the file."""
-    fixed_text = sum(len(param) - 1 for param in spec.params if is_literal(param))
+    fixed_text = sum(map(len, spec.rules.literals)) + sum(map(len, spec.rules.defaults.values()))
     characters = STAGED_CHARACTERS * ROW_CHARACTERS // (ROW_CHARACTERS + fixed_text)
     for piece in reader.pieces():
         if fixed_text and piece.text:

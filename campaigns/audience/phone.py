@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from unicodedata import category, decimal
 
+from campaigns.audience.mobile_forms import MobileForms
 from campaigns.audience.numbering_plan import (
     DIGITS_MAX,
     DIGITS_MIN,
@@ -18,9 +19,10 @@ from campaigns.audience.numbering_plan import (
 
 CELL_CHARACTERS_MAX = 64  # longer than any number with its separators
 
-_SCIENTIFIC = re.compile(r"[+-]?\d+(?:[.,]\d+)?[eE][+-]?\d+")
+_SCIENTIFIC = re.compile(r"([+-]?)(\d+)(?:[.,](\d+))?[eE]([+-]?\d+)")
 _WHOLE_FLOAT = re.compile(r"(\d+)\.0")  # a whole number from a floating-point column
 _AS_FORMULA = re.compile(r'="(.*)"')  # keeps a spreadsheet from rounding the number
+_WRONG_DIGITS = ("phone_invalid", "phone_not_in_region", "phone_decimal", "phone_too_short", "phone_too_long")
 _SHAPE = re.compile(r"[ (]*(\+?)([0-9 ().\-/]*)")
 _SEPARATORS = str.maketrans("", "", " ().-/")
 # Characters that replace a separator or a plus, by Unicode category or by character.
@@ -37,9 +39,13 @@ _BY_CHARACTER = {
 
 
 class Normaliser:
-    """Normalises the phones of one audience. `region` (two letters) is the country of national numbers."""
+    """Normalises the phones of one audience. `region` (two letters) is the country of national numbers.
 
-    def __init__(self, region: str | None = None) -> None:
+    `as_mobile`: countries whose numbers are mobile ones; see `mobile_forms`.
+    """
+
+    def __init__(self, region: str | None = None, as_mobile: tuple[str, ...] = ()) -> None:
+        self._mobile = MobileForms(as_mobile, region) if as_mobile else None
         self._region = None if region is None else known_region(region)
         self._plain = INTERNATIONAL if self._region is None else self._region.plain
 
@@ -52,6 +58,11 @@ class Normaliser:
 
     def normalise_all(self, texts: Iterable[str]) -> list[int | str]:
         """As `normalise`, for many: a call for each would cost a tenth more."""
+        if self._mobile is not None:
+            return [self._as_mobile(text, self._mobile) for text in texts]
+        return self._all(texts)
+
+    def _all(self, texts: Iterable[str]) -> list[int | str]:
         plain_of = self._plain
         return [
             int(plain.code + text)
@@ -59,6 +70,21 @@ class Normaliser:
             else self._of_any(text)
             for text in texts
         ]
+
+    def _as_mobile(self, text: str, mobile: MobileForms) -> int | str:
+        (found,) = self._all((text,))
+        if isinstance(found, str) and found not in _WRONG_DIGITS:
+            return found
+        if isinstance(found, int):
+            repaired = mobile.repaired(str(found), may_be_national=False)
+        else:
+            written = _in_ascii(_unwrapped(text.strip()))
+            digits = "".join(filter(str.isdigit, written)).removeprefix("00")
+            repaired = mobile.repaired(
+                digits, may_be_national=not written.lstrip(" (").startswith(("+", "00"))
+            )
+        number = found if repaired is None else _international(repaired)
+        return number if isinstance(number, int) else found
 
     def _of_any(self, text: str) -> int | str:
         found = self._of_digits(text) if text.isascii() and text.isdigit() else self._of_text(text.strip())
@@ -69,12 +95,21 @@ class Normaliser:
             return "phone_empty"
         if len(text) > CELL_CHARACTERS_MAX:
             return "phone_malformed"
-        if _SCIENTIFIC.fullmatch(text):
-            return "phone_scientific"
+        if (scientific := _SCIENTIFIC.fullmatch(text)) is not None:
+            return self._of_scientific(*scientific.groups())
         unwrapped = _unwrapped(text)
         whole = _WHOLE_FLOAT.fullmatch(unwrapped)
         found = self._of_written(_in_ascii(whole[1] if whole else unwrapped).strip())
         return "phone_decimal" if whole and isinstance(found, str) else found
+
+    def _of_scientific(self, sign: str, whole: str, fraction: str | None, exponent: str) -> int | str:
+        """The number if all of its digits are there: 4.91701234567E+11 is 491701234567, 4.917E+11 has lost
+        some.
+        """
+        fraction, shift = fraction or "", int(exponent)
+        if sign == "-" or not 0 < shift <= len(fraction) or fraction[shift:].strip("0"):
+            return "phone_scientific"
+        return self._of_written(sign + whole + fraction[:shift])
 
     def _of_written(self, text: str) -> int | str:
         shape = _SHAPE.fullmatch(text)

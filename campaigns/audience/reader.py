@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol
 
 from campaigns.audience.delimiter import delimiter_of, hinted_delimiter
 from campaigns.audience.encoding import Encoding, TextChunk, UnreadableAudience, count_lines, decode, detect
@@ -68,6 +68,35 @@ class PieceRows(NamedTuple):
     rest: Piece | None
 
 
+class AudienceTable(Protocol):
+    """A table of recipients, whatever it was read from: a header, then rows in pieces, once.
+
+    `form` names what it was read from. `delimiter` and `encoding` are those of a CSV file, else None.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def form(self) -> str: ...
+    @property
+    def header(self) -> Row: ...
+    @property
+    def total_bytes(self) -> int: ...
+    @property
+    def encoding(self) -> Encoding | None: ...
+    @property
+    def delimiter(self) -> str | None: ...
+
+    def pieces(self) -> Iterator[Piece]:
+        """The rows in pieces of about a mebibyte, at least one."""
+
+    def read(self, piece: Piece, *, final: bool) -> PieceRows:
+        """The rows of a piece. `final`: no other piece follows."""
+
+    def batches(self) -> Iterator[RowBatch]:
+        """All rows, instead of `pieces`."""
+
+
 class _Cursor:
     """Gives lines to a csv reader, which takes as many as a row needs. `position` can be set back."""
 
@@ -93,24 +122,20 @@ class AudienceReader:
     Raises UnreadableAudience.
     """
 
+    form = "CSV"
+
     def __init__(self, file: BinaryIO, name: str) -> None:
         self.name = name
-        self.encoding: Encoding = detect(file, name)
+        self.encoding: Encoding = detect(file)
         self.total_bytes = os.fstat(file.fileno()).st_size
-        self._pieces = self._split_lines(decode(file, self.encoding, name))
+        self._pieces = split_lines(decode(file, self.encoding, name), name)
         self._ahead = self._read_head()
         self.delimiter = self._read_delimiter()
         self.header = self._read_header()
 
     def batches(self) -> Iterator[RowBatch]:
         """All rows after the header, in batches of about a mebibyte."""
-        pieces = self.pieces()
-        piece = next(pieces)
-        for following in chain(pieces, [None]):
-            found = self.read(piece, final=following is None)
-            yield found.batch
-            if following is not None:
-                piece = joined(found.rest, following)
+        return read_all(self)
 
     def pieces(self) -> Iterator[Piece]:
         """The lines after the header in pieces of about a mebibyte, at least one; instead of `batches`."""
@@ -121,26 +146,6 @@ class AudienceReader:
         """The rows of a piece. `final`: no other piece follows."""
         batch = read_plain(piece, self.delimiter, len(self.header))
         return self._read_row_by_row(piece, final) if batch is None else PieceRows(batch, None)
-
-    def _split_lines(self, chunks: Iterator[TextChunk]) -> Iterator[Piece]:
-        first, incomplete, read_bytes = 1, "", 0
-        for chunk, read_bytes in chunks:
-            text = incomplete + chunk
-            # A carriage return at the end of the chunk may be half of a line end.
-            end = max(text.rfind("\n"), text.rfind("\r", 0, len(text) - 1)) + 1
-            piece = Piece(first, text[:end], read_bytes)
-            first, incomplete = first + count_lines(piece.text), text[end:]
-            self._check_length(incomplete, first)
-            yield piece
-        yield Piece(first, incomplete, read_bytes)
-
-    def _check_length(self, line: str, number: int) -> None:
-        if len(line) > LINE_CHARACTERS_MAX:
-            raise UnreadableAudience(
-                f"line {number} is longer than {LINE_CHARACTERS_MAX:,} characters",
-                where=self.name,
-                remedy="export it as CSV",
-            )
 
     def _read_head(self) -> Piece:
         """The first lines as one piece that contains the whole header, without blank lines before it."""
@@ -217,6 +222,40 @@ class AudienceReader:
             rows.append(row)
             return None
         return "blank" if is_blank(row) else "row_shape"
+
+
+def split_lines(chunks: Iterator[TextChunk], name: str, first: int = 1) -> Iterator[Piece]:
+    """The complete lines of a text, at least one piece. `first`: the number of the first line."""
+    incomplete, read_bytes = "", 0
+    for chunk, read_bytes in chunks:
+        text = incomplete + chunk
+        # A carriage return at the end of the chunk may be half of a line end.
+        end = max(text.rfind("\n"), text.rfind("\r", 0, len(text) - 1)) + 1
+        piece = Piece(first, text[:end], read_bytes)
+        first, incomplete = first + count_lines(piece.text), text[end:]
+        if len(incomplete) > LINE_CHARACTERS_MAX:
+            raise line_too_long(first, name)
+        yield piece
+    yield Piece(first, incomplete, read_bytes)
+
+
+def line_too_long(line: int, name: str) -> UnreadableAudience:
+    return UnreadableAudience(
+        f"line {line} is longer than {LINE_CHARACTERS_MAX:,} characters",
+        where=name,
+        remedy="it is no table, or its line ends are lost; export it again with one row in each line",
+    )
+
+
+def read_all(table: AudienceTable) -> Iterator[RowBatch]:
+    """All rows of a table in batches, read by this process alone."""
+    pieces = table.pieces()
+    piece = next(pieces)
+    for following in chain(pieces, [None]):
+        found = table.read(piece, final=following is None)
+        yield found.batch
+        if following is not None:
+            piece = joined(found.rest, following)
 
 
 def read_plain(piece: Piece, delimiter: str, width: int) -> RowBatch | None:

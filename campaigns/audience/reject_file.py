@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from campaigns.audience.formats import stem
 from campaigns.audience.spreadsheet import safe_cell
 from campaigns.output_file import output_file, require_other_file
 from engine.errors import ConfigurationError
@@ -47,6 +48,7 @@ REASONS = {
     "variable_control": "the variable holds a NUL character",
     "variable_too_long": "the variable is longer than 1,024 characters",
     "duplicate": "an earlier line has the same phone, and is kept",
+    "excluded": "the phone is in what --exclude names",
 }
 _HEADER_LINE = ",".join(HEADER)
 
@@ -76,7 +78,7 @@ def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
     is_stream = output_file(audience).is_direct or beside.is_relative_to("/dev")  # /dev/stdin may be a file
     is_writable = os.access(beside, os.W_OK | os.X_OK)
     directory = beside if is_writable and not is_stream else Path.cwd()
-    return directory / f"{audience.stem}.{kind}.csv"
+    return directory / f"{stem(audience)}.{kind}.csv"
 
 
 def spreadsheet_safe(value: str) -> str:
@@ -106,8 +108,9 @@ class RejectFile:
     directly. UsageError if `path` is the `source` of the rows.
     """
 
-    def __init__(self, path: Path, source: Path) -> None:
-        require_other_file(path, source, "--rejects")
+    def __init__(self, path: Path, source: Path | None) -> None:
+        if source is not None:
+            require_other_file(path, source, "--rejects")
         self.path = path
         self.counts: Counter[str] = Counter()
         self._target = output_file(path)

@@ -4,13 +4,13 @@ Nearly every row is good. Therefore whole columns are checked in one call where 
 if their column fails.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import compress, repeat
 
 from campaigns.audience.columns import column_index
 from campaigns.audience.phone import Normaliser
-from campaigns.audience.reader import AudienceReader, Row, RowBatch, is_blank
+from campaigns.audience.reader import AudienceTable, Row, RowBatch, is_blank
 from campaigns.audience.reject_file import Reject
 from campaigns.audience.spreadsheet import as_written, is_variable_column
 from engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
@@ -40,6 +40,30 @@ class CheckedBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class RowRules:
+    """What a person wants from each row, whatever the audience's form.
+
+    `params`: a column for each placeholder in order, or `=text` for a fixed text. `region`: the country of
+    national numbers. `mapped`: another name for a column → its name in the audience. `defaults`: a column →
+    the text for its empty cells. Columns are given by either name. `as_mobile`: see `mobile_forms`.
+    """
+
+    phone_column: str = "phone"
+    params: tuple[str, ...] = ()
+    region: str | None = None
+    mapped: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    as_mobile: tuple[str, ...] = ()
+
+    @property
+    def literals(self) -> list[str]:
+        return [param[1:] for param in self.params if is_literal(param)]
+
+
+PHONES_ONLY = RowRules()
+
+
+@dataclass(frozen=True, slots=True)
 class RowCheck:
     """Checks rows with one header. Made by `row_check`."""
 
@@ -49,6 +73,7 @@ class RowCheck:
     variable_columns: tuple[tuple[int, str], ...]  # index and name; fixed texts have none
     picks: tuple[int | str, ...]  # for each placeholder the index of its column, or its fixed text
     exported: tuple[int, ...]  # variable columns that `campaign export` may have written
+    defaults: tuple[tuple[int, str], ...]  # index of a column, and the text for its empty cells
 
     def check(self, batch: RowBatch) -> CheckedBatch:
         """Split a batch into good rows and rejects; blank rows are neither."""
@@ -57,6 +82,8 @@ class RowCheck:
         columns: list[Sequence[str]] = list(zip(*batch.rows, strict=True))
         for index in self.exported:
             columns[index] = list(map(as_written, columns[index]))
+        for index, text in self.defaults:
+            columns[index] = [cell if cell and not cell.isspace() else text for cell in columns[index]]
         phones = self.normalise_all(columns[self.phone_index])
         refused = self._refused(batch, columns, phones)
         kept = bytearray(b"\1") * len(phones)
@@ -102,42 +129,50 @@ class RowCheck:
                 return Reject(line, f"variable_{problem}", column, row[index])
         return None
 
-    def batches(self, reader: AudienceReader) -> Iterator[CheckedBatch]:
+    def batches(self, table: AudienceTable) -> Iterator[CheckedBatch]:
         """Check all rows of an audience."""
-        for batch in reader.batches():
-            yield self.check(batch)
+        return map(self.check, table.batches())
 
 
-def row_check(
-    header: Sequence[str], where: str, phone_column: str, params: Sequence[str], region: str | None
-) -> RowCheck:
-    """The check of one audience. `params`: a column for each placeholder in order, or `=text` for a fixed
-    text.
+def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
+    """The check of one audience.
 
-    Raises MissingColumn, and UsageError for a wrong region or a fixed text that the service would refuse.
+    Raises MissingColumn, and UsageError for a wrong region or a text of an option that the service would
+    refuse.
     """
-    literals = [param[1:] for param in params if is_literal(param)]
-    for literal in literals:
-        if (problem := check_variable(literal)) is not None:
-            raise UsageError(f"the fixed text --param ={literal!r} cannot be sent: {problem}")
-    picks = tuple(
-        param[1:] if is_literal(param) else column_index(header, param, where=where) for param in params
-    )
-    phone_index = column_index(header, phone_column, where=where, otherwise=_NAME_THE_PHONES)
+    _check_texts(rules)
+    for name in rules.mapped.values():
+        column_index(header, name, where=where)
+
+    def index_of(name: str, otherwise: str = "") -> int:
+        return column_index(header, rules.mapped.get(name, name), where=where, otherwise=otherwise)
+
+    picks = tuple(param[1:] if is_literal(param) else index_of(param) for param in rules.params)
+    columns = [pick for pick in dict.fromkeys(picks) if isinstance(pick, int)]
+    phone_index = index_of(rules.phone_column, _NAME_THE_PHONES)
+    defaults = tuple((index_of(column), text) for column, text in rules.defaults.items())
+    if phone_index in dict(defaults):
+        raise UsageError("--default cannot be for the phones", remedy="name another column")
     return RowCheck(
-        normalise_all=Normaliser(region).normalise_all,
+        normalise_all=Normaliser(rules.region, rules.as_mobile).normalise_all,
         phone_index=phone_index,
         phone_column=header[phone_index],
-        variable_columns=tuple(
-            (pick, header[pick]) for pick in dict.fromkeys(picks) if isinstance(pick, int)
-        ),
+        variable_columns=tuple((index, header[index]) for index in columns),
         picks=picks,
         exported=tuple(
-            pick
-            for pick in dict.fromkeys(picks)
-            if isinstance(pick, int) and pick != phone_index and is_variable_column(header[pick])
+            index for index in columns if index != phone_index and is_variable_column(header[index])
         ),
+        defaults=defaults,
     )
+
+
+def _check_texts(rules: RowRules) -> None:
+    for literal in rules.literals:
+        if (problem := check_variable(literal)) is not None:
+            raise UsageError(f"the fixed text --param ={literal!r} cannot be sent: {problem}")
+    for column, text in rules.defaults.items():
+        if (problem := check_variable(text)) is not None:
+            raise UsageError(f"the text of --default {column}={text!r} cannot be sent: {problem}")
 
 
 def suspects(column: Collection[str]) -> list[int]:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.audience.reader import Piece, read_plain
+from campaigns.audience.reader import Piece, RowBatch, read_plain
 from campaigns.audience.reject_file import Reject
-from campaigns.audience.row_check import CheckedBatch, RowCheck, row_check
+from campaigns.audience.row_check import CheckedBatch, RowCheck, RowRules, row_check
+from campaigns.audience.spool import read_spooled
 from engine.core.phone_aliases import canonical_phone
 
 PART_CHARACTERS = 1 << 17  # its cells fit a core's cache: a fifth faster than a mebibyte at once
@@ -14,17 +15,17 @@ _BETWEEN = "\0,\0".join  # the text between two variables; see `_escaped`
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """What a process needs to check pieces of one file: the arguments of `row_check`, and the delimiter."""
+    """What a process needs to check pieces of one table: the arguments of `row_check`, and the delimiter of
+    CSV; None if the rows are those of a spool.
+    """
 
     header: Sequence[str]
     where: str
-    phone_column: str
-    params: Sequence[str]
-    region: str | None
-    delimiter: str
+    rules: RowRules
+    delimiter: str | None
 
     def row_check(self) -> RowCheck:
-        return row_check(self.header, self.where, self.phone_column, self.params, self.region)
+        return row_check(self.header, self.where, self.rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,10 @@ class PieceCheck:
         """None if the rows of the piece depend on the piece before or after it."""
         parts: list[StagedBatch] = []
         for part in piece.parts(PART_CHARACTERS):
-            batch = read_plain(part, self._delimiter, self._width)
+            if self._delimiter is None:
+                batch: RowBatch | None = read_spooled(part)
+            else:
+                batch = read_plain(part, self._delimiter, self._width)
             if batch is None:
                 return None
             parts.append(encode_for_copy(self.rows.check(batch)))

@@ -8,7 +8,10 @@ import typer
 
 from campaigns.audience.copy_rejected import copy_rejected
 from campaigns.audience.inspection import Inspection, inspect_audience
+from campaigns.audience.opening import ReadOptions
 from campaigns.audience.reject_file import default_rejects_path
+from campaigns.audience.row_check import RowRules
+from campaigns.cli.audience_options import FORMS, AsMobile, Defaults, FileFormat, Maps, Sheet, pairs
 from campaigns.cli.options import Json, Output, PhoneColumn, Quiet, Region, rejects_option
 from campaigns.cli.output import opened, writing
 from campaigns.cli.planning_progress import GUESS, planning_shown
@@ -30,13 +33,18 @@ def group() -> None:
 
 @app.command()
 def check(
-    file: Annotated[Path, typer.Argument(help="A CSV file.")],
+    file: Annotated[Path, typer.Argument(help=f"A file: {FORMS}. - is standard input.")],
     param: Annotated[
         list[str] | None,
         typer.Option(help="Column for a placeholder; a row without a value in it is bad.", metavar="COLUMN"),
     ] = None,
     phone_column: PhoneColumn = "phone",
+    column_map: Maps = None,
+    default: Defaults = None,
     region: Region = None,
+    as_mobile: AsMobile = None,
+    file_format: FileFormat = None,
+    sheet: Sheet = None,
     rejects: Annotated[Path | None, rejects_option("check")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 78 if any row is bad.")] = False,
     json: Json = False,
@@ -50,9 +58,15 @@ def check(
         found = inspect_audience(
             file,
             rejects_path=rejects or default_rejects_path(file, "check"),
-            phone_column=phone_column,
-            params=tuple(param or ()),
-            region=region,
+            rules=RowRules(
+                phone_column,
+                tuple(param or ()),
+                region,
+                pairs("--map", column_map),
+                pairs("--default", default),
+                tuple(as_mobile or ()),
+            ),
+            options=ReadOptions(file_format, sheet),
             progress=progress,
         )
     if json:
@@ -70,6 +84,8 @@ def rejected(
     file: Annotated[Path, typer.Argument(help="The audience file that the list belongs to.")],
     listed: Annotated[Path, typer.Argument(help="The list of its rejected rows.", metavar="LIST")],
     output: Output = None,
+    file_format: FileFormat = None,
+    sheet: Sheet = None,
 ) -> None:
     """Copy the rejected rows of a file unchanged, so that you can correct them and send to them alone.
 
@@ -80,7 +96,7 @@ def rejected(
         for source in (file, listed):
             require_other_file(output, source, "--output")
     with opened(output, "utf-8-sig") as target, writing(output):
-        rows = copy_rejected(file, listed, target)
+        rows = copy_rejected(file, listed, target, ReadOptions(file_format, sheet))
     if output is not None:
         note(f"{pluralise(rows, 'row')} in {output}")
 
@@ -90,8 +106,11 @@ def _text(path: Path | None) -> str | None:
 
 
 def _print(found: Inspection) -> None:
-    encoding = f"{found.encoding} ({GUESS})" if found.encoding_guessed else found.encoding
-    typer.echo(f"{encoding}, separated by {_DELIMITERS.get(found.delimiter, found.delimiter)}")
+    if found.delimiter is None:
+        typer.echo(sanitise(found.form))
+    else:
+        encoding = f"{found.encoding} ({GUESS})" if found.encoding_guessed else found.encoding
+        typer.echo(f"{encoding}, separated by {_DELIMITERS.get(found.delimiter, found.delimiter)}")
     typer.echo(f"columns: {sanitise(', '.join(found.columns))}")
     typer.echo(f"{pluralise(found.rows, 'row')}: {found.good:,} good, {found.rejected:,} bad")
     for code, count in found.reject_codes.items():

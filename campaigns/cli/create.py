@@ -5,6 +5,23 @@ from typing import Annotated, Any
 
 import typer
 
+from campaigns.audience.opening import ReadOptions
+from campaigns.cli.audience_options import (
+    AsMobile,
+    AudienceCampaign,
+    AudienceDatabase,
+    AudienceFile,
+    AudienceSql,
+    Code,
+    Defaults,
+    Excludes,
+    FileFormat,
+    Maps,
+    Sheet,
+    State,
+    audience_of,
+    pairs,
+)
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import (
     CampaignName,
@@ -32,7 +49,6 @@ app = typer.Typer(add_completion=False)
 
 Template = Annotated[str, typer.Option(help="Name of an approved template.")]
 Language = Annotated[str, typer.Option(help="Language of the template, such as pt_BR.")]
-Audience = Annotated[Path, typer.Option(help="CSV file with the recipients.", metavar="FILE")]
 Numbers = Annotated[
     list[str], typer.Option(help="Phone number ID to send with; repeat for more.", metavar="PNID")
 ]
@@ -78,11 +94,22 @@ def create(
     name: CampaignName,
     template: Template,
     language: Language,
-    audience: Audience,
     number: Numbers,
+    audience: AudienceFile = None,
+    audience_sql: AudienceSql = None,
+    audience_database: AudienceDatabase = None,
+    audience_campaign: AudienceCampaign = None,
+    state: State = None,
+    code: Code = None,
+    file_format: FileFormat = None,
+    sheet: Sheet = None,
     param: Params = None,
     phone_column: PhoneColumn = "phone",
+    column_map: Maps = None,
+    default: Defaults = None,
     region: Region = None,
+    as_mobile: AsMobile = None,
+    exclude: Excludes = None,
     external_id: ExternalId = None,
     start_at: StartAt = None,
     expires_at: ExpiresAt = None,
@@ -108,7 +135,7 @@ def create(
         name=name,
         template=template,
         language=language,
-        audience=audience,
+        audience=audience_of(audience, audience_sql, audience_database, audience_campaign, state, code),
         numbers=tuple(number),
         params=tuple(param or ()),
         phone_column=phone_column,
@@ -123,6 +150,11 @@ def create(
         strict=strict,
         rejects=rejects,
         header_media=header_media(header_media_id, header_link, header_filename),
+        reading=ReadOptions(file_format, sheet),
+        mapped=pairs("--map", column_map),
+        defaults=pairs("--default", default),
+        exclude=tuple(exclude or ()),
+        as_mobile=tuple(as_mobile or ()),
     )
     _create(spec, dry_run=dry_run, json=json, quiet=quiet)
 

@@ -31,7 +31,7 @@ CITIES = (
     "Montréal, QC", "São Paulo", "Saint-Étienne", "Nîmes", "Besançon", "New York, NY", "Washington, D.C.",
     'Winston "Salem"', "San José, CA", "Orléans", "Coeur d'Alene", "Québec",
 )  # fmt: skip
-BAD_PHONES = ("", "n/a", "12", "+1 212 555", "1.2125550199E+10", "call me", "+999 12345678", "0199")
+BAD_PHONES = ("", "n/a", "12", "+1 212 555", "1.21256E+10", "call me", "+999 12345678", "0199")
 MISSING = ("", " ", "  ")
 
 

@@ -2,27 +2,29 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import asyncpg
 
-from campaigns.audience.change_check import ChangeCheck
 from campaigns.audience.encoding import Encoding
+from campaigns.audience.opening import OpenAudience
 from campaigns.audience.parallel_check import staged_batches
-from campaigns.audience.reader import AudienceReader, open_audience
+from campaigns.audience.reader import AudienceTable
 from campaigns.audience.reject_file import RejectFile, default_rejects_path, require_no_reject_list
 from campaigns.audience.staged_batch import CheckSpec
 from campaigns.describe_database import describe_database
 from campaigns.planning.disk_limit import stop_when_disk_is_short
+from campaigns.planning.exclusion import Exclusion, open_exclusions, stage_exclusions
 from campaigns.planning.freeze import freeze
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
 from campaigns.planning.range_size import range_size
 from campaigns.planning.schedule import Schedule
-from campaigns.planning.spec import AUDIENCE_CONTENT, CampaignSpec, Identity, file_sha256, identify
+from campaigns.planning.source import open_source
+from campaigns.planning.spec import AUDIENCE_CONTENT, NOTED, CampaignSpec, Identity, identify
 from campaigns.planning.staging import Staged, find_duplicates, stage
 from campaigns.planning.template import CampaignTemplate, check_header, check_params, load_template
 from campaigns.pluralise import pluralise
@@ -73,16 +75,19 @@ async def create_campaign(
     left behind; the next create removes them.
     """
     schedule = spec.checked_schedule()
-    with open_audience(spec.audience) as file:
-        change_check = ChangeCheck(file, str(spec.audience))
-        identity = identify(spec, schedule, await asyncio.to_thread(file_sha256, file))
+    with ExitStack() as files:
+        source = await open_source(url, spec, files)
+        audience_sha256 = await asyncio.to_thread(source.sha256)
         connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
         try:
+            exclusions = await open_exclusions(connection, spec.exclude, files)
+            excluded = [exclusion.content for exclusion in exclusions]
+            identity = identify(spec, schedule, audience_sha256, excluded)
             await _lock(connection, spec)
             known = await _known(connection, spec, identity, dry_run=dry_run)
             guarded = stop_when_disk_is_short(disk, progress)
-            planning = _Planning(url, connection, spec, schedule, identity, guarded, dry_run)
-            created = known or await planning.run(file, change_check)
+            planning = _Planning(url, connection, spec, schedule, identity, exclusions, guarded, dry_run)
+            created = known or await planning.run(source)
             return replace(created, same_audience=await _same_audience(connection, identity, created))
         finally:
             await close(connection)
@@ -155,6 +160,16 @@ async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
     await connection.execute(sql["remove_unplanned"], campaign_id)
 
 
+def _counts(staged: Staged, suppressed: int) -> PlanCounts:
+    return PlanCounts(
+        audience_rows=staged.rows + staged.rejected,
+        recipients=staged.recipients,
+        rejected=staged.rejected + staged.excluded,
+        duplicates=staged.duplicates,
+        suppressed=suppressed,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Planning:
     """The planning of one new campaign."""
@@ -164,29 +179,31 @@ class _Planning:
     spec: CampaignSpec
     schedule: Schedule
     identity: Identity
+    exclusions: Sequence[Exclusion]
     progress: ProgressCallback
     dry_run: bool
 
-    async def run(self, file: BinaryIO, change_check: ChangeCheck) -> CreatedCampaign:
+    async def run(self, source: OpenAudience) -> CreatedCampaign:
         self._check_expiry()
         database = await describe_database(self.connection)
         limits_per_s = await _limits_per_s(self.connection, self.spec.phone_number_ids, database)
         template = await self._template(database)
         check_header(template)
         check_params(template.compiled(), self.spec.params)
-        rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience)
-        with RejectFile(rejects_path, self.spec.audience) as rejects:
-            reader = await asyncio.to_thread(AudienceReader, file, str(self.spec.audience))
-            require_no_reject_list(reader.header, reader.name)
-            staged = await self._stage(reader, change_check, rejects)
+        rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience_file or Path("audience"))
+        with RejectFile(rejects_path, self.spec.audience_file) as rejects:
+            table = await asyncio.to_thread(source.table)
+            require_no_reject_list(table.header, table.name)
+            staged = await self._stage(table, source, rejects)
             published = None if self.dry_run else rejects.publish()
             self._check_counts(staged, published)
             if self.dry_run:
-                campaign_id, counts = 0, await self._staged_counts(staged)
+                suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
+                campaign_id, counts = 0, _counts(staged, suppressed)
             else:
                 size = range_size(staged.recipients, limits_per_s)
-                campaign_id, counts = await self._freeze(template, staged, size)
-        codes, encoding = dict(rejects.counts), reader.encoding
+                campaign_id, counts = await self._freeze(template, staged, size, source.noted)
+        codes, encoding = dict(rejects.counts), table.encoding
         return CreatedCampaign(
             campaign_id,
             self.spec.name,
@@ -198,12 +215,6 @@ class _Planning:
             encoding,
             dry_run=self.dry_run,
         )
-
-    async def _staged_counts(self, staged: Staged) -> PlanCounts:
-        """The counts that freezing would find."""
-        suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
-        rows = staged.rows + staged.rejected
-        return PlanCounts(rows, staged.recipients, staged.rejected, staged.duplicates, suppressed)
 
     async def _template(self, database: str) -> CampaignTemplate:
         spec = self.spec
@@ -219,25 +230,26 @@ class _Planning:
                 "--expires-at is in the past: nothing would be sent", remedy="choose a later time"
             )
 
-    async def _stage(self, reader: AudienceReader, change_check: ChangeCheck, rejects: RejectFile) -> Staged:
-        check = CheckSpec(
-            reader.header,
-            reader.name,
-            self.spec.phone_column,
-            tuple(self.spec.params),
-            self.spec.region,
-            reader.delimiter,
-        )
+    async def _stage(self, table: AudienceTable, source: OpenAudience, rejects: RejectFile) -> Staged:
+        check = CheckSpec(table.header, table.name, self.spec.rules, table.delimiter)
         phone_column = check.row_check().phone_column
-        with closing(staged_batches(reader, check)) as batches:
-            staged = await stage(self.connection, batches, rejects, reader.total_bytes, self.progress)
-        change_check.require_unchanged()
-        await find_duplicates(self.connection, staged, rejects, phone_column, self.progress)
+        with closing(staged_batches(table, check)) as batches:
+            staged = await stage(self.connection, batches, rejects, table.total_bytes, self.progress)
+        source.require_unchanged()
+        await stage_exclusions(self.connection, self.exclusions, self.spec.rules)
+        await find_duplicates(
+            self.connection,
+            staged,
+            rejects,
+            phone_column,
+            self.progress,
+            has_exclusions=bool(self.exclusions),
+        )
         return staged
 
     def _check_counts(self, staged: Staged, rejects: Path | None) -> None:
         listed = "" if rejects is None else f"see {rejects}"
-        name = str(self.spec.audience)
+        name = self.spec.audience_name
         if self.spec.strict and staged.rejected:
             raise ConfigurationError(
                 f"{pluralise(staged.rejected, 'row is', 'rows are')} rejected, and --strict allows none",
@@ -248,19 +260,20 @@ class _Planning:
             rejected = f": all {staged.rejected:,} rows are rejected" if staged.rejected else ""
             problem = ": its only row is rejected" if staged.rejected == 1 else rejected
             raise ConfigurationError(f"there is nobody to send to{problem}", where=name, remedy=listed)
+        if not staged.recipients:
+            raise ConfigurationError(
+                "there is nobody to send to: --exclude names all recipients", where=name, remedy=listed
+            )
 
-    async def _freeze(self, template: CampaignTemplate, staged: Staged, size: int) -> tuple[int, PlanCounts]:
-        row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *self._columns(template))
+    async def _freeze(
+        self, template: CampaignTemplate, staged: Staged, size: int, noted: Mapping[str, str]
+    ) -> tuple[int, PlanCounts]:
+        columns = self._columns(template, noted)
+        row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *columns)
         assert row is not None
         campaign_id: int = row["campaign_id"]
         frozen = await freeze(self.connection, self.url, campaign_id, row["day"], staged, size, self.progress)
-        counts = PlanCounts(
-            audience_rows=staged.rows + staged.rejected,
-            recipients=staged.recipients,
-            rejected=staged.rejected,
-            duplicates=staged.duplicates,
-            suppressed=frozen.suppressed,
-        )
+        counts = _counts(staged, frozen.suppressed)
         if frozen.recipients != counts.recipients:
             raise RuntimeError(f"{counts.recipients} recipients were staged, {frozen.recipients} frozen")
         await self.connection.execute(
@@ -273,13 +286,13 @@ class _Planning:
         )
         return campaign_id, counts
 
-    def _columns(self, template: CampaignTemplate) -> tuple[Any, ...]:
+    def _columns(self, template: CampaignTemplate, noted: Mapping[str, str]) -> tuple[Any, ...]:
         """The arguments of the statement `insert_campaign`."""
         return (
             self.spec.name,
             self.spec.external_id,
             self.identity.content_hash,
-            self.identity.options,
+            {**self.identity.options, **({NOTED: dict(noted)} if noted else {})},
             template.frozen(),
             self.spec.phone_number_ids,
             self.spec.on_unknown,

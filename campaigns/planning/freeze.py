@@ -83,21 +83,21 @@ class _Freezing:
         return FrozenCounts(row["recipients"], row["suppressed"])
 
     async def _copy_text(self, job: _Job) -> AsyncGenerator[bytes, None]:
-        duplicates, suppressed = await self._lines(job.chunk)
-        cut = RangeCut(job.range_ids, self.range_size, duplicates, suppressed)
+        left_out, suppressed = await self._lines(job.chunk)
+        cut = RangeCut(job.range_ids, self.range_size, left_out, suppressed)
         for batch in job.chunk.batches:
             async with self.reading:
                 rows = await self.reader.fetchval(queries("plan")["recipients_of_batch"], batch)
             yield cut.recipients(rows)
 
     async def _lines(self, chunk: Chunk) -> tuple[list[int], list[int]]:
-        """The lines of the chunk's duplicates, and the lines of its suppressed rows."""
+        """The lines of the chunk that are left out, and the lines of its suppressed rows."""
         sql = queries("plan")
         bounds = (chunk.above_line, chunk.last_line)
         async with self.reading:
-            duplicates = await self.reader.fetch(sql["duplicates_in_chunk"], *bounds)
+            left_out = await self.reader.fetch(sql["left_out_in_chunk"], *bounds)
             suppressed = await self.reader.fetch(sql["suppressed_in_chunk"], *bounds)
-        return [row["line"] for row in duplicates], [row["line"] for row in suppressed]
+        return [row["line"] for row in left_out], [row["line"] for row in suppressed]
 
 
 async def freeze(

@@ -2,14 +2,18 @@
 
 import hashlib
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from campaigns.audience.campaign_source import CampaignResult
+from campaigns.audience.opening import AS_IT_IS, ReadOptions
+from campaigns.audience.row_check import RowRules
+from campaigns.audience.sql_source import WHERE, SqlQuery
 from campaigns.planning.schedule import Schedule, check_max_failed, read_schedule
 from engine.core.message import Media
 from engine.core.sanitise import CONTROLS
@@ -17,7 +21,8 @@ from engine.errors import UsageError
 
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
-AUDIENCE_CONTENT = "the audience's content"  # key of the file's hash in the stored options
+AUDIENCE_CONTENT = "the audience's content"  # key of the hash of the file or rows in the stored options
+NOTED = "noted"  # key of what is stored for people and does not identify the campaign
 TEST_OF = "test of"  # key of the stored options: the campaign that is tested
 LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service downloads by HTTPS only
 
@@ -26,16 +31,17 @@ LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the serv
 class CampaignSpec:
     """All options of `campaign create`, as given. `numbers` are phone number IDs.
 
-    `params`: a column for each placeholder in order, or `=text` for a fixed text. Times are ISO 8601 with an
-    offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`. `message`: the free-form
-    message of `message send`; `template` is its type then, and `language` is empty. `test_of`: the
-    campaign that a `campaign test-send` tests.
+    `audience`: a file, `-` for standard input, a query, or the result of a campaign; `reading`: how to read a
+    file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns. Times are ISO
+    8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
+    `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
+    `test_of`: the campaign that a `campaign test-send` tests.
     """
 
     name: str
     template: str
     language: str
-    audience: Path
+    audience: Path | SqlQuery | CampaignResult
     numbers: tuple[str, ...]
     params: tuple[str, ...] = ()
     phone_column: str = "phone"
@@ -52,6 +58,38 @@ class CampaignSpec:
     header_media: Media | None = None
     message: dict[str, Any] | None = None
     test_of: str | None = None
+    reading: ReadOptions = AS_IT_IS
+    mapped: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
+    as_mobile: tuple[str, ...] = ()
+
+    @property
+    def rules(self) -> RowRules:
+        return RowRules(
+            self.phone_column,
+            tuple(self.params),
+            self.region,
+            self.mapped,
+            self.defaults,
+            tuple(self.as_mobile),
+        )
+
+    @property
+    def audience_file(self) -> Path | None:
+        """The path of the audience; None if it is no file."""
+        return self.audience if isinstance(self.audience, Path) else None
+
+    @property
+    def audience_name(self) -> str:
+        """Names the audience in errors."""
+        match self.audience:
+            case SqlQuery():
+                return WHERE
+            case CampaignResult():
+                return f"the campaign {self.audience.name}"
+            case path:
+                return str(path)
 
     @property
     def phone_number_ids(self) -> list[str]:
@@ -101,13 +139,26 @@ class Identity:
 
     def differences(self, stored: dict[str, Any]) -> list[str]:
         """A text for each option that differs from the stored ones."""
-        names = [name for name in {**stored, **self.options} if stored.get(name) != self.options.get(name)]
+        given = {**stored, **self.options}.keys() - {NOTED}
+        names = [name for name in given if stored.get(name) != self.options.get(name)]
         return [_difference(name, stored.get(name), self.options.get(name)) for name in sorted(names)]
 
 
-def identify(spec: CampaignSpec, schedule: Schedule, audience_sha256: str) -> Identity:
-    """The identity of a campaign. Times are compared as moments, and the order of numbers does not count."""
+def identify(
+    spec: CampaignSpec, schedule: Schedule, audience_sha256: str, excluded: Sequence[str] = ()
+) -> Identity:
+    """The identity of a campaign. Times are compared as moments, and the order of numbers does not count.
+
+    `excluded`: what identifies the contents of `--exclude`. The options of an audience are among them only if
+    given: earlier versions did not have them, and their campaigns must stay the same.
+    """
     media = spec.header_media
+    of_audience = {
+        "--map": dict(spec.mapped),
+        "--default": dict(spec.defaults),
+        "--exclude": sorted(set(excluded)),
+        "--as-mobile": sorted({country.upper() for country in spec.as_mobile}),
+    }
     return Identity(
         {
             "name": spec.name,
@@ -129,15 +180,9 @@ def identify(spec: CampaignSpec, schedule: Schedule, audience_sha256: str) -> Id
             "header media": None if media is None else [media.media_id, media.link, media.filename],
             **({} if spec.message is None else {"message": spec.message}),
             **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
+            **{name: value for name, value in of_audience.items() if value},
         }
     )
-
-
-def file_sha256(file: BufferedReader) -> str:
-    """The hash of an open file's content. The file is at its start afterwards."""
-    digest = hashlib.file_digest(file, "sha256").hexdigest()
-    file.seek(0)
-    return digest
 
 
 def _moment(moment: datetime | None) -> str | None:
@@ -151,6 +196,8 @@ def _difference(name: str, was: Any, now: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={text}" for name, text in value.items())
     if isinstance(value, list):  # media have an id, a link and a file name; some are None
         return ", ".join(str(part) for part in value if part is not None) or "not given"
     return "not given" if value is None else str(value)

@@ -25,8 +25,8 @@ CHUNK_ROWS = 50 * RANGE_SIZE
 class Chunk:
     """Staged rows that are frozen in one transaction: lines after `above_line`, up to `last_line`.
 
-    `batches`: the numbers of their batches. `duplicates`: how many rows repeat an earlier one, known after
-    `find_duplicates`.
+    `batches`: the numbers of their batches. `duplicates`: how many rows repeat an earlier one; `excluded`:
+    how many are in what --exclude names. Both are known after `find_duplicates`.
     """
 
     above_line: int
@@ -34,10 +34,11 @@ class Chunk:
     rows: int
     batches: range
     duplicates: int = 0
+    excluded: int = 0
 
     @property
     def recipients(self) -> int:
-        return self.rows - self.duplicates
+        return self.rows - self.duplicates - self.excluded
 
 
 @dataclass(slots=True)
@@ -57,8 +58,13 @@ class Staged:
         return sum(chunk.duplicates for chunk in self.chunks)
 
     @property
+    def excluded(self) -> int:
+        """Found so far by `find_duplicates`."""
+        return sum(chunk.excluded for chunk in self.chunks)
+
+    @property
     def recipients(self) -> int:
-        return self.rows - self.duplicates
+        return self.rows - self.duplicates - self.excluded
 
     def add(self, batch: StagedBatch) -> None:
         """Count a batch, and end the chunk if it is large enough."""
@@ -120,17 +126,26 @@ async def _once(text: bytes) -> AsyncIterator[bytes]:
 
 
 async def find_duplicates(
-    connection: Connection, staged: Staged, rejects: RejectFile, column: str, progress: ProgressCallback
+    connection: Connection,
+    staged: Staged,
+    rejects: RejectFile,
+    column: str,
+    progress: ProgressCallback,
+    *,
+    has_exclusions: bool = False,
 ) -> None:
-    """Find rows that repeat an earlier phone, list them, and count them by chunk."""
+    """Find rows that are excluded or repeat an earlier phone, list them, and count them by chunk."""
     sql = queries("plan")
+    if has_exclusions:
+        await connection.execute(sql["find_excluded"])
     for statement in ("find_repeated", "find_duplicates", "find_suppressed", "index_lists"):
         await connection.execute(sql[statement])
         progress(PlanProgress("checking", 0, staged.rows, staged.rows))
     checked = 0
     for chunk in staged.chunks:
-        rows = await connection.fetch(sql["duplicates_in_chunk"], chunk.above_line, chunk.last_line)
-        rejects.add(Reject(row["line"], "duplicate", column, str(row["phone"])) for row in rows)
-        chunk.duplicates = len(rows)
+        rows = await connection.fetch(sql["left_out_in_chunk"], chunk.above_line, chunk.last_line)
+        rejects.add(Reject(row["line"], row["code"], column, str(row["phone"])) for row in rows)
+        chunk.excluded = sum(row["code"] == "excluded" for row in rows)
+        chunk.duplicates = len(rows) - chunk.excluded
         checked += chunk.rows
         progress(PlanProgress("checking", checked, staged.rows, staged.rows))

@@ -4,9 +4,13 @@ Law: no cell starts a formula in a spreadsheet. The cells hold texts of recipien
 `=HYPERLINK(…)` in a name must stay a name.
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any
+
+import asyncpg
 
 from campaigns.audience.spreadsheet import safe_cell, variable_column
 from campaigns.command_text import command_text
@@ -14,7 +18,7 @@ from campaigns.describe_database import describe_database
 from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError
-from engine.store.database import Pool
+from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 COLUMNS = (
@@ -30,7 +34,7 @@ def headings(variables: int) -> list[str]:
 
 
 async def export_rows(
-    pool: Pool, campaign_id: int, state: RecipientState | None = None
+    pool: Pool | Connection, campaign_id: int, state: RecipientState | None = None
 ) -> AsyncIterator[list[list[str]]]:
     """Pages of rows in the order of the audience file: all recipients, or those in one state.
 
@@ -38,16 +42,23 @@ async def export_rows(
     service gave no text; times are ISO 8601 in UTC. Each page is read alone, so that a long export holds no
     snapshot: a recipient that changes meanwhile has its state at the moment of reading.
     """
+    async for page in export_records(pool, campaign_id, state):
+        yield [_cells(record) for record in page]
+
+
+async def export_records(
+    pool: Pool | Connection, campaign_id: int, state: RecipientState | None
+) -> AsyncIterator[list[asyncpg.Record]]:
+    """The same as they are stored."""
     wanted = None if state is None else state.value
     ordinal = -1
     while ranges := await pool.fetch(queries("report")["export_ranges"], campaign_id, ordinal):
         for row in ranges:
-            page = await pool.fetch(queries("report")["export_page"], row["range_id"], wanted)
-            yield [_cells(record) for record in page]
+            yield await pool.fetch(queries("report")["export_page"], row["range_id"], wanted)
         ordinal = ranges[-1]["ordinal"]
 
 
-async def require_kept(pool: Pool, campaign_id: int, name: str) -> None:
+async def require_kept(pool: Pool | Connection, campaign_id: int, name: str) -> None:
     """ConfigurationError if the recipients of a planned campaign were pruned."""
     if not await pool.fetchval(queries("report")["has_ranges"], campaign_id):
         raise ConfigurationError(

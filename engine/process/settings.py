@@ -42,6 +42,7 @@ PREFIX = "DRUMBEAT_"
 SETTINGS_FILE = Path("drumbeat.toml")
 SECRETS = (
     "database_url",
+    "audience_database_url",
     "access_token",
     "app_secret",
     "verify_token",
@@ -189,6 +190,7 @@ class Settings(BaseSettings):
 
     home: Home = Field(default_factory=default_home)
     database_url: SecretStr | None = None
+    audience_database_url: SecretStr | None = None
     base_url: BaseUrl | None = None
     api_version: Version = API_VERSION
     access_token: Token | None = None

@@ -15,6 +15,7 @@ _HOST = r"(?:\[[^\]]*\]|[^:/@\[]*)(?::\d*)?"
 # A URL after its scheme and up to its options, without a user: hosts with ports, and the database.
 _NO_PASSWORD = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
 _UNREADABLE = "the database URL cannot be read"
+SETTING = "DRUMBEAT_DATABASE_URL"
 _SCHEMES = ("postgresql://", "postgres://")
 _SHAPE = (
     "write it as postgresql://user:password@host:5432/name; in a user or password write @ : / ? # % as "
@@ -31,14 +32,14 @@ _OPTIONS = (
 )
 
 
-def safe_url(url: str) -> str:
-    """The URL with its passwords masked, for messages.
+def safe_url(url: str, setting: str = SETTING) -> str:
+    """The URL with its passwords masked, for messages; `setting` if it cannot be read.
 
     A ? in a password must be written %3F. If it is not, the end of the password is unknown, and nothing after
     its beginning is shown.
     """
     if "://" not in url and not url.startswith("/"):
-        return "DRUMBEAT_DATABASE_URL"  # perhaps the key=value notation, which holds the password anywhere
+        return setting  # perhaps the key=value notation, which holds the password anywhere
     address, question, options = url.partition("?")
     head, at, tail = address.rpartition("@")
     scheme, slashes, user = (head if at else address).partition("://")
@@ -53,17 +54,17 @@ def safe_url(url: str) -> str:
 
 
 @contextmanager
-def translate_connect_errors(url: str) -> Iterator[None]:
-    """Turn what connecting raises into one clear error."""
+def translate_connect_errors(url: str, setting: str = SETTING) -> Iterator[None]:
+    """Turn what connecting raises into one clear error. `setting`: where the URL comes from."""
     try:
         yield
     except (TimeoutError, OSError, asyncpg.PostgresError) as error:
-        raise connect_error(error, url) from error  # before ValueError: a certificate error is both
+        raise connect_error(error, url, setting) from error  # before ValueError: a certificate error is both
     except asyncpg.ClientConfigurationError as error:
         remedy = str(error) if url.startswith(_SCHEMES) else _SHAPE
-        raise ConfigurationError(_UNREADABLE, where=safe_url(url), remedy=remedy) from error
+        raise ConfigurationError(_UNREADABLE, where=safe_url(url, setting), remedy=remedy) from error
     except ValueError:  # without its message, which quotes what it took for a port: perhaps the password
-        raise ConfigurationError(_UNREADABLE, where=safe_url(url), remedy=_SHAPE) from None
+        raise ConfigurationError(_UNREADABLE, where=safe_url(url, setting), remedy=_SHAPE) from None
     except asyncpg.TargetServerAttributeNotMatched as error:
         problem = f"no server of {safe_url(url)} has the role that target_session_attrs asks for"
         raise Unreachable(problem, remedy="is the primary among them?") from error
@@ -78,9 +79,9 @@ def pooler_error(url: str) -> ConfigurationError:
     )
 
 
-def connect_error(error: Exception, url: str) -> DrumbeatError:
+def connect_error(error: Exception, url: str, setting: str = SETTING) -> DrumbeatError:
     """The error for an exception of connecting."""
-    where, said = safe_url(url), system_error_text(error)
+    where, said = safe_url(url, setting), system_error_text(error)
     match error:
         case asyncpg.InvalidAuthorizationSpecificationError():
             return AuthenticationError(f"the database {where} refused the user or password: {said}")
@@ -101,4 +102,4 @@ def connect_error(error: Exception, url: str) -> DrumbeatError:
             return Unreachable(f"the database {where} can only be read: {said}", remedy="name the primary")
         case _:
             problem = f"the database {where} does not answer: {said}"
-            return Unreachable(f"{problem}; is it running, and is DRUMBEAT_DATABASE_URL right?")
+            return Unreachable(f"{problem}; is it running, and is {setting} right?")

@@ -279,6 +279,18 @@ async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> 
     return connection
 
 
+async def connect_to_read(url: str, *, setting: str, command_timeout_s: float) -> Connection:
+    """A connection to a database that is not Drumbeat's own, perhaps a standby or behind a pooler.
+
+    It changes no setting of the session, since a pooler would refuse that. `setting`: where the URL comes
+    from. Raises as `connect` does.
+    """
+    with translate_connect_errors(url, setting):
+        return await _connect(
+            url, timeout=CONNECT_TIMEOUT_S, command_timeout=command_timeout_s, statement_cache_size=0
+        )
+
+
 async def close(connection: Connection) -> None:
     """Close in order, or terminate after CLOSE_TIMEOUT_S: its statements are answered, and its locks end."""
     assert isinstance(connection, asyncpg.Connection)

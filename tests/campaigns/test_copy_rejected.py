@@ -9,6 +9,7 @@ import pytest
 from campaigns.audience.copy_rejected import copy_rejected
 from campaigns.audience.inspection import inspect_audience
 from campaigns.audience.reject_file import Reject, RejectFile
+from campaigns.audience.row_check import RowRules
 from engine.errors import ConfigurationError
 from tests.campaigns.conftest import WriteAudience
 
@@ -37,7 +38,7 @@ def audience(write_audience: WriteAudience) -> Path:
 @pytest.fixture
 def listed(audience: Path, tmp_path: Path) -> Path:
     path = tmp_path / "listed.csv"
-    inspect_audience(audience, rejects_path=path, phone_column="Telefon", params=PARAMS)
+    inspect_audience(audience, rejects_path=path, rules=RowRules("Telefon", PARAMS))
     with path.open("a", encoding="utf-8", newline="") as file:  # as the plan of a campaign does
         csv.writer(file).writerow((13, "duplicate", "Telefon", "it is known", "'+55 11 98000-0001"))
     return path
@@ -57,9 +58,7 @@ def test_a_copy_that_is_corrected_is_an_audience(audience: Path, listed: Path, t
     text = text.replace(";;\r\n", ";;D\r\n").replace("0003\r\n", "0003;;E\r\n").replace(';"+', ";+")
     corrected = tmp_path / "corrected.csv"
     corrected.write_text(text.replace("     x", " x"), encoding="utf-8", newline="")
-    found = inspect_audience(
-        corrected, rejects_path=tmp_path / "none.csv", phone_column="Telefon", params=PARAMS
-    )
+    found = inspect_audience(corrected, rejects_path=tmp_path / "none.csv", rules=RowRules("Telefon", PARAMS))
     assert (found.good, found.rejected, found.duplicates) == (5, 0, 0)
 
 

@@ -1,14 +1,14 @@
 """A refusal names the wrong option or file, and nothing is created."""
 
 from dataclasses import replace
-from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from campaigns.audience.inspection import inspect_audience
-from campaigns.planning import create
+from campaigns.audience.opening import OpenAudience
+from campaigns.audience.row_check import RowRules
 from campaigns.planning.create import create_campaign
 from campaigns.planning.plan import PlanProgress
 from campaigns.planning.spec import CampaignSpec
@@ -67,7 +67,7 @@ async def test_a_list_of_rejects_is_no_audience(
     with pytest.raises(ConfigurationError, match="a list of rejected rows"):
         await create_campaign(ready, replace(spec, audience=path, phone_column="value", params=("=x", "=y")))
     with pytest.raises(ConfigurationError, match="a list of rejected rows"):
-        inspect_audience(path, rejects_path=path.with_name("bad.csv"), phone_column="value")
+        inspect_audience(path, rejects_path=path.with_name("bad.csv"), rules=RowRules("value"))
     assert (await everything(pool))["campaigns"] == 0
 
 
@@ -161,14 +161,14 @@ async def test_a_file_that_changes_before_it_is_read_is_refused(
     ready: str, pool: Pool, spec: CampaignSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or a campaign would go by the content of another file than it sends to."""
-    original = create.file_sha256
+    original = OpenAudience.sha256
 
-    def hash_then_write(file: BufferedReader) -> str:
-        digest = original(file)
+    def hash_then_write(source: OpenAudience) -> str:
+        digest = original(source)
         spec.audience.write_text(spec.audience.read_text() + f"{PHONE + 99},Eve,A\n")
         return digest
 
-    monkeypatch.setattr(create, "file_sha256", hash_then_write)
+    monkeypatch.setattr(OpenAudience, "sha256", hash_then_write)
     with pytest.raises(ConfigurationError, match="changed while it was read"):
         await create_campaign(ready, spec)
     assert set((await everything(pool)).values()) == {0}

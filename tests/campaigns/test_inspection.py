@@ -12,6 +12,7 @@ from campaigns.audience import duplicate_counter, inspection
 from campaigns.audience.duplicate_counter import DuplicateCounter
 from campaigns.audience.encoding import UnreadableAudience
 from campaigns.audience.inspection import Inspection, inspect_audience
+from campaigns.audience.row_check import RowRules
 from campaigns.planning.plan import PlanProgress
 from engine.errors import ConfigurationError
 from tests.campaigns.conftest import WriteAudience
@@ -20,7 +21,7 @@ GOOD = "5511987654321"
 
 
 def inspected(path: Path) -> Inspection:
-    return inspect_audience(path, rejects_path=path.with_name("bad.csv"), params=("name",))
+    return inspect_audience(path, rejects_path=path.with_name("bad.csv"), rules=RowRules(params=("name",)))
 
 
 def test_it_counts_what_a_plan_would(write_audience: WriteAudience) -> None:

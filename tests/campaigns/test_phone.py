@@ -45,6 +45,12 @@ CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
         (" \t", None, "phone_empty"),
         ("5,51199E+12", None, "phone_scientific"),
         ("5.51199e12", None, "phone_scientific"),
+        ("5.511987654321E+12", None, 5511987654321),  # with all digits
+        ("5,5119876543210e+12", None, 5511987654321),
+        ("5.5119876543217E+12", None, "phone_scientific"),  # no whole number
+        ("1.198765432E+10", "BR", "phone_scientific"),
+        ("1.1987654321E+10", "BR", 5511987654321),
+        ("-5.511987654321E+12", None, "phone_scientific"),
         ("call me", None, "phone_malformed"),
         ("5511987654321 ext 3", None, "phone_malformed"),
         ("+", None, "phone_malformed"),
@@ -76,6 +82,36 @@ CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
 )
 def test_each_way_of_writing(text: str, region: str | None, expected: int | str) -> None:
     assert Normaliser(region).normalise(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "region", "country", "expected"),
+    [
+        ("+55 11 8765-4321", None, "BR", 5511987654321),
+        ("11 8765-4321", "BR", "br", 5511987654321),
+        ("+55 11 98765-4321", None, "BR", 5511987654321),
+        ("+55 11 3765-4321", None, "BR", 551137654321),  # a landline
+        ("+52 1 55 1234 5678", None, "MX", 525512345678),
+        ("+52 55 1234 5678", None, "MX", 525512345678),
+        ("+54 11 2345-6789", None, "AR", 5491123456789),
+        ("11 2345-6789", "AR", "AR", 5491123456789),
+        ("+54 9 11 2345-6789", None, "AR", 5491123456789),
+        ("+49 30 901820", None, "AR", 4930901820),
+        ("+55 11 8765", None, "BR", "phone_invalid"),
+        ("+64 9 765 4321", "BR", "BR", 6497654321),  # New Zealand, and with 55 in front a Brazilian mobile
+        ("+64 97 654 321 0", "BR", "BR", "phone_invalid"),
+        ("call me", "BR", "BR", "phone_malformed"),
+    ],
+)
+def test_mobile_numbers_of_three_countries_are_repaired_if_asked_for(
+    text: str, region: str | None, country: str, expected: int | str
+) -> None:
+    assert Normaliser(region, (country,)).normalise(text) == expected
+
+
+def test_a_country_without_a_repair_is_refused() -> None:
+    with pytest.raises(UsageError, match="BR, MX, AR"):
+        Normaliser(None, ("DE",))
 
 
 @pytest.mark.parametrize(

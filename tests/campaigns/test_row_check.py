@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from campaigns.audience.columns import MissingColumn, column_index
 from campaigns.audience.reader import RowBatch
 from campaigns.audience.reject_file import Reject
-from campaigns.audience.row_check import row_check, surely_sendable
+from campaigns.audience.row_check import RowRules, row_check, surely_sendable
 from campaigns.audience.spreadsheet import safe_cell
 from campaigns.results.export import headings
 from engine.core.message import check_variable
@@ -38,13 +38,13 @@ def test_a_long_header_is_listed_in_part(columns: int, end: str) -> None:
 
 def test_an_audience_without_a_phone_column_is_refused_with_the_remedy() -> None:
     with pytest.raises(MissingColumn, match="name the column of the phone numbers with --phone-column"):
-        row_check(["mobile", "name"], "a.csv", "phone", (), None)
+        row_check(["mobile", "name"], "a.csv", RowRules())
 
 
 @pytest.mark.parametrize("rows", [[], [[GOOD, ""], ["12", "Ana"]]])
 def test_what_the_reader_refused_is_listed_among_the_rest_by_line(rows: list[list[str]]) -> None:
     unread = [Reject(line, "row_shape", "", "") for line in (1, 5, 3)]
-    check = row_check(["phone", "name"], "a.csv", "phone", ("name",), None)
+    check = row_check(["phone", "name"], "a.csv", RowRules(params=("name",)))
     batch = check.check(RowBatch(0, (4, 2)[: len(rows)], rows, list(unread)))
     assert [reject.line for reject in batch.rejects] == ([1, 2, 3, 4, 5] if rows else [1, 3, 5])
     assert batch.rows == len(batch.rejects)
@@ -56,7 +56,7 @@ def test_an_ambiguous_column_is_refused() -> None:
 
 
 def checked(rows: list[list[str]], *params: str) -> tuple[list[Accepted], list[tuple[int, str, str]]]:
-    check = row_check(["phone", "name", "city"], "a.csv", "phone", params, None)
+    check = row_check(["phone", "name", "city"], "a.csv", RowRules(params=params))
     batch = check.check(RowBatch(0, range(2, 2 + len(rows)), rows))
     accepted = list(zip(batch.lines, batch.phones, batch.variables, strict=True))
     return accepted, [(reject.line, reject.code, reject.column) for reject in batch.rejects]
@@ -130,7 +130,7 @@ def test_columns_are_found_without_what_nobody_sees() -> None:
 def test_what_an_export_wrote_is_read_as_it_was() -> None:
     names = ["-10 %", "@ana", "'=1+1", "''-", "' =x", "it's", "'quoted'", "＝x"]
     header = headings(1)
-    row = row_check(header, "a.csv", "phone", ("variable_1",), None)
+    row = row_check(header, "a.csv", RowRules(params=("variable_1",)))
     cells = [[GOOD, *[""] * (len(header) - 2), safe_cell(name)] for name in names]
     batch = row.check(RowBatch(0, range(2, 2 + len(cells)), cells))
     assert [variables for (variables,) in batch.variables] == names
@@ -138,7 +138,7 @@ def test_what_an_export_wrote_is_read_as_it_was() -> None:
 
 
 def test_what_an_export_wrote_is_checked_as_it_was() -> None:
-    row = row_check(["phone", "variable_1"], "a.csv", "phone", ("variable_1",), None)
+    row = row_check(["phone", "variable_1"], "a.csv", RowRules(params=("variable_1",)))
     batch = row.check(RowBatch(0, (2, 3), [[GOOD, "'-" + "x" * 1023], [GOOD, "'-" + "x" * 1024]]))
     assert [(reject.line, reject.code) for reject in batch.rejects] == [(3, "variable_too_long")]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.audience.inspection import inspect_audience
+from campaigns.audience.row_check import RowRules
 from campaigns.demo.audience import PARAMS, PHONE_COLUMN, write_audience
 from tests.cli.processes import COMMAND_S_MAX, Drumbeat, children_of, leftovers, until
 
@@ -15,7 +16,7 @@ def test_the_audience_is_what_it_says_and_the_same_for_a_seed(tmp_path: Path) ->
     write_audience(tmp_path / "two.csv", rows=2_000, seed=7)
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
     found = inspect_audience(
-        written.path, rejects_path=tmp_path / "rejects.csv", phone_column=PHONE_COLUMN, params=PARAMS
+        written.path, rejects_path=tmp_path / "rejects.csv", rules=RowRules(PHONE_COLUMN, PARAMS)
     )
     assert found.rows == written.rows == written.recipients + written.rejected + written.duplicates
     assert found.good == written.recipients + written.duplicates

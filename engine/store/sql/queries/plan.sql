@@ -26,6 +26,9 @@ FROM campaigns
 WHERE name = $1 OR external_id = $2
 ORDER BY external_id IS NOT DISTINCT FROM $2 DESC;
 
+-- name: options_of_campaign
+SELECT options FROM campaigns WHERE campaign_id = $1;
+
 -- name: same_audience
 -- Other campaigns whose stored option $1, the hash of the audience, is $2. A person reads the list.
 SELECT name FROM campaigns
@@ -68,7 +71,18 @@ SELECT set_config('temp_buffers', '64MB', false), set_config('work_mem', '64MB',
 -- staged_recipients: the rows of a batch in one value, as COPY takes them: Postgres does not look into a row before it is
 -- written as a recipient. EXTERNAL, because compressing it would cost more than everything else. A value holds up to a
 -- gigabyte, or 13 kB for each of the shortest rows.
+-- excluded: canonical phones of --exclude. left_out: the lines that become no recipients, and why.
+-- canonical_phone is the arithmetic of engine/core/phone_aliases.py for valid numbers: of Argentina and Brazil.
 CREATE TEMPORARY TABLE staging (line bigint NOT NULL, phone bigint NOT NULL);
+CREATE TEMPORARY TABLE excluded (phone bigint NOT NULL);
+CREATE TEMPORARY TABLE left_out (line bigint NOT NULL, phone bigint NOT NULL, code text NOT NULL);
+CREATE FUNCTION pg_temp.canonical_phone(phone bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN phone >= 540000000000 AND phone < 550000000000 THEN phone + 4950000000000
+        WHEN phone >= 550000000000 AND phone < 560000000000 AND phone / 10000000 % 10 >= 6
+            THEN phone / 100000000 * 1000000000 + 900000000 + phone % 100000000
+        ELSE phone END
+$$;
 CREATE TEMPORARY TABLE staged_recipients (batch integer PRIMARY KEY, rows bytea NOT NULL);
 ALTER TABLE staged_recipients ALTER COLUMN rows SET STORAGE EXTERNAL;
 
@@ -84,40 +98,40 @@ SELECT rows FROM staged_recipients WHERE batch = $1;
 CREATE TEMPORARY TABLE repeated AS SELECT phone FROM staging GROUP BY phone HAVING count(*) > 1;
 ANALYZE repeated;
 
+-- name: exclude_campaign
+INSERT INTO excluded
+SELECT pg_temp.canonical_phone(phone) FROM recipients JOIN ranges USING (range_id) WHERE campaign_id = $1;
+
+-- name: find_excluded
+INSERT INTO left_out SELECT line, phone, 'excluded' FROM staging WHERE phone IN (SELECT phone FROM excluded);
+
 -- name: find_duplicates
--- The lines that are left out: all of a repeated phone but the first.
-CREATE TEMPORARY TABLE duplicates AS
-SELECT line, phone
+-- All lines of a repeated phone but the first. Of an excluded phone, every line is left out already.
+INSERT INTO left_out
+SELECT line, phone, 'duplicate'
 FROM (SELECT line, phone, min(line) OVER (PARTITION BY phone) AS first_line FROM staging JOIN repeated USING (phone)) AS rows
-WHERE line <> first_line;
+WHERE line <> first_line AND NOT EXISTS (SELECT FROM excluded WHERE excluded.phone = rows.phone);
 
 -- name: find_suppressed
 -- The lines whose phone is suppressed. One join for the whole audience costs less than one for each chunk.
--- Staged phones are canonical (engine/core/phone_aliases.py), while the list holds the aliases that were sent to: this is the
--- same arithmetic, for Argentina and Brazil.
+-- Staged phones are canonical, while the list holds the aliases that were sent to.
 CREATE TEMPORARY TABLE suppressed AS
-SELECT line FROM staging WHERE phone IN (
-    SELECT CASE
-        WHEN phone >= 540000000000 AND phone < 550000000000 THEN phone + 4950000000000
-        WHEN phone >= 550000000000 AND phone < 560000000000 AND phone / 10000000 % 10 >= 6
-            THEN phone / 100000000 * 1000000000 + 900000000 + phone % 100000000
-        ELSE phone END
-    FROM suppressions);
+SELECT line FROM staging WHERE phone IN (SELECT pg_temp.canonical_phone(phone) FROM suppressions);
 
 -- name: index_lists
-CREATE INDEX duplicate_lines ON duplicates (line);
+CREATE INDEX left_out_lines ON left_out (line);
 CREATE INDEX suppressed_lines ON suppressed (line);
-ANALYZE duplicates, suppressed;
+ANALYZE left_out, suppressed;
 
--- name: duplicates_in_chunk
-SELECT line, phone FROM duplicates WHERE line > $1 AND line <= $2 ORDER BY line;
+-- name: left_out_in_chunk
+SELECT line, phone, code FROM left_out WHERE line > $1 AND line <= $2 ORDER BY line;
 
 -- name: suppressed_in_chunk
 SELECT line FROM suppressed WHERE line > $1 AND line <= $2 ORDER BY line;
 
 -- name: count_suppressed
 -- The recipients that would be skipped.
-SELECT count(*) FROM suppressed WHERE NOT EXISTS (SELECT FROM duplicates WHERE duplicates.line = suppressed.line);
+SELECT count(*) FROM suppressed WHERE NOT EXISTS (SELECT FROM left_out WHERE left_out.line = suppressed.line);
 
 -- name: insert_campaign
 INSERT INTO campaigns (

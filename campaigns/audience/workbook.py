@@ -1,0 +1,197 @@
+"""Reads a sheet of a workbook (XLSX, XLS, ODS) as people see it.
+
+The first row with text is the header. A sheet that is no table is refused: a title above the header, merged
+header cells, values under an empty header cell. Guessing would send the wrong texts.
+"""
+
+import mmap
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from itertools import chain, islice
+from typing import BinaryIO, NamedTuple
+
+from python_calamine import (
+    CalamineError,
+    CalamineSheet,
+    CalamineWorkbook,
+    PasswordError,
+    SheetTypeEnum,
+    SheetVisibleEnum,
+)
+
+from campaigns.audience.cell_text import float_text, time_text
+from campaigns.audience.encoding import UnreadableAudience
+from campaigns.audience.spool import BATCH_ROWS, Spool
+
+Cell = str | float | bool | date | datetime | time | timedelta
+NAMES_SHOWN_MAX = 10
+_NAME_IT = "name one with --sheet"
+
+
+class SheetRequest(NamedTuple):
+    """Which sheet of which workbook; None: the only visible one with rows. `memory_bytes`: the limit."""
+
+    name: str
+    sheet: str | None
+    memory_bytes: int
+
+
+class SheetFound(NamedTuple):
+    """What was read of a sheet, apart from its rows: the values of a `Spool`."""
+
+    name: str
+    form: str
+    header: list[str]
+    first: int
+
+
+class _Header(NamedTuple):
+    """`row`: its number, from 1. `named`: the indexes of columns with a name, and `unnamed` of all others."""
+
+    row: int
+    names: list[str]
+    named: list[int]
+    unnamed: list[int]
+
+
+def spool_sheet(file: BinaryIO, sheet_name: str | None, spool: Spool) -> None:
+    """Write the rows of one sheet to the spool. UnreadableAudience names row, column and what to do."""
+    file.seek(0)
+    try:
+        with CalamineWorkbook.from_filelike(file) as workbook:
+            sheet = _chosen(workbook, sheet_name, spool.name)
+            _Sheet(sheet, spool).read()
+    except PasswordError as error:
+        raise _protected(spool.name) from error
+    except CalamineError as error:
+        if _is_encrypted(file):
+            raise _protected(spool.name) from error
+        raise UnreadableAudience(
+            f"the workbook is damaged, or is none: {error}", where=spool.name, remedy="save it again as XLSX"
+        ) from error
+
+
+def _is_encrypted(file: BinaryIO) -> bool:
+    """Whether it is an encrypted workbook in the container of old ones; the library does not know these."""
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find("EncryptedPackage".encode("utf-16-le")) >= 0
+
+
+def _protected(name: str) -> UnreadableAudience:
+    return UnreadableAudience(
+        "the workbook is protected by a password", where=name, remedy="save it without a password"
+    )
+
+
+def _chosen(workbook: CalamineWorkbook, name: str | None, where: str) -> CalamineSheet:
+    """The sheet with this name, or else the only visible one with rows."""
+    if name is not None:
+        if name not in workbook.sheet_names:
+            raise UnreadableAudience(
+                f'there is no sheet "{name}"', where=where, remedy=f"it has {_listed(workbook.sheet_names)}"
+            )
+        return _with_rows(workbook.get_sheet_by_name(name), where)
+    shown = [
+        sheet.name
+        for sheet in workbook.sheets_metadata
+        if sheet.visible is SheetVisibleEnum.Visible and sheet.typ is SheetTypeEnum.WorkSheet
+    ]
+    if len(shown) == 1:
+        return _with_rows(workbook.get_sheet_by_name(shown[0]), where)
+    filled = [sheet for sheet in shown if workbook.get_sheet_by_name(sheet).start is not None]
+    if len(filled) > 1:
+        problem = f"the workbook has {len(filled)} sheets with rows: {_listed(filled)}"
+        raise UnreadableAudience(problem, where=where, remedy=_NAME_IT)
+    if not filled:
+        problem = "no visible sheet of the workbook has rows; pictures and charts are not read"
+        raise UnreadableAudience(problem, where=where, remedy=f"put the rows into a sheet, or {_NAME_IT}")
+    return workbook.get_sheet_by_name(filled[0])
+
+
+def _with_rows(sheet: CalamineSheet, where: str) -> CalamineSheet:
+    if sheet.start is None:
+        raise UnreadableAudience(
+            "the sheet has no rows; pictures and charts are not read",
+            where=f"{where}, sheet '{sheet.name}'",
+            remedy="put the rows into it, below a row with the names of the columns",
+        )
+    return sheet
+
+
+class _Sheet:
+    """The reading of one sheet that has rows."""
+
+    def __init__(self, sheet: CalamineSheet, spool: Spool) -> None:
+        self._sheet = sheet
+        self._spool = spool
+        self._first_column = (sheet.start or (0, 0))[1]
+
+    def read(self) -> None:
+        spool = self._spool
+        spool.name = f"{spool.name}, sheet '{self._sheet.name}'"
+        spool.form = f"sheet '{self._sheet.name}'"
+        rows = enumerate(self._sheet.iter_rows(), 1)
+        header = self._header(rows)
+        spool.header, spool.first = header.names, header.row + 1
+        while batch := list(islice(rows, BATCH_ROWS)):
+            if header.unnamed:
+                self._refuse_unnamed(header, batch)
+            spool.write_rows([[_text(row[at]) for at in header.named] for _, row in batch])
+
+    def _header(self, rows: Iterator[tuple[int, list[Cell]]]) -> _Header:
+        number, cells = next((number, row) for number, row in rows if any(cell != "" for cell in row))
+        self._refuse_merged(number)
+        names = [_text(cell) for cell in cells]
+        named = [at for at, name in enumerate(names) if name.strip()]
+        unnamed = [at for at, name in enumerate(names) if not name.strip()]
+        return _Header(number, [names[at] for at in named], named, unnamed)
+
+    def _refuse_merged(self, header_row: int) -> None:
+        for (top, left), (bottom, right) in self._sheet.merged_cell_ranges or ():
+            if top < header_row:
+                cells = f"{column_letters(left)}{top + 1}:{column_letters(right)}{bottom + 1}"
+                raise UnreadableAudience(
+                    f"the cells {cells} above the rows are merged",
+                    where=f"{self._spool.name}, row {top + 1}, column {column_letters(left)}",
+                    remedy="delete titles and unmerge the header: it must have a name for each column",
+                )
+
+    def _refuse_unnamed(self, header: _Header, batch: Sequence[tuple[int, list[Cell]]]) -> None:
+        found = ((row, at) for row, cells in batch for at in header.unnamed if cells[at] != "")
+        if (first := next(found, None)) is None:
+            return
+        row, letters = first[0], column_letters(self._first_column + first[1])
+        if len(header.named) == 1:
+            raise UnreadableAudience(
+                f'row {header.row} holds only "{header.names[0]}", perhaps a title above the header',
+                where=f"{self._spool.name}, row {header.row}",
+                remedy="delete the rows above the names of the columns",
+            )
+        raise UnreadableAudience(
+            f"the column {letters} has values, but no name in row {header.row}",
+            where=f"{self._spool.name}, row {row}, column {letters}",
+            remedy="name the column in the header, or delete it",
+        )
+
+
+def column_letters(index: int) -> str:
+    """The name of a column in a spreadsheet: 0 is A, 26 is AA."""
+    letters = ""
+    while index >= 0:
+        letters = chr(ord("A") + index % 26) + letters
+        index = index // 26 - 1
+    return letters
+
+
+def _text(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool):
+        return str(cell).upper()
+    return float_text(float(cell)) if isinstance(cell, int | float) else time_text(cell)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [f'"{name}"' for name in names[:NAMES_SHOWN_MAX]]
+    more = len(names) - NAMES_SHOWN_MAX
+    return ", ".join(chain(shown, [f"{more} more"] if more > 0 else []))

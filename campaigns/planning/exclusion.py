@@ -1,0 +1,81 @@
+"""Whom a campaign leaves out: the people of a file, or the recipients of another campaign."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from campaigns.audience.columns import MissingColumn
+from campaigns.audience.opening import OpenAudience, open_table
+from campaigns.audience.row_check import RowCheck, RowRules, row_check
+from campaigns.life.control import find_campaign, require_planned
+from campaigns.results.export import require_kept
+from engine.core.phone_aliases import canonical_phone
+from engine.errors import ConfigurationError
+from engine.store.copying import copy_text
+from engine.store.database import Connection
+from engine.store.queries import queries
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A file or a campaign that `--exclude` names. `content` identifies it."""
+
+    content: str
+    source: OpenAudience | None
+    campaign_id: int | None
+
+
+async def open_exclusions(
+    connection: Connection, names: Sequence[str], files: ExitStack
+) -> Sequence[Exclusion]:
+    """A name is that of a file if there is one, else that of a campaign. `files` closes the files."""
+    return [await _opened(connection, name, files) for name in names]
+
+
+async def _opened(connection: Connection, name: str, files: ExitStack) -> Exclusion:
+    path = Path(name)
+    if await asyncio.to_thread(path.exists):
+        source = await asyncio.to_thread(files.enter_context, open_table(path))
+        return Exclusion(await asyncio.to_thread(source.sha256), source, None)
+    campaign = await find_campaign(connection, name)
+    require_planned(campaign)
+    await require_kept(connection, campaign.campaign_id, name)
+    return Exclusion(f"campaign {name}", None, campaign.campaign_id)
+
+
+async def stage_exclusions(connection: Connection, exclusions: Sequence[Exclusion], rules: RowRules) -> None:
+    """Write their canonical phones to the session's table `excluded`.
+
+    ConfigurationError if a phone of a file cannot be read: that person would get the message.
+    """
+    for exclusion in exclusions:
+        if exclusion.source is None:
+            await connection.execute(queries("plan")["exclude_campaign"], exclusion.campaign_id)
+        else:
+            await copy_text(connection, "excluded", _phones(exclusion.source, rules))
+
+
+async def _phones(source: OpenAudience, rules: RowRules) -> AsyncIterator[bytes]:
+    table = await asyncio.to_thread(source.table)
+    check = _check(table.header, table.name, rules)
+    for batch in check.batches(table):
+        if batch.rejects:
+            reject = batch.rejects[0]
+            raise ConfigurationError(
+                f"the phone {reject.value!r} of --exclude cannot be read: {reject.reason}",
+                where=f"{table.name}, line {reject.line}",
+                remedy="correct it, or this person would get the message",
+            )
+        yield "".join(f"{canonical_phone(phone)}\n" for phone in batch.phones).encode()
+    source.require_unchanged()
+
+
+def _check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
+    """By the campaign's column of phones; a list of another origin calls it `phone`."""
+    plain = RowRules(region=rules.region, as_mobile=rules.as_mobile)
+    try:
+        return row_check(header, where, replace(plain, phone_column=rules.phone_column, mapped=rules.mapped))
+    except MissingColumn:
+        return row_check(header, where, plain)

@@ -1,0 +1,36 @@
+"""Opens the audience of a campaign, wherever it comes from."""
+
+import asyncio
+from contextlib import ExitStack
+from pathlib import Path
+
+from campaigns.audience.campaign_source import CampaignResult, spool_campaign
+from campaigns.audience.opening import OpenAudience, open_table
+from campaigns.audience.spool import Spool
+from campaigns.audience.sql_source import SqlQuery, spool_query
+from campaigns.planning.plan import STATEMENT_TIMEOUT_S
+from campaigns.planning.spec import CampaignSpec
+from engine.store.database import close, connect
+
+
+async def open_source(url: str, spec: CampaignSpec, files: ExitStack) -> OpenAudience:
+    """The open audience; `files` closes what it needs. `url`: Drumbeat's database.
+
+    Rows that are not in a file are all read here, so that no transaction stays open while they are planned.
+    """
+    if isinstance(spec.audience, Path):
+        # Reading a workbook takes seconds; the loop must notice a signal meanwhile.
+        return await asyncio.to_thread(files.enter_context, open_table(spec.audience, spec.reading))
+    spool = files.enter_context(Spool(spec.audience_name))
+    noted = await _filled(url, spec.audience, spool)
+    return OpenAudience(spool.name, spool, noted=noted)
+
+
+async def _filled(url: str, audience: SqlQuery | CampaignResult, spool: Spool) -> dict[str, str]:
+    if isinstance(audience, SqlQuery):
+        return await spool_query(audience, spool)
+    connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
+    try:
+        return await spool_campaign(connection, audience, spool)
+    finally:
+        await close(connection)

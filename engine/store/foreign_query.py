@@ -1,0 +1,84 @@
+"""Streams the rows of a person's query from a database that is not Drumbeat's own.
+
+Law: the transaction is read-only, and the query is one statement. It is prepared first: the server refuses
+several statements there, and names the columns before a row is read. COPY then streams the rows as text. A
+cursor would need a round trip for each page, and would hold the snapshot for longer.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+import asyncpg
+
+from engine.errors import ConfigurationError, Unreachable
+from engine.store.connect_errors import safe_url
+from engine.store.database import LOST_CONNECTION, close, connect_to_read
+from engine.store.queries import queries
+
+QUERY_S_MAX = 900  # a longer query holds back the clean-up of its database
+SETTING = "DRUMBEAT_AUDIENCE_DATABASE_URL"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRows:
+    """The columns of a query that was read, and the time of its snapshot."""
+
+    columns: Sequence[str]
+    read_at: datetime
+
+
+async def read_query(url: str, query: str, write: Callable[[bytes], None]) -> QueryRows:
+    """Give all rows to `write` in Postgres' text format, in parts; an absent value is an empty text.
+
+    ConfigurationError if the query is wrong, writes, returns no columns or takes longer than QUERY_S_MAX.
+    """
+    statement = query.strip().rstrip(";").rstrip()
+
+    async def take(text: bytes) -> None:
+        write(text)
+
+    connection = await connect_to_read(url, setting=SETTING, command_timeout_s=QUERY_S_MAX)
+    try:
+        with _query_errors(safe_url(url)):
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                begun = await connection.fetchrow(
+                    queries("foreign_query")["begin_reading"], f"{QUERY_S_MAX}s"
+                )
+                assert begun is not None
+                prepared = await connection.prepare(statement)
+                columns = [attribute.name for attribute in prepared.get_attributes()]
+                if not columns:
+                    raise ConfigurationError(
+                        "the query returns no columns", where=safe_url(url), remedy="give a SELECT"
+                    )
+                await connection.copy_from_query(
+                    f"\n{statement}\n", output=take, format="text", null="", timeout=QUERY_S_MAX
+                )
+                return QueryRows(columns, begun["read_at"])
+    finally:
+        await close(connection)
+
+
+@contextmanager
+def _query_errors(where: str) -> Iterator[None]:
+    try:
+        yield
+    except asyncpg.ReadOnlySQLTransactionError as error:
+        raise ConfigurationError(
+            f"the query writes, and it may only read: {error}", where=where, remedy="give a SELECT"
+        ) from error
+    except (asyncpg.QueryCanceledError, TimeoutError) as error:
+        raise ConfigurationError(
+            f"the query was cancelled, or took longer than {QUERY_S_MAX} s",
+            where=where,
+            remedy="make it faster, for example with an index, or read fewer rows",
+        ) from error
+    except LOST_CONNECTION as error:
+        raise Unreachable(f"the connection was lost while the query ran: {error}", where=where) from error
+    except asyncpg.PostgresError as error:
+        hint = error.hint or "correct the query"
+        raise ConfigurationError(
+            f"the query cannot run: {error.message}", where=where, remedy=hint
+        ) from error
