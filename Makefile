@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test test-all check format tools chaos hosts clean
+.PHONY: setup demo test test-all check audit format tools chaos hosts clean
 
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
@@ -28,6 +28,14 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python requirements/licences.py
+
+# Known vulnerabilities of what runs. It needs the advisories of the package index, so it is no part of `check`. --strict:
+# a package whose advisories cannot be had fails it too.
+audit: setup
+	$(PYTHON) -m venv --clear .venv/audit
+	.venv/audit/bin/pip install --quiet --disable-pip-version-check pip-audit
+	.venv/audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/run.txt
 
 format: setup
 	$(BIN)/ruff check --fix .

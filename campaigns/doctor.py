@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -23,6 +24,7 @@ from engine.core.sanitise import sanitise
 from engine.errors import ConfigurationError, DrumbeatError
 from engine.process.disk_space import free_bytes
 from engine.process.file_descriptors import hard_limit
+from engine.process.notification_settings import is_loopback
 from engine.process.settings import PREFIX, SECRETS, Settings
 from engine.store.database import Pool
 from engine.store.notifications import undelivered
@@ -159,6 +161,7 @@ async def check_service(settings: Settings) -> list[Finding]:
     reached = await _guarded("service", lambda: _reach(service.base_url, service.proxy))
     if reached[0].level is Level.FAIL:
         return reached
+    reached += _encryption(service.base_url)
 
     async def numbers() -> list[Finding]:
         async with service_of(service) as client:
@@ -198,6 +201,15 @@ async def _guarded(subject: str, check: Callable[[], Awaitable[list[Finding]]]) 
                 69,
             )
         ]
+
+
+def _encryption(base_url: str) -> list[Finding]:
+    """Warn of a service that is reached without TLS over a network."""
+    parts = urlsplit(base_url)
+    if parts.scheme == "https" or is_loopback(parts.hostname):
+        return []
+    found = f"{base_url} is not encrypted: the token and all recipients can be read on the way"
+    return [_warn("encryption", found, "use an https:// address in DRUMBEAT_BASE_URL")]
 
 
 async def _reach(base_url: str, proxy: str | None) -> list[Finding]:

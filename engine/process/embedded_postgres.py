@@ -26,7 +26,9 @@ START_TIMEOUT_S = 120.0
 # The path is used in a shell command and in the URL of the server's socket.
 _UNSAFE = re.compile(r"[^\w./~-]")
 _STATUS_LINE = 7  # line of postmaster.pid, from 0; Postgres writes it last
-# fsync and synchronous_commit keep their defaults, so commits are durable. Sized for batches of outcomes.
+# fsync and synchronous_commit keep their defaults, so commits are durable. Sized for batches of outcomes. The
+# server asks for no password, and its socket may lie in a directory that everybody can enter: so only its own
+# user (and root) may connect.
 _SETTINGS = """
 # Drumbeat
 shared_buffers = 256MB
@@ -38,6 +40,7 @@ max_connections = 200
 log_min_messages = warning
 log_checkpoints = off
 autovacuum_naptime = 20s
+unix_socket_permissions = 0700
 """
 
 

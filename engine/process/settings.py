@@ -122,7 +122,9 @@ def _token(value: SecretStr) -> SecretStr:
 
 def _app_secrets(value: SecretStr) -> SecretStr:
     lines = value.get_secret_value().split("\n")
-    if len(lines) > APP_SECRETS_MAX or not all(map(str.isprintable, lines)) or "" in lines[1:]:
+    # An empty line would be a key that everybody knows.
+    has_empty_key = len(lines) > 1 and "" in lines
+    if len(lines) > APP_SECRETS_MAX or not all(map(str.isprintable, lines)) or has_empty_key:
         raise ValueError(f"must be 1 to {APP_SECRETS_MAX} lines of text without control characters")
     return value
 

@@ -78,6 +78,21 @@ async def test_a_download_of_another_content_leaves_nothing(
     assert sorted(os.listdir(tmp_path)) == ["a.png", "b.png"]  # noqa: PTH208 - an async test
 
 
+async def test_a_downloaded_file_is_for_its_owner_alone(client: Service, tmp_path: Path) -> None:
+    """Whatever the umask, and whatever others have put in the directory."""
+    file, target, of_others = tmp_path / "a.png", tmp_path / "b.png", tmp_path / "of-others"
+    file.write_bytes(b"a picture")
+    of_others.write_bytes(b"theirs")
+    (tmp_path / ".b.png.part").symlink_to(of_others)
+    before = os.umask(0)
+    try:
+        await client.media.download(await client.media.upload(NUMBER, file), target)
+    finally:
+        os.umask(before)
+    assert (target.stat().st_mode & 0o777, target.read_bytes()) == (0o600, b"a picture")
+    assert of_others.read_bytes() == b"theirs"
+
+
 @pytest.mark.parametrize("spelling", ["BASE64", "", "UPPER"])
 async def test_a_hash_may_be_in_base64_or_missing(
     client: Service, emulator: Emulator, tmp_path: Path, spelling: str

@@ -106,3 +106,13 @@ async def test_a_proxy_that_refuses_is_named_without_its_password(tmp_path: Path
     assert (found.level, found.exit_code) == (Level.FAIL, 69)
     assert "407" in found.found
     assert "s3cret" not in f"{found.found}{found.remedy}"
+
+
+async def test_a_service_without_tls_is_warned_of_unless_it_is_this_machine(tmp_path: Path) -> None:
+    async with serving(dated("")) as proxy:
+        for address, is_plain in (("http://service.example", True), ("http://127.0.0.1:9", False)):
+            found = await findings_of(tmp_path, address, proxy.base_url)
+            assert ("encryption" in found) is is_plain
+        assert (await findings_of(tmp_path, "http://service.example", proxy.base_url))[
+            "encryption"
+        ].level is Level.WARN

@@ -113,3 +113,11 @@ def test_an_app_secret_may_be_two_lines(path: Path) -> None:
         path.write_text(wrong)
         with pytest.raises(ConfigurationError, match="app_secret: must be 1 to 2 lines"):
             read_secret("app_secret", path)
+
+
+@pytest.mark.parametrize("given", ["\nnew-secret", "old-secret\n", "\n"])
+def test_an_empty_line_is_never_a_key(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever signs with an empty key would be taken for the service."""
+    monkeypatch.setenv("DRUMBEAT_APP_SECRET", given)
+    with pytest.raises(ConfigurationError, match="app_secret"):
+        load_settings()

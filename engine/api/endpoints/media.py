@@ -6,6 +6,8 @@ import asyncio
 import base64
 import hashlib
 import mimetypes
+import os
+import secrets
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,7 +87,7 @@ class Media:
         record = await self.get(media_id, phone_number_id)
         if not record.url:
             raise ServiceError("the answer names no address of the file", where=media_id)
-        part = target.with_name(f".{target.name}.part")
+        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
         try:
             with _created(part) as file:
                 digest = await self._write(record, file)
@@ -136,7 +138,8 @@ def _opened(file: Path) -> Any:
 
 
 def _created(file: Path) -> Any:
+    """A new file that only its owner can read: people sent it. No link that others put there is followed."""
     try:
-        return file.open("wb")
+        return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
     except OSError as error:
         raise ConfigurationError(f"the file cannot be written: {error.strerror}", where=str(file)) from error

@@ -9,6 +9,9 @@ SELECT pg_backend_pid();
 SET transaction_timeout = 0;
 
 -- name: describe_database
--- For error messages: which database something was looked for in, and where its server is.
+-- For error messages: which database something was looked for in, and where its server is. Most roles may not read where
+-- a server has its sockets.
 SELECT current_database() || ' at ' || coalesce(
-    host(inet_server_addr()) || ':' || inet_server_port(), current_setting('unix_socket_directories'));
+    host(inet_server_addr()) || ':' || inet_server_port(),
+    CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE') THEN current_setting('unix_socket_directories') END,
+    'a local socket');
