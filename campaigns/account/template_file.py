@@ -35,7 +35,7 @@ def read_template_file(path: Path) -> "NewTemplate":
         )
     for member in REQUIRED:
         if not isinstance(content.get(member), str):
-            raise UsageError(f"the template needs {member}, a text", where=str(path))
+            raise UsageError(f"the template needs the text {member!r}", where=str(path))
     components = content.get("components")
     if not isinstance(components, list) or not all(isinstance(each, dict) for each in components):
         raise UsageError("the template needs components, an array of objects", where=str(path))

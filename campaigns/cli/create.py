@@ -8,6 +8,7 @@ import typer
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import (
     CampaignName,
+    DryRun,
     Json,
     MaxFailed,
     PhoneColumn,
@@ -94,6 +95,7 @@ def create(
     header_media_id: HeaderMediaId = None,
     header_link: HeaderLink = None,
     header_filename: HeaderFilename = None,
+    dry_run: DryRun = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -122,15 +124,15 @@ def create(
         rejects=rejects,
         header_media=header_media(header_media_id, header_link, header_filename),
     )
-    _create(spec, json=json, quiet=quiet)
+    _create(spec, dry_run=dry_run, json=json, quiet=quiet)
 
 
-def _create(spec: CampaignSpec, *, json: bool, quiet: bool) -> None:
+def _create(spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool) -> None:
     spec.checked_schedule()  # reports wrong options before a database is started
     settings = load_settings()
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
-        created = run_loop(create_campaign(url, spec, progress, disk=settings.disk()))
+        created = run_loop(create_campaign(url, spec, progress, disk=settings.disk(), dry_run=dry_run))
     if json:
         print_json(_as_json(created))
     else:
@@ -156,6 +158,7 @@ def _as_json(created: CreatedCampaign) -> dict[str, Any]:
         "name": created.name,
         "state": created.state,
         "unchanged": created.unchanged,
+        "dry_run": created.dry_run,
         "audience_rows": counts.audience_rows,
         "recipients": counts.recipients,
         "rejected": counts.rejected,
@@ -171,8 +174,9 @@ def _as_json(created: CreatedCampaign) -> dict[str, Any]:
 
 def _print(created: CreatedCampaign) -> None:
     counts = created.counts
+    state = "a dry run, nothing is stored" if created.dry_run else created.state
     typer.echo(
-        f"{created.name}: {created.state}"
+        f"{created.name}: {state}"
         + (", unchanged: this campaign exists already" if created.unchanged else "")
     )
     typer.echo(audience_sum(counts.audience_rows, counts.recipients, counts.rejected, counts.duplicates))
@@ -181,11 +185,13 @@ def _print(created: CreatedCampaign) -> None:
         typer.echo(f"{are} on the suppression list and will be skipped")
     if created.encoding is not None and created.encoding.is_guess:
         typer.echo(f"read as {created.encoding.label}: {GUESS}")
+    codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
     if created.rejects_path is not None:
-        codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
         typer.echo(f"rejected and duplicate rows: {created.rejects_path} ({codes})")
+    elif codes:
+        typer.echo(f"rejected and duplicate rows: {codes}")
     if created.same_audience:
         others = ", ".join(f'"{name}"' for name in created.same_audience)
         typer.echo(f"warning: the same file is the audience of {others}: recipients get a message from each")
-    if not created.unchanged:
+    if not created.unchanged and not created.dry_run:
         typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from engine.errors import Unreachable
+from engine.errors import Unreachable, UsageError
 
 READY = 200
 REPLY_S_MAX = 3.0
@@ -24,6 +24,8 @@ def health(
     path: Annotated[str, typer.Option(help="What to ask for.")] = "/readyz",
 ) -> None:
     """Ask a worker or receiver whether it is ready. Exit with 0 if it is, else with 69 and the reason."""
+    if not path.startswith("/"):
+        raise UsageError(f"--path must begin with /, not {path!r}")
     url = f"http://{host}:{port}{path}"
     try:
         status, reason = _ask(host, port, path)

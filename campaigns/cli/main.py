@@ -36,6 +36,9 @@ DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
 # The module of each command. A command imports only its own module, so that it starts fast.
 CAMPAIGN_COMMANDS = {
     "create": "campaigns.cli.create",
+    "preview": "campaigns.cli.preview",
+    "test-send": "campaigns.cli.test_send",
+    "plan": "campaigns.cli.plan",
     "list": "campaigns.cli.status",
     "status": "campaigns.cli.status",
     "run": "campaigns.cli.run",

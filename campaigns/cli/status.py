@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import asdict, replace
+from typing import Annotated
 
 import typer
 
@@ -20,9 +21,14 @@ MEASURED_S = 1.0  # requests are counted in batches; this spans twenty of them
 
 
 @app.command("list")
-def list_all(json: Json = False) -> None:
+def list_all(
+    tests: Annotated[
+        bool, typer.Option("--tests", help="Show the messages of `campaign test-send` as well.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Show the campaigns, the newest first."""
-    campaigns = with_connection(list_campaigns)
+    campaigns = with_connection(lambda connection: list_campaigns(connection, tests=tests))
     if json:
         print_json({"schema": 1, "campaigns": [asdict(campaign) for campaign in campaigns]})
         return

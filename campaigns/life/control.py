@@ -28,7 +28,9 @@ CANCELLED_BY_HAND = "cancelled by hand"
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A campaign as stored. `planned_at` None: its planning still runs or was interrupted."""
+    """A campaign as stored. `planned_at` None: its planning still runs or was interrupted. `test_of`: the
+    campaign that this one of `campaign test-send` tests.
+    """
 
     campaign_id: int
     name: str
@@ -51,6 +53,7 @@ class Campaign:
     planned_at: datetime | None
     started_at: datetime | None
     finished_at: datetime | None
+    test_of: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +95,9 @@ async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
     )
 
 
-async def list_campaigns(connection: Connection) -> list[Campaign]:
-    """The newest campaigns first."""
-    rows = await connection.fetch(queries("campaign_control")["list"], LISTED_MAX)
+async def list_campaigns(connection: Connection, *, tests: bool = False) -> list[Campaign]:
+    """The newest campaigns first. `tests`: with those of `campaign test-send`."""
+    rows = await connection.fetch(queries("campaign_control")["list"], LISTED_MAX, tests)
     listed = [_campaign(row) for row in rows]
     in_doubt = [campaign.campaign_id for campaign in listed if campaign.reason_code is ReasonCode.IN_DOUBT]
     found = await connection.fetch(queries("campaign_control")["unknown_counts"], in_doubt)

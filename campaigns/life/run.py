@@ -17,6 +17,7 @@ from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLat
 from engine.process.disk_space import Disk
 from engine.process.settings import MetricsAddress, ServiceSettings
 from engine.store.database import Connection, Pool
+from engine.store.leases import NumberHeld
 from engine.system_error import system_error_text
 
 WAIT_PERIOD_S = 1.0
@@ -59,7 +60,8 @@ async def run_campaign(
 
     Starts a draft or a due campaign. Never lifts a pause, and raises the error that `paused` makes of it.
     Raises TryLater if the start is in the future or another process has a number; with `wait`, it waits for
-    both. Raises Unreachable if the service does not answer. `max_failed` overrides the campaign's own.
+    both, and starts a draft for the process that has the number: a worker then sends it. Raises Unreachable
+    if the service does not answer. `max_failed` overrides the campaign's own.
     `metrics`: where metrics are served while it sends.
     """
     logged_reason = ""
@@ -69,24 +71,13 @@ async def run_campaign(
             await _close(pool, campaign)
             break
         try:
-            await _require_startable(pool, campaign)
-            await require_reachable(service)
-            end = await run_numbers(
-                pool,
-                service,
-                phone_number_ids=campaign.phone_number_ids,
-                campaign_id=campaign.campaign_id,
-                stop=stop,
-                disk=disk,
-                metrics=metrics,
-                on_owned=partial(_start_draft, campaign),
-            )
-            if not end.drained:
-                raise Unreachable(CUT_SHORT, remedy="run it again; statuses settle the recipients in doubt")
+            await _send(pool, service, campaign, stop, disk, metrics)
             break
         except TryLater as error:
             if not wait or campaign.state is CampaignState.PAUSED:
                 raise
+            if isinstance(error, NumberHeld):
+                await _start_for_owner(pool, campaign)
             if str(error) != logged_reason:
                 logged_reason = str(error)
                 log.info("run_postponed", reason=logged_reason)
@@ -97,6 +88,30 @@ async def run_campaign(
     stopped = stop.is_set()
     missing = "" if stopped else shortfall(status, max_failed or campaign.max_failed)
     return RunResult(status, stopped, missing)
+
+
+async def _send(
+    pool: Pool,
+    service: ServiceSettings,
+    campaign: Campaign,
+    stop: asyncio.Event,
+    disk: Disk | None,
+    metrics: MetricsAddress | None,
+) -> None:
+    await _require_startable(pool, campaign)
+    await require_reachable(service)
+    end = await run_numbers(
+        pool,
+        service,
+        phone_number_ids=campaign.phone_number_ids,
+        campaign_id=campaign.campaign_id,
+        stop=stop,
+        disk=disk,
+        metrics=metrics,
+        on_owned=partial(_start_draft, campaign),
+    )
+    if not end.drained:
+        raise Unreachable(CUT_SHORT, remedy="run it again; statuses settle the recipients in doubt")
 
 
 def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
@@ -176,6 +191,12 @@ async def _require_startable(pool: Pool, campaign: Campaign) -> None:
 
 
 async def _start_draft(campaign: Campaign, connection: Connection) -> None:
-    """Only when this process owns the numbers: a run that is refused leaves the campaign as it was."""
+    """Only when a process owns the numbers: a run that is refused leaves the campaign as it was."""
     if campaign.state is CampaignState.DRAFT:
         await start(connection, campaign.name)
+
+
+async def _start_for_owner(pool: Pool, campaign: Campaign) -> None:
+    """A worker never gives its numbers to a run, so a draft that waited for them would wait for ever."""
+    async with pool.acquire() as connection:
+        await _start_draft(campaign, connection)

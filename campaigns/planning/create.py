@@ -39,7 +39,8 @@ class CreatedCampaign:
 
     `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
     `encoding`: how the audience was decoded; None if it was not read again. `same_audience`: other campaigns
-    with the same file, except those cancelled before they sent anything.
+    with the same file, except those cancelled before they sent anything. `dry_run`: it does not exist, its
+    `campaign_id` is 0, and the rest is what a create would say now.
     """
 
     campaign_id: int
@@ -51,12 +52,19 @@ class CreatedCampaign:
     reject_codes: Mapping[str, int]
     encoding: Encoding | None = None
     same_audience: Sequence[str] = ()
+    dry_run: bool = False
 
 
 async def create_campaign(
-    url: str, spec: CampaignSpec, progress: ProgressCallback = no_progress, *, disk: Disk | None = None
+    url: str,
+    spec: CampaignSpec,
+    progress: ProgressCallback = no_progress,
+    *,
+    disk: Disk | None = None,
+    dry_run: bool = False,
 ) -> CreatedCampaign:
-    """Plan a campaign from its audience, or find that it is planned already.
+    """Plan a campaign from its audience, or find that it is planned already. `dry_run`: check everything, and
+    store nothing.
 
     Raises UsageError for a wrong option, ConfigurationError for a wrong file, template or number and for a
     name that another campaign has, and TryLater while another process creates it. It then leaves nothing
@@ -71,9 +79,9 @@ async def create_campaign(
         connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
         try:
             await _lock(connection, spec)
-            known = await _known(connection, spec, identity)
+            known = await _known(connection, spec, identity, dry_run=dry_run)
             guarded = stop_when_disk_is_short(disk, progress)
-            planning = _Planning(url, connection, spec, schedule, identity, guarded)
+            planning = _Planning(url, connection, spec, schedule, identity, guarded, dry_run)
             created = known or await planning.run(file, change_check)
             return replace(created, same_audience=await _same_audience(connection, identity, created))
         finally:
@@ -97,15 +105,19 @@ async def _lock(connection: Connection, spec: CampaignSpec) -> None:
             )
 
 
-async def _known(connection: Connection, spec: CampaignSpec, identity: Identity) -> CreatedCampaign | None:
-    """The planned campaign with this name or external id, if any. Removes what an interrupted create left."""
+async def _known(
+    connection: Connection, spec: CampaignSpec, identity: Identity, *, dry_run: bool
+) -> CreatedCampaign | None:
+    """The planned campaign with this name or external id, if any. Removes what an interrupted create left,
+    unless it is a dry run.
+    """
     rows = await connection.fetch(queries("plan")["same_identity"], spec.name, spec.external_id)
     planned = []
     for row in rows:
-        if row["planned_at"] is None:
-            await _remove_leftovers(connection, row["campaign_id"])
-        else:
+        if row["planned_at"] is not None:
             planned.append(row)
+        elif not dry_run:
+            await _remove_leftovers(connection, row["campaign_id"])
     if not planned:
         return None
     if planned[0]["content_hash"] != identity.content_hash:
@@ -153,6 +165,7 @@ class _Planning:
     schedule: Schedule
     identity: Identity
     progress: ProgressCallback
+    dry_run: bool
 
     async def run(self, file: BinaryIO, change_check: ChangeCheck) -> CreatedCampaign:
         self._check_expiry()
@@ -166,14 +179,31 @@ class _Planning:
             reader = await asyncio.to_thread(AudienceReader, file, str(self.spec.audience))
             require_no_reject_list(reader.header, reader.name)
             staged = await self._stage(reader, change_check, rejects)
-            published = rejects.publish()
+            published = None if self.dry_run else rejects.publish()
             self._check_counts(staged, published)
-            size = range_size(staged.recipients, limits_per_s)
-            campaign_id, counts = await self._freeze(template, staged, size)
+            if self.dry_run:
+                campaign_id, counts = 0, await self._staged_counts(staged)
+            else:
+                size = range_size(staged.recipients, limits_per_s)
+                campaign_id, counts = await self._freeze(template, staged, size)
         codes, encoding = dict(rejects.counts), reader.encoding
         return CreatedCampaign(
-            campaign_id, self.spec.name, "draft", False, counts, published, codes, encoding
+            campaign_id,
+            self.spec.name,
+            "draft",
+            False,
+            counts,
+            published,
+            codes,
+            encoding,
+            dry_run=self.dry_run,
         )
+
+    async def _staged_counts(self, staged: Staged) -> PlanCounts:
+        """The counts that freezing would find."""
+        suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
+        rows = staged.rows + staged.rejected
+        return PlanCounts(rows, staged.recipients, staged.rejected, staged.duplicates, suppressed)
 
     async def _template(self, database: str) -> CampaignTemplate:
         spec = self.spec

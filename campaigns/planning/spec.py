@@ -18,6 +18,7 @@ from engine.errors import UsageError
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
 AUDIENCE_CONTENT = "the audience's content"  # key of the file's hash in the stored options
+TEST_OF = "test of"  # key of the stored options: the campaign that is tested
 LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service downloads by HTTPS only
 
 
@@ -27,7 +28,8 @@ class CampaignSpec:
 
     `params`: a column for each placeholder in order, or `=text` for a fixed text. Times are ISO 8601 with an
     offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`. `message`: the free-form
-    message of `message send`; `template` is its type then, and `language` is empty.
+    message of `message send`; `template` is its type then, and `language` is empty. `test_of`: the
+    campaign that a `campaign test-send` tests.
     """
 
     name: str
@@ -49,6 +51,7 @@ class CampaignSpec:
     rejects: Path | None = None
     header_media: Media | None = None
     message: dict[str, Any] | None = None
+    test_of: str | None = None
 
     @property
     def phone_number_ids(self) -> list[str]:
@@ -125,6 +128,7 @@ def identify(spec: CampaignSpec, schedule: Schedule, audience_sha256: str) -> Id
             "--strict": spec.strict,
             "header media": None if media is None else [media.media_id, media.link, media.filename],
             **({} if spec.message is None else {"message": spec.message}),
+            **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
         }
     )
 

@@ -23,6 +23,21 @@ def test_a_second_runner_that_waits_takes_over_where_the_first_stopped(scene: Sc
     assert len(scene.service.recipients()) == len(set(scene.service.recipients())) == 600
 
 
+def all_owned(scene: Scene) -> bool:
+    return all(number["owner"] for number in scene.drumbeat.ok("numbers", "list", "--json").json["numbers"])
+
+
+def test_a_worker_sends_the_draft_of_a_run_that_waits(scene: Scene) -> None:
+    worker = scene.drumbeat.start("worker", "--no-metrics", "--quiet")
+    until(lambda: all_owned(scene), "the worker has all numbers")
+    scene.create(20)
+    run = scene.drumbeat("campaign", "run", "spring", "--wait", "--json", "--quiet")
+    assert run.exit_code == 0, run.stderr
+    assert scene.service.accepted() == 20
+    worker.terminate()
+    assert worker.wait(timeout=30) == 143
+
+
 def test_a_run_that_waits_starts_at_its_time(scene: Scene) -> None:
     start_at = datetime.now(UTC) + timedelta(seconds=3)
     scene.create(20, "--start-at", start_at.isoformat())

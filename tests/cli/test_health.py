@@ -33,6 +33,12 @@ def test_the_reason_of_a_process_that_is_not_ready_is_shown(drumbeat: Drumbeat) 
     assert "not ready: 503 the database does not answer" in done.complaint
 
 
+def test_a_path_without_its_slash_is_refused(drumbeat: Drumbeat) -> None:
+    done = drumbeat("health", "--path", "readyz")
+    assert done.exit_code == 2
+    assert "must begin with /" in done.complaint
+
+
 def test_a_wrong_setting_does_not_matter_to_it(tmp_path: Path) -> None:
     command = Drumbeat(tmp_path, {"base_url": "no url"})
     with answering(200, b"") as port:

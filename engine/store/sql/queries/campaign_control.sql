@@ -3,16 +3,19 @@
 -- name: find
 SELECT campaign_id, name, external_id, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
-       audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at
+       audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at,
+       options ->> 'test of' AS test_of
 FROM campaigns
 WHERE name = $1;
 
 -- name: list
--- Newest first.
+-- Newest first. $2: with those of `campaign test-send`.
 SELECT campaign_id, name, external_id, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
-       audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at
+       audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at,
+       options ->> 'test of' AS test_of
 FROM campaigns
+WHERE $2 OR options ->> 'test of' IS NULL
 ORDER BY campaign_id DESC
 LIMIT $1;
 

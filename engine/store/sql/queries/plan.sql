@@ -115,6 +115,10 @@ SELECT line, phone FROM duplicates WHERE line > $1 AND line <= $2 ORDER BY line;
 -- name: suppressed_in_chunk
 SELECT line FROM suppressed WHERE line > $1 AND line <= $2 ORDER BY line;
 
+-- name: count_suppressed
+-- The recipients that would be skipped.
+SELECT count(*) FROM suppressed WHERE NOT EXISTS (SELECT FROM duplicates WHERE duplicates.line = suppressed.line);
+
 -- name: insert_campaign
 INSERT INTO campaigns (
     name, external_id, content_hash, options, reason, reason_code, template, phone_number_ids, on_unknown,

@@ -1,0 +1,100 @@
+"""`drumbeat campaign plan`: who will get the message, by which number and when, and what it costs."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from campaigns.cli.options import CampaignName, Json
+from campaigns.cli.printing import print_json, print_rows
+from campaigns.cli.task_runner import with_database
+from campaigns.pluralise import pluralise
+from campaigns.preview.plan import CampaignPlan, Timing, plan_of
+from campaigns.preview.prices import Cost, read_prices
+from engine.core.forecast import NumberShare
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def plan(
+    name: CampaignName,
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV file with the columns country, category, price, currency and date.", metavar="FILE"
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what a campaign will do: recipients by country and number, times, limits, cost, who is left out.
+
+    The times are those of a start now, or at the campaign's own start if that is later. The plan is of the
+    whole campaign, also if a part of it is sent already.
+    """
+    table = None if prices is None else read_prices(prices)
+    found = with_database(lambda pool: plan_of(pool, name, table, datetime.now(UTC)))
+    if json:
+        print_json(found.as_json())
+    else:
+        _print(found)
+
+
+def _print(found: CampaignPlan) -> None:
+    typer.echo(
+        f"{found.name}: {pluralise(found.recipients, 'message')} of {found.template} ({found.language}),"
+        f" category {found.category or 'unknown'}"
+    )
+    rows: list[tuple[Any, ...]] = [(country, f"{count:,}") for country, count in found.countries.items()]
+    print_rows(("COUNTRY", "RECIPIENTS"), rows)
+    print_rows(
+        ("NUMBER", "LIMIT", "RECIPIENTS", "MESSAGING LIMIT", "24-HOUR PERIODS"),
+        [_number_row(number) for number in found.numbers],
+    )
+    for line in (*_timing_lines(found.timing), *_tier_lines(found), *_left_out_lines(found)):
+        typer.echo(line)
+    for line in _cost_lines(found.cost):
+        typer.echo(line)
+
+
+def _number_row(number: NumberShare) -> tuple[Any, ...]:
+    limit = f"{number.limit_per_s:g}/s"
+    return number.phone_number_id, limit, f"{number.recipients:,}", number.tier or "unknown", number.days
+
+
+def _timing_lines(timing: Timing) -> Iterator[str]:
+    yield f"sending takes {timing.sending_s:,.1f} s at the limits of the numbers"
+    end = f"{timing.ends_at:%Y-%m-%d %H:%M:%SZ}" if timing.ends_at else "more than ten years later"
+    yield f"from {timing.starts_at:%Y-%m-%d %H:%M:%SZ} to {end}, by the limits and the window"
+    if timing.expires_before_end:
+        yield f"warning: it expires at {timing.expires_at:%Y-%m-%d %H:%M:%SZ}, before everybody is sent to"
+
+
+def _tier_lines(found: CampaignPlan) -> Iterator[str]:
+    for number in found.numbers:
+        if number.allowed is None:
+            yield f"warning: the messaging limit of {number.phone_number_id} is not known"
+    if found.days > 1:
+        yield (
+            f"warning: the messaging limits do not allow it in 24 hours: it takes {found.days} periods of 24"
+            " hours at least"
+        )
+
+
+def _left_out_lines(found: CampaignPlan) -> Iterator[str]:
+    listed = ", ".join(f"{reason} {count:,}" for reason, count in found.left_out.items() if count)
+    yield f"left out: {listed or 'nobody'}"
+
+
+def _cost_lines(cost: Cost | None) -> Iterator[str]:
+    if cost is None:
+        return
+    if cost.oldest is not None:
+        dates = f"{cost.oldest}" if cost.oldest == cost.newest else f"{cost.oldest} to {cost.newest}"
+        totals = ", ".join(f"{total:,} {currency}" for currency, total in cost.totals.items())
+        yield f"cost: {totals}, by prices of {dates} for {cost.category}"
+    if cost.unpriced:
+        listed = ", ".join(f"{country} {count:,}" for country, count in cost.unpriced.items())
+        yield f"warning: the file has no price of {cost.category} for: {listed}"

@@ -1,0 +1,72 @@
+"""`drumbeat campaign test-send`: the message of a campaign to one's own phones."""
+
+from typing import Annotated, Any
+
+import typer
+
+from campaigns.cli.database_errors import database_blamed
+from campaigns.cli.options import CampaignName, Json
+from campaigns.cli.preview import Row
+from campaigns.cli.printing import print_json, print_rows
+from campaigns.cli.signals import stop_on_signals
+from campaigns.cli.task_runner import ready_database, run_loop, with_database, with_settings
+from campaigns.life.send_message import SentToOne, run_message
+from campaigns.preview.recipient import Choice, choose_recipient
+from campaigns.preview.test_send import own_phones, plan_tests
+from engine.app import POOL_CONNECTIONS
+from engine.process.settings import Settings, load_settings
+from engine.process.telemetry import quieten
+from engine.store.database import Pool
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def test_send(
+    name: CampaignName,
+    to: Annotated[list[str], typer.Option(help="Your phone; repeat for more.", metavar="PHONE")],
+    row: Row = None,
+    json: Json = False,
+) -> None:
+    """Send the campaign's message to your own phones, with the values of a real recipient.
+
+    Each message is recorded as a campaign named NAME/test-1 and so on. It changes nothing in the campaign
+    itself: who gets a test gets the message of the campaign as well. A suppressed phone gets nothing.
+
+    It is sent at once with the first number of the campaign. Each call sends again.
+    """
+    quieten()
+    settings = load_settings()
+    settings.service()  # before anything is stored
+    chosen = with_database(lambda pool: choose_recipient(pool, name, Choice(row)))
+    phones = own_phones(to, chosen.options.get("--region"))
+    url = ready_database(settings)
+    with database_blamed(url):
+        names = run_loop(plan_tests(url, chosen, phones, disk=settings.disk()))
+    raise typer.Exit(_run(names, json=json))
+
+
+def _run(names: list[str], *, json: bool) -> int:
+    async def main(pool: Pool, settings: Settings) -> int:
+        sent: list[SentToOne] = []
+        with stop_on_signals() as stop:
+            for name in names:
+                service, disk = settings.service(), settings.disk()
+                sent += [await run_message(pool, service, name, stop=stop.event, disk=disk)]
+                if stop.asked:
+                    break
+        _print(sent, json=json)
+        if not stop.asked:
+            for test in sent:
+                test.require_accepted()
+        return stop.exit_code
+
+    return with_settings(main, size=POOL_CONNECTIONS, by_key=True)
+
+
+def _print(sent: list[SentToOne], *, json: bool) -> None:
+    if json:
+        print_json({"schema": 1, "tests": [test.as_json() for test in sent]})
+        return
+    rows: list[tuple[Any, ...]] = [(test.name, f"+{test.phone}", test.state, test.wamid) for test in sent]
+    print_rows(("CAMPAIGN", "PHONE", "STATE", "WAMID"), rows)

@@ -1,0 +1,35 @@
+"""The country of a phone, by its first digits.
+
+Law: a country is that of its calling code. Territories that share one count with its main country, such as
+Jersey with GB. The calling codes 1 and 7 are told apart further, by the area code.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from phonenumbers import PhoneNumber, region_code_for_country_code, region_code_for_number
+from phonenumbers.phonenumberutil import COUNTRY_CODE_TO_REGION_CODE
+
+PREFIX_DIGITS = 5  # enough for a calling code, and for an area code after 1 and 7
+_BY_AREA_CODE = (1, 7)
+UNKNOWN = "ZZ"
+
+
+def country_of(phone: int) -> str:
+    """The ISO code of two letters; ZZ if no country has the calling code, 001 for an international one."""
+    digits = str(phone)
+    for length in (1, 2, 3):
+        code = int(digits[:length])
+        if code in COUNTRY_CODE_TO_REGION_CODE:
+            number = PhoneNumber(country_code=code, national_number=int(digits[length:] or 0))
+            shared = region_code_for_number(number) if code in _BY_AREA_CODE else None
+            return shared or region_code_for_country_code(code)
+    return UNKNOWN
+
+
+def by_country(samples: Iterable[tuple[int, int]]) -> dict[str, int]:
+    """Recipients by country, the most first. `samples`: a phone, and how many phones share its prefix."""
+    counts: Counter[str] = Counter()
+    for phone, recipients in samples:
+        counts[country_of(phone)] += recipients
+    return dict(counts.most_common())

@@ -1,0 +1,140 @@
+"""What a planned campaign will do: who gets a message, by which number, until when, and at what cost."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from campaigns.life.control import find_campaign, require_planned
+from campaigns.preview.countries import PREFIX_DIGITS, by_country
+from campaigns.preview.prices import Cost, PriceTable, cost_of
+from campaigns.preview.recipient import SCAN_TIMEOUT_S
+from campaigns.results.export import require_kept
+from engine.core.daily_window import DailyWindow
+from engine.core.forecast import NumberLimits, NumberShare, first_send, last_send, sending_s, shares
+from engine.errors import ConfigurationError
+from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
+from engine.store.database import Pool
+from engine.store.queries import queries
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When a campaign sends. `ends_at`: None if it takes more than ten years; `expires_at`: its own end."""
+
+    sending_s: float
+    starts_at: datetime
+    ends_at: datetime | None
+    expires_at: datetime | None
+
+    @property
+    def expires_before_end(self) -> bool:
+        """Whether the time runs out before everybody is sent to."""
+        return self.expires_at is not None and (self.ends_at is None or self.ends_at > self.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignPlan:
+    """`recipients`: to whom it sends. `left_out`: rows of the audience that get nothing, by reason."""
+
+    name: str
+    template: str
+    language: str
+    category: str | None
+    recipients: int
+    countries: dict[str, int]
+    numbers: list[NumberShare]
+    timing: Timing
+    left_out: dict[str, int]
+    cost: Cost | None
+
+    @property
+    def days(self) -> int:
+        """How many periods of 24 hours the messaging limits ask for."""
+        return max(number.days for number in self.numbers)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema": 1,
+            "name": self.name,
+            "template": self.template,
+            "language": self.language,
+            "category": self.category,
+            "recipients": self.recipients,
+            "countries": self.countries,
+            "numbers": [asdict(number) for number in self.numbers],
+            "days": self.days,
+            **asdict(self.timing),
+            "expires_before_end": self.timing.expires_before_end,
+            "left_out": self.left_out,
+            "cost": None if self.cost is None else _cost_json(self.cost),
+        }
+
+
+def _cost_json(cost: Cost) -> dict[str, Any]:
+    return {**asdict(cost), "totals": {currency: str(total) for currency, total in cost.totals.items()}}
+
+
+async def plan_of(pool: Pool, name: str, prices: PriceTable | None, now: datetime) -> CampaignPlan:
+    """Read a campaign's recipients and numbers, and compute its plan as if it started `now` or at its start.
+
+    ConfigurationError if the campaign does not exist, was pruned, or if prices are asked for and the category
+    of its template is not known.
+    """
+    campaign = await find_campaign(pool, name)
+    require_planned(campaign)
+    campaign_id = campaign.campaign_id
+    await require_kept(pool, campaign_id, name)
+    sql = queries("preview")
+    row = await pool.fetchrow(sql["campaign"], campaign_id)
+    assert row is not None, "a campaign's row is never deleted once it is planned"
+    groups = await pool.fetch(sql["recipients_by_prefix"], campaign_id, PREFIX_DIGITS, timeout=SCAN_TIMEOUT_S)
+    countries = by_country((group["phone"], group["recipients"]) for group in groups)
+    numbers = [
+        NumberLimits(**dict(number))
+        for number in await pool.fetch(sql["numbers"], campaign.phone_number_ids, DEFAULT_LIMIT_PER_S)
+    ]
+    recipients = sum(countries.values())
+    category = await pool.fetchval(sql["category"], campaign.template, campaign.language)
+    return CampaignPlan(
+        name=name,
+        template=campaign.template,
+        language=campaign.language,
+        category=category,
+        recipients=recipients,
+        countries=countries,
+        numbers=shares(recipients, numbers),
+        timing=timing(dict(row), sending_s(recipients, numbers), now),
+        left_out=await _left_out(pool, campaign_id, dict(row)),
+        cost=None if prices is None else _cost(countries, category, prices, campaign.template),
+    )
+
+
+def timing(row: Mapping[str, Any], seconds: float, now: datetime) -> Timing:
+    """When a campaign with this row sends, if it starts now or at its own start."""
+    window = (
+        None
+        if row["window_opens"] is None
+        else DailyWindow.between(row["window_opens"], row["window_closes"])
+    )
+    zone = ZoneInfo(row["time_zone"])
+    starts_at = first_send(max(now, row["start_at"] or now).astimezone(UTC), window, zone)
+    return Timing(
+        round(seconds, 1), starts_at, last_send(starts_at, seconds, window, zone), row["expires_at"]
+    )
+
+
+async def _left_out(pool: Pool, campaign_id: int, row: Mapping[str, Any]) -> dict[str, int]:
+    skipped = await pool.fetch(queries("preview")["skipped"], campaign_id, timeout=SCAN_TIMEOUT_S)
+    found = {"rejected": row["rejected"], "duplicate": row["duplicates"]}
+    return {**found, **{group["reason"]: group["recipients"] for group in skipped}}
+
+
+def _cost(countries: Mapping[str, int], category: str | None, prices: PriceTable, template: str) -> Cost:
+    if category is None:
+        raise ConfigurationError(
+            f"the category of the template {template} is not known, so it has no price",
+            remedy="run `drumbeat templates sync`",
+        )
+    return cost_of(countries, category.upper(), prices)

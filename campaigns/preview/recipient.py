@@ -1,0 +1,129 @@
+"""A stored recipient of a campaign, and the message that the recipient will read."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from campaigns.audience.phone import Normaliser
+from campaigns.audience.reject_file import REASONS
+from campaigns.describe_database import describe_database
+from campaigns.life.control import find_campaign, require_planned
+from campaigns.planning.template import CampaignTemplate
+from campaigns.results.export import require_kept
+from engine.core.message import Media
+from engine.core.phone_aliases import phone_aliases
+from engine.core.rendering import RenderedMessage, render_message
+from engine.errors import ConfigurationError, UsageError
+from engine.store.database import Pool
+from engine.store.queries import queries
+
+SCAN_TIMEOUT_S = 300.0  # reads every recipient of the campaign: 1 µs each in memory, more from a disk
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which recipient is meant: the one of a row of the audience, or with a phone; else the first one."""
+
+    row: int | None = None
+    phone: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.row is not None and self.phone is not None:
+            raise UsageError("one recipient is shown", remedy="give --row or --phone, not both")
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRecipient:
+    """A recipient with the campaign's frozen template. `row`: the line of the audience file.
+
+    `skip_reason`: why nothing is sent to the recipient, or None. `options`: those of `campaign create`.
+    """
+
+    campaign: str
+    phone_number_ids: tuple[str, ...]
+    options: dict[str, Any]
+    template: CampaignTemplate
+    phone: int
+    row: int
+    values: tuple[str, ...]
+    skip_reason: str | None
+
+    def rendered(self) -> RenderedMessage:
+        template = self.template
+        placeholders = template.compiled().placeholders
+        components = template.definition.get("components") or ()
+        return render_message(components, placeholders, self.values, template.header_media)
+
+
+def preview_json(chosen: ChosenRecipient) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "name": chosen.campaign,
+        "template": chosen.template.name,
+        "language": chosen.template.language,
+        "phone": str(chosen.phone),
+        "row": chosen.row,
+        "skip_reason": chosen.skip_reason,
+        "message": asdict(chosen.rendered()),
+    }
+
+
+async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecipient:
+    """The recipient that is meant; ConfigurationError if the campaign has no such recipient."""
+    campaign = await find_campaign(pool, name)
+    require_planned(campaign)
+    await require_kept(pool, campaign.campaign_id, name)
+    row = await pool.fetchrow(queries("preview")["campaign"], campaign.campaign_id)
+    assert row is not None, "a campaign's row is never deleted once it is planned"
+    template = _template(row["template"])
+    if template.message is not None:
+        raise UsageError(f'"{name}" is a message of `message send`, not of a template')
+    found = await _find(pool, campaign.campaign_id, choice, row["options"].get("--region"))
+    if found is None:
+        raise ConfigurationError(
+            _nobody(name, choice), where=await describe_database(pool), remedy="choose another one"
+        )
+    return ChosenRecipient(
+        campaign=name,
+        phone_number_ids=tuple(campaign.phone_number_ids),
+        options=row["options"],
+        template=template,
+        phone=found["phone"],
+        row=found["line"],
+        values=tuple(found["variables"]),
+        skip_reason=found["skip_reason"],
+    )
+
+
+async def _find(pool: Pool, campaign_id: int, choice: Choice, region: str | None) -> Any:
+    sql = queries("preview")
+    if choice.phone is not None:
+        aliases = list(phone_aliases(str(read_phone(choice.phone, region))))
+        return await pool.fetchrow(sql["recipient_of_phone"], campaign_id, aliases, timeout=SCAN_TIMEOUT_S)
+    if choice.row is not None:
+        return await pool.fetchrow(sql["recipient_of_line"], campaign_id, choice.row, timeout=SCAN_TIMEOUT_S)
+    return await pool.fetchrow(sql["first_recipient"], campaign_id)
+
+
+def read_phone(text: str, region: str | None) -> int:
+    """The digits of a phone; UsageError if it cannot be read."""
+    phone = Normaliser(region).normalise(text)
+    if isinstance(phone, str):
+        raise UsageError(f"the phone {text!r} cannot be read: {REASONS[phone]}")
+    return phone
+
+
+def _nobody(name: str, choice: Choice) -> str:
+    if choice.phone is not None:
+        return f'the phone {choice.phone} is no recipient of "{name}"'
+    return f'row {choice.row} of the audience of "{name}" is no recipient: rejected, a duplicate, or missing'
+
+
+def _template(stored: dict[str, Any]) -> CampaignTemplate:
+    media = stored.get("header_media")
+    return CampaignTemplate(
+        stored["name"],
+        stored["language"],
+        {**stored["definition"], "name": stored["name"], "language": stored["language"]},
+        Media(**media) if media else None,
+        stored.get("message"),
+    )

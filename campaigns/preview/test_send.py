@@ -1,0 +1,66 @@
+"""Sends a campaign's message to oneself, with the values of a real recipient.
+
+Each phone gets a campaign of its own, as `message send` makes one: so its message is claimed, paced and
+recorded, and a suppressed phone is skipped. The campaign that is tested does not change.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from campaigns.life.send_message import plan_message
+from campaigns.planning.spec import CampaignSpec
+from campaigns.preview.recipient import ChosenRecipient, read_phone
+from engine.errors import UsageError
+from engine.process.disk_space import Disk
+from engine.store.database import close, connect
+from engine.store.queries import queries
+
+PHONES_MAX = 20  # a test is read by people; more phones are an audience
+
+
+def own_phones(texts: Sequence[str], region: str | None) -> list[int]:
+    """Each phone once, in the order given; UsageError if one cannot be read or there are too many."""
+    phones = list(dict.fromkeys(read_phone(text, region) for text in texts))
+    if len(phones) > PHONES_MAX:
+        raise UsageError(
+            f"a test goes to {PHONES_MAX} phones at most, not {len(phones)}",
+            remedy="create a campaign for more",
+        )
+    return phones
+
+
+async def plan_tests(
+    url: str, chosen: ChosenRecipient, phones: Sequence[int], *, disk: Disk | None = None
+) -> list[str]:
+    """Store a campaign for each phone, and return their names. Errors as `create_campaign`."""
+    names = await _new_names(url, chosen.campaign, len(phones))
+    for name, phone in zip(names, phones, strict=True):
+        await plan_message(url, _spec(chosen, name), f"+{phone}", disk=disk)
+    return names
+
+
+async def _new_names(url: str, campaign: str, count: int) -> list[str]:
+    """The next names after those that exist, such as `spring/test-1`."""
+    prefix = f"{campaign}/test-"
+    connection = await connect(url)
+    try:
+        rows = await connection.fetch(queries("preview")["names_with_prefix"], prefix)
+    finally:
+        await close(connection)
+    suffixes = [row["name"].removeprefix(prefix) for row in rows]
+    last = max((int(suffix) for suffix in suffixes if suffix.isdecimal()), default=0)
+    return [f"{prefix}{last + position}" for position in range(1, count + 1)]
+
+
+def _spec(chosen: ChosenRecipient, name: str) -> CampaignSpec:
+    """The message of the recipient, at once: a test does not wait for the campaign's start or its window."""
+    return CampaignSpec(
+        name=name,
+        template=chosen.template.name,
+        language=chosen.template.language,
+        audience=Path(),
+        numbers=chosen.phone_number_ids[:1],
+        params=tuple(f"={value}" for value in chosen.values),
+        header_media=chosen.template.header_media,
+        test_of=chosen.campaign,
+    )
