@@ -10,7 +10,7 @@ from campaigns.cli import template_changes
 from campaigns.cli.options import Json
 from campaigns.cli.printing import print_json, print_rows
 from campaigns.cli.task_runner import with_database, with_service
-from engine.core.sanitise import sanitise
+from campaigns.cli.template_text import template_lines
 
 app = typer.Typer(
     name="templates",
@@ -37,26 +37,14 @@ def list_stored(json: Json = False) -> None:
 
 @app.command()
 def show(name: Annotated[str, typer.Argument(help="The template's name.")], json: Json = False) -> None:
-    """Show the text of a template in each of its languages."""
+    """Show the text of a template in each of its languages, and its placeholders in the order of --param."""
     templates = with_database(lambda pool: templates_named(pool, name))
     if json:
         print_json({"schema": 1, "templates": [asdict(template) for template in templates]})
         return
     for template in templates:
-        typer.echo(
-            f"{template.name}  {template.language}  {template.status}  {template.category or ''}".rstrip()
-        )
-        for component in template.definition.get("components") or ():
-            typer.echo(f"  {_describe(component)}")
-
-
-def _describe(component: dict[str, Any]) -> str:
-    kind = sanitise(str(component.get("type", ""))).lower()
-    buttons = component.get("buttons")
-    if isinstance(buttons, list):
-        return f"{kind}: " + ", ".join(sanitise(str(button.get("text", ""))) for button in buttons)
-    text = str(component.get("text") or component.get("format") or "")
-    return f"{kind}: " + "\n".join(map(sanitise, text.split("\n")))
+        for line in template_lines(template):
+            typer.echo(line)
 
 
 def _print(templates: list[StoredTemplate], json: bool) -> None:

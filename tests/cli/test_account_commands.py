@@ -26,7 +26,8 @@ def test_a_template_is_created_shown_and_deleted(
 ) -> None:
     created = drumbeat.ok("templates", "create", write(tmp_path / "t.json", NEW), "--json").json
     assert {"name": "summer_news", "status": "PENDING", "category": "MARKETING"}.items() <= created.items()
-    assert "Hi {{1}}" in drumbeat.ok("templates", "show", "summer_news").stdout
+    shown = drumbeat.ok("templates", "show", "summer_news").stdout
+    assert shown.endswith("  body: Hi {{1}}\n  --param 1: body {{1}}\n")
     twice = drumbeat("templates", "create", "t.json")
     assert (twice.exit_code, "exists in en_US" in twice.complaint) == (78, True)
     assert drumbeat("templates", "delete", "summer_news").exit_code == 2, "no terminal, and no --yes"
