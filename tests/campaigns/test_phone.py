@@ -99,7 +99,7 @@ def test_each_way_of_writing(text: str, region: str | None, expected: int | str)
         ("+49 30 901820", None, "AR", 4930901820),
         ("+55 11 8765", None, "BR", "phone_invalid"),
         ("+64 9 765 4321", "BR", "BR", 6497654321),  # New Zealand, and with 55 in front a Brazilian mobile
-        ("+64 97 654 321 0", "BR", "BR", "phone_invalid"),
+        ("+64 97 654 321 0", "BR", "BR", "phone_not_in_region"),
         ("call me", "BR", "BR", "phone_malformed"),
     ],
 )

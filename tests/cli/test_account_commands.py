@@ -49,7 +49,7 @@ def test_a_template_that_cannot_be_is_refused(drumbeat: Drumbeat, service: Servi
         ("{", 2, "not JSON"),
         ("[]", 2, "not a JSON object"),
         ({**NEW, "colour": "red"}, 2, "holds colour"),
-        ({**NEW, "name": None}, 2, "needs name"),
+        ({**NEW, "name": None}, 2, "needs the text 'name'"),
         ({**NEW, "components": "BODY"}, 2, "needs components"),
         ({**NEW, "category": "FUN"}, 78, "category is one of"),
     ]

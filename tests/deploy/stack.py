@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -92,9 +93,20 @@ class Stack:
         return (self.directory / f"{name}.log").read_text()
 
     def close(self) -> None:
-        for process in self.processes.values():
-            process.kill()  # the confined process dies with it
-            process.wait()
+        for name in self.processes:
+            self.kill(name)
+
+    def kill(self, name: str) -> None:
+        """End a service as a container engine kills it: with process 1, its namespace ends.
+
+        The death of bubblewrap alone does not: a process that changed its user no longer dies with its parent.
+        """
+        process = self.processes[name]
+        with suppress(psutil.NoSuchProcess):
+            for inner in psutil.Process(process.pid).children():
+                inner.kill()
+        process.kill()
+        process.wait()
 
     def _start_when_allowed(self, service: Service) -> None:
         for name, wanted in service.given.get("depends_on", {}).items():

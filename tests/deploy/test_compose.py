@@ -84,7 +84,7 @@ def test_a_campaign_goes_through_the_services(stack: Stack) -> None:
     until(lambda: accepted(stack) > PEOPLE // 10, "it sends")
     for name in ("receiver", "emulator", "worker-1", "worker-2"):
         assert stack.is_healthy(name), stack.log(name)
-    stack.processes["worker-1"].kill()
+    stack.kill("worker-1")
     until(lambda: is_settled(stack), "the other worker sends to all others, and their statuses arrive")
 
     ledger = json.loads(stack.fetch("http://emulator:8081/_emulator/ledger?limit=10000"))["messages"]
