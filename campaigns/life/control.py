@@ -20,6 +20,7 @@ from engine.store.campaign_states import apply_event, apply_if_allowed
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
+from engine.store.sending_processes import live_workers
 
 LISTED_MAX = 1_000
 PAUSED_BY_HAND = "paused by hand"
@@ -251,7 +252,8 @@ async def _release(connection: Connection, name: str, asked: CampaignEvent, acto
 async def _released(
     connection: Connection, campaign: Campaign, state: CampaignState, *, changed: bool
 ) -> CampaignChange:
-    nobody_sends = (await _owned_numbers(connection)).isdisjoint(campaign.phone_number_ids)
+    owned = (await _owned_numbers(connection)) & set(campaign.phone_number_ids)
+    nobody_sends = not owned and not await live_workers(connection, campaign.phone_number_ids)
     stopped = await _stopped_numbers(connection, campaign)
     return CampaignChange(campaign.name, state, changed, nobody_sends=nobody_sends, stopped_numbers=stopped)
 

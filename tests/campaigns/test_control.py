@@ -20,6 +20,7 @@ from campaigns.planning.spec import CampaignSpec
 from campaigns.results.report import campaign_report
 from engine.core.states import CampaignState, IllegalTransition, ReasonCode
 from engine.errors import ConfigurationError, TryLater
+from engine.process.identity import this_process
 from engine.process.settings import ServiceSettings
 from engine.store import closing
 from engine.store.claims import advance_watermark
@@ -28,6 +29,7 @@ from engine.store.database import Pool
 from engine.store.leases import take_lease
 from engine.store.ranges import take_range
 from engine.store.recording import change_range_counters
+from engine.store.sending_processes import note_live
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.sending.planted import another_process
 
@@ -111,6 +113,15 @@ async def test_start_pause_resume(pool: Pool, spring: str) -> None:
             spring, CampaignState.RUNNING, True, nobody_sends=True
         )
         assert (await service.find_campaign(connection, spring)).reason == ""
+
+
+@pytest.mark.parametrize(("wanted", "nobody_sends"), [(["1001"], False), (["another"], True)])
+async def test_a_worker_that_waits_for_a_number_will_send(
+    pool: Pool, spring: str, wanted: list[str], nobody_sends: bool
+) -> None:
+    async with pool.acquire() as connection:
+        await note_live(connection, this_process(), wanted, [])
+        assert (await service.start(connection, spring)).nobody_sends is nobody_sends
 
 
 async def test_who_steers_a_campaign_stands_in_its_report(pool: Pool, spring: str) -> None:
