@@ -49,7 +49,7 @@ def table(report: Report) -> str:
         lines.append(f"| {step.what} | {step.hosts} | {step.even_s:.2f} | {times} |")
     lines.append(
         f"\n{report.recipients:,} recipients, {report.accepted:,} messages accepted, "
-        f"{report.doubted:,} attempts in doubt at some time, {report.resent:,} of them sent again, "
+        f"{report.ever_in_doubt:,} attempts in doubt at some time, {report.resent:,} of them sent again, "
         f"{len(report.broken)} promises broken; {report.lasted_s:.0f} s"
     )
     return "\n".join([*lines, *(f"BROKEN {line}" for line in report.broken), *report.trace])

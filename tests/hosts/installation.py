@@ -69,13 +69,13 @@ class Installation:
             for number in NUMBERS:
                 await set_limit(pool, number, rate_per_s)
         connection = await self.connect()
-        await store.note_doubts(connection)
+        await store.note_attempts_in_doubt(connection)
         await connection.close()
         self._receiver = await start(
             "receiver", "webhooks", "serve", "--port", "0",
             environment=self.environment, log=self.home / "receiver.log", announces=True,
         )  # fmt: skip
-        await self.service.tell_callback(str((await self._receiver.announcement())["url"]))
+        await self.service.set_callback(str((await self._receiver.announcement())["url"]))
 
     async def stop(self) -> None:
         await asyncio.gather(*(host.stop() for host in self.hosts.values()))

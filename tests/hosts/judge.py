@@ -31,7 +31,7 @@ class Step:
 
 @dataclass(slots=True)
 class Report:
-    """What a trial showed. `broken`: promises that did not hold. `doubted`: attempts in doubt at any time.
+    """What a trial showed. `broken`: promises that did not hold. `ever_in_doubt`: attempts in doubt at any time.
 
     `trace`: the seconds that hold too many messages, where a promise was broken.
     """
@@ -40,7 +40,7 @@ class Report:
     steps: list[Step] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     accepted: int = 0
-    doubted: int = 0
+    ever_in_doubt: int = 0
     resent: int = 0
     lasted_s: float = 0.0
     trace: list[str] = field(default_factory=list)
@@ -95,17 +95,17 @@ class Judge:
     async def _evidence(self, *, settled: bool) -> Evidence:
         service = self._installation.service
         connection = await self._installation.connect()
-        if not await service.events_told(EVENTS_S_MAX):
+        if not await service.ledger.wait_for_events(EVENTS_S_MAX):
             self._report.broken.append("events did not flow")
         while await store.waiting_events(connection):
             await asyncio.sleep(LOOK_PERIOD_S)
         states = await store.states(connection, self._campaign_id)
         written = await store.written(connection, self._campaign_id)
-        doubted = await store.doubted(connection, self._campaign_id)
+        ever_in_doubt = await store.ever_in_doubt(connection, self._campaign_id)
         range_counters = await store.range_counters(connection, self._campaign_id)
         await connection.close()
-        ledger = await service.ledger(0)
-        self._report.accepted, self._report.doubted = len(ledger), len(doubted)
+        ledger = await service.ledger.since(0)
+        self._report.accepted, self._report.ever_in_doubt = len(ledger), len(ever_in_doubt)
         return Evidence(
             recipients=self._report.recipients,
             ledger=ledger,
@@ -116,7 +116,7 @@ class Judge:
             recount=store.recount(states),
             limits_per_s=self._limits_per_s,
             settled=settled and not any(one.state == "unknown" for one in states),
-            doubted=doubted,
+            ever_in_doubt=ever_in_doubt,
         )
 
 

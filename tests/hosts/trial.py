@@ -53,10 +53,10 @@ class Trial:
 
     async def send(self, messages: int) -> None:
         """Wait until so many more messages were accepted."""
-        service = self._installation.service
-        wanted = await service.length() + messages
+        ledger = self._installation.service.ledger
+        wanted = await ledger.length() + messages
         deadline_s = time.monotonic() + PATIENCE_S
-        while await service.length() < wanted:
+        while await ledger.length() < wanted:
             if time.monotonic() > deadline_s:
                 self.report.broken.append(f"{messages} messages were not accepted in {PATIENCE_S:.0f} s")
                 return
