@@ -58,12 +58,10 @@ class Analytics:
         phone_numbers: Sequence[str] = (),
     ) -> list[MessagePoint]:
         """Sent and delivered messages from `start` to `end`."""
-        fields = _fields("analytics", start, end, granularity, phone_numbers)
-        answer = await self._caller.manage("GET", waba_id, query={"fields": fields})
-        points = objects_of(object_of(answer, "analytics"), "data_points")
+        counted = await self._read(waba_id, "analytics", start, end, granularity, phone_numbers)
         return [
             MessagePoint(*_span(point), int(number_of(point, "sent")), int(number_of(point, "delivered")))
-            for point in points
+            for point in objects_of(counted, "data_points")
         ]
 
     async def conversations(
@@ -76,10 +74,15 @@ class Analytics:
     ) -> list[ConversationPoint]:
         """Conversations and their cost from `start` to `end`."""
         step = _OF_CONVERSATIONS.get(granularity, granularity)
-        fields = _fields("conversation_analytics", start, end, step, phone_numbers)
-        answer = await self._caller.manage("GET", waba_id, query={"fields": fields})
-        groups = objects_of(object_of(answer, "conversation_analytics"), "data")
+        counted = await self._read(waba_id, "conversation_analytics", start, end, step, phone_numbers)
+        groups = objects_of(counted, "data")
         return [_conversations(point) for group in groups for point in objects_of(group, "data_points")]
+
+    async def _read(
+        self, waba_id: str, kind: str, start: datetime, end: datetime, step: str, phone_numbers: Sequence[str]
+    ) -> Mapping[str, Any]:
+        fields = _fields(kind, start, end, step, phone_numbers)
+        return object_of(await self._caller.manage("GET", waba_id, query={"fields": fields}), kind)
 
 
 def _fields(kind: str, start: datetime, end: datetime, step: str, phone_numbers: Sequence[str]) -> str:
