@@ -35,7 +35,8 @@ class CampaignSpec:
     file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns. Times are ISO
     8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
     `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
-    `test_of`: the campaign that a `campaign test-send` tests.
+    `test_of`: the campaign that a `campaign test-send` tests. `language_column`: names the language of each
+    row; `language` is then for rows that name none of the template's.
     """
 
     name: str
@@ -63,6 +64,8 @@ class CampaignSpec:
     defaults: Mapping[str, str] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     as_mobile: tuple[str, ...] = ()
+    language_column: str | None = None
+    strict_language: bool = False
 
     @property
     def rules(self) -> RowRules:
@@ -158,6 +161,8 @@ def identify(
         "--default": dict(spec.defaults),
         "--exclude": sorted(set(excluded)),
         "--as-mobile": sorted({country.upper() for country in spec.as_mobile}),
+        "--language-column": spec.language_column,
+        "--strict-language": spec.strict_language,
     }
     return Identity(
         {
