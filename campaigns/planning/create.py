@@ -25,11 +25,12 @@ from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCal
 from campaigns.planning.range_size import range_size
 from campaigns.planning.schedule import Schedule
 from campaigns.planning.source import open_source
-from campaigns.planning.spec import AUDIENCE_CONTENT, NOTED, CampaignSpec, Identity, identify
+from campaigns.planning.spec import AUDIENCE_CONTENT, NOTED, UNMATCHED, CampaignSpec, Identity, identify
 from campaigns.planning.staging import Staged, find_duplicates, stage
 from campaigns.planning.template_set import check_languages, load_templates, rules_for, with_recipients
 from campaigns.pluralise import pluralise
-from engine.core.campaign_template import CampaignTemplate, freeze_templates, frozen_templates
+from campaigns.template_shares import TemplateShare, shares_in
+from engine.core.campaign_template import CampaignTemplate, freeze_templates
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.process.disk_space import Disk
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
@@ -58,7 +59,7 @@ class CreatedCampaign:
     encoding: Encoding | None = None
     same_audience: Sequence[str] = ()
     dry_run: bool = False
-    templates: Sequence[CampaignTemplate] = ()
+    templates: Sequence[TemplateShare] = ()
     unmatched: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -150,7 +151,7 @@ def _unchanged(row: asyncpg.Record) -> CreatedCampaign:
         counts,
         None,
         {},
-        templates=frozen_templates(row["template"]),
+        templates=shares_in(row["template"]),
     )
 
 
@@ -217,7 +218,8 @@ class _Planning:
                 campaign_id, counts = 0, _counts(staged, suppressed)
             else:
                 size = range_size(staged.recipients, limits_per_s)
-                campaign_id, counts = await self._freeze(templates, staged, size, source.noted)
+                noted = {**source.noted, **({UNMATCHED: dict(staged.unmatched)} if staged.unmatched else {})}
+                campaign_id, counts = await self._freeze(templates, staged, size, noted)
         codes, encoding = dict(rejects.counts), table.encoding
         return CreatedCampaign(
             campaign_id,
@@ -229,7 +231,7 @@ class _Planning:
             codes,
             encoding,
             dry_run=self.dry_run,
-            templates=templates,
+            templates=shares_in(freeze_templates(templates)),
             unmatched=staged.unmatched,
         )
 
@@ -281,7 +283,7 @@ class _Planning:
             )
 
     async def _freeze(
-        self, templates: Sequence[CampaignTemplate], staged: Staged, size: int, noted: Mapping[str, str]
+        self, templates: Sequence[CampaignTemplate], staged: Staged, size: int, noted: Mapping[str, Any]
     ) -> tuple[int, PlanCounts]:
         columns = self._columns(templates, noted)
         row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *columns)
@@ -301,7 +303,7 @@ class _Planning:
         )
         return campaign_id, counts
 
-    def _columns(self, templates: Sequence[CampaignTemplate], noted: Mapping[str, str]) -> tuple[Any, ...]:
+    def _columns(self, templates: Sequence[CampaignTemplate], noted: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of the statement `insert_campaign`."""
         return (
             self.spec.name,

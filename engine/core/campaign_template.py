@@ -75,7 +75,12 @@ def freeze_templates(templates: Sequence[CampaignTemplate]) -> dict[str, Any]:
 
 def frozen_templates(stored: Mapping[str, Any]) -> tuple[CampaignTemplate, ...]:
     """The templates in the JSON of the column `campaigns.template`, in the order of `template_index`."""
-    return tuple(_thawed(each) for each in (stored, *stored.get(_OTHERS, ())))
+    return tuple(map(_thawed, stored_parts(stored)))
+
+
+def stored_parts(stored: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """The same, each as its own JSON."""
+    return (stored, *stored.get(_OTHERS, ()))
 
 
 def _thawed(stored: Mapping[str, Any]) -> CampaignTemplate:

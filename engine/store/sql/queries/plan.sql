@@ -26,8 +26,8 @@ FROM campaigns
 WHERE name = $1 OR external_id = $2
 ORDER BY external_id IS NOT DISTINCT FROM $2 DESC;
 
--- name: options_of_campaign
-SELECT options FROM campaigns WHERE campaign_id = $1;
+-- name: frozen_campaign
+SELECT options, template FROM campaigns WHERE campaign_id = $1;
 
 -- name: same_audience
 -- Other campaigns whose stored option $1, the hash of the audience, is $2. A person reads the list.
