@@ -38,6 +38,8 @@ from campaigns.cli.printing import print_json
 from campaigns.cli.status_text import audience_sum
 from campaigns.cli.task_runner import ready_database, run_loop
 from campaigns.command_text import command_text
+from campaigns.manifest.command import takes_options
+from campaigns.manifest.options import keeps_given
 from campaigns.planning.create import CreatedCampaign, create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.pluralise import pluralise
@@ -89,8 +91,8 @@ HeaderLink = Annotated[str | None, typer.Option(help="Header media: an HTTPS URL
 HeaderFilename = Annotated[str | None, typer.Option(help="File name that is shown for a header document.")]
 
 
-@app.command()
-def create(
+@keeps_given
+def campaign_spec(
     name: CampaignName,
     template: Template,
     language: Language,
@@ -122,16 +124,13 @@ def create(
     header_media_id: HeaderMediaId = None,
     header_link: HeaderLink = None,
     header_filename: HeaderFilename = None,
-    dry_run: DryRun = False,
-    json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Check the audience against the template and store its recipients. Send nothing.
+) -> CampaignSpec:
+    """The campaign that these options describe; UsageError for options that contradict each other.
 
-    If you repeat the same command, nothing changes. If the name exists with another file or other options,
-    the command refuses.
+    This signature is the one list of the options of a campaign: `create`, `apply`, `clone` and `edit` take
+    what stands here, and a manifest has a key for each.
     """
-    spec = CampaignSpec(
+    return CampaignSpec(
         name=name,
         template=template,
         language=language,
@@ -156,7 +155,19 @@ def create(
         exclude=tuple(exclude or ()),
         as_mobile=tuple(as_mobile or ()),
     )
-    _create(spec, dry_run=dry_run, json=json, quiet=quiet)
+
+
+@app.command()
+@takes_options(campaign_spec)
+def create(
+    *, options: dict[str, Any], dry_run: DryRun = False, json: Json = False, quiet: Quiet = False
+) -> None:
+    """Check the audience against the template and store its recipients. Send nothing.
+
+    If you repeat the same command, nothing changes. If the name exists with another file or other options,
+    the command refuses.
+    """
+    _create(campaign_spec(**options), dry_run=dry_run, json=json, quiet=quiet)
 
 
 def _create(spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool) -> None:

@@ -60,6 +60,20 @@ DELETE FROM ranges WHERE range_id = ANY($1::bigint[]);
 -- name: remove_unplanned
 DELETE FROM campaigns WHERE campaign_id = $1 AND planned_at IS NULL;
 
+-- name: retire_draft
+-- A draft that nobody can start any more, and that the next create of its name would remove.
+UPDATE campaigns SET planned_at = NULL, reason = 'being removed', reason_code = 'planning'
+WHERE campaign_id = $1 AND state = 'draft' AND planned_at IS NOT NULL
+RETURNING campaign_id;
+
+-- name: change_campaign
+-- Options that change without a new plan. Nothing if the campaign is not as it was when it was compared.
+UPDATE campaigns
+SET content_hash = $4, options = $5, phone_number_ids = $6, on_unknown = $7, window_opens = $8, window_closes = $9,
+    time_zone = $10, start_at = $11, expires_at = $12, max_failed = $13
+WHERE campaign_id = $1 AND content_hash = $2 AND state = $3 AND planned_at IS NOT NULL
+RETURNING campaign_id;
+
 -- name: prepare_session
 -- For this session. Nearly all phones of an audience differ: counting them by sorting takes half the time of hashing
 -- (3 million: 1.1 s, 2.1 s), and the memory stays within work_mem.
