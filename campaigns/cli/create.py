@@ -22,12 +22,13 @@ from campaigns.cli.audience_options import (
     audience_of,
     pairs,
 )
+from campaigns.cli.changes_text import print_changes
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import (
-    CampaignName,
     DryRun,
     Json,
     MaxFailed,
+    NewName,
     PhoneColumn,
     Quiet,
     Region,
@@ -44,6 +45,7 @@ from campaigns.planning.create import CreatedCampaign, create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.pluralise import pluralise
 from engine.core.message import Media
+from engine.core.states import CampaignState
 from engine.errors import UsageError
 from engine.process.settings import load_settings
 
@@ -93,7 +95,7 @@ HeaderFilename = Annotated[str | None, typer.Option(help="File name that is show
 
 @keeps_given
 def campaign_spec(
-    name: CampaignName,
+    name: NewName,
     template: Template,
     language: Language,
     number: Numbers,
@@ -170,12 +172,20 @@ def create(
     _create(campaign_spec(**options), dry_run=dry_run, json=json, quiet=quiet)
 
 
-def _create(spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool) -> None:
+def _create(
+    spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool, change_by: str | None = None
+) -> None:
     spec.checked_schedule()  # reports wrong options before a database is started
     settings = load_settings()
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
-        created = run_loop(create_campaign(url, spec, progress, disk=settings.disk(), dry_run=dry_run))
+        created = run_loop(
+            create_campaign(url, spec, progress, disk=settings.disk(), dry_run=dry_run, change_by=change_by)
+        )
+    show_created(created, json=json)
+
+
+def show_created(created: CreatedCampaign, *, json: bool) -> None:
     if json:
         print_json(_as_json(created))
     else:
@@ -212,6 +222,7 @@ def _as_json(created: CreatedCampaign) -> dict[str, Any]:
         "encoding": None if created.encoding is None else created.encoding.label,
         "encoding_guessed": created.encoding is not None and created.encoding.is_guess,
         "same_audience": list(created.same_audience),
+        "changes": [change.as_json() for change in created.changes],
     }
 
 
@@ -222,6 +233,7 @@ def _print(created: CreatedCampaign) -> None:
         f"{created.name}: {state}"
         + (", unchanged: this campaign exists already" if created.unchanged else "")
     )
+    print_changes(created.changes)
     typer.echo(audience_sum(counts.audience_rows, counts.recipients, counts.rejected, counts.duplicates))
     if counts.suppressed:
         are = pluralise(counts.suppressed, "recipient is", "recipients are")
@@ -236,5 +248,5 @@ def _print(created: CreatedCampaign) -> None:
     if created.same_audience:
         others = ", ".join(f'"{name}"' for name in created.same_audience)
         typer.echo(f"warning: the same file is the audience of {others}: recipients get a message from each")
-    if not created.unchanged and not created.dry_run:
+    if not created.unchanged and not created.dry_run and created.state == CampaignState.DRAFT:
         typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")

@@ -11,6 +11,7 @@ from campaigns.manifest.options import options_of
 from engine.errors import ConfigurationError, UsageError
 
 PROBLEMS_SHOWN_MAX = 5
+STORED = "the campaign's stored options"
 
 # What to do about the problems that pydantic finds, by their type; others say it themselves.
 CURES = {
@@ -20,8 +21,10 @@ CURES = {
     "bool_type": "write true or false",
     "path_type": "write a path in quotes",
 }
+# What a clone does not copy: a key of one campaign, and the list of rejects of its file.
+NOT_CLONED = ("external_id", "rejects")
 # One key of a group replaces the others, and with them the keys that only say more about those.
-GROUPS = (
+AUDIENCE_KEYS = frozenset(
     {
         "audience",
         "audience_sql",
@@ -31,9 +34,11 @@ GROUPS = (
         "code",
         "format",
         "sheet",
-    },
-    {"header_media_id", "header_link", "header_filename"},
+    }
 )
+GROUPS = (AUDIENCE_KEYS, frozenset({"header_media_id", "header_link", "header_filename"}))
+# To change one of these, the audience must be read anew.
+READ_ANEW = AUDIENCE_KEYS | {"exclude"}
 
 
 def overlaid(
@@ -42,6 +47,47 @@ def overlaid(
     """`values` with the changes, without the keys of `unset`. A key replaces the others of its group."""
     replaced = set(unset) | {key for group in GROUPS if not group.isdisjoint(changes) for key in group}
     return {key: value for key, value in values.items() if key not in replaced} | dict(changes)
+
+
+def of_clone(
+    stored: Mapping[str, Any],
+    name: str,
+    changes: Mapping[str, Any],
+    unset: Iterable[str],
+    function: Callable[..., Any],
+) -> dict[str, Any]:
+    """The arguments of a campaign named `name` with the stored options of another one, and the changes."""
+    left_out = {*NOT_CLONED, *_keys_of(unset, function)}
+    return checked(overlaid(stored, {**changes, "name": name}, left_out), function, STORED)
+
+
+def of_edit(
+    stored: Mapping[str, Any],
+    changes: Mapping[str, Any],
+    unset: Iterable[str],
+    function: Callable[..., Any],
+) -> dict[str, Any]:
+    """The arguments of the same campaign with the changes."""
+    return checked(overlaid(stored, changes, _keys_of(unset, function)), function, STORED)
+
+
+def needs_audience(changes: Iterable[str], unset: Iterable[str]) -> bool:
+    """Whether the audience must be read anew for these changes."""
+    return not READ_ANEW.isdisjoint({*changes, *map(_key, unset)})
+
+
+def _keys_of(names: Iterable[str], function: Callable[..., Any]) -> set[str]:
+    """The keys of options that are named with or without dashes; UsageError for one that does not exist."""
+    known, keys = {option.key for option in options_of(function)}, set(map(_key, names))
+    if unknown := keys - known:
+        raise UsageError(
+            f"there is no option {min(unknown)}", remedy=f"options are {', '.join(sorted(known))}"
+        )
+    return keys
+
+
+def _key(name: str) -> str:
+    return name.lstrip("-").replace("-", "_")
 
 
 def by_key(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:

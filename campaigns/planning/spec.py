@@ -23,6 +23,7 @@ ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
 AUDIENCE_CONTENT = "the audience's content"  # key of the hash of the file or rows in the stored options
 NOTED = "noted"  # key of what is stored for people and does not identify the campaign
+BY_EXTERNAL_ID = "external:"  # before an external id that stands for a name
 NAME = "name"
 TEST_OF = "test of"  # key of the stored options: the campaign that is tested
 LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service downloads by HTTPS only
@@ -103,6 +104,11 @@ class CampaignSpec:
         """Check the options that need neither file nor database; UsageError names the one that is wrong."""
         if not self.name.strip() or len(self.name) > NAME_CHARACTERS_MAX or "\x00" in self.name:
             raise UsageError(f"a campaign's name must have 1 to {NAME_CHARACTERS_MAX} characters")
+        if self.name.startswith(BY_EXTERNAL_ID):
+            raise UsageError(
+                f"a campaign's name cannot begin with {BY_EXTERNAL_ID}",
+                remedy="that names the campaign with an external id; give the id with --external-id",
+            )
         for what, text in (("a campaign's name", self.name), ("--external-id", self.external_id or "")):
             if not CONTROLS.isdisjoint(text):
                 raise UsageError(f"{what} holds a control character", remedy="remove the character")

@@ -98,7 +98,7 @@ async def plan_of(pool: Pool, name: str, prices: PriceTable | None, now: datetim
     recipients = sum(countries.values())
     category = await pool.fetchval(sql["category"], campaign.template, campaign.language)
     return CampaignPlan(
-        name=name,
+        name=campaign.name,
         template=campaign.template,
         language=campaign.language,
         category=category,

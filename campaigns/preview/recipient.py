@@ -83,7 +83,7 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
             _nobody(name, choice), where=await describe_database(pool), remedy="choose another one"
         )
     return ChosenRecipient(
-        campaign=name,
+        campaign=campaign.name,
         phone_number_ids=tuple(campaign.phone_number_ids),
         options=row["options"],
         template=template,
