@@ -1,5 +1,6 @@
 """`drumbeat campaign create`: an audience becomes a campaign, ready to be sent."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -222,6 +223,7 @@ def _as_json(created: CreatedCampaign) -> dict[str, Any]:
         "encoding": None if created.encoding is None else created.encoding.label,
         "encoding_guessed": created.encoding is not None and created.encoding.is_guess,
         "same_audience": list(created.same_audience),
+        "same_people": [earlier.as_json() for earlier in created.same_people],
         "changes": [change.as_json() for change in created.changes],
     }
 
@@ -245,8 +247,19 @@ def _print(created: CreatedCampaign) -> None:
         typer.echo(f"rejected and duplicate rows: {created.rejects_path} ({codes})")
     elif codes:
         typer.echo(f"rejected and duplicate rows: {codes}")
-    if created.same_audience:
-        others = ", ".join(f'"{name}"' for name in created.same_audience)
-        typer.echo(f"warning: the same file is the audience of {others}: recipients get a message from each")
+    for line in _earlier_lines(created):
+        typer.echo(line)
     if not created.unchanged and not created.dry_run and created.state == CampaignState.DRAFT:
         typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")
+
+
+def _earlier_lines(created: CreatedCampaign) -> Iterator[str]:
+    """Warnings about people who got, or are about to get, another message."""
+    if created.same_audience:
+        others = ", ".join(f'"{name}"' for name in created.same_audience)
+        yield f"warning: the same file is the audience of {others}: recipients get a message from each"
+    for earlier in created.same_people:
+        people = pluralise(earlier.recipients, "recipient is", "recipients are")
+        since = f"{earlier.since:%Y-%m-%d %H:%MZ}"
+        sent = f"sent since {since}" if earlier.started else f"planned since {since} and not sent yet"
+        yield f'warning: {people} also in the campaign "{earlier.name}", {sent}'

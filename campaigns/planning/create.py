@@ -33,6 +33,7 @@ from campaigns.planning.exclusion import Exclusion, open_exclusions, stage_exclu
 from campaigns.planning.freeze import freeze
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
 from campaigns.planning.range_size import range_size
+from campaigns.planning.recent import RecentCampaign, recent_campaigns
 from campaigns.planning.removal import lock_names, remove_leftovers
 from campaigns.planning.schedule import Schedule, require_future_end
 from campaigns.planning.source import open_source
@@ -60,7 +61,8 @@ class CreatedCampaign:
 
     `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
     `encoding`: how the audience was decoded; None if it was not read again. `same_audience`: other campaigns
-    with the same file, except those cancelled before they sent anything. `dry_run`: it does not exist, its
+    with the same file, except those cancelled before they sent anything. `same_people`: see
+    `recent_campaigns`. `changes`: of a campaign that existed. `dry_run`: it does not exist, its
     `campaign_id` is 0, and the rest is what a create would say now.
     """
 
@@ -75,6 +77,7 @@ class CreatedCampaign:
     same_audience: Sequence[str] = ()
     dry_run: bool = False
     changes: Sequence[Change] = ()
+    same_people: Sequence[RecentCampaign] = ()
 
 
 async def create_campaign(
@@ -228,6 +231,7 @@ class _Planning:
             staged = await self._stage(table, source, rejects)
             published = None if self.dry_run else rejects.publish()
             self._check_counts(staged, published)
+            same_people = await recent_campaigns(self.connection, self.spec)
             if self.dry_run:
                 suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
                 campaign_id, counts = 0, _counts(staged, suppressed)
@@ -245,6 +249,7 @@ class _Planning:
             codes,
             encoding,
             dry_run=self.dry_run,
+            same_people=same_people,
         )
 
     async def _template(self, database: str) -> CampaignTemplate:

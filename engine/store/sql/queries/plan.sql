@@ -140,6 +140,30 @@ ANALYZE left_out, suppressed;
 -- name: left_out_in_chunk
 SELECT line, phone, code FROM left_out WHERE line > $1 AND line <= $2 ORDER BY line;
 
+-- name: recent_campaigns
+-- Campaigns of the last $1 days, or still to be sent, of which staged people are recipients too, and how many. Not those
+-- named in $2, no tests, and none that was cancelled before it sent. Ranges are read one by one, because no index holds
+-- phones: that costs what the recent campaigns are worth, and not what all stored months are.
+WITH recent AS MATERIALIZED (
+    SELECT campaign_id, name, started_at IS NOT NULL AS started, coalesce(started_at, created_at) AS since
+    FROM campaigns
+    WHERE planned_at IS NOT NULL AND coalesce(finished_at, now()) > now() - make_interval(days => $1)
+      AND name <> ALL($2::text[]) AND options ->> 'test of' IS NULL
+      AND NOT (state = 'cancelled' AND started_at IS NULL)
+)
+SELECT name, started, since, count(*) AS recipients
+FROM recent
+JOIN ranges USING (campaign_id)
+JOIN LATERAL (
+    SELECT pg_temp.canonical_phone(phone) AS phone FROM recipients
+    WHERE recipients.range_id = ranges.range_id AND skip_reason IS NULL
+    OFFSET 0) AS earlier ON true
+WHERE earlier.phone IN (SELECT phone FROM staging)
+  AND NOT EXISTS (SELECT FROM excluded WHERE excluded.phone = earlier.phone)
+GROUP BY campaign_id, name, started, since
+ORDER BY recipients DESC, campaign_id DESC
+LIMIT 10;
+
 -- name: suppressed_in_chunk
 SELECT line FROM suppressed WHERE line > $1 AND line <= $2 ORDER BY line;
 
