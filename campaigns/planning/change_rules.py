@@ -71,7 +71,7 @@ def _decide(state: CampaignState, difference: Difference) -> Change:
         return Change(difference, Effect.APPLIED)
     if state is CampaignState.DRAFT:
         return Change(difference, Effect.PLANNED_ANEW)
-    when = "before the campaign runs" if option in CHANGEABLE else "of a draft"
+    when = "before it runs" if option in CHANGEABLE else "in a draft"
     if state not in _LIVE:
         return Change(difference, Effect.REFUSED, f"{with_indefinite_article(state)} campaign has ended")
-    return Change(difference, Effect.REFUSED, f"it can be changed only {when}, and this one is {state}")
+    return Change(difference, Effect.REFUSED, f"it may change only {when}, and the campaign is {state}")
