@@ -45,8 +45,9 @@ from campaigns.planning.spec import (
     identify,
 )
 from campaigns.planning.staging import Staged, find_duplicates, stage
-from campaigns.planning.template import CampaignTemplate, check_header, check_params, load_template
+from campaigns.planning.template import check_header, check_params, load_template
 from campaigns.pluralise import pluralise
+from engine.core.campaign_template import CampaignTemplate, freeze_templates
 from engine.core.states import CampaignState
 from engine.errors import ConfigurationError
 from engine.process.disk_space import Disk
@@ -325,7 +326,7 @@ class _Planning:
             self.spec.external_id,
             self.identity.content_hash,
             {**self.identity.options, NOTED: {**noted, GIVEN: dict(self.spec.given)}},
-            template.frozen(),
+            freeze_templates([template]),
             self.spec.phone_number_ids,
             self.spec.on_unknown,
             self.schedule.window_opens,
