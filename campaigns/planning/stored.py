@@ -1,5 +1,7 @@
 """The options of a planned campaign as they were given, from which clones and edits start."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +10,7 @@ from campaigns.life.control import find_campaign, require_planned
 from campaigns.planning.change import GIVEN
 from campaigns.planning.spec import NOTED
 from engine.errors import ConfigurationError
-from engine.store.database import Connection
+from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 
@@ -20,7 +22,7 @@ class StoredOptions:
     values: dict[str, Any]
 
 
-async def stored_options(connection: Connection, name: str) -> StoredOptions:
+async def stored_options(connection: Pool | Connection, name: str) -> StoredOptions:
     """The options of a campaign by its name; ConfigurationError if it was not made from options."""
     campaign = await find_campaign(connection, name)
     require_planned(campaign)
@@ -34,7 +36,7 @@ async def stored_options(connection: Connection, name: str) -> StoredOptions:
     return StoredOptions(campaign.name, values)
 
 
-async def stored_values(connection: Connection, campaign_id: int) -> dict[str, Any]:
+async def stored_values(connection: Pool | Connection, campaign_id: int) -> dict[str, Any]:
     """The options as they were given; empty if they are not stored."""
     options = await connection.fetchval(queries("plan")["options_of_campaign"], campaign_id)
     values: dict[str, Any] = options.get(NOTED, {}).get(GIVEN, {})
