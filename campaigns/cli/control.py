@@ -12,7 +12,16 @@ from campaigns.cli.printing import note, print_json
 from campaigns.cli.status_text import how_to_resume, no_worker
 from campaigns.cli.task_runner import with_connection, with_settings
 from campaigns.life.actor import actor
-from campaigns.life.control import CampaignChange, cancel, pause, pause_all, resume, resume_all, start
+from campaigns.life.control import (
+    CampaignChange,
+    cancel,
+    find_campaign,
+    pause,
+    pause_all,
+    resume,
+    resume_all,
+    start,
+)
 from campaigns.life.template_check import TemplateCheck, checking
 from campaigns.life.token_check import check_token, waits_for_token
 from engine.core.states import CampaignState
@@ -84,6 +93,7 @@ def _note_all(check: TemplateCheck) -> None:
 
 async def _resume(pool: Pool, settings: Settings, *, name: str | None) -> list[CampaignChange]:
     async with pool.acquire() as connection:
+        name = None if name is None else (await find_campaign(connection, name)).name
         if await waits_for_token(connection, name) and (unchecked := await check_token(settings)):
             note(f"the access token was not checked: {unchecked}")
         check = checking(pool, settings)

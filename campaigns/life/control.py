@@ -88,7 +88,10 @@ class CampaignChange:
 
 
 async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
-    """The campaign with this name; ConfigurationError names the database and similar names."""
+    """The campaign with this name, or with the external id KEY if the name is `external:KEY`.
+
+    ConfigurationError names the database and similar names.
+    """
     row = await database.fetchrow(queries("campaign_control")["find"], name)
     if row is not None:
         return _campaign(row)
@@ -173,11 +176,11 @@ async def pause(connection: Connection, name: str, *, actor: str = "") -> Campai
     async with connection.transaction():
         campaign = await _locked(connection, name)
         if campaign.state is CampaignState.PAUSED:
-            return CampaignChange(name, campaign.state, changed=False)
+            return CampaignChange(campaign.name, campaign.state, changed=False)
         event, code = CampaignEvent.PAUSE, ReasonCode.PAUSED_BY_HAND
         state = await apply_event(connection, campaign.campaign_id, event, PAUSED_BY_HAND, code)
         await _audit(connection, campaign.campaign_id, "pause", actor)
-    return CampaignChange(name, state, changed=True)
+    return CampaignChange(campaign.name, state, changed=True)
 
 
 async def pause_all(connection: Connection, *, actor: str = "") -> list[CampaignChange]:
@@ -232,7 +235,7 @@ async def cancel(connection: Connection, name: str, *, actor: str = "") -> Campa
             await apply_event(connection, campaign.campaign_id, event, CANCELLED_BY_HAND, code)
             await _audit(connection, campaign.campaign_id, "cancel", actor)
     skipped = await skip_remaining(connection, campaign.campaign_id, CampaignState.CANCELLED)
-    return CampaignChange(name, CampaignState.CANCELLED, changed, skipped)
+    return CampaignChange(campaign.name, CampaignState.CANCELLED, changed, skipped)
 
 
 async def skip_remaining(connection: Connection, campaign_id: int, state: CampaignState) -> int:
@@ -256,7 +259,7 @@ async def _release(
             return await _released(connection, campaign, campaign.state, changed=False)
         if campaign.state is CampaignState.PAUSED and asked is CampaignEvent.START:
             raise TryLater(
-                f'the campaign "{name}" is paused: {campaign.reason}',
+                f'the campaign "{campaign.name}" is paused: {campaign.reason}',
                 remedy="lift the pause with `campaign resume`",
             )
         if not allows(campaign.state, asked):

@@ -110,7 +110,7 @@ async def plan_of(pool: Pool, name: str, prices: PriceTable | None, now: datetim
     templates = shares_in(row["template"])
     categories = await _categories(pool, templates)
     return CampaignPlan(
-        name=name,
+        name=campaign.name,
         template=campaign.template,
         language=campaign.language,
         templates=templates,

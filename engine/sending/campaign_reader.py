@@ -80,8 +80,7 @@ class CampaignReader:
         campaign = self._cache.get(row["campaign_id"]) or await self._compile(connection, row)
         if campaign is None:
             return
-        if row["expires_in_s"] is not None:
-            campaign.expires_ns = monotonic_ns() + int(row["expires_in_s"] * SECOND_NS)
+        _follow_edits(campaign, row)
         if started := self._cache.start(campaign):
             campaign.blocked_reason = _stored_blocked_reason(row)
         block = block or _closed_window(campaign, row["database_now"])
@@ -124,6 +123,13 @@ class CampaignReader:
             sends = "campaign_started" if started else "campaign_unblocked"
             event = "campaign_blocked" if reason else sends
             log.info(event, **self._cache.log_fields(campaign.campaign_id), reason=reason)
+
+
+def _follow_edits(campaign: RunningCampaign, row: asyncpg.Record) -> None:
+    """Take over what a person may change while the campaign runs."""
+    left_s = row["expires_in_s"]
+    campaign.expires_ns = None if left_s is None else monotonic_ns() + int(left_s * SECOND_NS)
+    campaign.window, campaign.time_zone = _window(row), ZoneInfo(row["time_zone"])
 
 
 def _closed_window(campaign: RunningCampaign, now: datetime) -> Block | None:
