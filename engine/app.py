@@ -86,7 +86,9 @@ async def run_numbers(
         access_token=access_token,
     )
     find_block = partial(_find_block, disk_space, results_writer)
-    reader = CampaignReader(campaign_cache, service.product, campaign_id, find_block, context.clock_skew)
+    reader = CampaignReader(
+        campaign_cache, service.product, campaign_id, find_block, context.clock_skew, phone_number_ids
+    )
     keep_large_blocks()
     read_numbers = partial(_read_numbers, pool, service, token_file)
     worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers, on_owned)

@@ -14,6 +14,7 @@ from campaigns.audience.campaign_source import CampaignResult
 from campaigns.audience.opening import AS_IT_IS, ReadOptions
 from campaigns.audience.row_check import RowRules
 from campaigns.audience.sql_source import WHERE, SqlQuery
+from campaigns.planning.order_options import NO_ORDER, OrderOptions
 from campaigns.planning.schedule import Schedule, check_max_failed, read_schedule
 from engine.core.message import Media
 from engine.core.sanitise import CONTROLS
@@ -63,6 +64,7 @@ class CampaignSpec:
     defaults: Mapping[str, str] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     as_mobile: tuple[str, ...] = ()
+    order: OrderOptions = NO_ORDER
 
     @property
     def rules(self) -> RowRules:
@@ -111,6 +113,7 @@ class CampaignSpec:
             )
         if self.max_failed is not None:
             check_max_failed(self.max_failed)
+        self.order.check()
         self._check_link()
         return read_schedule(self.start_at, self.expires_at, self.window, self.time_zone)
 
@@ -181,6 +184,7 @@ def identify(
             **({} if spec.message is None else {"message": spec.message}),
             **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
             **{name: value for name, value in of_audience.items() if value},
+            **spec.order.identity(),
         }
     )
 

@@ -6,8 +6,10 @@ from itertools import repeat
 from typing import Any
 
 from engine.core.max_failed import exceeds_max_failed
+from engine.core.order import Priority
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
+from engine.store.canaries import StoredCanary, read_canary
 from engine.store.database import Pool
 from engine.store.queries import queries
 
@@ -61,6 +63,10 @@ class CampaignStatus:
     measured_per_s: float | None = None
     pruned_recipients: int = 0
     pruned_unknown: int = 0
+    priority: str = Priority.NORMAL.word
+    share_percent: int | None = None
+    pause_at_failed: str | None = None
+    canary: StoredCanary | None = None
 
     @property
     def in_doubt(self) -> int:
@@ -111,7 +117,28 @@ class CampaignStatus:
             "nobody_sends": self.nobody_sends,
             "pruned_recipients": self.pruned_recipients,
             "pruned_unknown": self.pruned_unknown,
+            "priority": self.priority,
+            "share_percent": self.share_percent,
+            "pause_at_failed": self.pause_at_failed,
+            "canary": None if self.canary is None else _canary_json(self.canary),
         }
+
+
+def _canary_json(canary: StoredCanary) -> dict[str, Any]:
+    counts = canary.counts
+    return {
+        "state": canary.state,
+        "recipients": counts.recipients,
+        "sent_to": counts.sent_to,
+        "arrived": counts.arrived,
+        "failed": counts.failed,
+        "max_failed": canary.max_failed,
+        "needs_approval": canary.needs_approval,
+        "wait_s": canary.wait_s,
+        "sent_at": canary.sent_at,
+        "approved_at": canary.approved_at,
+        "passed_at": canary.passed_at,
+    }
 
 
 def measured_per_s(before: CampaignStatus, after: CampaignStatus, elapsed_s: float) -> float:
@@ -153,6 +180,10 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
         numbers=tuple(NumberProgress(**dict(number)) for number in numbers),
         pruned_recipients=row["pruned_recipients"],
         pruned_unknown=row["pruned_unknown"],
+        priority=row["priority"],
+        share_percent=row["share_percent"],
+        pause_at_failed=row["pause_at_failed"],
+        canary=None if row["pruned_recipients"] else await read_canary(pool, campaign_id),
     )
 
 

@@ -27,6 +27,7 @@ class CampaignCache:
         self._running: set[int] = set()
         self.systematic_rejections: dict[int, int] = {}  # in a row, by campaign
         self.starts = 0  # how often a campaign was started or resumed
+        self.has_priorities = False  # the running campaigns have different priorities
 
     def __getitem__(self, campaign_id: int) -> RunningCampaign:
         return self._known[campaign_id]
@@ -102,6 +103,7 @@ class CampaignCache:
 
     def remove_ended(self) -> None:
         """Keep at most KNOWN_MAX campaigns, and count refusals of running ones only."""
+        self.has_priorities = len({self._known[campaign_id].priority for campaign_id in self._running}) > 1
         for campaign_id in self.systematic_rejections.keys() - self._running:
             del self.systematic_rejections[campaign_id]
         for campaign_id in list(self._known)[: max(0, len(self._known) - KNOWN_MAX)]:

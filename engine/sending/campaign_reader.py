@@ -1,6 +1,6 @@
 """Reads the running campaigns from the database into the cache, a few times a second, and logs changes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from time import time_ns
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from engine.core.daily_window import DailyWindow
 from engine.core.free_form import compile_message
 from engine.core.guard import Defer, check_window
 from engine.core.message import CompiledTemplate, Media, compile_template
+from engine.core.order import Priority
 from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
 from engine.errors import ConfigurationError
 from engine.sending.campaign_cache import CampaignCache
@@ -42,7 +43,7 @@ class Block(NamedTuple):
 
 
 class CampaignReader:
-    """Reads every running campaign, or only the one with `campaign_id`."""
+    """Reads every running campaign, or only the one with `campaign_id` and messages to one person."""
 
     def __init__(
         self,
@@ -51,17 +52,24 @@ class CampaignReader:
         campaign_id: int | None,
         find_block: Callable[[], Block | None] = lambda: None,
         clock_skew: ClockSkew | None = None,
+        phone_number_ids: Sequence[str] = (),
     ) -> None:
-        """`find_block` says why nothing at all may be claimed at this moment; None: it may."""
+        """`find_block` says why nothing at all may be claimed at this moment; None: it may.
+
+        `phone_number_ids`: the numbers of this process.
+        """
         self._cache = cache
         self._product = product
         self._only = campaign_id
+        self._phone_number_ids = list(phone_number_ids)
         self._find_block = find_block
         self._clock_skew = clock_skew or ClockSkew()
 
     async def refresh(self, connection: Connection) -> None:
         before_ns = time_ns()
-        rows = await connection.fetch(queries("campaign_cache")["running"], self._only)
+        rows = await connection.fetch(
+            queries("campaign_cache")["running"], self._only, self._phone_number_ids
+        )
         if rows:
             self._compare_clocks(before_ns, rows[0]["database_now"])
         self._clock_skew.stamp_offset_ns = wall_offset_ns() + self._clock_skew.skew_ns
@@ -81,6 +89,8 @@ class CampaignReader:
         campaign = self._cache.get(row["campaign_id"]) or await self._compile(connection, row)
         if campaign is None:
             return
+        campaign.priority, campaign.share_percent = Priority[row["priority"].upper()], row["share_percent"]
+        campaign.is_watched = row["is_watched"]
         if row["expires_in_s"] is not None:
             campaign.expires_ns = monotonic_ns() + int(row["expires_in_s"] * SECOND_NS)
         if started := self._cache.start(campaign):

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from engine.core.daily_window import DailyWindow
 from engine.core.message import CompiledTemplate
+from engine.core.order import Priority
 from engine.core.retry import Budget
 from engine.store.claims import Candidate
 
@@ -41,6 +42,7 @@ class RunningCampaign:
     `sending` is False while it is blocked (`blocked_reason`, as stored) or `stopped` by this process.
     On the monotonic clock: `expires_ns`, from the time left that the database last reported (its clock and
     ours may differ), and `none_free_until_ns`, until when no number asks for a free range of it.
+    `is_watched`: it has an error budget, or a canary that has not passed: see `CampaignHealth`.
     """
 
     campaign_id: int
@@ -54,3 +56,6 @@ class RunningCampaign:
     blocked_reason: str = ""
     none_free_until_ns: int = 0
     expires_ns: int | None = None
+    priority: Priority = Priority.NORMAL
+    share_percent: int | None = None
+    is_watched: bool = False

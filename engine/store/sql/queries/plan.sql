@@ -136,8 +136,8 @@ SELECT count(*) FROM suppressed WHERE NOT EXISTS (SELECT FROM left_out WHERE lef
 -- name: insert_campaign
 INSERT INTO campaigns (
     name, external_id, content_hash, options, reason, reason_code, template, phone_number_ids, on_unknown,
-    window_opens, window_closes, time_zone, start_at, expires_at, max_failed
-) VALUES ($1, $2, $3, $4, 'planning', 'planning', $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    window_opens, window_closes, time_zone, start_at, expires_at, max_failed, priority, share_percent, pause_at_failed
+) VALUES ($1, $2, $3, $4, 'planning', 'planning', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 RETURNING campaign_id, (now() AT TIME ZONE 'UTC')::date AS day;
 
 -- name: create_partitions
