@@ -303,7 +303,7 @@ class _Planning:
         if (canary := self.spec.order.canary) is None:
             return
         await self.connection.execute(
-            queries("canary")["insert"],
+            queries("plan")["insert_canary"],
             campaign_id,
             min(canary.recipients, recipients),
             ranges,

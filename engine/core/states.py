@@ -137,7 +137,7 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.RECIPIENTS_REFUSED: Reason("many recipients in a row were refused"),
     ReasonCode.NUMBERS_STOPPED: Reason("the service stopped all of its numbers"),
     ReasonCode.ADDRESS_REFUSED: Reason("not the service answered, but a proxy or another server"),
-    ReasonCode.FAILURES_EXCEEDED: Reason("more recipients failed than --pause-at-failed allows"),
+    ReasonCode.FAILURES_EXCEEDED: Reason("more recipients failed than its limit allows"),
     ReasonCode.CANARY_FAILED: Reason("too many recipients of its canary failed"),
     ReasonCode.CANARY_SILENT: Reason("too few recipients of its canary have a status"),
     ReasonCode.APPROVAL_NEEDED: Reason("its canary is healthy and waits for approval"),

@@ -1,8 +1,5 @@
 -- The canary of a campaign, and its error budget.
 
--- name: insert
-INSERT INTO canaries (campaign_id, recipients, ranges, max_failed, needs_approval, wait_s) VALUES ($1, $2, $3, $4, $5, $6);
-
 -- name: read
 -- A campaign's canary with its recipients by state. waited_s: since nobody of it was left without an attempt.
 SELECT canaries.recipients, max_failed, needs_approval, wait_s, sent_at, approved_at, passed_at,

@@ -161,6 +161,9 @@ WITH written AS MATERIALIZED (
 )
 SELECT coalesce(sum(last_seq), 0)::bigint AS recipients, coalesce(sum(skipped), 0)::bigint AS suppressed FROM written;
 
+-- name: insert_canary
+INSERT INTO canaries (campaign_id, recipients, ranges, max_failed, needs_approval, wait_s) VALUES ($1, $2, $3, $4, $5, $6);
+
 -- name: finish_plan
 UPDATE campaigns
 SET audience_rows = $2, rejected = $3, duplicates = $4, recipients = $5, reason = '', reason_code = NULL, planned_at = now()

@@ -23,3 +23,5 @@ CREATE TABLE canaries (
     approved_at    timestamptz,                 -- when a person approved it; NULL: nobody did so far
     passed_at      timestamptz                  -- since when the rest is sent; NULL: only the canary is
 );
+
+-- `audit.action` has two more values: "approve" (of a canary), and "order", whose detail is the priority and the share.
