@@ -90,7 +90,9 @@ async def run_numbers(
         access_token=access_token,
     )
     find_block = partial(_find_block, disk_space, results_writer)
-    reader = CampaignReader(campaign_cache, service.product, campaign_id, find_block, context.clock_skew)
+    reader = CampaignReader(
+        campaign_cache, service.product, campaign_id, find_block, context.clock_skew, phone_number_ids
+    )
     keep_large_blocks()
     read_numbers = partial(_read_numbers, pool, service, token_file)
     watch = TemplateWatch(pool, partial(_read_templates, pool, service, token_file))

@@ -1,4 +1,7 @@
-"""`drumbeat campaign start`, `pause`, `resume` and `cancel`. Running processes follow within a second."""
+"""`drumbeat campaign start`, `pause`, `resume`, `approve` and `cancel`.
+
+Running processes follow within a second.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -14,6 +17,7 @@ from campaigns.cli.task_runner import with_connection, with_settings
 from campaigns.life.actor import actor
 from campaigns.life.control import (
     CampaignChange,
+    approve,
     cancel,
     find_campaign,
     pause,
@@ -70,6 +74,15 @@ def resume_campaign(
     _print_changes([change for change in changes if change not in paused], json, "no campaign was resumed")
     for change in paused:
         note(f"{change.name}: stays paused, because {change.stays_paused}")
+
+
+@app.command("approve")
+def approve_campaign(name: CampaignName, json: Json = False) -> None:
+    """Approve the canary of a campaign: the rest is sent if the canary is healthy.
+
+    Given early, it counts when the canary's results are there.
+    """
+    _print_changes([_change(approve, name)], json)
 
 
 @app.command("cancel")

@@ -35,6 +35,16 @@ from campaigns.cli.options import (
     Region,
     rejects_option,
 )
+from campaigns.cli.order_options import (
+    Canary,
+    CanaryApprove,
+    CanaryMaxFailed,
+    CanaryMinutes,
+    PauseAtFailed,
+    Priority,
+    Share,
+    order_of,
+)
 from campaigns.cli.planning_progress import GUESS, planning_shown
 from campaigns.cli.printing import print_json
 from campaigns.cli.status_text import audience_sum
@@ -127,6 +137,13 @@ def campaign_spec(
     time_zone: TimeZone = "UTC",
     on_unknown: OnUnknown = "hold",
     max_failed: MaxFailed = None,
+    priority: Priority = "normal",
+    share: Share = None,
+    pause_at_failed: PauseAtFailed = None,
+    canary: Canary = None,
+    canary_max_failed: CanaryMaxFailed = None,
+    canary_minutes: CanaryMinutes = None,
+    canary_approve: CanaryApprove = False,
     strict: Strict = False,
     rejects: Annotated[Path | None, rejects_option("rejects")] = None,
     header_media_id: HeaderMediaId = None,
@@ -164,6 +181,9 @@ def campaign_spec(
         as_mobile=tuple(as_mobile or ()),
         language_column=language_column,
         strict_language=strict_language,
+        order=order_of(
+            priority, share, pause_at_failed, canary, canary_max_failed, canary_minutes, canary_approve
+        ),
     )
 
 

@@ -181,6 +181,8 @@ def paused(status: CampaignStatus | Campaign) -> DrumbeatError:
     first = "lift the pause with "
     if error is AuthenticationError:
         first = "check the access token, then "
+    elif status.reason_code is ReasonCode.APPROVAL_NEEDED:
+        return error(message, remedy=f"approve it with `{command_text('campaign', 'approve', status.name)}`")
     elif status.reason_code is ReasonCode.NUMBERS_STOPPED:
         first = "let a number send again with `drumbeat numbers resume PNID`, then "
     return error(message, remedy=f"{first}`{resume}`")

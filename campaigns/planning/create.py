@@ -33,7 +33,7 @@ from campaigns.planning.disk_limit import stop_when_disk_is_short
 from campaigns.planning.exclusion import Exclusion, open_exclusions, stage_exclusions
 from campaigns.planning.freeze import freeze
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
-from campaigns.planning.range_size import range_size
+from campaigns.planning.range_size import RangePlan, plan_ranges, range_size
 from campaigns.planning.recent import RecentCampaign, recent_campaigns
 from campaigns.planning.removal import lock_names, remove_leftovers
 from campaigns.planning.schedule import Schedule, require_future_end
@@ -245,9 +245,9 @@ class _Planning:
                 suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
                 campaign_id, counts = 0, _counts(staged, suppressed)
             else:
-                size = range_size(staged.recipients, limits_per_s)
+                ranges = self._ranges(staged, limits_per_s)
                 noted = {**source.noted, **({UNMATCHED: dict(staged.unmatched)} if staged.unmatched else {})}
-                campaign_id, counts = await self._freeze(templates, staged, size, noted)
+                campaign_id, counts = await self._freeze(templates, staged, ranges, noted)
         codes, encoding = dict(rejects.counts), table.encoding
         return CreatedCampaign(
             campaign_id,
@@ -305,8 +305,21 @@ class _Planning:
                 "there is nobody to send to: --exclude names all recipients", where=name, remedy=listed
             )
 
+    def _ranges(self, staged: Staged, limits_per_s: Sequence[float]) -> RangePlan:
+        canary = self.spec.order.canary
+        return plan_ranges(
+            [chunk.recipients for chunk in staged.chunks],
+            range_size(staged.recipients, limits_per_s),
+            0 if canary is None else canary.recipients,
+            len(limits_per_s),
+        )
+
     async def _freeze(
-        self, templates: Sequence[CampaignTemplate], staged: Staged, size: int, noted: Mapping[str, Any]
+        self,
+        templates: Sequence[CampaignTemplate],
+        staged: Staged,
+        ranges: RangePlan,
+        noted: Mapping[str, Any],
     ) -> tuple[int, PlanCounts]:
         columns = self._columns(templates, noted)
         if self.replaces is not None:
@@ -314,10 +327,13 @@ class _Planning:
         row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *columns)
         assert row is not None
         campaign_id: int = row["campaign_id"]
-        frozen = await freeze(self.connection, self.url, campaign_id, row["day"], staged, size, self.progress)
+        frozen = await freeze(
+            self.connection, self.url, campaign_id, row["day"], staged, ranges, self.progress
+        )
         counts = _counts(staged, frozen.suppressed)
         if frozen.recipients != counts.recipients:
             raise RuntimeError(f"{counts.recipients} recipients were staged, {frozen.recipients} frozen")
+        await self._insert_canary(campaign_id, counts.recipients, ranges.canary_ranges)
         await self.connection.execute(
             queries("plan")["finish_plan"],
             campaign_id,
@@ -327,6 +343,19 @@ class _Planning:
             counts.recipients,
         )
         return campaign_id, counts
+
+    async def _insert_canary(self, campaign_id: int, recipients: int, ranges: int) -> None:
+        if (canary := self.spec.order.canary) is None:
+            return
+        await self.connection.execute(
+            queries("plan")["insert_canary"],
+            campaign_id,
+            min(canary.recipients, recipients),
+            ranges,
+            canary.max_failed,
+            canary.needs_approval,
+            canary.minutes * 60,
+        )
 
     def _columns(self, templates: Sequence[CampaignTemplate], noted: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of the statement `insert_campaign`."""
@@ -344,6 +373,9 @@ class _Planning:
             self.schedule.start_at,
             self.schedule.expires_at,
             self.spec.max_failed,
+            self.spec.order.priority.word,
+            self.spec.order.share_percent,
+            self.spec.order.pause_at_failed,
         )
 
 

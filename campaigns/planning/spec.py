@@ -14,6 +14,7 @@ from campaigns.audience.campaign_source import CampaignResult
 from campaigns.audience.opening import AS_IT_IS, ReadOptions
 from campaigns.audience.row_check import RowRules
 from campaigns.audience.sql_source import WHERE, SqlQuery
+from campaigns.planning.order_options import NO_ORDER, OrderOptions
 from campaigns.planning.schedule import Schedule, check_max_failed, read_schedule
 from engine.core.message import Media
 from engine.core.sanitise import CONTROLS
@@ -71,6 +72,7 @@ class CampaignSpec:
     as_mobile: tuple[str, ...] = ()
     language_column: str | None = None
     strict_language: bool = False
+    order: OrderOptions = NO_ORDER
 
     @property
     def rules(self) -> RowRules:
@@ -124,6 +126,7 @@ class CampaignSpec:
             )
         if self.max_failed is not None:
             check_max_failed(self.max_failed)
+        self.order.check()
         self._check_link()
         return read_schedule(self.start_at, self.expires_at, self.window, self.time_zone)
 
@@ -210,6 +213,7 @@ def identify(
             **({} if spec.message is None else {"message": spec.message}),
             **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
             **{name: value for name, value in of_audience.items() if value},
+            **spec.order.identity(),
         }
     )
 

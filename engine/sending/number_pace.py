@@ -55,6 +55,7 @@ class NumberPace:
             self.governor.set_limit(renewal.limit_per_s, now_ns)
         if self.suspended_reason and not renewal.rests:
             log.info("number_resumed", number=self._phone_number_id)
+            self._context.campaign_cache.refusal_runs.forget_number(self._phone_number_id)
             self.governor.resume(now_ns)
         self.suspended_reason = (renewal.suspended_reason or "suspended") if renewal.rests else None
         if not self._context.stop_requests.has_rest_for(self._phone_number_id):

@@ -14,6 +14,7 @@ APPLIED, ANEW, REFUSED = Effect.APPLIED, Effect.PLANNED_ANEW, Effect.REFUSED
     ("option", "draft", "scheduled", "running", "finished"),
     [
         ("--expires-at", APPLIED, APPLIED, APPLIED, REFUSED),
+        ("--priority", APPLIED, APPLIED, APPLIED, REFUSED),
         ("--window", APPLIED, APPLIED, APPLIED, REFUSED),
         ("--time-zone", APPLIED, APPLIED, APPLIED, REFUSED),
         ("--max-failed", APPLIED, APPLIED, APPLIED, REFUSED),

@@ -70,7 +70,8 @@ RETURNING campaign_id;
 -- Options that change without a new plan. Nothing if the campaign is not as it was when it was compared.
 UPDATE campaigns
 SET content_hash = $4, options = $5, phone_number_ids = $6, on_unknown = $7, window_opens = $8, window_closes = $9,
-    time_zone = $10, start_at = $11, expires_at = $12, max_failed = $13
+    time_zone = $10, start_at = $11, expires_at = $12, max_failed = $13, priority = $14, share_percent = $15,
+    pause_at_failed = $16
 WHERE campaign_id = $1 AND content_hash = $2 AND state = $3 AND planned_at IS NOT NULL
 RETURNING campaign_id;
 
@@ -183,8 +184,8 @@ GROUP BY template_index;
 -- name: insert_campaign
 INSERT INTO campaigns (
     name, external_id, content_hash, options, reason, reason_code, template, phone_number_ids, on_unknown,
-    window_opens, window_closes, time_zone, start_at, expires_at, max_failed
-) VALUES ($1, $2, $3, $4, 'planning', 'planning', $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    window_opens, window_closes, time_zone, start_at, expires_at, max_failed, priority, share_percent, pause_at_failed
+) VALUES ($1, $2, $3, $4, 'planning', 'planning', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 RETURNING campaign_id, (now() AT TIME ZONE 'UTC')::date AS day;
 
 -- name: create_partitions
@@ -207,6 +208,9 @@ WITH written AS MATERIALIZED (
     SELECT range_id, $1, last_seq, skipped FROM written
 )
 SELECT coalesce(sum(last_seq), 0)::bigint AS recipients, coalesce(sum(skipped), 0)::bigint AS suppressed FROM written;
+
+-- name: insert_canary
+INSERT INTO canaries (campaign_id, recipients, ranges, max_failed, needs_approval, wait_s) VALUES ($1, $2, $3, $4, $5, $6);
 
 -- name: finish_plan
 UPDATE campaigns
