@@ -37,11 +37,19 @@ from campaigns.cli.planning_progress import GUESS, planning_shown
 from campaigns.cli.printing import print_json
 from campaigns.cli.status_text import audience_sum
 from campaigns.cli.task_runner import ready_database, run_loop
-from campaigns.cli.template_options import LanguageColumn, StrictLanguage
+from campaigns.cli.template_options import (
+    Experiment,
+    LanguageColumn,
+    StrictLanguage,
+    Template,
+    Variants,
+    first_template,
+)
 from campaigns.command_text import command_text
 from campaigns.planning.create import CreatedCampaign, create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.template_set import unmatched_text
+from campaigns.planning.variants import read_variants
 from campaigns.pluralise import pluralise
 from campaigns.template_shares import share_lines, shares_json
 from engine.core.message import Media
@@ -50,7 +58,6 @@ from engine.process.settings import load_settings
 
 app = typer.Typer(add_completion=False)
 
-Template = Annotated[str, typer.Option(help="Name of an approved template.")]
 Language = Annotated[str, typer.Option(help="Language of the template, such as pt_BR.")]
 Numbers = Annotated[
     list[str], typer.Option(help="Phone number ID to send with; repeat for more.", metavar="PNID")
@@ -95,9 +102,11 @@ HeaderFilename = Annotated[str | None, typer.Option(help="File name that is show
 @app.command()
 def create(
     name: CampaignName,
-    template: Template,
     language: Language,
     number: Numbers,
+    template: Template = None,
+    variant: Variants = None,
+    experiment: Experiment = None,
     language_column: LanguageColumn = None,
     strict_language: StrictLanguage = False,
     audience: AudienceFile = None,
@@ -136,9 +145,10 @@ def create(
     If you repeat the same command, nothing changes. If the name exists with another file or other options,
     the command refuses.
     """
+    variants = read_variants(variant or ())
     spec = CampaignSpec(
         name=name,
-        template=template,
+        template=first_template(template, variants, experiment),
         language=language,
         audience=audience_of(audience, audience_sql, audience_database, audience_campaign, state, code),
         numbers=tuple(number),
@@ -162,6 +172,8 @@ def create(
         as_mobile=tuple(as_mobile or ()),
         language_column=language_column,
         strict_language=strict_language,
+        variants=variants,
+        experiment=experiment,
     )
     _create(spec, dry_run=dry_run, json=json, quiet=quiet)
 

@@ -15,6 +15,7 @@ from campaigns.audience.opening import AS_IT_IS, ReadOptions
 from campaigns.audience.row_check import RowRules
 from campaigns.audience.sql_source import WHERE, SqlQuery
 from campaigns.planning.schedule import Schedule, check_max_failed, read_schedule
+from campaigns.planning.variants import Variant
 from engine.core.message import Media
 from engine.core.sanitise import CONTROLS
 from engine.errors import UsageError
@@ -37,7 +38,8 @@ class CampaignSpec:
     8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
     `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
     `test_of`: the campaign that a `campaign test-send` tests. `language_column`: names the language of each
-    row; `language` is then for rows that name none of the template's.
+    row; `language` is then for rows that name none of the template's. `variants`: templates among which
+    people are divided by the key `experiment`; `template` is the first one's then.
     """
 
     name: str
@@ -67,6 +69,8 @@ class CampaignSpec:
     as_mobile: tuple[str, ...] = ()
     language_column: str | None = None
     strict_language: bool = False
+    variants: tuple[Variant, ...] = ()
+    experiment: str | None = None
 
     @property
     def rules(self) -> RowRules:
@@ -164,6 +168,8 @@ def identify(
         "--as-mobile": sorted({country.upper() for country in spec.as_mobile}),
         "--language-column": spec.language_column,
         "--strict-language": spec.strict_language,
+        "--variant": [str(variant) for variant in spec.variants],
+        "--experiment": spec.experiment,
     }
     return Identity(
         {
