@@ -49,13 +49,21 @@ from campaigns.cli.planning_progress import GUESS, planning_shown
 from campaigns.cli.printing import print_json
 from campaigns.cli.status_text import audience_sum
 from campaigns.cli.task_runner import ready_database, run_loop
-from campaigns.cli.template_options import LanguageColumn, StrictLanguage
+from campaigns.cli.template_options import (
+    Experiment,
+    LanguageColumn,
+    StrictLanguage,
+    Template,
+    Variants,
+    first_template,
+)
 from campaigns.command_text import command_text
 from campaigns.manifest.command import takes_options
 from campaigns.manifest.options import keeps_given
 from campaigns.planning.create import CreatedCampaign, create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.template_set import unmatched_text
+from campaigns.planning.variants import read_variants
 from campaigns.pluralise import pluralise
 from campaigns.template_shares import share_lines, shares_json
 from engine.core.message import Media
@@ -65,7 +73,6 @@ from engine.process.settings import load_settings
 
 app = typer.Typer(add_completion=False)
 
-Template = Annotated[str, typer.Option(help="Name of an approved template.")]
 Language = Annotated[str, typer.Option(help="Language of the template, such as pt_BR.")]
 Numbers = Annotated[
     list[str], typer.Option(help="Phone number ID to send with; repeat for more.", metavar="PNID")
@@ -110,9 +117,11 @@ HeaderFilename = Annotated[str | None, typer.Option(help="File name that is show
 @keeps_given
 def campaign_spec(
     name: NewName,
-    template: Template,
     language: Language,
     number: Numbers,
+    template: Template = None,
+    variant: Variants = None,
+    experiment: Experiment = None,
     language_column: LanguageColumn = None,
     strict_language: StrictLanguage = False,
     audience: AudienceFile = None,
@@ -155,9 +164,10 @@ def campaign_spec(
     This signature is the one list of the options of a campaign: `create`, `apply`, `clone` and `edit` take
     what stands here, and a manifest has a key for each.
     """
+    variants = read_variants(variant or ())
     return CampaignSpec(
         name=name,
-        template=template,
+        template=first_template(template, variants, experiment),
         language=language,
         audience=audience_of(audience, audience_sql, audience_database, audience_campaign, state, code),
         numbers=tuple(number),
@@ -184,6 +194,8 @@ def campaign_spec(
         order=order_of(
             priority, share, pause_at_failed, canary, canary_max_failed, canary_minutes, canary_approve
         ),
+        variants=variants,
+        experiment=experiment,
     )
 
 

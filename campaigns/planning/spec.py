@@ -16,6 +16,7 @@ from campaigns.audience.row_check import RowRules
 from campaigns.audience.sql_source import WHERE, SqlQuery
 from campaigns.planning.order_options import NO_ORDER, OrderOptions
 from campaigns.planning.schedule import Schedule, check_max_failed, read_schedule
+from campaigns.planning.variants import Variant
 from engine.core.message import Media
 from engine.core.sanitise import CONTROLS
 from engine.errors import UsageError
@@ -40,8 +41,9 @@ class CampaignSpec:
     8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
     `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
     `test_of`: the campaign that a `campaign test-send` tests. `language_column`: names the language of each
-    row; `language` is then for rows that name none of the template's. `given`: the options by the keys of a
-    manifest, which clones and edits start from; empty if the campaign was made otherwise.
+    row; `language` is then for rows that name none of the template's. `variants`: templates among which
+    people are divided by the key `experiment`; `template` is the first one's then. `given`: the options by
+    the keys of a manifest, which clones and edits start from; empty if the campaign was made otherwise.
     """
 
     name: str
@@ -73,6 +75,8 @@ class CampaignSpec:
     language_column: str | None = None
     strict_language: bool = False
     order: OrderOptions = NO_ORDER
+    variants: tuple[Variant, ...] = ()
+    experiment: str | None = None
 
     @property
     def rules(self) -> RowRules:
@@ -190,6 +194,8 @@ def identify(
         "--as-mobile": sorted({country.upper() for country in spec.as_mobile}),
         "--language-column": spec.language_column,
         "--strict-language": spec.strict_language,
+        "--variant": [str(variant) for variant in spec.variants],
+        "--experiment": spec.experiment,
     }
     return Identity(
         {
