@@ -10,18 +10,10 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from engine.core.daily_window import DailyWindow, window_opens_at
+from engine.core.quota import TIERS
 
 DAY = timedelta(hours=24)
 DAYS_MAX = 3_650  # a campaign that takes longer gets no end
-
-# Unique people whom a number may write to first in any 24 hours. None: any number of people.
-TIERS: dict[str, int | None] = {
-    "TIER_250": 250,
-    "TIER_1K": 1_000,
-    "TIER_10K": 10_000,
-    "TIER_100K": 100_000,
-    "TIER_UNLIMITED": None,
-}
 
 
 @dataclass(frozen=True, slots=True)

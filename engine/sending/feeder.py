@@ -29,12 +29,16 @@ class Feeder:
         lease: Lease,
         campaign_cache: CampaignCache,
         leaves: Callable[[int], bool] = lambda _campaign_id: False,
+        waits: Callable[[int], bool] = lambda _campaign_id: False,
     ) -> None:
-        """`leaves`: whether the free ranges of a campaign are left to other numbers at this moment."""
+        """`leaves`: whether the free ranges of a campaign are left to other numbers at this moment. `waits`:
+        whether the number may claim nobody of a campaign at this moment.
+        """
         self._pool = pool
         self._lease = lease
         self._campaign_cache = campaign_cache
         self._leaves = leaves
+        self._waits = waits
         self._feeds: deque[Feed] = deque()
         self._ahead: asyncio.Task[None] | None = None
         self._last_campaign = 0
@@ -100,16 +104,16 @@ class Feeder:
 
     def _sendable(self) -> Feed | None:
         for feed in self._feeds:
-            if feed.held.claimed_through < feed.held.last_seq and self._campaign_cache.sends(
-                feed.held.campaign_id
-            ):
+            if feed.held.claimed_through < feed.held.last_seq and self.sends(feed.held.campaign_id):
                 return feed
         return None
 
+    def sends(self, campaign_id: int) -> bool:
+        """Whether the number may claim recipients of a campaign at this moment."""
+        return self._campaign_cache.sends(campaign_id) and not self._waits(campaign_id)
+
     def _sendable_count(self) -> int:
-        return sum(
-            len(feed.page) for feed in self._feeds if self._campaign_cache.sends(feed.held.campaign_id)
-        )
+        return sum(len(feed.page) for feed in self._feeds if self.sends(feed.held.campaign_id))
 
     async def _fetch(self) -> None:
         """Take one range, from the campaign after the one that was served last.
@@ -129,7 +133,7 @@ class Feeder:
         campaigns = self._campaign_cache.with_free_ranges(self._lease.phone_number_id)
         campaigns.sort(key=lambda campaign_id: (campaign_id <= self._last_campaign, campaign_id))
         for campaign_id in campaigns:
-            if self._leaves(campaign_id):
+            if self._waits(campaign_id) or self._leaves(campaign_id):
                 continue
             async with self._pool.acquire(timeout=5) as connection:
                 held = await take_range(connection, self._lease, campaign_id)

@@ -39,7 +39,8 @@ class NumberRanges:
         await self._number.feeder.recover()
 
     async def release_unneeded(self, now_ns: int) -> None:
-        """Release ended ranges, all ranges of a number that rests, and the tail for a faster idle number.
+        """Release ended ranges, all ranges of a number that rests, those of campaigns that wait for its
+        messaging limit, and the tail for a faster idle number.
 
         The faster number may be one of another process: `idle_elsewhere`.
         """
@@ -48,9 +49,14 @@ class NumberRanges:
         self._looked_ns = now_ns
         await self._release_ended()
         held = list(self._number.feeder.held.values())
+        waiting = [each for each in held if self._number.quota.waits_for(each.campaign_id)]
         if self._number.suspended_reason and held:
+            self._dispatcher.release_queue()
             await self._release_to_others(held)
+        elif waiting:
+            await self._release_to_others(waiting)
         elif self._is_tail(now_ns):
+            self._dispatcher.release_queue()
             await self._release_to_others([tail for tail in held if tail.claimed_through < tail.last_seq])
             await asyncio.sleep(LEAVE_TAIL_S)
 
@@ -85,7 +91,6 @@ class NumberRanges:
 
     async def _release_to_others(self, ranges: list[HeldRange]) -> None:
         """Let everything claimed end first: the next owner would put in doubt what is still under way."""
-        self._dispatcher.release_queue()
         await self._dispatcher.idle()
         await self._context.results_writer.flushed()
         log.info("ranges_released", number=self._number.lease.phone_number_id, ranges=len(ranges))

@@ -6,6 +6,7 @@ from engine.sending.feeder import Feeder
 from engine.sending.flow_context import FlowContext
 from engine.sending.guarding import Guarded, guard_retries
 from engine.sending.messages import GrantedClaims
+from engine.sending.number_quota import NumberQuota
 from engine.store.database import LOST_CONNECTION
 from engine.store.leases import Lease
 from engine.store.retry_claims import claim_retries, due_retries, postpone_retries, unsent_claims
@@ -14,11 +15,14 @@ from engine.store.retry_claims import claim_retries, due_retries, postpone_retri
 class Retries:
     """For one number. `unanswered`: the answer to a claim was lost; `give_up_unanswered` settles it."""
 
-    def __init__(self, context: FlowContext, lease: Lease, feeder: Feeder, pairs: PairGuard) -> None:
+    def __init__(
+        self, context: FlowContext, lease: Lease, feeder: Feeder, pairs: PairGuard, quota: NumberQuota
+    ) -> None:
         self._context = context
         self._lease = lease
         self._feeder = feeder
         self._pairs = pairs
+        self._quota = quota
         self._looked_ns = 0
         self._period_ns_min = context.timing.retry_period_ns
         self._period_ns_max = context.timing.retry_period_ns_max
@@ -50,9 +54,11 @@ class Retries:
     async def _claim_due(self, now_ns: int, limit: int) -> tuple[Guarded, dict[tuple[int, int], int]]:
         """What the guards said of due recipients, and the granted attempt numbers by range and seq."""
         campaign_cache = self._context.campaign_cache
-        sendable = [held for held in self._feeder.held.values() if campaign_cache.sends(held.campaign_id)]
+        sendable = [held for held in self._feeder.held.values() if self._feeder.sends(held.campaign_id)]
         async with self._context.pool.acquire(timeout=5) as connection:
             due = await due_retries(connection, sendable, limit)
+            if due and self._quota.is_limited:
+                due = await self._quota.admit_retries(connection, due)
             guarded = guard_retries(due, campaign_cache, self._pairs, self._lease, now_ns)
             if guarded.postponed:
                 await postpone_retries(connection, guarded.postponed)

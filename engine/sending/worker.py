@@ -113,6 +113,7 @@ class Worker:
             try:
                 await self._on_owned(connection)
                 await self._housekeeping.move_due(connection)
+                await self._context.quotas.refresh(connection)  # before the first claim
                 await self._reader.refresh(connection)
             except BaseException:
                 await release_leases(connection, leases)
@@ -143,6 +144,7 @@ class Worker:
         if await self._numbers.renew(connection) and self._number_refresh.allowed:
             self._start_side_task("refresh", self._number_refresh.run)
         await self._housekeeping.move_due(connection)
+        await self._context.quotas.refresh(connection)
         await self._reader.refresh(connection)
         if self._housekeeping.to_close:
             self._start_side_task("closing", self._housekeeping.close_ended)
@@ -188,6 +190,7 @@ class Worker:
             await sender.release_ranges()
         async with self._context.pool.acquire() as connection:
             await self._context.stop_requests.store(connection)
+            await self._context.quotas.flush(connection)
             await release_leases(connection, [sender.lease for sender in senders])
         log.info("leases_released", numbers=[sender.lease.phone_number_id for sender in senders])
 
