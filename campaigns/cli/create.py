@@ -35,12 +35,13 @@ from campaigns.cli.options import (
 )
 from campaigns.cli.planning_progress import GUESS, planning_shown
 from campaigns.cli.printing import print_json
-from campaigns.cli.status_text import audience_sum
-from campaigns.cli.task_runner import ready_database, run_loop
+from campaigns.cli.status_text import audience_sum, quota_warning
+from campaigns.cli.task_runner import ready_database, run_loop, with_database
 from campaigns.command_text import command_text
 from campaigns.planning.create import CreatedCampaign, create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.pluralise import pluralise
+from campaigns.preview.plan import days_needed
 from engine.core.message import Media
 from engine.errors import UsageError
 from engine.process.settings import load_settings
@@ -165,10 +166,14 @@ def _create(spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool) -> No
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
         created = run_loop(create_campaign(url, spec, progress, disk=settings.disk(), dry_run=dry_run))
+    recipients = created.counts.recipients
+    days = with_database(
+        lambda pool: days_needed(pool, spec.phone_number_ids, recipients, settings.quota_scope)
+    )
     if json:
-        print_json(_as_json(created))
+        print_json({**_as_json(created), "days": days})
     else:
-        _print(created)
+        _print(created, days)
 
 
 def header_media(media_id: str | None, link: str | None, filename: str | None) -> Media | None:
@@ -204,7 +209,7 @@ def _as_json(created: CreatedCampaign) -> dict[str, Any]:
     }
 
 
-def _print(created: CreatedCampaign) -> None:
+def _print(created: CreatedCampaign, days: int) -> None:
     counts = created.counts
     state = "a dry run, nothing is stored" if created.dry_run else created.state
     typer.echo(
@@ -225,5 +230,7 @@ def _print(created: CreatedCampaign) -> None:
     if created.same_audience:
         others = ", ".join(f'"{name}"' for name in created.same_audience)
         typer.echo(f"warning: the same file is the audience of {others}: recipients get a message from each")
+    if days > 1:
+        typer.echo(quota_warning(days))
     if not created.unchanged and not created.dry_run:
         typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")

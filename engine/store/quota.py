@@ -18,7 +18,7 @@ from engine.core.quota import (
     QuotaStanding,
     limits,
 )
-from engine.store.database import Connection
+from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 ACCOUNT_SCOPE = "account"  # no phone number ID: those are digits
@@ -57,7 +57,7 @@ class Admission:
     left: int
 
 
-async def read_quotas(connection: Connection, scope: QuotaScope) -> dict[str, Quota]:
+async def read_quotas(connection: Connection | Pool, scope: QuotaScope) -> dict[str, Quota]:
     """The messaging limit of each number that has one. Numbers that share a limit share the value."""
     rows = await connection.fetch(queries("quota")["tiers"])
     found = limits({row["phone_number_id"]: row["messaging_limit_tier"] for row in rows}, scope)
@@ -67,7 +67,9 @@ async def read_quotas(connection: Connection, scope: QuotaScope) -> dict[str, Qu
     return {number: Quota(number, limit, (number,)) for number, limit in found.items()}
 
 
-async def read_standings(connection: Connection, quotas: Collection[Quota]) -> dict[str, QuotaStanding]:
+async def read_standings(
+    connection: Connection | Pool, quotas: Collection[Quota]
+) -> dict[str, QuotaStanding]:
     """How much of each limit is used, by scope. One person more counts as free only after GATHER_S."""
     by_scope = {quota.scope: quota.limit for quota in quotas}
     standings = {scope: QuotaStanding(limit, 0) for scope, limit in by_scope.items()}
@@ -77,6 +79,16 @@ async def read_standings(connection: Connection, quotas: Collection[Quota]) -> d
     for row in rows:
         standings[row["scope"]] = QuotaStanding(row["quota_limit"], row["used"], row["more_at"])
     return standings
+
+
+async def read_number_standings(connection: Connection | Pool) -> dict[str, QuotaStanding]:
+    """How much of its limit each number with a limit has used, as the senders count it."""
+    shared = await connection.fetchval(queries("quota")["counts_account"], ACCOUNT_SCOPE)
+    quotas = await read_quotas(connection, QuotaScope.ACCOUNT if shared else QuotaScope.NUMBER)
+    if not quotas:
+        return {}
+    standings = await read_standings(connection, quotas.values())
+    return {number: standings[quota.scope] for number, quota in quotas.items()}
 
 
 async def admit(

@@ -4,6 +4,10 @@
 -- Of all numbers of the account, also those that others own: they may share a limit.
 SELECT phone_number_id, messaging_limit_tier FROM numbers WHERE unlisted_at IS NULL ORDER BY phone_number_id;
 
+-- name: counts_account
+-- Whether the numbers share a limit: the senders know it by their settings, and have only scopes of that kind.
+SELECT EXISTS (SELECT 1 FROM quota_scopes WHERE scope = $1);
+
 -- name: standings
 -- $3: after how many seconds a person no longer counts. Rows that are older and not removed yet are left out. more_at: when
 -- one person more may be written to. After a smaller limit, several must leave the count first.
