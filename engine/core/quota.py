@@ -68,7 +68,7 @@ class QuotaStanding:
 def limits(tiers: Mapping[str, str | None], scope: QuotaScope) -> dict[str, int]:
     """The limit of each number that has one, by the tiers of all numbers; an unknown tier limits nothing.
 
-    Numbers that share a limit have the lowest of theirs: after a change the service announces them one by one.
+    Numbers that share a limit have the lowest of theirs: the service announces a change number by number.
     """
     known = {number: limit for number, tier in tiers.items() if (limit := TIERS.get(tier or "")) is not None}
     if scope is QuotaScope.ACCOUNT and known:
@@ -113,7 +113,7 @@ def rest_s(standing: QuotaStanding, now: datetime) -> float:
 
 
 def in_words(standings: Sequence[QuotaStanding]) -> str:
-    """That these messaging limits are used up, and until when. Numbers that share a limit have one standing."""
+    """That these messaging limits are used up, and until when. One for all numbers that share a limit."""
     used, limit = sum(each.used for each in standings), sum(each.limit for each in standings)
     moments = [standing.more_at for standing in standings if standing.more_at is not None]
     goes_on = f"; goes on at {min(moments):%Y-%m-%d %H:%M:%SZ}" if moments else ""

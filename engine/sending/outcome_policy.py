@@ -69,7 +69,7 @@ def fact_of(
 class OutcomePolicy:
     """Reacts to the outcomes of one number. `rest_requested`: it rests before the database says so.
 
-    `quota_refused`: it rests because the service refused it at its messaging limit: its pace was not at fault.
+    `quota_refused`: it rests because its messaging limit is used up, and its pace was not at fault.
     """
 
     def __init__(self, context: FlowContext, phone_number_id: str, governor: RateGovernor) -> None:
