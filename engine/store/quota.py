@@ -4,6 +4,8 @@ Law: who is counted is committed before the claim. Whoever changes the people of
 scope's row: several processes that share a limit never exceed it together.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
