@@ -22,8 +22,9 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class NumberConfig:
-    """A phone number id, its rate, any positive number, and its messaging limit. `test_recipients` make it a test
-    number.
+    """A phone number id, its rate (any positive number) and its messaging limit.
+
+    `test_recipients` make it a test number.
     """
 
     id: str
@@ -61,8 +62,8 @@ class EmulatorConfig:
     """`port` 0 is any free port. `status_delay` scales the delays of statuses: 1 is realistic, 0 is at once.
 
     Ratios are shares of recipients, chosen by the seed: who is not on the network (131026 at once), whose
-    message fails after acceptance (status `failed`), who reads it. `quota_scope`: whether a messaging limit holds
-    for each number, or for all numbers of an account together.
+    message fails after acceptance (status `failed`), who reads it. `quota_scope`: whether a messaging limit
+    holds for each number, or for all numbers of an account together.
     """
 
     host: str = "127.0.0.1"

@@ -122,7 +122,7 @@ class MessagingService:
         return number
 
     def connect(self, number: Number) -> None:
-        """Give a number its send endpoint. With quota scope `account`, it shares the limit of the first number."""
+        """Give a number its send endpoint. With quota scope `account`, it shares the limit of the others."""
         if self.config.quota_scope == "account":
             others = (other for other in self.numbers.values() if other.account_id == number.account_id)
             number.tiers = next(others, number).tiers
