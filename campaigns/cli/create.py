@@ -47,8 +47,8 @@ from campaigns.cli.order_options import (
 )
 from campaigns.cli.planning_progress import GUESS, planning_shown
 from campaigns.cli.printing import print_json
-from campaigns.cli.status_text import audience_sum
-from campaigns.cli.task_runner import ready_database, run_loop
+from campaigns.cli.status_text import audience_sum, quota_warning
+from campaigns.cli.task_runner import ready_database, run_loop, with_database
 from campaigns.cli.template_options import (
     Experiment,
     LanguageColumn,
@@ -65,6 +65,7 @@ from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.template_set import unmatched_text
 from campaigns.planning.variants import read_variants
 from campaigns.pluralise import pluralise
+from campaigns.preview.plan import days_needed
 from campaigns.template_shares import share_lines, shares_json
 from engine.core.message import Media
 from engine.core.states import CampaignState
@@ -222,14 +223,16 @@ def _create(
         created = run_loop(
             create_campaign(url, spec, progress, disk=settings.disk(), dry_run=dry_run, change_by=change_by)
         )
-    show_created(created, json=json)
+    show_created(created, spec, json=json)
 
 
-def show_created(created: CreatedCampaign, *, json: bool) -> None:
+def show_created(created: CreatedCampaign, spec: CampaignSpec, *, json: bool) -> None:
+    recipients, scope = created.counts.recipients, load_settings().quota_scope
+    days = with_database(lambda pool: days_needed(pool, spec.phone_number_ids, recipients, scope))
     if json:
-        print_json(_as_json(created))
+        print_json({**_as_json(created), "days": days})
     else:
-        _print(created)
+        _print(created, days)
 
 
 def header_media(media_id: str | None, link: str | None, filename: str | None) -> Media | None:
@@ -269,7 +272,7 @@ def _as_json(created: CreatedCampaign) -> dict[str, Any]:
     }
 
 
-def _print(created: CreatedCampaign) -> None:
+def _print(created: CreatedCampaign, days: int) -> None:
     counts = created.counts
     state = "a dry run, nothing is stored" if created.dry_run else created.state
     typer.echo(
@@ -296,6 +299,8 @@ def _print(created: CreatedCampaign) -> None:
         typer.echo(f"rejected and duplicate rows: {codes}")
     for line in _earlier_lines(created):
         typer.echo(line)
+    if days > 1:
+        typer.echo(quota_warning(days))
     if not created.unchanged and not created.dry_run and created.state == CampaignState.DRAFT:
         typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")
 

@@ -118,6 +118,7 @@ class Worker:
             try:
                 await self._on_owned(connection)
                 await self._housekeeping.move_due(connection)
+                await self._context.quotas.refresh(connection)  # before the first claim
                 await self._reader.refresh(connection)
             except BaseException:
                 await release_leases(connection, leases)
@@ -148,6 +149,7 @@ class Worker:
         if await self._numbers.renew(connection) and self._number_refresh.allowed:
             self._start_side_task("refresh", self._number_refresh.run)
         await self._housekeeping.move_due(connection)
+        await self._context.quotas.refresh(connection)
         if await self._template_watch.find_due(connection):
             self._start_side_task("templates", self._template_watch.run)
         await self._reader.refresh(connection)
@@ -196,6 +198,7 @@ class Worker:
             await sender.release_ranges()
         async with self._context.pool.acquire() as connection:
             await self._context.stop_requests.store(connection)
+            await self._context.quotas.flush(connection)
             await release_leases(connection, [sender.lease for sender in senders])
         log.info("leases_released", numbers=[sender.lease.phone_number_id for sender in senders])
 
