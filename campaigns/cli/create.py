@@ -23,6 +23,7 @@ from campaigns.cli.audience_options import (
     pairs,
 )
 from campaigns.cli.database_errors import database_blamed
+from campaigns.cli.guard_options import Cap, Days, MaxRecipients, QuietHours
 from campaigns.cli.options import (
     CampaignName,
     DryRun,
@@ -39,6 +40,7 @@ from campaigns.cli.status_text import audience_sum
 from campaigns.cli.task_runner import ready_database, run_loop
 from campaigns.command_text import command_text
 from campaigns.planning.create import CreatedCampaign, create_campaign
+from campaigns.planning.guards import GuardOptions
 from campaigns.planning.spec import CampaignSpec
 from campaigns.pluralise import pluralise
 from engine.core.message import Media
@@ -75,7 +77,10 @@ Window = Annotated[
         metavar="09:00-20:00",
     ),
 ]
-TimeZone = Annotated[str, typer.Option(help="Time zone of the window.")]
+TimeZone = Annotated[
+    str,
+    typer.Option(help="Time zone of the window and the days; recipient is the local time of each recipient."),
+]
 OnUnknown = Annotated[
     str,
     typer.Option(
@@ -115,6 +120,10 @@ def create(
     expires_at: ExpiresAt = None,
     window: Window = None,
     time_zone: TimeZone = "UTC",
+    days: Days = None,
+    quiet_hours: QuietHours = None,
+    cap: Cap = None,
+    max_recipients: MaxRecipients = None,
     on_unknown: OnUnknown = "hold",
     max_failed: MaxFailed = None,
     strict: Strict = False,
@@ -155,12 +164,13 @@ def create(
         defaults=pairs("--default", default),
         exclude=tuple(exclude or ()),
         as_mobile=tuple(as_mobile or ()),
+        guards=GuardOptions(quiet_hours, days, cap, max_recipients),
     )
     _create(spec, dry_run=dry_run, json=json, quiet=quiet)
 
 
 def _create(spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool) -> None:
-    spec.checked_schedule()  # reports wrong options before a database is started
+    spec.checked_guards()  # reports wrong options before a database is started
     settings = load_settings()
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
@@ -196,6 +206,7 @@ def _as_json(created: CreatedCampaign) -> dict[str, Any]:
         "rejected": counts.rejected,
         "duplicates": counts.duplicates,
         "suppressed": counts.suppressed,
+        "without_hours": counts.without_hours,
         "rejects_file": None if created.rejects_path is None else str(created.rejects_path),
         "reject_codes": dict(created.reject_codes),
         "encoding": None if created.encoding is None else created.encoding.label,
@@ -215,6 +226,9 @@ def _print(created: CreatedCampaign) -> None:
     if counts.suppressed:
         are = pluralise(counts.suppressed, "recipient is", "recipients are")
         typer.echo(f"{are} on the suppression list and will be skipped")
+    if counts.without_hours:
+        have = pluralise(counts.without_hours, "recipient has", "recipients have")
+        typer.echo(f"{have} no sending hours and will be skipped: their time zones share no allowed hour")
     if created.encoding is not None and created.encoding.is_guess:
         typer.echo(f"read as {created.encoding.label}: {GUESS}")
     codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())

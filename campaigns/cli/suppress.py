@@ -60,14 +60,13 @@ def list_all(json: Json = False) -> None:
     async def write(connection: Connection) -> None:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         if not json:
-            writer.writerow(("phone", "reason", "added_at"))
+            writer.writerow(("phone", "reason", "added_at", "source"))
         async for entry in list_suppressions(connection):
             if json:
                 print_json(asdict(entry))
             else:
-                writer.writerow(
-                    (entry.phone, safe_cell(entry.reason), entry.added_at.isoformat(timespec="seconds"))
-                )
+                added_at = entry.added_at.isoformat(timespec="seconds")
+                writer.writerow((entry.phone, safe_cell(entry.reason), added_at, entry.source))
 
     with_connection(write)
 

@@ -17,12 +17,13 @@ from campaigns.audience.reader import AudienceTable
 from campaigns.audience.reject_file import RejectFile, default_rejects_path, require_no_reject_list
 from campaigns.audience.staged_batch import CheckSpec
 from campaigns.describe_database import describe_database
+from campaigns.planning.cutting import cutting_of
 from campaigns.planning.disk_limit import stop_when_disk_is_short
 from campaigns.planning.exclusion import Exclusion, open_exclusions, stage_exclusions
 from campaigns.planning.freeze import freeze
+from campaigns.planning.guards import Guards
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
 from campaigns.planning.range_size import range_size
-from campaigns.planning.schedule import Schedule
 from campaigns.planning.source import open_source
 from campaigns.planning.spec import AUDIENCE_CONTENT, NOTED, CampaignSpec, Identity, identify
 from campaigns.planning.staging import Staged, find_duplicates, stage
@@ -74,7 +75,8 @@ async def create_campaign(
     this machine; TryLater if it gets too full. The list of rejects and a half-planned campaign may then be
     left behind; the next create removes them.
     """
-    schedule = spec.checked_schedule()
+    guards = spec.checked_guards()
+    schedule = guards.schedule
     with ExitStack() as files:
         source = await open_source(url, spec, files)
         audience_sha256 = await asyncio.to_thread(source.sha256)
@@ -86,7 +88,7 @@ async def create_campaign(
             await _lock(connection, spec)
             known = await _known(connection, spec, identity, dry_run=dry_run)
             guarded = stop_when_disk_is_short(disk, progress)
-            planning = _Planning(url, connection, spec, schedule, identity, exclusions, guarded, dry_run)
+            planning = _Planning(url, connection, spec, guards, identity, exclusions, guarded, dry_run)
             created = known or await planning.run(source)
             return replace(created, same_audience=await _same_audience(connection, identity, created))
         finally:
@@ -160,13 +162,14 @@ async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
     await connection.execute(sql["remove_unplanned"], campaign_id)
 
 
-def _counts(staged: Staged, suppressed: int) -> PlanCounts:
+def _counts(staged: Staged, suppressed: int, without_hours: int = 0) -> PlanCounts:
     return PlanCounts(
         audience_rows=staged.rows + staged.rejected,
         recipients=staged.recipients,
         rejected=staged.rejected + staged.excluded,
         duplicates=staged.duplicates,
         suppressed=suppressed,
+        without_hours=without_hours,
     )
 
 
@@ -177,7 +180,7 @@ class _Planning:
     url: str
     connection: Connection
     spec: CampaignSpec
-    schedule: Schedule
+    guards: Guards
     identity: Identity
     exclusions: Sequence[Exclusion]
     progress: ProgressCallback
@@ -185,6 +188,8 @@ class _Planning:
 
     async def run(self, source: OpenAudience) -> CreatedCampaign:
         self._check_expiry()
+        if self.guards.cap is not None:
+            await self.connection.execute(queries("guards")["index_phones"])
         database = await describe_database(self.connection)
         limits_per_s = await _limits_per_s(self.connection, self.spec.phone_number_ids, database)
         template = await self._template(database)
@@ -225,7 +230,9 @@ class _Planning:
         )
 
     def _check_expiry(self) -> None:
-        if self.schedule.expires_at is not None and self.schedule.expires_at <= datetime.now(UTC):
+        if self.guards.schedule.expires_at is not None and self.guards.schedule.expires_at <= datetime.now(
+            UTC
+        ):
             raise UsageError(
                 "--expires-at is in the past: nothing would be sent", remedy="choose a later time"
             )
@@ -256,6 +263,13 @@ class _Planning:
                 where=name,
                 remedy=listed,
             )
+        most = self.spec.guards.max_recipients
+        if most is not None and staged.recipients > most:
+            raise ConfigurationError(
+                f"the audience has {staged.recipients:,} recipients, and --max-recipients allows {most:,}",
+                where=name,
+                remedy="check that this is the right audience, or raise --max-recipients",
+            )
         if not staged.rows:
             rejected = f": all {staged.rejected:,} rows are rejected" if staged.rejected else ""
             problem = ": its only row is rejected" if staged.rejected == 1 else rejected
@@ -272,10 +286,15 @@ class _Planning:
         row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *columns)
         assert row is not None
         campaign_id: int = row["campaign_id"]
-        frozen = await freeze(self.connection, self.url, campaign_id, row["day"], staged, size, self.progress)
-        counts = _counts(staged, frozen.suppressed)
+        await self.connection.execute(queries("guards")["set_guards"], campaign_id, *self.guards.columns())
+        cutting = cutting_of(self.guards, datetime.now(UTC), size)
+        frozen = await freeze(
+            self.connection, self.url, campaign_id, row["day"], staged, cutting, self.progress
+        )
+        counts = _counts(staged, frozen.suppressed, frozen.without_hours)
         if frozen.recipients != counts.recipients:
             raise RuntimeError(f"{counts.recipients} recipients were staged, {frozen.recipients} frozen")
+        await self.connection.execute(queries("guards")["set_zones"], campaign_id, cutting.zones)
         await self.connection.execute(
             queries("plan")["finish_plan"],
             campaign_id,
@@ -296,11 +315,11 @@ class _Planning:
             template.frozen(),
             self.spec.phone_number_ids,
             self.spec.on_unknown,
-            self.schedule.window_opens,
-            self.schedule.window_closes,
-            self.schedule.time_zone,
-            self.schedule.start_at,
-            self.schedule.expires_at,
+            self.guards.schedule.window_opens,
+            self.guards.schedule.window_closes,
+            self.guards.schedule.time_zone,
+            self.guards.schedule.start_at,
+            self.guards.schedule.expires_at,
             self.spec.max_failed,
         )
 

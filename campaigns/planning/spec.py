@@ -14,6 +14,7 @@ from campaigns.audience.campaign_source import CampaignResult
 from campaigns.audience.opening import AS_IT_IS, ReadOptions
 from campaigns.audience.row_check import RowRules
 from campaigns.audience.sql_source import WHERE, SqlQuery
+from campaigns.planning.guards import NO_GUARDS, GuardOptions, Guards
 from campaigns.planning.schedule import Schedule, check_max_failed, read_schedule
 from engine.core.message import Media
 from engine.core.sanitise import CONTROLS
@@ -63,6 +64,7 @@ class CampaignSpec:
     defaults: Mapping[str, str] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     as_mobile: tuple[str, ...] = ()
+    guards: GuardOptions = NO_GUARDS
 
     @property
     def rules(self) -> RowRules:
@@ -113,6 +115,10 @@ class CampaignSpec:
             check_max_failed(self.max_failed)
         self._check_link()
         return read_schedule(self.start_at, self.expires_at, self.window, self.time_zone)
+
+    def checked_guards(self) -> Guards:
+        """Check the options of guards; UsageError names the one that is wrong."""
+        return self.guards.checked(self.checked_schedule())
 
     def _check_link(self) -> None:
         link = None if self.header_media is None else self.header_media.link
@@ -181,6 +187,7 @@ def identify(
             **({} if spec.message is None else {"message": spec.message}),
             **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
             **{name: value for name, value in of_audience.items() if value},
+            **spec.guards.identity(),
         }
     )
 

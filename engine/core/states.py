@@ -102,6 +102,7 @@ class ReasonCode(StrEnum):
     DATABASE_ROLLED_BACK = "database_rolled_back"
     UNREADABLE = "unreadable"
     WINDOW_CLOSED = "window_closed"
+    RECIPIENT_HOURS = "recipient_hours"
     DISK_FULL = "disk_full"
     RESULTS_NOT_STORED = "results_not_stored"
     NOBODY_SENDS = "nobody_sends"
@@ -135,6 +136,7 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.UNREADABLE: Reason("the stored campaign cannot be read"),
     # a running campaign that does not send now
     ReasonCode.WINDOW_CLOSED: Reason("its daily sending window is closed"),
+    ReasonCode.RECIPIENT_HOURS: Reason("it is quiet hours for all of its recipients"),
     ReasonCode.DISK_FULL: Reason("the disk is nearly full"),
     ReasonCode.RESULTS_NOT_STORED: Reason("outcomes cannot be stored"),
     ReasonCode.NOBODY_SENDS: Reason("no process sends with any of its numbers"),
@@ -147,7 +149,14 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.CANCELLED_BY_HAND: Reason("a person cancelled it", Incomplete),
 }
 # Codes of a running campaign that waits: `CampaignReader` sets and clears them.
-WAITS = frozenset({ReasonCode.WINDOW_CLOSED, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_STORED})
+WAITS = frozenset(
+    {
+        ReasonCode.WINDOW_CLOSED,
+        ReasonCode.RECIPIENT_HOURS,
+        ReasonCode.DISK_FULL,
+        ReasonCode.RESULTS_NOT_STORED,
+    }
+)
 
 
 class RecipientState(StrEnum):

@@ -4,20 +4,19 @@ from collections.abc import Callable
 from datetime import datetime
 from time import time_ns
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 import asyncpg
 import structlog
 
 from engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
 from engine.core.clock_skew import ClockSkew
-from engine.core.daily_window import DailyWindow
 from engine.core.free_form import compile_message
-from engine.core.guard import Defer, check_window
+from engine.core.guard import PASS, Defer, check_hours
 from engine.core.message import CompiledTemplate, Media, compile_template
 from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
 from engine.errors import ConfigurationError
 from engine.sending.campaign_cache import CampaignCache
+from engine.sending.campaign_guards import stored_guards
 from engine.sending.messages import RunningCampaign
 from engine.store.campaign_states import apply_if_allowed, set_reason
 from engine.store.database import Connection
@@ -85,7 +84,7 @@ class CampaignReader:
             campaign.expires_ns = monotonic_ns() + int(row["expires_in_s"] * SECOND_NS)
         if started := self._cache.start(campaign):
             campaign.blocked_reason = _stored_blocked_reason(row)
-        block = block or _closed_window(campaign, row["database_now"])
+        block = block or _closed_hours(campaign, row["database_now"])
         await self._block(connection, campaign, block, started=started)
 
     async def _end(self, connection: Connection, campaign_id: int) -> None:
@@ -99,7 +98,7 @@ class CampaignReader:
     async def _compile(self, connection: Connection, row: asyncpg.Record) -> RunningCampaign | None:
         """Pause a campaign that cannot be read: it must not stop the others."""
         try:
-            return _running_campaign(row, self._product)
+            return _running_campaign(row, self._product, self._clock_skew)
         except (ConfigurationError, ValueError, KeyError, TypeError) as error:
             reason = str(error) if isinstance(error, ConfigurationError) else f"it cannot be read: {error!r}"
             code = ReasonCode.UNREADABLE
@@ -127,21 +126,25 @@ class CampaignReader:
             log.info(event, **self._cache.log_fields(campaign.campaign_id), reason=reason)
 
 
-def _closed_window(campaign: RunningCampaign, now: datetime) -> Block | None:
-    if campaign.window is None:
-        return None
-    verdict = check_window(now, campaign.window, campaign.time_zone)
-    return Block(verdict.reason, ReasonCode.WINDOW_CLOSED) if isinstance(verdict, Defer) else None
+def _closed_hours(campaign: RunningCampaign, now: datetime) -> Block | None:
+    verdict = PASS if campaign.hours.is_always else check_hours(now, campaign.hours, [campaign.time_zone])
+    if isinstance(verdict, Defer):
+        return Block(verdict.reason, ReasonCode.WINDOW_CLOSED)
+    closed = campaign.recipient_hours.all_closed()
+    return None if closed is None else Block(closed.reason, ReasonCode.RECIPIENT_HOURS)
 
 
-def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
+def _running_campaign(row: asyncpg.Record, product: str, clock_skew: ClockSkew) -> RunningCampaign:
+    guards = stored_guards(row, clock_skew)
     return RunningCampaign(
         row["campaign_id"],
         row["name"],
         _compiled_template(row["template"], product),
         tuple(row["phone_number_ids"]),
-        _window(row),
-        ZoneInfo(row["time_zone"]),
+        guards.hours,
+        guards.time_zone,
+        guards.recipient_hours,
+        guards.cap,
     )
 
 
@@ -159,9 +162,3 @@ def _compiled_template(template: dict[str, Any], product: str) -> CompiledTempla
     definition = {**template["definition"], "name": template["name"], "language": template["language"]}
     media = template.get("header_media")
     return compile_template(definition, product, header_media=Media(**media) if media else None)
-
-
-def _window(row: asyncpg.Record) -> DailyWindow | None:
-    if row["window_opens"] is None:
-        return None
-    return DailyWindow.between(row["window_opens"], row["window_closes"])

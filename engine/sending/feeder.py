@@ -9,7 +9,7 @@ from engine.sending.campaign_cache import CampaignCache
 from engine.store.claims import Candidate, page
 from engine.store.database import LOST_CONNECTION, Pool
 from engine.store.leases import Lease
-from engine.store.ranges import HeldRange, own_ranges, release_ranges, take_range
+from engine.store.ranges import HeldRange, own_ranges, put_off, release_ranges, take_range
 
 
 @dataclass(slots=True)
@@ -100,16 +100,16 @@ class Feeder:
 
     def _sendable(self) -> Feed | None:
         for feed in self._feeds:
-            if feed.held.claimed_through < feed.held.last_seq and self._campaign_cache.sends(
-                feed.held.campaign_id
-            ):
+            if feed.held.claimed_through < feed.held.last_seq and self.may_send(feed.held):
                 return feed
         return None
 
     def _sendable_count(self) -> int:
-        return sum(
-            len(feed.page) for feed in self._feeds if self._campaign_cache.sends(feed.held.campaign_id)
-        )
+        return sum(len(feed.page) for feed in self._feeds if self.may_send(feed.held))
+
+    def may_send(self, held: HeldRange) -> bool:
+        """Whether the campaign sends now, and the hours of the range's recipients allow it."""
+        return self._campaign_cache.sends(held.campaign_id) and self._campaign_cache.closed(held) is None
 
     async def _fetch(self) -> None:
         """Take one range, from the campaign after the one that was served last.
@@ -131,13 +131,35 @@ class Feeder:
         for campaign_id in campaigns:
             if self._leaves(campaign_id):
                 continue
-            async with self._pool.acquire(timeout=5) as connection:
-                held = await take_range(connection, self._lease, campaign_id)
+            held = await self._take(campaign_id)
             if held is not None:
                 self._last_campaign = campaign_id
                 await self._add(held)
                 return
             self._campaign_cache.none_free(campaign_id)
+
+    async def _take(self, campaign_id: int) -> HeldRange | None:
+        """A free range whose recipients may be sent to now.
+
+        One that may not puts off all free ranges of its time zones, so few come before the first that may.
+        """
+        async with self._pool.acquire(timeout=5) as connection:
+            while (held := await take_range(connection, self._lease, campaign_id)) is not None:
+                if (closed := self._campaign_cache.closed(held)) is None:
+                    return held
+                await put_off(connection, self._lease, held, closed.due_at, closed.reason)
+        return None
+
+    async def put_off_closed(self) -> None:
+        """Release ranges whose recipients may not be sent to now, until they may.
+
+        A range in which a message is under way stays for now.
+        """
+        for held in list(self.held.values()):
+            if (closed := self._campaign_cache.closed(held)) is not None:
+                async with self._pool.acquire(timeout=5) as connection:
+                    if await put_off(connection, self._lease, held, closed.due_at, closed.reason):
+                        self.remove({held.range_id})
 
     def _fetched(self, task: asyncio.Task[None]) -> None:
         self._ahead = None

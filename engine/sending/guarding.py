@@ -9,6 +9,7 @@ from engine.sending.campaign_cache import CampaignCache
 from engine.sending.messages import RunningCampaign
 from engine.store.claims import Candidate, fact_of_unsent
 from engine.store.facts import Fact, FactKind
+from engine.store.frequency_cap import Caps
 from engine.store.leases import Lease
 from engine.store.retry_claims import Postponed
 
@@ -50,6 +51,20 @@ def refuse_opted_out(guarded: Guarded, phones: set[int], campaign: RunningCampai
             guarded.passed.append(candidate)
         else:
             guarded.decided.append(fact_of_unsent(candidate, lease, FactKind.SKIPPED, refusal))
+
+
+def refuse_over_cap(guarded: Guarded, over: set[tuple[int, int]], caps: Caps, lease: Lease) -> None:
+    """Skip those who passed, but whose person got as many messages as the cap of the campaign allows.
+
+    `over`: their range and seq.
+    """
+    passed, guarded.passed = guarded.passed, []
+    for candidate in passed:
+        if (candidate.range_id, candidate.seq) in over:
+            reason = caps[candidate.campaign_id].reason
+            guarded.decided.append(fact_of_unsent(candidate, lease, FactKind.SKIPPED, reason))
+        else:
+            guarded.passed.append(candidate)
 
 
 def guard_retries(

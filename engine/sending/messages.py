@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from engine.core.daily_window import DailyWindow
+from engine.core.frequency_cap import FrequencyCap
 from engine.core.message import CompiledTemplate
 from engine.core.retry import Budget
+from engine.core.sending_hours import SendingHours
+from engine.sending.recipient_hours import ALWAYS, RecipientHours
 from engine.store.claims import Candidate
 
 
@@ -38,6 +40,7 @@ class ClaimedMessage(NamedTuple):
 class RunningCampaign:
     """A campaign that the database says is running.
 
+    `hours` hold for the whole campaign, in `time_zone`; `recipient_hours` for each range, in its zones.
     `sending` is False while it is blocked (`blocked_reason`, as stored) or `stopped` by this process.
     On the monotonic clock: `expires_ns`, from the time left that the database last reported (its clock and
     ours may differ), and `none_free_until_ns`, until when no number asks for a free range of it.
@@ -47,8 +50,10 @@ class RunningCampaign:
     name: str
     template: CompiledTemplate
     phone_number_ids: Sequence[str]
-    window: DailyWindow | None
+    hours: SendingHours
     time_zone: ZoneInfo
+    recipient_hours: RecipientHours = ALWAYS
+    cap: FrequencyCap | None = None
     sending: bool = True
     stopped: bool = False
     blocked_reason: str = ""

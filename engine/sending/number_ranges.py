@@ -47,6 +47,7 @@ class NumberRanges:
             return
         self._looked_ns = now_ns
         await self._release_ended()
+        await self._number.feeder.put_off_closed()
         held = list(self._number.feeder.held.values())
         if self._number.suspended_reason and held:
             await self._release_to_others(held)

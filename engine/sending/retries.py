@@ -1,13 +1,17 @@
 """Claims further attempts for one number: for recipients whose wait is over, in ranges that it holds."""
 
+from collections.abc import Sequence
+
 from engine.clock import suspend_aware_ns
 from engine.core.guard import PairGuard
 from engine.sending.feeder import Feeder
 from engine.sending.flow_context import FlowContext
-from engine.sending.guarding import Guarded, guard_retries
+from engine.sending.guarding import Guarded, guard_retries, refuse_over_cap
 from engine.sending.messages import GrantedClaims
 from engine.store.database import LOST_CONNECTION
+from engine.store.frequency_cap import Caps, counting, over_cap
 from engine.store.leases import Lease
+from engine.store.ranges import HeldRange
 from engine.store.retry_claims import claim_retries, due_retries, postpone_retries, unsent_claims
 
 
@@ -50,7 +54,7 @@ class Retries:
     async def _claim_due(self, now_ns: int, limit: int) -> tuple[Guarded, dict[tuple[int, int], int]]:
         """What the guards said of due recipients, and the granted attempt numbers by range and seq."""
         campaign_cache = self._context.campaign_cache
-        sendable = [held for held in self._feeder.held.values() if campaign_cache.sends(held.campaign_id)]
+        sendable = [held for held in self._feeder.held.values() if self._feeder.may_send(held)]
         async with self._context.pool.acquire(timeout=5) as connection:
             due = await due_retries(connection, sendable, limit)
             guarded = guard_retries(due, campaign_cache, self._pairs, self._lease, now_ns)
@@ -58,7 +62,18 @@ class Retries:
                 await postpone_retries(connection, guarded.postponed)
             if not (guarded.passed or guarded.decided):
                 return guarded, {}
-            return guarded, await claim_retries(connection, self._lease, guarded.passed, guarded.decided)
+            caps = self._caps(sendable)
+            async with counting(connection, capped=bool(caps)):
+                refuse_over_cap(guarded, await over_cap(connection, guarded.passed, caps), caps, self._lease)
+                return guarded, await claim_retries(connection, self._lease, guarded.passed, guarded.decided)
+
+    def _caps(self, ranges: Sequence[HeldRange]) -> Caps:
+        campaigns = {held.campaign_id: self._context.campaign_cache[held.campaign_id] for held in ranges}
+        return {
+            campaign_id: campaign.cap
+            for campaign_id, campaign in campaigns.items()
+            if campaign.cap is not None
+        }
 
     async def give_up_unanswered(self) -> None:
         """Defer again what the unanswered claim granted: it was never sent. Nothing may be in flight."""
