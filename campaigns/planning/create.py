@@ -27,8 +27,9 @@ from campaigns.planning.range_size import range_size
 from campaigns.planning.source import open_source
 from campaigns.planning.spec import AUDIENCE_CONTENT, NOTED, CampaignSpec, Identity, identify
 from campaigns.planning.staging import Staged, find_duplicates, stage
-from campaigns.planning.template import CampaignTemplate, check_header, check_params, load_template
+from campaigns.planning.template import check_header, check_params, load_template
 from campaigns.pluralise import pluralise
+from engine.core.campaign_template import CampaignTemplate, freeze_templates
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.process.disk_space import Disk
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
@@ -312,7 +313,7 @@ class _Planning:
             self.spec.external_id,
             self.identity.content_hash,
             {**self.identity.options, **({NOTED: dict(noted)} if noted else {})},
-            template.frozen(),
+            freeze_templates([template]),
             self.spec.phone_number_ids,
             self.spec.on_unknown,
             self.guards.schedule.window_opens,

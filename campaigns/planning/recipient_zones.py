@@ -12,6 +12,8 @@ from phonenumbers.tzdata import TIMEZONE_DATA, TIMEZONE_LONGEST_PREFIX
 # Whether a number belongs to a place follows from its first digits and its length. The library takes about
 # 60 µs to decide, so it is asked once for all phones that begin alike.
 _HEAD_DIGITS = 6
+# Regions of phone numbers that have no row in the table of the tz database, and the country whose time they keep.
+_KEEPS_TIME_OF = {"AC": "SH", "TA": "SH", "XK": "RS"}
 
 
 class RecipientZones:
@@ -38,7 +40,7 @@ class _Head:
         number = phonenumbers.parse(f"+{phone}", None)
         self.is_of_a_place = phonenumbers.is_number_geographical(number)
         region = phonenumbers.region_code_for_number(number)
-        self.zones_of_country = _zones_by_country().get(region or "")
+        self.zones_of_country = zones_of_country(region or "")
 
 
 def _zones_of_area(phone: str) -> str | None:
@@ -52,6 +54,11 @@ def _zones_of_area(phone: str) -> str | None:
 @cache
 def _as_text(zones: tuple[str, ...]) -> str:
     return ",".join(sorted(zones))
+
+
+def zones_of_country(region: str) -> str | None:
+    """All zones of a country, by its two letters."""
+    return _zones_by_country().get(_KEEPS_TIME_OF.get(region, region))
 
 
 @cache

@@ -5,7 +5,6 @@ So a range waits as a whole while its zones forbid sending. The rows of a zone k
 
 from collections.abc import Callable, Sequence
 
-from campaigns.planning.range_cut import COLUMNS as COLUMNS
 from campaigns.planning.range_cut import without_lines
 from campaigns.planning.recipient_zones import RecipientZones
 

@@ -18,7 +18,7 @@ Caps = Mapping[int, FrequencyCap]  # by campaign; a campaign without a cap is no
 
 @asynccontextmanager
 async def counting(connection: Connection, *, capped: bool) -> AsyncIterator[None]:
-    """A transaction in which the counts of `over_cap` hold until the commit. Not `capped`: nothing is done."""
+    """A transaction in which the counts of `over_cap` hold until the commit; nothing if not `capped`."""
     if not capped:
         yield
         return

@@ -1,4 +1,4 @@
-"""People who opt out by a message: each goes on the suppression list in the transaction that stores the message.
+"""People who opt out by a message: each is suppressed in the transaction that stores the message.
 
 Law: only a message that was not stored before counts. The service repeats events: a repeated one must not
 suppress a person again whom somebody has taken off the list since.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core.daily_window import DailyWindow
-from engine.core.guard import PASS, Defer, PairGuard, Refuse, check_recipient, check_hours
+from engine.core.guard import PASS, Defer, PairGuard, Refuse, check_hours, check_recipient
 from engine.core.sending_hours import SendingHours
 from engine.core.units import SECOND_NS
 
