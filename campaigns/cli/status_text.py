@@ -71,6 +71,8 @@ def status_lines(status: CampaignStatus) -> Iterator[str]:
     if status.nobody_sends:
         yield f"{NOBODY_SENDS}; {how_to_continue(status.name)}"
     yield f"recipients {status.recipients:,}: {counts_line(status)}"
+    for group in status.waits:
+        yield f"waiting {group.recipients:,}: {group.reason}"
     if status.pruned_recipients:
         yield f"pruned: only the counts are left of {pluralise(status.pruned_recipients, 'recipient')}"
     if status.eta_s is not None and status.rate_per_s is not None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from campaigns.audience.spreadsheet import safe_cell
+from campaigns.cli import suppress_words
 from campaigns.cli.options import Json, PhoneColumn, Region, rejects_option
 from campaigns.cli.planning_progress import planning_shown
 from campaigns.cli.printing import print_json
@@ -28,6 +29,8 @@ from engine.store.database import Connection
 app = typer.Typer(
     name="suppress", help="Manage the suppression list.", no_args_is_help=True, add_completion=False
 )
+
+app.add_typer(suppress_words.app)
 
 _UNCHANGED = {"added": "on the list already", "removed": "not on the list"}
 

@@ -7,12 +7,14 @@ from functools import cache
 from importlib.resources import files
 
 import phonenumbers
+from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
 from phonenumbers.tzdata import TIMEZONE_DATA, TIMEZONE_LONGEST_PREFIX
 
 # Whether a number belongs to a place follows from its first digits and its length. The library takes about
 # 60 µs to decide, so it is asked once for all phones that begin alike.
-_HEAD_DIGITS = 6
-# Regions of phone numbers that have no row in the table of the tz database, and the country whose time they keep.
+_HEAD_DIGITS = 7
+_HEAD_DIGITS_SHARED = 8  # of a calling code that several countries share, but +1, where four name one
+# Regions of phone numbers without a row in the tz database's table: the country whose time they keep.
 _KEEPS_TIME_OF = {"AC": "SH", "TA": "SH", "XK": "RS"}
 
 
@@ -24,7 +26,7 @@ class RecipientZones:
 
     def of(self, phone: str) -> str | None:
         """`phone`: digits of E.164."""
-        key = phone[:_HEAD_DIGITS], len(phone)
+        key = phone[: _head_digits(phone[:3])], len(phone)
         head = self._heads.get(key)
         if head is None:
             head = self._heads[key] = _Head(phone)
@@ -41,6 +43,14 @@ class _Head:
         self.is_of_a_place = phonenumbers.is_number_geographical(number)
         region = phonenumbers.region_code_for_number(number)
         self.zones_of_country = zones_of_country(region or "")
+
+
+@cache
+def _head_digits(beginning: str) -> int:
+    """`beginning`: the first three digits of a phone."""
+    codes = (int(beginning[:length]) for length in (2, 3))
+    shared = any(len(COUNTRY_CODE_TO_REGION_CODE.get(code, ())) > 1 for code in codes)
+    return _HEAD_DIGITS_SHARED if shared or beginning.startswith("7") else _HEAD_DIGITS
 
 
 def _zones_of_area(phone: str) -> str | None:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 
 from campaigns.planning.range_cut import without_lines
 from campaigns.planning.recipient_zones import RecipientZones
+from engine.core.recipient_reasons import WORDS, RecipientReason
 
-NO_HOURS = "no sending hours"  # the skip reason of a recipient whose zones share no hour, or are not known
+# The skip reason of a recipient whose zones share no hour, or are not known.
+NO_HOURS = WORDS[RecipientReason.NO_SENDING_HOURS].encode()
 
 
 class _OpenRange:
@@ -62,5 +64,5 @@ class ZonedCut:
             self.zones[into.range_id] = zones
         into.recipients += 1
         suppressed = int(line) in self._suppressed
-        reason = b"suppressed" if suppressed else NO_HOURS.encode() if zones is None else b"\\N"
+        reason = b"suppressed" if suppressed else NO_HOURS if zones is None else b"\\N"
         return b"%d\t%d\t%b\t%b\n" % (into.range_id, into.recipients, reason, row)

@@ -6,6 +6,7 @@ from itertools import repeat
 from typing import Any
 
 from engine.core.max_failed import exceeds_max_failed
+from engine.core.recipient_reasons import RecipientReason, reason_code
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Pool
@@ -41,6 +42,16 @@ class NumberProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingGroup:
+    """Recipients who wait for the hours of their time zones. `code`: of the reason."""
+
+    reason: str
+    code: RecipientReason | None
+    until: datetime
+    recipients: int
+
+
+@dataclass(frozen=True, slots=True)
 class CampaignStatus:
     """A campaign at one moment. `counts`: recipients by present state; they add up to `recipients`.
 
@@ -61,6 +72,7 @@ class CampaignStatus:
     measured_per_s: float | None = None
     pruned_recipients: int = 0
     pruned_unknown: int = 0
+    waits: tuple[WaitingGroup, ...] = ()
 
     @property
     def in_doubt(self) -> int:
@@ -111,6 +123,7 @@ class CampaignStatus:
             "nobody_sends": self.nobody_sends,
             "pruned_recipients": self.pruned_recipients,
             "pruned_unknown": self.pruned_unknown,
+            "waits": [asdict(group) for group in self.waits],
         }
 
 
@@ -153,6 +166,10 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
         numbers=tuple(NumberProgress(**dict(number)) for number in numbers),
         pruned_recipients=row["pruned_recipients"],
         pruned_unknown=row["pruned_unknown"],
+        waits=tuple(
+            WaitingGroup(group["reason"], reason_code(group["reason"]), group["until"], group["recipients"])
+            for group in await pool.fetch(queries("guards")["waiting"], campaign_id)
+        ),
     )
 
 

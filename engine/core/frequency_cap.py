@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 
+from engine.core.recipient_reasons import WORDS, RecipientReason
+
 _TEXT = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})([hd])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1)}
 PERIOD_MAX = timedelta(days=90)  # `db prune` may have removed what is older
@@ -31,4 +33,4 @@ class FrequencyCap:
         """Why a recipient over the cap is skipped."""
         hours = int(self.period / _UNITS["h"])
         period = f"{hours // 24} d" if hours % 24 == 0 else f"{hours} h"
-        return f"frequency cap: {self.messages} in {period}"
+        return f"{WORDS[RecipientReason.FREQUENCY_CAP]}: {self.messages} in {period}"

@@ -12,6 +12,7 @@ from datetime import datetime
 from itertools import islice
 from zoneinfo import ZoneInfo
 
+from engine.core.recipient_reasons import WORDS, RecipientReason
 from engine.core.sending_hours import HORIZON, SendingHours, wait_in_words
 from engine.core.units import SECOND_NS
 
@@ -23,8 +24,8 @@ PAIRS_MAX = 250_000
 _PURGE_PERIOD = 256
 _OWING_MAX = 32  # pairs still in debt after which a purge gives up
 
-OPTED_OUT = "opted out"
-NO_COMMON_HOUR = "quiet hours: its time zones share no hour within a month"
+OPTED_OUT = WORDS[RecipientReason.OPTED_OUT]
+NO_COMMON_HOUR = f"{WORDS[RecipientReason.RECIPIENT_HOURS]}: its time zones share no hour within a month"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def check_recipient(*, opted_out: bool, expires_ns: int | None, now_ns: int) -> 
     if opted_out:
         return Refuse(OPTED_OUT)
     if expires_ns is not None and now_ns >= expires_ns:
-        return Refuse("expired")
+        return Refuse(WORDS[RecipientReason.EXPIRED])
     return PASS
 
 
@@ -99,7 +100,7 @@ class PairGuard:
             paid_ns = now_ns
         elif paid_ns - now_ns > self._credit_ns:
             self._paid_ns[recipient] = paid_ns
-            return Defer((paid_ns - now_ns - self._credit_ns) / SECOND_NS, "pair rate")
+            return Defer((paid_ns - now_ns - self._credit_ns) / SECOND_NS, WORDS[RecipientReason.PAIR_RATE])
         self._until_purge -= 1
         if not self._until_purge:
             self._purge(now_ns)

@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+from engine.core.recipient_reasons import WORDS, RecipientReason
+
 # Accents of Latin, Greek and Cyrillic letters; points of Hebrew and Arabic, which are mostly not written.
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f]")
 # A longer text is no single word or short phrase.
@@ -24,7 +26,7 @@ class OptOut(NamedTuple):
     @property
     def reason(self) -> str:
         did = "wrote" if self.source == WORD else "pressed"
-        return f'opted out ({did} "{self.word}")'
+        return f'{WORDS[RecipientReason.OPTED_OUT]} ({did} "{self.word}")'
 
 
 WORD, BUTTON = "word", "button"

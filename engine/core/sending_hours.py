@@ -13,7 +13,9 @@ from functools import partial
 from zoneinfo import ZoneInfo
 
 from engine.core.daily_window import DailyWindow, day_starts_at, window_opens_at
+from engine.core.recipient_reasons import WORDS, RecipientReason
 
+_QUIET = WORDS[RecipientReason.RECIPIENT_HOURS]
 EVERY_DAY = frozenset(range(7))  # as `datetime.weekday`: Monday is 0
 # Zones far apart may share no hour. What does not open within a month counts as never open: a clock change
 # may give them one, but nobody waits half a year for a message.
@@ -58,7 +60,7 @@ class SendingHours:
     def closes_at(self, now: datetime, zones: Sequence[ZoneInfo]) -> datetime | None:
         """The first moment, not before `now`, at which some zone forbids sending, in UTC; None: never."""
         moment = now.astimezone(UTC)
-        closings = [self._forbids_at(moment, zone) for zone in zones if not self.is_always]
+        closings = [closing for zone in zones for closing in self._closings(moment, zone)]
         return min(closings, default=None)
 
     def _rules(self, zone: ZoneInfo) -> list[_Rule]:
@@ -67,12 +69,12 @@ class SendingHours:
             rules if self.days == EVERY_DAY else [*rules, partial(_day_opens_at, days=self.days, zone=zone)]
         )
 
-    def _forbids_at(self, now: datetime, zone: ZoneInfo) -> datetime:
+    def _closings(self, now: datetime, zone: ZoneInfo) -> list[datetime]:
         rests = [rest for window in self.windows if (rest := window.rest_of_day) is not None]
         closings = [window_opens_at(now, rest, zone) for rest in rests]
         if other_days := EVERY_DAY - self.days:
             closings.append(_day_opens_at(now, other_days, zone))
-        return min(closings)
+        return closings
 
 
 def _day_opens_at(now: datetime, days: frozenset[int], zone: ZoneInfo) -> datetime:
@@ -87,7 +89,7 @@ def _day_opens_at(now: datetime, days: frozenset[int], zone: ZoneInfo) -> dateti
 def wait_in_words(opens_at: datetime, now: datetime, zones: Sequence[ZoneInfo]) -> str:
     """Until when the hours are closed, for people: in local time if there is one zone."""
     if len(zones) != 1:
-        return f"quiet hours in one of {len(zones)} time zones until {opens_at:%Y-%m-%d %H:%M} UTC"
+        return f"{_QUIET} in one of {len(zones)} time zones until {opens_at:%Y-%m-%d %H:%M} UTC"
     local = opens_at.astimezone(zones[0])
     day = f"{local:%a} " if opens_at - now > timedelta(days=1) else ""
-    return f"quiet hours until {day}{local:%H:%M} {zones[0].key}"
+    return f"{_QUIET} until {day}{local:%H:%M} {zones[0].key}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from time import time_ns
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from engine.errors import ConfigurationError
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.campaign_guards import stored_guards
 from engine.sending.messages import RunningCampaign
+from engine.sending.recipient_hours import RecipientHours, database_now
 from engine.store.campaign_states import apply_if_allowed, set_reason
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -134,7 +136,7 @@ def _closed_hours(campaign: RunningCampaign, now: datetime) -> Block | None:
 
 
 def _running_campaign(row: asyncpg.Record, product: str, clock_skew: ClockSkew) -> RunningCampaign:
-    guards = stored_guards(row, clock_skew)
+    guards = stored_guards(dict(row))
     return RunningCampaign(
         row["campaign_id"],
         row["name"],
@@ -142,7 +144,9 @@ def _running_campaign(row: asyncpg.Record, product: str, clock_skew: ClockSkew) 
         tuple(row["phone_number_ids"]),
         guards.hours,
         guards.time_zone,
-        guards.recipient_hours,
+        RecipientHours(
+            guards.recipient_hours, row["recipient_zones"] or (), partial(database_now, clock_skew)
+        ),
         guards.cap,
     )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from engine.clock import monotonic_ns
 from engine.core.guard import Defer, PairGuard, Refuse, check_recipient
+from engine.core.recipient_reasons import WORDS, RecipientReason
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.messages import RunningCampaign
 from engine.store.claims import Candidate, fact_of_unsent
@@ -96,5 +97,7 @@ def _refusal(candidate: Candidate, campaign: RunningCampaign, now_ns: int) -> st
             return verdict.reason
     variables = candidate.variables
     if len(variables) != campaign.variable_count or None in variables:
-        return "variables do not fit the template"  # planning checks this; a bad row must not block its range
+        return WORDS[
+            RecipientReason.UNFIT_VARIABLES
+        ]  # planning checks this; a bad row must not block its range
     return None

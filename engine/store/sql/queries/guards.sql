@@ -37,8 +37,8 @@ CROSS JOIN LATERAL (
        OR EXISTS (
               SELECT FROM pending_attempts
               WHERE pending_attempts.range_id = other.range_id AND pending_attempts.seq = other.seq
-                AND (state IN ('claimed', 'unknown') OR resend)
-                AND since > now() - make_interval(secs => wanted.period_s) OFFSET 0)
+                AND (state = 'claimed'
+                     OR (state = 'unknown' OR resend) AND since > now() - make_interval(secs => wanted.period_s)) OFFSET 0)
        OR EXISTS (
               SELECT FROM ranges
               WHERE ranges.range_id = other.range_id AND other.seq <= claimed_through
