@@ -62,7 +62,10 @@ async def remove_suppressions(
     """Remove phones from the list. UsageError, and nothing is removed, if one of them cannot be read."""
     numbers = _read_phones(phones, region)
     async with connection.transaction():
-        removed = await connection.fetch(queries("suppression")["remove"], _with_aliases(numbers))
+        aliases = [
+            alias for number in numbers for alias in phone_aliases(str(number))
+        ]  # also those not valid
+        removed = await connection.fetch(queries("suppression")["remove"], aliases)
         counts = _counts(numbers, [row["phone"] for row in removed])
         await _audit(connection, "unsuppress", "hand", counts)
     return counts

@@ -54,7 +54,9 @@ def test_a_campaign_that_pauses_on_sundays() -> None:
 
 def test_the_first_send() -> None:
     assert first_send(at("2026-05-01 03:00"), SendingHours(), [BERLIN]) == at("2026-05-01 03:00")
-    assert first_send(at("2026-05-01 03:00"), SendingHours((NINE_TO_EIGHT,)), [BERLIN]) == at("2026-05-01 07:00")
+    assert first_send(at("2026-05-01 03:00"), SendingHours((NINE_TO_EIGHT,)), [BERLIN]) == at(
+        "2026-05-01 07:00"
+    )
 
 
 SHARES: list[tuple[str, int, list[tuple[float, str | None]], list[tuple[int, bool | None, int]]]] = [
