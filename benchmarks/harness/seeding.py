@@ -35,8 +35,7 @@ async def seed_campaign(
     """Clear the database, then store these numbers and one running campaign; return its id.
 
     Phones count up from FIRST_PHONE. ConfigurationError unless a benchmark created the database. `guards`: it
-    has quiet hours in the recipients' zone and a frequency cap, and yesterday another campaign sent to the same
-    people.
+    has quiet hours in the recipients' zone and a frequency cap, and another campaign sent to the same people.
     """
     await clear_database(url)
     await migrate(url)

@@ -23,6 +23,7 @@ from engine.errors import UsageError
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
 AUDIENCE_CONTENT = "the audience's content"  # key of the hash of the file or rows in the stored options
+UNMATCHED = "languages not matched"  # key of what is noted: rows by what they name as their language
 NOTED = "noted"  # key of what is stored for people and does not identify the campaign
 TEST_OF = "test of"  # key of the stored options: the campaign that is tested
 LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service downloads by HTTPS only
@@ -36,7 +37,8 @@ class CampaignSpec:
     file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns. Times are ISO
     8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
     `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
-    `test_of`: the campaign that a `campaign test-send` tests.
+    `test_of`: the campaign that a `campaign test-send` tests. `language_column`: names the language of each
+    row; `language` is then for rows that name none of the template's.
     """
 
     name: str
@@ -65,6 +67,8 @@ class CampaignSpec:
     exclude: tuple[str, ...] = ()
     as_mobile: tuple[str, ...] = ()
     guards: GuardOptions = NO_GUARDS
+    language_column: str | None = None
+    strict_language: bool = False
 
     @property
     def rules(self) -> RowRules:
@@ -164,6 +168,8 @@ def identify(
         "--default": dict(spec.defaults),
         "--exclude": sorted(set(excluded)),
         "--as-mobile": sorted({country.upper() for country in spec.as_mobile}),
+        "--language-column": spec.language_column,
+        "--strict-language": spec.strict_language,
     }
     return Identity(
         {

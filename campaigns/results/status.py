@@ -1,10 +1,12 @@
 """The status of a campaign: recipients by present state, and how fast its numbers send."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import repeat
 from typing import Any
 
+from campaigns.template_shares import TemplateShare, shares_in, shares_json
 from engine.core.max_failed import exceeds_max_failed
 from engine.core.recipient_reasons import RecipientReason, reason_code
 from engine.core.states import CampaignState, ReasonCode, RecipientState
@@ -73,6 +75,7 @@ class CampaignStatus:
     pruned_recipients: int = 0
     pruned_unknown: int = 0
     waits: tuple[WaitingGroup, ...] = ()
+    templates: Sequence[TemplateShare] = ()
 
     @property
     def in_doubt(self) -> int:
@@ -124,6 +127,7 @@ class CampaignStatus:
             "pruned_recipients": self.pruned_recipients,
             "pruned_unknown": self.pruned_unknown,
             "waits": [asdict(group) for group in self.waits],
+            "templates": shares_json(self.templates, self.recipients),
         }
 
 
@@ -170,6 +174,7 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
             WaitingGroup(group["reason"], reason_code(group["reason"]), group["until"], group["recipients"])
             for group in await pool.fetch(queries("guards")["waiting"], campaign_id)
         ),
+        templates=shares_in(row["template"]),
     )
 
 

@@ -10,7 +10,7 @@ import asyncpg
 import structlog
 
 from engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
-from engine.core.campaign_template import frozen_templates
+from engine.core.campaign_template import frozen_templates, make_payloads
 from engine.core.clock_skew import ClockSkew
 from engine.core.guard import PASS, Defer, check_hours
 from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
@@ -136,11 +136,13 @@ def _closed_hours(campaign: RunningCampaign, now: datetime) -> Block | None:
 
 
 def _running_campaign(row: asyncpg.Record, product: str, clock_skew: ClockSkew) -> RunningCampaign:
+    templates = [template.compiled(product) for template in frozen_templates(row["template"])]
     guards = stored_guards(dict(row))
     return RunningCampaign(
         row["campaign_id"],
         row["name"],
-        [template.compiled(product) for template in frozen_templates(row["template"])],
+        make_payloads(templates),
+        len(templates[0].placeholders),
         tuple(row["phone_number_ids"]),
         guards.hours,
         guards.time_zone,

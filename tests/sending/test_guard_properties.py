@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from itertools import count
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import orjson
@@ -21,7 +20,6 @@ from engine.clock import monotonic_ns
 from engine.core.daily_window import DailyWindow
 from engine.core.frequency_cap import FrequencyCap
 from engine.core.guard import PairGuard
-from engine.core.message import CompiledTemplate
 from engine.core.sending_hours import SendingHours
 from engine.sending import campaign_cache, claim_batcher, feeder
 from engine.sending.feeder import Feeder
@@ -225,12 +223,11 @@ def person(phone: int) -> int:
 
 
 def guarded(campaign_id: int, cap: int | None, world: World) -> RunningCampaign:
-    template = cast("CompiledTemplate", SimpleNamespace(placeholders=("1", "2"), payload=None))
     hours = SendingHours() if cap is None else HOURS
     limit = None if cap is None else FrequencyCap(cap, timedelta(hours=PERIOD_H))
     by_recipient = RecipientHours(hours, ZONES, lambda: world.now)
     return RunningCampaign(
-        campaign_id, "c", [template], [SLOW, FAST], SendingHours(), ZoneInfo("UTC"), by_recipient, limit
+        campaign_id, "c", [], 2, [SLOW, FAST], SendingHours(), ZoneInfo("UTC"), by_recipient, limit
     )
 
 

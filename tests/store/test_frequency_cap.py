@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
-from types import SimpleNamespace
-from typing import cast
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,7 +10,6 @@ import pytest
 from engine.clock import monotonic_ns
 from engine.core.frequency_cap import FrequencyCap
 from engine.core.guard import PairGuard
-from engine.core.message import CompiledTemplate
 from engine.core.sending_hours import SendingHours
 from engine.sending.feeder import Feeder
 from engine.sending.messages import RunningCampaign
@@ -133,10 +130,7 @@ async def test_two_processes_claim_one_person_once(pool: Pool, connection: Conne
 async def retried(pool: Pool, lease: Lease, held: HeldRange) -> Sequence[Candidate]:
     """Whom a number that holds the range claims again; its campaign has a cap."""
     context = context_of(pool)
-    template = cast("CompiledTemplate", SimpleNamespace(placeholders=("1", "2"), payload=None))
-    running = RunningCampaign(
-        held.campaign_id, "c", [template], [SLOW], SendingHours(), ZoneInfo("UTC"), cap=ONCE
-    )
+    running = RunningCampaign(held.campaign_id, "c", [], 2, [SLOW], SendingHours(), ZoneInfo("UTC"), cap=ONCE)
     context.campaign_cache.start(running)
     feeder = Feeder(pool, lease, context.campaign_cache)
     feeder.held[held.range_id] = held
