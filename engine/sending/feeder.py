@@ -145,7 +145,10 @@ class Feeder:
         """
         async with self._pool.acquire(timeout=5) as connection:
             while (held := await take_range(connection, self._lease, campaign_id)) is not None:
-                if (closed := self._campaign_cache.closed(held)) is None:
+                closed = self._campaign_cache.closed(held)
+                if (
+                    closed is None or held.claimed_through >= held.last_seq
+                ):  # perhaps it is only to be finished
                     return held
                 await put_off(connection, self._lease, held, closed.due_at, closed.reason)
         return None

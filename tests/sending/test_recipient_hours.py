@@ -4,6 +4,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
+from campaigns.results.status import campaign_status
 from engine.core.daily_window import DailyWindow
 from engine.core.sending_hours import SendingHours
 from engine.sending import campaign_reader
@@ -82,62 +83,61 @@ def test_a_campaign_waits_as_a_whole_for_the_first_zone_to_open() -> None:
     assert hours(clock).all_closed() is None
 
 
+def zone_at(hour: int) -> str:
+    """A zone in which it is now this hour of the day."""
+    offset = (hour - datetime.now(UTC).hour + 11) % 24 - 11
+    return f"Etc/GMT{-offset:+d}" if offset else "Etc/GMT"
+
+
+QUIET_AT_NIGHT = "UPDATE campaigns SET quiet_from = '20:00', quiet_until = '09:00', recipient_zones = $1"
+
+
 async def test_the_closed_zone_waits_and_the_open_one_is_sent_to(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sixty ranges of a closed zone come before the open ones: they are put off together, once."""
-    now = [datetime(2026, 5, 6, 12, tzinfo=UTC)]
-    monkeypatch.setattr(campaign_reader, "database_now", lambda _skew: now[0])
+    passed, closed_zone, open_zone = [timedelta(0)], zone_at(0), zone_at(12)
+    monkeypatch.setattr(campaign_reader, "database_now", lambda _skew: datetime.now(UTC) + passed[0])
     campaign = await planted(pool, 700, HIGH_RATE_PER_S, range_size=10)
+    await elsewhere.execute(QUIET_AT_NIGHT, [closed_zone, open_zone])
     await elsewhere.execute(
-        "UPDATE campaigns SET quiet_from = '20:00', quiet_until = '09:00', recipient_zones = '{Asia/Tokyo,UTC}'"
+        "UPDATE ranges SET time_zones = CASE WHEN ordinal < 60 THEN $1 ELSE $2 END", closed_zone, open_zone
     )
-    await elsewhere.execute(
-        "UPDATE ranges SET time_zones = CASE WHEN ordinal < 60 THEN 'Asia/Tokyo' ELSE 'UTC' END"
-    )
+    reason = f"quiet hours until 09:00 {closed_zone}"
+
+    async def is_put_off() -> bool:
+        sql = (
+            "SELECT count(*) FROM ranges WHERE phone_number_id IS NULL AND due_at > now() AND waits_for = $1"
+        )
+        return bool(await elsewhere.fetchval(sql, reason) == 60)
+
     async with serving() as emulator:
         async with started(pool, emulator, campaign) as runner:
             await until(lambda: len(accepted_phones(emulator)) == 100)
-            await until(lambda: is_put_off(elsewhere))
+            await until(is_put_off)
+            [group] = (await campaign_status(pool, campaign.campaign_id)).waits
+            assert (group.recipients, group.reason, group.code) == (600, reason, "recipient_hours")
             await runner.drained()
         assert set(accepted_phones(emulator)) == set(campaign.phones[600:])
         assert await counts(elsewhere, campaign.campaign_id) == {"accepted": 100, "pending": 600}
-        reasons = await elsewhere.fetch(
-            "SELECT DISTINCT waits_for FROM ranges WHERE time_zones = 'Asia/Tokyo'"
-        )
-        assert [row["waits_for"] for row in reasons] == ["quiet hours until 09:00 Asia/Tokyo"]
         assert await elsewhere.fetchval("SELECT count(*) FROM pending_attempts") == 0
-        now[0] = datetime(2026, 5, 7, 1, tzinfo=UTC)
+        passed[0] = timedelta(hours=12)
         await elsewhere.execute("UPDATE ranges SET due_at = now() WHERE state = 'open'")
-        await elsewhere.execute("UPDATE campaigns SET recipient_zones = '{Asia/Tokyo}'")
         await run_to_end(pool, emulator, campaign)
         assert await counts(elsewhere, campaign.campaign_id) == {"accepted": 700}
 
 
-async def is_put_off(elsewhere: Connection) -> bool:
-    """Every range of the closed zone is free and waits until it opens."""
-    return bool(
-        await elsewhere.fetchval(
-            "SELECT count(*) = 60 FROM ranges WHERE time_zones = 'Asia/Tokyo' AND phone_number_id IS NULL"
-            " AND due_at = '2026-05-07 00:00:02+00'"
-        )
-    )
-
-
 async def test_a_campaign_whose_zones_are_all_closed_says_so_and_touches_no_range(
-    pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
+    pool: Pool, elsewhere: Connection
 ) -> None:
-    monkeypatch.setattr(campaign_reader, "database_now", lambda _skew: datetime(2026, 5, 6, 22, tzinfo=UTC))
-    campaign = await planted(pool, 20, HIGH_RATE_PER_S)
-    await elsewhere.execute(
-        "UPDATE campaigns SET quiet_from = '20:00', quiet_until = '09:00', recipient_zones = '{UTC}'"
-    )
-    await elsewhere.execute("UPDATE ranges SET time_zones = 'UTC'")
+    campaign, zone = await planted(pool, 20, HIGH_RATE_PER_S), zone_at(0)
+    await elsewhere.execute(QUIET_AT_NIGHT, [zone])
+    await elsewhere.execute("UPDATE ranges SET time_zones = $1", zone)
 
     async def waits() -> bool:
         return (await campaign_row(elsewhere, campaign.campaign_id))[
             1
-        ] == "waiting: quiet hours until 09:00 UTC"
+        ] == f"waiting: quiet hours until 09:00 {zone}"
 
     async with serving() as emulator, started(pool, emulator, campaign) as runner:
         await until(waits)

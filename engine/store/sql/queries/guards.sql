@@ -50,10 +50,13 @@ CROSS JOIN LATERAL (
 WHERE counted.messages >= wanted.messages;
 
 -- name: put_off_held
--- A range whose time zones forbid sending is released until they allow it, unless something is under way in it: see
--- `release_ranges`.
+-- A range whose time zones forbid sending is released until they allow it, unless something is under way in it (see
+-- `release_ranges`), or nothing is left to send: then it is to be finished, which needs no open hour.
 UPDATE ranges SET phone_number_id = NULL, due_at = $4, waits_for = $5
 WHERE range_id = $1 AND phone_number_id = $2 AND epoch = $3
+  AND (claimed_through < last_seq
+       OR EXISTS (SELECT 1 FROM pending_attempts
+                  WHERE pending_attempts.range_id = ranges.range_id AND pending_attempts.state = 'deferred'))
   AND NOT EXISTS (SELECT 1 FROM pending_attempts
                   WHERE pending_attempts.range_id = ranges.range_id AND pending_attempts.state = 'claimed')
   AND NOT EXISTS (
@@ -71,6 +74,7 @@ RETURNING range_id;
 UPDATE ranges SET due_at = $3, waits_for = $4
 WHERE range_id IN (SELECT range_id FROM ranges
                    WHERE campaign_id = $1 AND state = 'open' AND phone_number_id IS NULL AND due_at < $3 AND time_zones = $2
+                     AND claimed_through < last_seq
                    FOR UPDATE SKIP LOCKED);
 
 -- name: waiting
