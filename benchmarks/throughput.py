@@ -7,7 +7,8 @@ The baselines run in turn with the engine, against the same emulator (`senders/b
 loop, the same loop by an engineer who knows aiohttp, a user's first script, a loop over httpx, the engine's
 own connections, and a raw Protocol that parses no HTTP. All run on uvloop. Status events are off. With
 `--events` three events a message come back to a receiver on the service's core and are stored and applied
-while the engine sends; the baselines run without.
+while the engine sends; the baselines run without. `guarded` is the engine with a campaign that has quiet
+hours in the recipients' zone and a frequency cap; each person got a message of another campaign yesterday.
 
 Profile (perf, py-spy): three tenths of a message's CPU are the kernel's, for two system calls; six tenths are
 the interpreter's, for 76 calls, of which 30 are Python functions: a sixth for pages, guards, payloads and the
@@ -30,7 +31,7 @@ from benchmarks.harness.script import count, parser_of, print_conditions, run_sc
 from benchmarks.harness.testbed import Testbed
 from benchmarks.senders.runs import run_baseline, run_engine
 
-ENGINE = "engine"
+ENGINE, GUARDED = "engine", "guarded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Baseline:
     messages: int
 
 
+ENGINES = {ENGINE: "engine, durable", GUARDED: "engine, with quiet hours and a frequency cap"}
 # By the name of their function in `senders.baselines`.
 BASELINES = {
     "plain_loop": Baseline("plain aiohttp loop, stores nothing", 30_000),
@@ -80,7 +82,7 @@ def parsed() -> Options:
     )
     parser.add_argument("--json", action="store_true", help="print each run as a line of JSON first")
     got = parser.parse_args()
-    names = (ENGINE, *BASELINES)
+    names = (ENGINE, GUARDED, *BASELINES)
     for part in got.only:
         if not any(part in name for name in names):
             parser.error(f"--only {part}: choose from {', '.join(names)}")
@@ -103,6 +105,8 @@ def measurements(testbed: Testbed, options: Options) -> Iterator[tuple[str, Call
     """The senders that were asked for, by name."""
     if options.wants(ENGINE):
         yield ENGINE, partial(run_engine, testbed, options.load)
+    if options.wants(GUARDED):
+        yield GUARDED, partial(run_engine, testbed, replace(options.load, guards=True))
     for name in filter(options.wants, BASELINES):
         load = replace(options.load, messages=BASELINES[name].messages, events=False)
         yield name, partial(run_baseline, testbed, load, name)
@@ -125,7 +129,7 @@ def print_table(runs: list[dict[str, Run]]) -> None:
     for name in runs[0]:
         rates = [run[name].per_s for run in runs]
         cpu_us = statistics.median(run[name].cpu_us for run in runs)
-        title = BASELINES[name].title if name in BASELINES else "engine, durable"
+        title = BASELINES[name].title if name in BASELINES else ENGINES[name]
         spread = f"({min(rates):,.0f} – {max(rates):,.0f})"
         service_us = statistics.median(run[name].service_us or 0.0 for run in runs)
         database_us = statistics.median(run[name].database_us or 0.0 for run in runs)

@@ -28,7 +28,8 @@ from campaigns.manifest.file import read_manifest
 from campaigns.manifest.values import in_words_of_keys, needs_audience, of_clone, of_edit
 from campaigns.planning.amend import amend_campaign
 from campaigns.planning.change import ChangeRefused
-from campaigns.planning.create import CreatedCampaign, create_campaign
+from campaigns.planning.create import create_campaign
+from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.stored import stored_options
 from campaigns.results.export import count_variables, export_rows, headings, require_kept

@@ -10,6 +10,7 @@ from campaigns.audience.opening import open_table
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reject_file import REASONS, RejectFile, default_rejects_path
 from campaigns.audience.row_check import RowRules, row_check
+from campaigns.life.actor import actor
 from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
 from engine.core.phone_aliases import canonical_phone, phone_aliases
 from engine.errors import UsageError
@@ -33,18 +34,26 @@ class SuppressionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One phone in digits of E.164, and why and when it was added."""
+    """One phone in digits of E.164: why, when and by what it was added.
+
+    `source`: hand, import, service (it refused with 131050), word (the person wrote one), button.
+    """
 
     phone: int
     reason: str
     added_at: datetime
+    source: str
 
 
 async def add_suppressions(
     connection: Connection, phones: Sequence[str], reason: str = ADDED_BY_HAND, region: str | None = None
 ) -> SuppressionCounts:
     """Add phones to the list. UsageError, and nothing is added, if one of them cannot be read."""
-    return await _add(connection, _read_phones(phones, region), _checked_reason(reason))
+    numbers, reason = _read_phones(phones, region), _checked_reason(reason)
+    async with connection.transaction():
+        counts = await _add(connection, numbers, reason, "hand")
+        await _audit(connection, "suppress", "hand", counts)
+    return counts
 
 
 async def remove_suppressions(
@@ -52,8 +61,14 @@ async def remove_suppressions(
 ) -> SuppressionCounts:
     """Remove phones from the list. UsageError, and nothing is removed, if one of them cannot be read."""
     numbers = _read_phones(phones, region)
-    removed = await connection.fetch(queries("suppression")["remove"], _with_aliases(numbers))
-    return _counts(numbers, [row["phone"] for row in removed])
+    async with connection.transaction():
+        aliases = [
+            alias for number in numbers for alias in phone_aliases(str(number))
+        ]  # also those not valid
+        removed = await connection.fetch(queries("suppression")["remove"], aliases)
+        counts = _counts(numbers, [row["phone"] for row in removed])
+        await _audit(connection, "unsuppress", "hand", counts)
+    return counts
 
 
 async def list_suppressions(connection: Connection) -> AsyncIterator[Suppression]:
@@ -61,7 +76,7 @@ async def list_suppressions(connection: Connection) -> AsyncIterator[Suppression
     after = 0
     while rows := await connection.fetch(queries("suppression")["page"], after, PAGE_ROWS):
         for row in rows:
-            yield Suppression(row["phone"], row["reason"], row["added_at"])
+            yield Suppression(**dict(row))
         after = rows[-1]["phone"]
 
 
@@ -87,7 +102,8 @@ async def import_suppressions(
         check = row_check(reader.header, reader.name, RowRules(phone_column, region=region))
         for batch in check.batches(reader):
             rejects.add(batch.rejects)
-            counts = await _add(connection, batch.phones, reason)
+            counts = await _add(connection, batch.phones, reason, "import")
+            await _audit(connection, "suppress", "import", counts)
             changed, known = changed + counts.changed, known + counts.unchanged
             rows = changed + known + rejects.counts.total()
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
@@ -95,9 +111,15 @@ async def import_suppressions(
         return SuppressionCounts(changed, known, rejects.counts.total(), rejects.publish())
 
 
-async def _add(connection: Connection, phones: Sequence[int], reason: str) -> SuppressionCounts:
-    added = await connection.fetch(queries("suppression")["add"], _with_aliases(phones), reason)
+async def _add(connection: Connection, phones: Sequence[int], reason: str, source: str) -> SuppressionCounts:
+    added = await connection.fetch(queries("suppression")["add"], _with_aliases(phones), reason, source)
     return _counts(phones, [row["phone"] for row in added])
+
+
+async def _audit(connection: Connection, action: str, source: str, counts: SuppressionCounts) -> None:
+    if counts.changed:
+        detail = {"source": source, "phones": counts.changed}
+        await connection.execute(queries("campaigns")["audit"], actor(), action, None, detail)
 
 
 def _counts(asked: Sequence[int], changed: Sequence[int]) -> SuppressionCounts:

@@ -10,6 +10,7 @@ from benchmarks.harness.statements import SQL
 from campaigns.planning.range_size import range_size
 from engine.store.database import Connection, connect
 from engine.store.migrate import migrate
+from engine.store.queries import queries
 
 TEMPLATE = {
     "name": "order_shipped",
@@ -24,10 +25,17 @@ SEED_S_MAX = 600.0
 _RANGES_PER_STATEMENT = 1_000  # at most a million recipients
 
 
-async def seed_campaign(url: str, rates_per_s: Mapping[str, float], recipients: int) -> int:
+_GUARDS = ("guard_campaign", "guard_ranges", "insert_earlier_ranges")
+_EARLIER = ("insert_earlier_recipients", "insert_earlier_outcomes")
+
+
+async def seed_campaign(
+    url: str, rates_per_s: Mapping[str, float], recipients: int, *, guards: bool = False
+) -> int:
     """Clear the database, then store these numbers and one running campaign; return its id.
 
-    Phones count up from FIRST_PHONE. ConfigurationError unless a benchmark created the database.
+    Phones count up from FIRST_PHONE. ConfigurationError unless a benchmark created the database. `guards`: it
+    has quiet hours in the recipients' zone and a frequency cap, and another campaign sent to the same people.
     """
     await clear_database(url)
     await migrate(url)
@@ -40,12 +48,22 @@ async def seed_campaign(url: str, rates_per_s: Mapping[str, float], recipients: 
         )
         size = range_size(recipients, list(rates_per_s.values()))
         await _seed_ranges(connection, campaign_id, recipients, size)
+        if guards:
+            await _seed_guards(connection, campaign_id)
         # Autovacuum would do this within a minute; in a short run its cost would count as sending.
         await connection.execute("VACUUM (ANALYZE)")
         await connection.execute("CHECKPOINT")
     finally:
         await connection.close()
     return campaign_id
+
+
+async def _seed_guards(connection: Connection, campaign_id: int) -> None:
+    for name in _GUARDS:
+        await connection.execute(SQL[name], campaign_id)
+    for name in _EARLIER:
+        await connection.execute(SQL[name])
+    await connection.execute(queries("guards")["index_phones"])
 
 
 async def clear_database(url: str) -> None:

@@ -209,3 +209,28 @@ ALTER SYSTEM SET checkpoint_timeout = '30s';
 
 -- name: reload
 SELECT pg_reload_conf();
+
+-- name: guard_campaign
+-- Quiet hours of the recipients that begin in six hours, and a cap that nobody has reached.
+UPDATE campaigns
+SET quiet_from = (now() AT TIME ZONE 'America/Sao_Paulo' + interval '6 hours')::time,
+    quiet_until = (now() AT TIME ZONE 'America/Sao_Paulo' + interval '7 hours')::time,
+    recipient_zones = '{America/Sao_Paulo}', cap_messages = 2, cap_period_s = 7 * 86400
+WHERE campaign_id = $1;
+
+-- name: guard_ranges
+UPDATE ranges SET time_zones = 'America/Sao_Paulo' WHERE campaign_id = $1;
+
+-- name: insert_earlier_ranges
+-- Another campaign, which sent to the same people yesterday. Its range ids are those of the first one plus a high bit.
+INSERT INTO ranges (range_id, campaign_id, ordinal, last_seq, claimed_through, state)
+SELECT range_id + (1::bigint << 45), 0, ordinal, last_seq, last_seq, 'done' FROM ranges WHERE campaign_id = $1;
+
+-- name: insert_earlier_recipients
+INSERT INTO recipients (range_id, seq, phone, variables, line)
+SELECT range_id + (1::bigint << 45), seq, phone, variables, line FROM recipients;
+
+-- name: insert_earlier_outcomes
+INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, attempted_at)
+SELECT range_id, seq, 1, 1, 1, 4, 'earlier', now() - interval '1 day' FROM recipients
+WHERE range_id IN (SELECT range_id FROM ranges WHERE campaign_id = 0);

@@ -38,7 +38,7 @@ def run_engine(testbed: Testbed, load: Load) -> Run:
     with ExitStack() as stack:
         emulator = stack.enter_context(testbed.emulator(spec))
         rates = dict.fromkeys(emulator.numbers, load.rate_per_s)
-        campaign_id = asyncio.run(seed_campaign(url, rates, load.recipients))
+        campaign_id = asyncio.run(seed_campaign(url, rates, load.recipients, guards=load.guards))
         receiver = stack.enter_context(receiving(url, emulator)) if load.events else None
         meter = _Meter(testbed, emulator)
         shares = [_share(testbed, emulator, numbers, campaign_id, load) for numbers in _split(emulator, load)]

@@ -25,6 +25,7 @@ from campaigns.cli.audience_options import (
 )
 from campaigns.cli.changes_text import print_changes
 from campaigns.cli.database_errors import database_blamed
+from campaigns.cli.guard_options import Cap, Days, MaxRecipients, QuietHours
 from campaigns.cli.options import (
     DryRun,
     Json,
@@ -60,7 +61,9 @@ from campaigns.cli.template_options import (
 from campaigns.command_text import command_text
 from campaigns.manifest.command import takes_options
 from campaigns.manifest.options import keeps_given
-from campaigns.planning.create import CreatedCampaign, create_campaign
+from campaigns.planning.create import create_campaign
+from campaigns.planning.created import CreatedCampaign
+from campaigns.planning.guards import GuardOptions
 from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.template_set import unmatched_text
 from campaigns.planning.variants import read_variants
@@ -101,7 +104,10 @@ Window = Annotated[
         metavar="09:00-20:00",
     ),
 ]
-TimeZone = Annotated[str, typer.Option(help="Time zone of the window.")]
+TimeZone = Annotated[
+    str,
+    typer.Option(help="Time zone of the window and the days; recipient is the local time of each recipient."),
+]
 OnUnknown = Annotated[
     str,
     typer.Option(
@@ -145,6 +151,10 @@ def campaign_spec(
     expires_at: ExpiresAt = None,
     window: Window = None,
     time_zone: TimeZone = "UTC",
+    days: Days = None,
+    quiet_hours: QuietHours = None,
+    cap: Cap = None,
+    max_recipients: MaxRecipients = None,
     on_unknown: OnUnknown = "hold",
     max_failed: MaxFailed = None,
     priority: Priority = "normal",
@@ -190,6 +200,7 @@ def campaign_spec(
         defaults=pairs("--default", default),
         exclude=tuple(exclude or ()),
         as_mobile=tuple(as_mobile or ()),
+        guards=GuardOptions(quiet_hours, days, cap, max_recipients),
         language_column=language_column,
         strict_language=strict_language,
         order=order_of(
@@ -216,7 +227,7 @@ def create(
 def _create(
     spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool, change_by: str | None = None
 ) -> None:
-    spec.checked_schedule()  # reports wrong options before a database is started
+    spec.checked_guards()  # reports wrong options before a database is started
     settings = load_settings()
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
@@ -260,6 +271,7 @@ def _as_json(created: CreatedCampaign) -> dict[str, Any]:
         "rejected": counts.rejected,
         "duplicates": counts.duplicates,
         "suppressed": counts.suppressed,
+        "without_hours": counts.without_hours,
         "rejects_file": None if created.rejects_path is None else str(created.rejects_path),
         "reject_codes": dict(created.reject_codes),
         "encoding": None if created.encoding is None else created.encoding.label,
@@ -273,36 +285,40 @@ def _as_json(created: CreatedCampaign) -> dict[str, Any]:
 
 
 def _print(created: CreatedCampaign, days: int) -> None:
-    counts = created.counts
     state = "a dry run, nothing is stored" if created.dry_run else created.state
     typer.echo(
         f"{created.name}: {state}"
         + (", unchanged: this campaign exists already" if created.unchanged else "")
     )
     print_changes(created.changes)
-    typer.echo(audience_sum(counts.audience_rows, counts.recipients, counts.rejected, counts.duplicates))
-    if counts.suppressed:
-        are = pluralise(counts.suppressed, "recipient is", "recipients are")
-        typer.echo(f"{are} on the suppression list and will be skipped")
-    for line in share_lines(created.templates):
-        typer.echo(line)
-    if created.unmatched:
-        typer.echo(
-            f"no language of the template, so they get the fallback: {unmatched_text(created.unmatched)}"
-        )
-    if created.encoding is not None and created.encoding.is_guess:
-        typer.echo(f"read as {created.encoding.label}: {GUESS}")
-    codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
-    if created.rejects_path is not None:
-        typer.echo(f"rejected and duplicate rows: {created.rejects_path} ({codes})")
-    elif codes:
-        typer.echo(f"rejected and duplicate rows: {codes}")
-    for line in _earlier_lines(created):
+    for line in (*_audience_lines(created), *_earlier_lines(created)):
         typer.echo(line)
     if days > 1:
         typer.echo(quota_warning(days))
     if not created.unchanged and not created.dry_run and created.state == CampaignState.DRAFT:
         typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")
+
+
+def _audience_lines(created: CreatedCampaign) -> Iterator[str]:
+    """What became of the rows of the audience."""
+    counts = created.counts
+    yield audience_sum(counts.audience_rows, counts.recipients, counts.rejected, counts.duplicates)
+    if counts.suppressed:
+        are = pluralise(counts.suppressed, "recipient is", "recipients are")
+        yield f"{are} on the suppression list and will be skipped"
+    if counts.without_hours:
+        have = pluralise(counts.without_hours, "recipient has", "recipients have")
+        yield f"{have} no sending hours and will be skipped: their time zones share no allowed hour"
+    yield from share_lines(created.templates)
+    if created.unmatched:
+        yield f"no language of the template, so they get the fallback: {unmatched_text(created.unmatched)}"
+    if created.encoding is not None and created.encoding.is_guess:
+        yield f"read as {created.encoding.label}: {GUESS}"
+    codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
+    if created.rejects_path is not None:
+        yield f"rejected and duplicate rows: {created.rejects_path} ({codes})"
+    elif codes:
+        yield f"rejected and duplicate rows: {codes}"
 
 
 def _earlier_lines(created: CreatedCampaign) -> Iterator[str]:

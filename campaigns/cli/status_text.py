@@ -104,6 +104,7 @@ def status_lines(status: CampaignStatus) -> Iterator[str]:
     if status.nobody_sends:
         yield f"{NOBODY_SENDS}; {how_to_continue(status.name)}"
     yield f"recipients {status.recipients:,}: {counts_line(status)}"
+    yield from (f"waiting {group.recipients:,}: {group.reason}" for group in status.waits)
     for line in share_lines(status.templates):
         yield f"  {line}"
     yield from _health_lines(status)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from campaigns.audience.spreadsheet import safe_cell
+from campaigns.cli import suppress_words
 from campaigns.cli.options import Json, PhoneColumn, Region, rejects_option
 from campaigns.cli.planning_progress import planning_shown
 from campaigns.cli.printing import print_json
@@ -28,6 +29,8 @@ from engine.store.database import Connection
 app = typer.Typer(
     name="suppress", help="Manage the suppression list.", no_args_is_help=True, add_completion=False
 )
+
+app.add_typer(suppress_words.app)
 
 _UNCHANGED = {"added": "on the list already", "removed": "not on the list"}
 
@@ -60,14 +63,13 @@ def list_all(json: Json = False) -> None:
     async def write(connection: Connection) -> None:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         if not json:
-            writer.writerow(("phone", "reason", "added_at"))
+            writer.writerow(("phone", "reason", "added_at", "source"))
         async for entry in list_suppressions(connection):
             if json:
                 print_json(asdict(entry))
             else:
-                writer.writerow(
-                    (entry.phone, safe_cell(entry.reason), entry.added_at.isoformat(timespec="seconds"))
-                )
+                added_at = entry.added_at.isoformat(timespec="seconds")
+                writer.writerow((entry.phone, safe_cell(entry.reason), added_at, entry.source))
 
     with_connection(write)
 

@@ -2,13 +2,8 @@
 
 from campaigns.planning.change import Asked, require_allowed
 from campaigns.planning.change_rules import Effect, effect_of
-from campaigns.planning.create import (
-    CreatedCampaign,
-    change_options,
-    existing_campaign,
-    known_campaign,
-    planned_row,
-)
+from campaigns.planning.create import change_options, planned_row
+from campaigns.planning.created import CreatedCampaign, existing_campaign, known_campaign
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S
 from campaigns.planning.removal import lock_names
 from campaigns.planning.spec import CampaignSpec, identify_again
@@ -22,7 +17,7 @@ async def amend_campaign(
 
     Reads no audience. Raises as `create_campaign`.
     """
-    schedule = spec.checked_schedule()
+    schedule = spec.checked_guards().schedule
     connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
     try:
         await lock_names(connection, spec.name, spec.external_id)

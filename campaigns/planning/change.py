@@ -7,7 +7,7 @@ from typing import Any
 from campaigns.describe_database import describe_database
 from campaigns.planning.change_rules import Change, Effect, decide_changes, effect_of
 from campaigns.planning.removal import remove_draft
-from campaigns.planning.schedule import Schedule
+from campaigns.planning.schedule import RECIPIENT, Schedule
 from campaigns.planning.spec import NOTED, CampaignSpec, Identity
 from engine.core.states import CampaignState
 from engine.errors import ConfigurationError, TryLater
@@ -37,7 +37,10 @@ class KnownCampaign:
 
     def changes_to(self, identity: Identity) -> tuple[Change, ...]:
         """The differences from what is asked for, and what becomes of each."""
-        return decide_changes(self.state, identity.differences(self.options))
+        zones = {options.get("--time-zone") for options in (self.options, identity.options)}
+        return decide_changes(
+            self.state, identity.differences(self.options), in_recipient_zone=RECIPIENT in zones
+        )
 
 
 async def require_allowed(connection: Connection, known: KnownCampaign, changes: Sequence[Change]) -> None:

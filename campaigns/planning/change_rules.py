@@ -30,6 +30,8 @@ CHANGEABLE: dict[str, frozenset[CampaignState]] = {
     # A running process takes a campaign's numbers once, and a number that holds a range keeps it.
     "--number": _UNSENT,
 }
+# Ranges are cut by time zones only at the plan, so hours in the recipient's zone change by a new plan.
+_OF_THE_PLAN_IN_RECIPIENT_ZONE = frozenset({"--window", "--time-zone"})
 
 
 class Effect(StrEnum):
@@ -53,9 +55,15 @@ class Change:
         return {"option": found.option, "old": found.old, "new": found.new, "effect": self.effect.value}
 
 
-def decide_changes(state: CampaignState, differences: Iterable[Difference]) -> tuple[Change, ...]:
-    """What becomes of each difference. If one is refused, none may be applied."""
-    return tuple(_decide(state, difference) for difference in differences)
+def decide_changes(
+    state: CampaignState, differences: Iterable[Difference], *, in_recipient_zone: bool = False
+) -> tuple[Change, ...]:
+    """What becomes of each difference. If one is refused, none may be applied.
+
+    `in_recipient_zone`: the old or the new `--time-zone` is the recipient's.
+    """
+    of_the_plan = _OF_THE_PLAN_IN_RECIPIENT_ZONE if in_recipient_zone else frozenset[str]()
+    return tuple(_decide(state, difference, of_the_plan) for difference in differences)
 
 
 def effect_of(changes: Sequence[Change]) -> Effect:
@@ -66,15 +74,16 @@ def effect_of(changes: Sequence[Change]) -> Effect:
     )
 
 
-def _decide(state: CampaignState, difference: Difference) -> Change:
+def _decide(state: CampaignState, difference: Difference, of_the_plan: frozenset[str]) -> Change:
     option = difference.option
+    changeable = frozenset[CampaignState]() if option in of_the_plan else CHANGEABLE.get(option, frozenset())
     if option == NAME:
         return Change(difference, Effect.REFUSED, "a campaign keeps its name")
-    if state in CHANGEABLE.get(option, ()):
+    if state in changeable:
         return Change(difference, Effect.APPLIED)
     if state is CampaignState.DRAFT:
         return Change(difference, Effect.PLANNED_ANEW)
-    when = "before it runs" if option in CHANGEABLE else "in a draft"
+    when = "before it runs" if changeable else "in a draft"
     if state not in _LIVE:
         return Change(difference, Effect.REFUSED, f"{with_indefinite_article(state)} campaign has ended")
     return Change(difference, Effect.REFUSED, f"it may change only {when}, and the campaign is {state}")

@@ -8,16 +8,17 @@ chunk is written, and no chunk of a removed campaign is written.
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
 
+from campaigns.planning.cutting import Cutting
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
 from campaigns.planning.range_cut import COLUMNS, RangeCut
-from campaigns.planning.range_size import RangePlan
 from campaigns.planning.staging import Chunk, Staged
+from campaigns.planning.zoned_cut import ZonedCut
 from engine.store.copying import copy_text
 from engine.store.database import Connection, close, connect
 from engine.store.queries import queries
@@ -28,19 +29,23 @@ _RANDOM_BITS = 47
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A chunk, the ids and sizes of its ranges, and the ordinal of the first range."""
+    """A chunk, the ids and sizes of its ranges, and the ordinal of the first range. No ids: `new_id` makes
+    them.
+    """
 
     chunk: Chunk
     range_ids: list[int]
     sizes: list[int]
     ordinal: int
+    new_id: Callable[[], int]
 
 
 class FrozenCounts(NamedTuple):
-    """What was written: all recipients, and the suppressed ones among them."""
+    """What was written: all recipients, among them the suppressed ones and those without sending hours."""
 
     recipients: int
     suppressed: int
+    without_hours: int
 
 
 @dataclass(slots=True)
@@ -49,9 +54,11 @@ class _Freezing:
     url: str
     campaign_id: int
     staged: Staged
+    cutting: Cutting
     progress: ProgressCallback
     recipients: int = 0
     suppressed: int = 0
+    without_hours: int = 0
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def write(self, jobs: Iterator[_Job]) -> None:
@@ -69,6 +76,7 @@ class _Freezing:
                 await transaction.commit()
                 self.recipients += written.recipients
                 self.suppressed += written.suppressed
+                self.without_hours += written.without_hours
                 self.progress(PlanProgress("freezing", self.recipients, self.staged.rows, self.staged.rows))
         finally:
             await close(writer)
@@ -77,16 +85,22 @@ class _Freezing:
         sql = queries("plan")
         if await writer.fetchval(sql["hold_unplanned"], self.campaign_id) is None:
             raise RuntimeError(f"campaign {self.campaign_id} was removed while it was planned")
-        async with aclosing(self._copy_text(job)) as rows:
+        cut = self.cutting.cut(job.range_ids, job.sizes, job.new_id, *await self._lines(job.chunk))
+        async with aclosing(self._copy_text(job.chunk, cut)) as rows:
             await copy_text(writer, "recipients", rows, COLUMNS)
-        row = await writer.fetchrow(sql["freeze_ranges"], self.campaign_id, job.range_ids, job.ordinal)
+        zones = cut.zones if isinstance(cut, ZonedCut) else {}
+        row = await writer.fetchrow(
+            sql["freeze_ranges"],
+            self.campaign_id,
+            list(zones) or job.range_ids,
+            job.ordinal,
+            list(zones.values()),
+        )
         assert row is not None
-        return FrozenCounts(row["recipients"], row["suppressed"])
+        return FrozenCounts(**dict(row))
 
-    async def _copy_text(self, job: _Job) -> AsyncGenerator[bytes, None]:
-        left_out, suppressed = await self._lines(job.chunk)
-        cut = RangeCut(job.range_ids, job.sizes, left_out, suppressed)
-        for batch in job.chunk.batches:
+    async def _copy_text(self, chunk: Chunk, cut: RangeCut | ZonedCut) -> AsyncGenerator[bytes, None]:
+        for batch in chunk.batches:
             async with self.reading:
                 rows = await self.reader.fetchval(queries("plan")["recipients_of_batch"], batch)
             yield cut.recipients(rows)
@@ -107,15 +121,15 @@ async def freeze(
     campaign_id: int,
     day: date,
     staged: Staged,
-    ranges: RangePlan,
+    cutting: Cutting,
     progress: ProgressCallback,
 ) -> FrozenCounts:
     """Write all rows that `reader`'s session has staged."""
     sql = queries("plan")
     await reader.execute(sql["create_partitions"], day)
     first_id = await reader.fetchval(sql["first_range_id"], day)
-    freezing = _Freezing(reader, url, campaign_id, staged, progress)
-    jobs = _jobs(staged, ranges, first_id)
+    freezing = _Freezing(reader, url, campaign_id, staged, cutting, progress)
+    jobs = _jobs(staged, cutting, first_id)
     writers = [asyncio.create_task(freezing.write(jobs)) for _ in staged.chunks[:WRITERS]]
     try:
         await asyncio.gather(*writers)
@@ -123,13 +137,16 @@ async def freeze(
         for writer in writers:
             writer.cancel()
         await asyncio.wait(writers)
-    return FrozenCounts(freezing.recipients, freezing.suppressed)
+    return FrozenCounts(freezing.recipients, freezing.suppressed, freezing.without_hours)
 
 
-def _jobs(staged: Staged, ranges: RangePlan, first_id: int) -> Iterator[_Job]:
+def _jobs(staged: Staged, cutting: Cutting, first_id: int) -> Iterator[_Job]:
+    def new_id() -> int:
+        return first_id + secrets.randbits(_RANDOM_BITS)
+
     ordinal = 0
-    for chunk, sizes in zip(staged.chunks, ranges.sizes, strict=True):
-        if sizes:
-            ids = [first_id + secrets.randbits(_RANDOM_BITS) for _ in sizes]
-            yield _Job(chunk, ids, sizes, ordinal)
-            ordinal += len(sizes)
+    for chunk, sizes in zip(staged.chunks, cutting.plan.sizes, strict=True):
+        if chunk.recipients:
+            ids = [new_id() for _ in sizes] if cutting.hours is None else []
+            yield _Job(chunk, ids, sizes, ordinal, new_id)
+            ordinal += len(sizes) if cutting.hours is None else chunk.recipients

@@ -33,7 +33,8 @@ def no_progress(progress: PlanProgress) -> None:
 class PlanCounts:
     """The rows of an audience, by what became of them.
 
-    `suppressed` rows are among the recipients; None if an earlier call made the plan.
+    `suppressed` rows are among the recipients; None if an earlier call made the plan. So are those
+    `without_hours`: their time zones never allow sending.
     """
 
     audience_rows: int
@@ -41,3 +42,4 @@ class PlanCounts:
     rejected: int
     duplicates: int
     suppressed: int | None
+    without_hours: int = 0

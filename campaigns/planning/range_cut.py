@@ -38,7 +38,7 @@ class RangeCut:
 
     def recipients(self, staged: bytes) -> bytes:
         """The next batch of the chunk as rows of `COLUMNS`; empty if all of it are duplicates."""
-        rows = _without(staged.split(b"\n"), self._duplicates)
+        rows = without_lines(staged.split(b"\n"), self._duplicates)
         suppressed = _indexes(rows, self._suppressed)
         cut: list[bytes] = []
         at = 0
@@ -56,7 +56,8 @@ class RangeCut:
         return b"".join(text + b"\n" for text in cut)
 
 
-def _without(rows: list[bytes], lines: Sequence[int]) -> list[bytes]:
+def without_lines(rows: list[bytes], lines: Sequence[int]) -> list[bytes]:
+    """The rows but those with these lines; both ascend."""
     indexes = _indexes(rows, lines)
     if not indexes:
         return rows

@@ -27,10 +27,11 @@ def range_size(recipients: int, limits_per_s: Sequence[float]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RangePlan:
-    """`sizes`: how many recipients each range takes, by chunk. `canary_ranges`: how many ranges, the first
-    ones, hold the canary.
+    """`size`: of a full range. `sizes`: how many recipients each range takes, by chunk. `canary_ranges`: how
+    many ranges, the first ones, hold the canary.
     """
 
+    size: int
     sizes: list[list[int]]
     canary_ranges: int = 0
 
@@ -46,7 +47,7 @@ def plan_ranges(chunks: Sequence[int], size: int, canary: int = 0, numbers: int 
         of_canary = _cut(head, canary_size)
         canary_ranges += len(of_canary)
         sizes.append([*of_canary, *_cut(recipients - head, size)])
-    return RangePlan(sizes, canary_ranges)
+    return RangePlan(size, sizes, canary_ranges)
 
 
 def _cut(recipients: int, size: int) -> list[int]:

@@ -7,13 +7,17 @@ from zoneinfo import ZoneInfo
 
 from engine.errors import UsageError
 
+RECIPIENT = "recipient"
 _WINDOW = re.compile(r"(\d{2}):(\d{2})-(\d{2}):(\d{2})")
 _MAX_FAILED = re.compile(r"(\d{1,12})|(\d{1,3}(?:\.\d{1,3})?)%")
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Times have an offset. The window is local time in `time_zone` and may pass midnight."""
+    """Times have an offset. The window is local time in `time_zone` and may pass midnight.
+
+    `time_zone` may be RECIPIENT: the zone of each recipient.
+    """
 
     start_at: datetime | None
     expires_at: datetime | None
@@ -56,26 +60,29 @@ def read_moment(option: str, text: str) -> datetime:
     return moment
 
 
-def read_window(text: str) -> tuple[time, time]:
+def read_window(text: str, option: str = "--window") -> tuple[time, time]:
     """Read `09:00-20:00`; 24:00 is midnight. UsageError if it opens when it closes."""
     found = _WINDOW.fullmatch(text.strip())
     try:
         parts = [int(part) for part in found.groups()] if found is not None else []
         opens, closes = time(parts[0], parts[1]), time(parts[2] % 24 if parts[3] == 0 else parts[2], parts[3])
     except (ValueError, IndexError):
-        raise UsageError(f"--window {text!r} cannot be read", remedy="write it as 09:00-20:00") from None
+        raise UsageError(f"{option} {text!r} cannot be read", remedy="write it as 09:00-20:00") from None
     if opens == closes or parts[2] > 24:
-        raise UsageError(f"--window {text!r} is not a part of a day", remedy="write it as 09:00-20:00")
+        raise UsageError(f"{option} {text!r} is not a part of a day", remedy="write it as 09:00-20:00")
     return opens, closes
 
 
 def read_time_zone(name: str) -> str:
-    """Check a time zone's name in the tz database."""
+    """Check a time zone's name in the tz database, or RECIPIENT."""
+    if name == RECIPIENT:
+        return name
     try:
         return ZoneInfo(name).key
     except (KeyError, ValueError, OSError):  # unknown, not a plain name, a directory
         raise UsageError(
-            f'there is no time zone "{name}"', remedy="use a name such as America/Sao_Paulo or UTC"
+            f'there is no time zone "{name}"',
+            remedy="use a name such as America/Sao_Paulo or UTC, or recipient",
         ) from None
 
 

@@ -14,6 +14,7 @@ from campaigns.audience.campaign_source import CampaignResult
 from campaigns.audience.opening import AS_IT_IS, ReadOptions
 from campaigns.audience.row_check import RowRules
 from campaigns.audience.sql_source import WHERE, SqlQuery
+from campaigns.planning.guards import NO_GUARDS, GuardOptions, Guards
 from campaigns.planning.order_options import NO_ORDER, OrderOptions
 from campaigns.planning.schedule import Schedule, check_max_failed, read_schedule
 from campaigns.planning.variants import Variant
@@ -72,6 +73,7 @@ class CampaignSpec:
     defaults: Mapping[str, str] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     as_mobile: tuple[str, ...] = ()
+    guards: GuardOptions = NO_GUARDS
     language_column: str | None = None
     strict_language: bool = False
     order: OrderOptions = NO_ORDER
@@ -133,6 +135,17 @@ class CampaignSpec:
         self.order.check()
         self._check_link()
         return read_schedule(self.start_at, self.expires_at, self.window, self.time_zone)
+
+    def checked_guards(self) -> Guards:
+        """Check the options of guards; UsageError names the one that is wrong."""
+        guards = self.guards.checked(self.checked_schedule())
+        if self.order.canary is not None and guards.recipient_hours is not None:
+            raise UsageError(
+                "--canary cannot be combined with hours in the recipient's time zone: all of its recipients"
+                " may be asleep",
+                remedy="leave out --canary, or give --window with a --time-zone of yours",
+            )
+        return guards
 
     def _check_link(self) -> None:
         link = None if self.header_media is None else self.header_media.link
@@ -220,6 +233,7 @@ def identify(
             **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
             **{name: value for name, value in of_audience.items() if value},
             **spec.order.identity(),
+            **spec.guards.identity(),
         }
     )
 

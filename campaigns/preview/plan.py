@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,10 +14,10 @@ from campaigns.preview.prices import Cost, PriceTable, cost_of, sum_of
 from campaigns.preview.recipient import SCAN_TIMEOUT_S
 from campaigns.results.export import require_kept
 from campaigns.template_shares import TemplateShare, shares_in, shares_json, template_text
-from engine.core.daily_window import DailyWindow
 from engine.core.forecast import NumberLimits, NumberShare, first_send, last_send, sending_s, shares
 from engine.core.quota import QuotaScope
 from engine.errors import ConfigurationError
+from engine.sending.campaign_guards import stored_guards
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Pool
 from engine.store.queries import queries
@@ -107,6 +108,7 @@ async def plan_of(
     groups = [dict(group) for group in counted]
     countries = _countries(groups)
     numbers = await number_limits(pool, campaign.phone_number_ids)
+    zones = await pool.fetch(sql["time_zones"], campaign_id, timeout=SCAN_TIMEOUT_S)
     recipients = sum(countries.values())
     templates = shares_in(row["template"])
     categories = await _categories(pool, templates)
@@ -120,7 +122,12 @@ async def plan_of(
         recipients=recipients,
         countries=countries,
         numbers=shares(recipients, numbers, scope),
-        timing=timing(dict(row), sending_s(recipients, numbers), now),
+        timing=timing(
+            dict(row),
+            sending_s(recipients, numbers),
+            now,
+            {each["time_zones"]: each["recipients"] for each in zones},
+        ),
         left_out=await _left_out(pool, campaign_id, dict(row)),
         cost=None if prices is None else _cost(groups, templates, categories, prices),
     )
@@ -140,18 +147,28 @@ async def days_needed(pool: Pool, phone_number_ids: Sequence[str], recipients: i
     return max((share.days for share in shares(recipients, numbers, scope)), default=1)
 
 
-def timing(row: Mapping[str, Any], seconds: float, now: datetime) -> Timing:
-    """When a campaign with this row sends, if it starts now or at its own start."""
-    window = (
-        None
-        if row["window_opens"] is None
-        else DailyWindow.between(row["window_opens"], row["window_closes"])
-    )
-    zone = ZoneInfo(row["time_zone"])
-    starts_at = first_send(max(now, row["start_at"] or now).astimezone(UTC), window, zone)
-    return Timing(
-        round(seconds, 1), starts_at, last_send(starts_at, seconds, window, zone), row["expires_at"]
-    )
+def timing(
+    row: Mapping[str, Any], seconds: float, now: datetime, zones: Mapping[str, int] = MappingProxyType({})
+) -> Timing:
+    """When a campaign with this row sends, if it starts now or at its own start.
+
+    `zones`: its recipients by their time zones, if a rule is in them. Then the end is the earliest possible
+    one: each zone is sent to in its own hours as if the numbers had nothing else to do meanwhile.
+    """
+    guards, begins = stored_guards(row), max(now, row["start_at"] or now).astimezone(UTC)
+    parts = [(seconds, guards.hours, [guards.time_zone])]
+    for names, recipients in zones.items():
+        share = seconds * recipients / max(1, sum(zones.values()))
+        parts.append((share, guards.recipient_hours, [ZoneInfo(name) for name in names.split(",")]))
+    starts = [first_send(begins, hours, in_zones) or begins for _, hours, in_zones in parts]
+    ends = [
+        last_send(start, part_s, hours, in_zones)
+        for start, (part_s, hours, in_zones) in zip(starts, parts, strict=True)
+    ]
+    starts_at = max(starts[0], min(starts[1:], default=starts[0]))
+    known = [end for end in ends if end is not None]
+    ends_at = max(known) if len(known) == len(ends) else None
+    return Timing(round(seconds, 1), starts_at, ends_at, row["expires_at"])
 
 
 async def _left_out(pool: Pool, campaign_id: int, row: Mapping[str, Any]) -> dict[str, int]:

@@ -10,6 +10,7 @@ from campaigns.template_shares import TemplateShare, shares_in, shares_json
 from engine.core.max_failed import exceeds_max_failed
 from engine.core.order import Priority
 from engine.core.quota import QuotaStanding
+from engine.core.recipient_reasons import RecipientReason, reason_code
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.canaries import StoredCanary, read_canary
@@ -51,6 +52,16 @@ class NumberProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingGroup:
+    """Recipients who wait for the hours of their time zones. `code`: of the reason."""
+
+    reason: str
+    code: RecipientReason | None
+    until: datetime
+    recipients: int
+
+
+@dataclass(frozen=True, slots=True)
 class CampaignStatus:
     """A campaign at one moment. `counts`: recipients by present state; they add up to `recipients`.
 
@@ -71,6 +82,7 @@ class CampaignStatus:
     measured_per_s: float | None = None
     pruned_recipients: int = 0
     pruned_unknown: int = 0
+    waits: tuple[WaitingGroup, ...] = ()
     templates: Sequence[TemplateShare] = ()
     priority: str = Priority.NORMAL.word
     share_percent: int | None = None
@@ -126,6 +138,7 @@ class CampaignStatus:
             "nobody_sends": self.nobody_sends,
             "pruned_recipients": self.pruned_recipients,
             "pruned_unknown": self.pruned_unknown,
+            "waits": [asdict(group) for group in self.waits],
             "templates": shares_json(self.templates, self.recipients),
             "priority": self.priority,
             "share_percent": self.share_percent,
@@ -194,6 +207,10 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
         ),
         pruned_recipients=row["pruned_recipients"],
         pruned_unknown=row["pruned_unknown"],
+        waits=tuple(
+            WaitingGroup(group["reason"], reason_code(group["reason"]), group["until"], group["recipients"])
+            for group in await pool.fetch(queries("guards")["waiting"], campaign_id)
+        ),
         templates=shares_in(row["template"]),
         priority=row["priority"],
         share_percent=row["share_percent"],

@@ -36,6 +36,15 @@ class DailyWindow:
             return self.opens <= minute < self.closes
         return minute >= self.opens or minute < self.closes
 
+    @property
+    def rest_of_day(self) -> DailyWindow | None:
+        """The part of the day in which sending is not allowed; None if the window is the whole day."""
+        closes = self.closes % _DAY_MINUTES
+        return None if closes == self.opens else DailyWindow(closes, self.opens or _DAY_MINUTES)
+
+
+WHOLE_DAY = DailyWindow(0, _DAY_MINUTES)
+
 
 def _minute(local: time) -> int:
     return local.hour * 60 + local.minute
@@ -55,6 +64,11 @@ def window_opens_at(now: datetime, window: DailyWindow, zone: ZoneInfo) -> datet
         _opening(local.date() + timedelta(days=day), fold, window, zone) for day in (0, 1) for fold in (0, 1)
     )
     return min(opening for opening in openings if opening > now)
+
+
+def day_starts_at(day: date, zone: ZoneInfo) -> datetime:
+    """The first moment of a local day, in UTC."""
+    return _opening(day, 0, WHOLE_DAY, zone)
 
 
 def _opening(day: date, fold: int, window: DailyWindow, zone: ZoneInfo) -> datetime:

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from math import ceil
 from zoneinfo import ZoneInfo
 
-from engine.core.daily_window import DailyWindow, window_opens_at
 from engine.core.quota import TIERS, QuotaScope, limits
+from engine.core.sending_hours import SendingHours
 
 DAY = timedelta(hours=24)
 DAYS_MAX = 3_650  # a campaign that takes longer gets no end
@@ -114,28 +114,24 @@ def sending_s(recipients: int, numbers: Sequence[NumberLimits]) -> float:
     return recipients / sum(number.limit_per_s for number in numbers)
 
 
-def first_send(start: datetime, window: DailyWindow | None, zone: ZoneInfo) -> datetime:
-    """The first moment, not before `start`, at which the window is open."""
-    return start if window is None else window_opens_at(start, window, zone)
+def first_send(start: datetime, hours: SendingHours, zones: Sequence[ZoneInfo]) -> datetime | None:
+    """The first moment, not before `start`, that the hours allow; None: not within a month."""
+    return hours.opens_at(start, zones)
 
 
-def last_send(start: datetime, seconds: float, window: DailyWindow | None, zone: ZoneInfo) -> datetime | None:
+def last_send(
+    start: datetime, seconds: float, hours: SendingHours, zones: Sequence[ZoneInfo]
+) -> datetime | None:
     """When so many seconds of sending have passed since `start`; None if it takes more than DAYS_MAX days."""
     if seconds > DAYS_MAX * DAY.total_seconds():
         return None
-    if window is None:
-        return start + timedelta(seconds=seconds)
     left, moment = timedelta(seconds=seconds), start
     for _ in range(DAYS_MAX):
-        opens = window_opens_at(moment, window, zone)
-        closes = window_opens_at(opens, _closed(window), zone)
-        if left <= closes - opens:
+        opens = hours.opens_at(moment, zones)
+        if opens is None:
+            return None
+        closes = hours.closes_at(opens, zones)
+        if closes is None or left <= closes - opens:
             return opens + left
         left, moment = left - (closes - opens), closes
     return None
-
-
-def _closed(window: DailyWindow) -> DailyWindow:
-    """The rest of the day."""
-    day_minutes = 24 * 60
-    return DailyWindow(window.closes % day_minutes, window.opens or day_minutes)

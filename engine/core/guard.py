@@ -1,4 +1,4 @@
-"""Guards: whether a message may be sent now, later or never (expiry, opt-out, daily window, pair rate).
+"""Guards: whether a message may be sent now, later or never (expiry, opt-out, hours and days, pair rate).
 
 Each guard returns `Pass`, `Defer(wait_s, reason)` or `Refuse(reason)`. Waits are durations, not times: the
 guard's clock differs from the database's, and a duration means the same on both.
@@ -6,12 +6,14 @@ guard's clock differs from the database's, and a duration means the same on both
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from zoneinfo import ZoneInfo
 
-from engine.core.daily_window import DailyWindow, window_opens_at
+from engine.core.recipient_reasons import WORDS, RecipientReason
+from engine.core.sending_hours import HORIZON, SendingHours, wait_in_words
 from engine.core.units import SECOND_NS
 
 PAIR_EVERY_S = 6.0  # open point: one message per 6 s for one number and one recipient
@@ -22,7 +24,8 @@ PAIRS_MAX = 250_000
 _PURGE_PERIOD = 256
 _OWING_MAX = 32  # pairs still in debt after which a purge gives up
 
-OPTED_OUT = "opted out"
+OPTED_OUT = WORDS[RecipientReason.OPTED_OUT]
+NO_COMMON_HOUR = f"{WORDS[RecipientReason.RECIPIENT_HOURS]}: its time zones share no hour within a month"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +57,18 @@ def check_recipient(*, opted_out: bool, expires_ns: int | None, now_ns: int) -> 
     if opted_out:
         return Refuse(OPTED_OUT)
     if expires_ns is not None and now_ns >= expires_ns:
-        return Refuse("expired")
+        return Refuse(WORDS[RecipientReason.EXPIRED])
     return PASS
 
 
-def check_window(now: datetime, window: DailyWindow, zone: ZoneInfo) -> Pass | Defer:
-    """Pass inside the window, otherwise Defer until it opens."""
-    opens_at = window_opens_at(now, window, zone)
+def check_hours(now: datetime, hours: SendingHours, zones: Sequence[ZoneInfo]) -> Pass | Defer:
+    """Pass if all zones allow sending, otherwise Defer until they do."""
+    opens_at = hours.opens_at(now, zones)
+    if opens_at is None:
+        return Defer(HORIZON.total_seconds(), NO_COMMON_HOUR)
     if opens_at <= now:
         return PASS
-    local = opens_at.astimezone(zone)
-    return Defer((opens_at - now).total_seconds(), f"quiet hours until {local:%H:%M} {zone.key}")
+    return Defer((opens_at - now).total_seconds(), wait_in_words(opens_at, now, zones))
 
 
 class PairGuard:
@@ -96,7 +100,7 @@ class PairGuard:
             paid_ns = now_ns
         elif paid_ns - now_ns > self._credit_ns:
             self._paid_ns[recipient] = paid_ns
-            return Defer((paid_ns - now_ns - self._credit_ns) / SECOND_NS, "pair rate")
+            return Defer((paid_ns - now_ns - self._credit_ns) / SECOND_NS, WORDS[RecipientReason.PAIR_RATE])
         self._until_purge -= 1
         if not self._until_purge:
             self._purge(now_ns)

@@ -117,6 +117,7 @@ class ReasonCode(StrEnum):
     CANARY = "canary"
     WINDOW_CLOSED = "window_closed"
     MESSAGING_LIMIT = "messaging_limit"
+    RECIPIENT_HOURS = "recipient_hours"
     DISK_FULL = "disk_full"
     RESULTS_NOT_STORED = "results_not_stored"
     NOBODY_SENDS = "nobody_sends"
@@ -160,6 +161,7 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.CANARY: Reason("only its canary is sent to so far"),
     ReasonCode.WINDOW_CLOSED: Reason("its daily sending window is closed"),
     ReasonCode.MESSAGING_LIMIT: Reason("the messaging limits of its numbers are used up"),
+    ReasonCode.RECIPIENT_HOURS: Reason("it is quiet hours for all of its recipients"),
     ReasonCode.DISK_FULL: Reason("the disk is nearly full"),
     ReasonCode.RESULTS_NOT_STORED: Reason("outcomes cannot be stored"),
     ReasonCode.NOBODY_SENDS: Reason("no process sends with any of its numbers"),
@@ -172,12 +174,15 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.CANCELLED_BY_HAND: Reason("a person cancelled it", Incomplete),
 }
 # Codes of a running campaign that waits: `CampaignReader` sets and clears them.
-WAITS = frozenset({
-    ReasonCode.WINDOW_CLOSED,
-    ReasonCode.MESSAGING_LIMIT,
-    ReasonCode.DISK_FULL,
-    ReasonCode.RESULTS_NOT_STORED,
-})  # fmt: skip
+WAITS = frozenset(
+    {
+        ReasonCode.WINDOW_CLOSED,
+        ReasonCode.MESSAGING_LIMIT,
+        ReasonCode.RECIPIENT_HOURS,
+        ReasonCode.DISK_FULL,
+        ReasonCode.RESULTS_NOT_STORED,
+    }
+)
 
 
 class RecipientState(StrEnum):

@@ -8,6 +8,8 @@ from typing import Any
 from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.refusal_runs import RefusalRuns
 from engine.sending.messages import RunningCampaign
+from engine.sending.recipient_hours import Closed
+from engine.store.ranges import HeldRange
 
 # Campaigns kept; those that ended longest ago are removed first.
 KNOWN_MAX = 200
@@ -45,6 +47,11 @@ class CampaignCache:
     def sends(self, campaign_id: int) -> bool:
         """Whether recipients of the campaign may be claimed at this moment."""
         return campaign_id in self._running and self._known[campaign_id].sending
+
+    def closed(self, held: HeldRange) -> Closed | None:
+        """Why a range may not be claimed now although its campaign sends: the hours of its recipients."""
+        campaign = self._known.get(held.campaign_id)
+        return None if campaign is None else campaign.recipient_hours.closed(held.time_zones)
 
     def sending_with(self, phone_number_id: str) -> list[int]:
         """The campaigns that may send through a number at this moment."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from time import time_ns
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 import asyncpg
 import structlog
@@ -12,15 +12,16 @@ import structlog
 from engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
 from engine.core.campaign_template import frozen_templates, make_payloads
 from engine.core.clock_skew import ClockSkew
-from engine.core.daily_window import DailyWindow
-from engine.core.guard import Defer, check_window
+from engine.core.guard import PASS, Defer, check_hours
 from engine.core.order import Priority
 from engine.core.quota import in_words
 from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
 from engine.errors import ConfigurationError
 from engine.sending.campaign_cache import CampaignCache
+from engine.sending.campaign_guards import stored_guards
 from engine.sending.messages import RunningCampaign
 from engine.sending.quotas import Quotas
+from engine.sending.recipient_hours import RecipientHours, database_now
 from engine.store.campaign_states import apply_if_allowed, set_reason
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -99,7 +100,7 @@ class CampaignReader:
         _follow_edits(campaign, row)
         if started := self._cache.start(campaign):
             campaign.blocked_reason = _stored_blocked_reason(row)
-        block = block or _closed_window(campaign, row["database_now"])
+        block = block or _closed_hours(campaign, row["database_now"])
         block = block or await self._used_up(connection, campaign)
         await self._block(connection, campaign, block, started=started)
 
@@ -124,7 +125,7 @@ class CampaignReader:
     async def _compile(self, connection: Connection, row: asyncpg.Record) -> RunningCampaign | None:
         """Pause a campaign that cannot be read: it must not stop the others."""
         try:
-            return _running_campaign(row, self._product)
+            return _running_campaign(row, self._product, self._clock_skew)
         except (ConfigurationError, ValueError, KeyError, TypeError) as error:
             reason = str(error) if isinstance(error, ConfigurationError) else f"it cannot be read: {error!r}"
             code = ReasonCode.UNREADABLE
@@ -154,39 +155,39 @@ class CampaignReader:
 
 def _follow_edits(campaign: RunningCampaign, row: asyncpg.Record) -> None:
     """Take over what a person may change while the campaign runs."""
-    left_s = row["expires_in_s"]
+    left_s, guards = row["expires_in_s"], stored_guards(dict(row))
     campaign.expires_ns = None if left_s is None else monotonic_ns() + int(left_s * SECOND_NS)
-    campaign.window, campaign.time_zone = _window(row), ZoneInfo(row["time_zone"])
+    campaign.hours, campaign.time_zone = guards.hours, guards.time_zone
     campaign.priority, campaign.share_percent = Priority[row["priority"].upper()], row["share_percent"]
     campaign.is_watched = row["is_watched"]
 
 
-def _closed_window(campaign: RunningCampaign, now: datetime) -> Block | None:
-    if campaign.window is None:
-        return None
-    verdict = check_window(now, campaign.window, campaign.time_zone)
-    return Block(verdict.reason, ReasonCode.WINDOW_CLOSED) if isinstance(verdict, Defer) else None
+def _closed_hours(campaign: RunningCampaign, now: datetime) -> Block | None:
+    verdict = PASS if campaign.hours.is_always else check_hours(now, campaign.hours, [campaign.time_zone])
+    if isinstance(verdict, Defer):
+        return Block(verdict.reason, ReasonCode.WINDOW_CLOSED)
+    closed = campaign.recipient_hours.all_closed()
+    return None if closed is None else Block(closed.reason, ReasonCode.RECIPIENT_HOURS)
 
 
-def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
+def _running_campaign(row: asyncpg.Record, product: str, clock_skew: ClockSkew) -> RunningCampaign:
     templates = [template.compiled(product) for template in frozen_templates(row["template"])]
+    guards = stored_guards(dict(row))
     return RunningCampaign(
         row["campaign_id"],
         row["name"],
         make_payloads(templates),
         len(templates[0].placeholders),
         tuple(row["phone_number_ids"]),
-        _window(row),
-        ZoneInfo(row["time_zone"]),
+        guards.hours,
+        guards.time_zone,
+        RecipientHours(
+            guards.recipient_hours, row["recipient_zones"] or (), partial(database_now, clock_skew)
+        ),
+        guards.cap,
     )
 
 
 def _stored_blocked_reason(row: asyncpg.Record) -> str:
     """The stored reason if it says that the campaign is blocked: any other reason is not ours to replace."""
     return row["reason"] if row["reason_code"] in WAITS else ""
-
-
-def _window(row: asyncpg.Record) -> DailyWindow | None:
-    if row["window_opens"] is None:
-        return None
-    return DailyWindow.between(row["window_opens"], row["window_closes"])

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
-from engine.store.claims import WatermarkAdvance, advance_watermarks
+from engine.store.claims import WatermarkAdvance
 from engine.store.database import OwnConnection, Pool
+from engine.store.frequency_cap import advance_within_caps
 
 # Between two statements: a commit waits for the disk, however much it holds. A number asks while its queue
 # still holds an eighth of a second of its rate. A number alone asks less often, so it never waits for this.
@@ -67,7 +68,7 @@ class ClaimBatcher:
         try:
             async with self._own.use() as connection:
                 issued_ns = suspend_aware_ns()
-                claimed = await advance_watermarks(connection, [ask.wanted for ask in batch])
+                claimed = await advance_within_caps(connection, [ask.wanted for ask in batch])
         except Exception as problem:  # whatever it is, each number that asked must get it
             for ask in batch:
                 if not ask.claimed_ns.done():

@@ -15,7 +15,7 @@ from engine.sending.messages import RunningCampaign
 from engine.store.claims import Candidate, page
 from engine.store.database import LOST_CONNECTION, Pool
 from engine.store.leases import Lease
-from engine.store.ranges import HeldRange, own_ranges, release_ranges, take_range
+from engine.store.ranges import HeldRange, own_ranges, put_off, release_ranges, take_range
 
 
 @dataclass(slots=True)
@@ -128,6 +128,10 @@ class Feeder:
         """Whether the number may claim recipients of a campaign at this moment."""
         return self._campaign_cache.sends(campaign_id) and not self._waits(campaign_id)
 
+    def may_send(self, held: HeldRange) -> bool:
+        """Whether the number may claim in a range: the hours of its recipients allow it, too."""
+        return self.sends(held.campaign_id) and self._campaign_cache.closed(held) is None
+
     def _sendable(self) -> Feed | None:
         """Of the highest priority; among these, the one that was taken first."""
         if self._campaign_cache.has_priorities:
@@ -137,7 +141,7 @@ class Feeder:
     def _sendable_feeds(self) -> Iterator[Feed]:
         for feed in self._feeds:
             held = feed.held
-            if held.claimed_through < held.last_seq and self.sends(held.campaign_id):
+            if held.claimed_through < held.last_seq and self.may_send(held):
                 yield feed
 
     def _priority_of(self, feed: Feed) -> Priority:
@@ -148,7 +152,7 @@ class Feeder:
         return sum(
             len(feed.page)
             for feed in self._feeds
-            if self.sends(feed.held.campaign_id) and self._priority_of(feed) >= lowest
+            if self.may_send(feed.held) and self._priority_of(feed) >= lowest
         )
 
     def _claimants(self) -> list[RunningCampaign]:
@@ -185,13 +189,38 @@ class Feeder:
         for campaign_id in self._next(need, claimants):
             if self._leaves(campaign_id):
                 continue
-            async with self._pool.acquire(timeout=5) as connection:
-                held = await take_range(connection, self._lease, campaign_id)
+            held = await self._take(campaign_id)
             if held is not None:
                 self._order.serve(campaign_id, held.last_seq - held.claimed_through, claimants)
                 await self._add(held)
                 return
             self._campaign_cache.none_free(campaign_id)
+
+    async def _take(self, campaign_id: int) -> HeldRange | None:
+        """A free range whose recipients may be sent to now.
+
+        One that may not puts off all free ranges of its time zones, so few come before the first that may.
+        """
+        async with self._pool.acquire(timeout=5) as connection:
+            while (held := await take_range(connection, self._lease, campaign_id)) is not None:
+                closed = self._campaign_cache.closed(held)
+                if (
+                    closed is None or held.claimed_through >= held.last_seq
+                ):  # perhaps it is only to be finished
+                    return held
+                await put_off(connection, self._lease, held, closed.due_at, closed.reason)
+        return None
+
+    async def put_off_closed(self) -> None:
+        """Release ranges whose recipients may not be sent to now, until they may.
+
+        A range in which a message is under way stays for now.
+        """
+        for held in list(self.held.values()):
+            if (closed := self._campaign_cache.closed(held)) is not None:
+                async with self._pool.acquire(timeout=5) as connection:
+                    if await put_off(connection, self._lease, held, closed.due_at, closed.reason):
+                        self.remove({held.range_id})
 
     def _fetched(self, task: asyncio.Task[None]) -> None:
         self._ahead = None

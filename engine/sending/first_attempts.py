@@ -11,8 +11,8 @@ from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.guard import PairGuard
 from engine.sending.feeder import Feed, Feeder
 from engine.sending.flow_context import FlowContext
-from engine.sending.guarding import Guarded, guard_first_attempts, refuse_opted_out
-from engine.sending.messages import GrantedClaims
+from engine.sending.guarding import Guarded, guard_first_attempts, refuse_opted_out, refuse_over_cap
+from engine.sending.messages import GrantedClaims, RunningCampaign
 from engine.sending.number_quota import NumberQuota
 from engine.store.claims import (
     ClaimRefused,
@@ -24,6 +24,7 @@ from engine.store.claims import (
     unsent_first_attempt,
 )
 from engine.store.database import LOST_CONNECTION
+from engine.store.frequency_cap import counting, over_cap
 from engine.store.leases import Lease
 
 
@@ -49,8 +50,9 @@ class FirstAttempts:
             candidates = candidates[: await self._quota.admit_first(candidates)]
             if not candidates:
                 return GrantedClaims([], [], suspend_aware_ns())
-        campaign = self._context.campaign_cache[feed.held.campaign_id]
-        guarded = guard_first_attempts(candidates, campaign, self._pairs, self._lease, monotonic_ns())
+        guarded = guard_first_attempts(
+            candidates, self._campaign(feed), self._pairs, self._lease, monotonic_ns()
+        )
         claimed_through = candidates[-1].seq if len(candidates) < len(feed.page) else feed.held.last_seq
         claimed_ns = await self._advance(feed, claimed_through, guarded)
         self._quota.not_claimed(guarded.decided)
@@ -82,15 +84,26 @@ class FirstAttempts:
         if guarded.decided:
             return None
         return await self._context.claim_batcher.advance_watermark(
-            WatermarkAdvance(self._lease, feed.held, claimed_through, guarded.passed)
+            WatermarkAdvance(
+                self._lease, feed.held, claimed_through, guarded.passed, self._campaign(feed).cap
+            )
         )
 
+    def _campaign(self, feed: Feed) -> RunningCampaign:
+        return self._context.campaign_cache[feed.held.campaign_id]
+
     async def _alone(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int:
-        async with self._context.pool.acquire(timeout=5) as connection:
+        campaign = self._campaign(feed)
+        capped = campaign.cap is not None
+        async with (
+            self._context.pool.acquire(timeout=5) as connection,
+            counting(connection, capped=capped),
+        ):
             opted_out = await opted_out_phones(connection, guarded.passed)
-            refuse_opted_out(
-                guarded, opted_out, self._context.campaign_cache[feed.held.campaign_id], self._lease
-            )
+            refuse_opted_out(guarded, opted_out, campaign, self._lease)
+            if campaign.cap is not None:
+                caps = {campaign.campaign_id: campaign.cap}
+                refuse_over_cap(guarded, await over_cap(connection, guarded.passed, caps), caps, self._lease)
             known = await recorded_above(connection, feed.held, claimed_through)
             guarded.passed = [candidate for candidate in guarded.passed if candidate.seq not in known]
             claimed_ns = suspend_aware_ns()

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 
 from engine.clock import monotonic_ns
 from engine.core.guard import Defer, PairGuard, Refuse, check_recipient
+from engine.core.recipient_reasons import WORDS, RecipientReason
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.messages import RunningCampaign
 from engine.store.claims import Candidate, fact_of_unsent
 from engine.store.facts import Fact, FactKind
+from engine.store.frequency_cap import Caps
 from engine.store.leases import Lease
 from engine.store.retry_claims import Postponed
 
@@ -52,6 +54,20 @@ def refuse_opted_out(guarded: Guarded, phones: set[int], campaign: RunningCampai
             guarded.decided.append(fact_of_unsent(candidate, lease, FactKind.SKIPPED, refusal))
 
 
+def refuse_over_cap(guarded: Guarded, over: set[tuple[int, int]], caps: Caps, lease: Lease) -> None:
+    """Skip those who passed, but whose person got as many messages as the cap of the campaign allows.
+
+    `over`: their range and seq.
+    """
+    passed, guarded.passed = guarded.passed, []
+    for candidate in passed:
+        if (candidate.range_id, candidate.seq) in over:
+            reason = caps[candidate.campaign_id].reason
+            guarded.decided.append(fact_of_unsent(candidate, lease, FactKind.SKIPPED, reason))
+        else:
+            guarded.passed.append(candidate)
+
+
 def guard_retries(
     candidates: Sequence[Candidate],
     campaign_cache: CampaignCache,
@@ -81,5 +97,7 @@ def _refusal(candidate: Candidate, campaign: RunningCampaign, now_ns: int) -> st
             return verdict.reason
     variables = candidate.variables
     if len(variables) != campaign.variable_count or None in variables:
-        return "variables do not fit the template"  # planning checks this; a bad row must not block its range
+        return WORDS[
+            RecipientReason.UNFIT_VARIABLES
+        ]  # planning checks this; a bad row must not block its range
     return None

@@ -6,9 +6,11 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from engine.core.campaign_template import MakePayload
-from engine.core.daily_window import DailyWindow
+from engine.core.frequency_cap import FrequencyCap
 from engine.core.order import Priority
 from engine.core.retry import Budget
+from engine.core.sending_hours import SendingHours
+from engine.sending.recipient_hours import ALWAYS, RecipientHours
 from engine.store.claims import Candidate
 
 
@@ -39,6 +41,7 @@ class ClaimedMessage(NamedTuple):
 class RunningCampaign:
     """A campaign that the database says is running.
 
+    `hours` hold for the whole campaign, in `time_zone`; `recipient_hours` for each range, in its zones.
     `sending` is False while it is blocked (`blocked_reason`, as stored) or `stopped` by this process.
     `payloads` makes the message of a recipient, by its `template_index`.
     On the monotonic clock: `expires_ns`, from the time left that the database last reported (its clock and
@@ -51,8 +54,10 @@ class RunningCampaign:
     payloads: Sequence[MakePayload]
     variable_count: int
     phone_number_ids: Sequence[str]
-    window: DailyWindow | None
+    hours: SendingHours
     time_zone: ZoneInfo
+    recipient_hours: RecipientHours = ALWAYS
+    cap: FrequencyCap | None = None
     sending: bool = True
     stopped: bool = False
     blocked_reason: str = ""

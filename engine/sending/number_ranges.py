@@ -49,6 +49,7 @@ class NumberRanges:
             return
         self._looked_ns = now_ns
         await self._release_ended()
+        await self._number.feeder.put_off_closed()
         held = list(self._number.feeder.held.values())
         waiting = [each for each in held if self._number.quota.waits_for(each.campaign_id)]
         if self._number.suspended_reason and held:

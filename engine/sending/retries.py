@@ -1,15 +1,18 @@
 """Claims further attempts for one number: for recipients whose wait is over, in ranges that it holds."""
 
+from collections.abc import Iterable
+
 from engine.clock import suspend_aware_ns
 from engine.core.guard import PairGuard
 from engine.core.order import Priority
 from engine.sending.feeder import Feeder
 from engine.sending.flow_context import FlowContext
-from engine.sending.guarding import Guarded, guard_retries
+from engine.sending.guarding import Guarded, guard_retries, refuse_over_cap
 from engine.sending.messages import GrantedClaims
 from engine.sending.number_quota import NumberQuota
 from engine.store.claims import Candidate
 from engine.store.database import LOST_CONNECTION, Connection
+from engine.store.frequency_cap import Caps, counting, over_cap
 from engine.store.leases import Lease
 from engine.store.ranges import HeldRange
 from engine.store.retry_claims import claim_retries, due_retries, postpone_retries, unsent_claims
@@ -65,7 +68,18 @@ class Retries:
                 await postpone_retries(connection, guarded.postponed)
             if not (guarded.passed or guarded.decided):
                 return guarded, {}
-            return guarded, await claim_retries(connection, self._lease, guarded.passed, guarded.decided)
+            caps = self._caps(self._feeder.held.values())
+            async with counting(connection, capped=bool(caps)):
+                refuse_over_cap(guarded, await over_cap(connection, guarded.passed, caps), caps, self._lease)
+                return guarded, await claim_retries(connection, self._lease, guarded.passed, guarded.decided)
+
+    def _caps(self, ranges: Iterable[HeldRange]) -> Caps:
+        campaigns = {held.campaign_id: self._context.campaign_cache[held.campaign_id] for held in ranges}
+        return {
+            campaign_id: campaign.cap
+            for campaign_id, campaign in campaigns.items()
+            if campaign.cap is not None
+        }
 
     async def _due(self, connection: Connection, limit: int) -> list[Candidate]:
         """The due recipients of the highest priority that has any."""
@@ -77,7 +91,7 @@ class Retries:
     def _ranges_by_priority(self) -> list[list[HeldRange]]:
         """The ranges that may send, the highest priority first; none below the first attempts in hand."""
         cache = self._context.campaign_cache
-        sendable = [held for held in self._feeder.held.values() if self._feeder.sends(held.campaign_id)]
+        sendable = [held for held in self._feeder.held.values() if self._feeder.may_send(held)]
         if not cache.has_priorities:
             return [sendable]
         by_priority: dict[Priority, list[HeldRange]] = {}

@@ -8,6 +8,7 @@ changes. A claim that changes no row is refused: nothing may be sent on it. Retr
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from engine.core.frequency_cap import FrequencyCap
 from engine.core.retry import Budget
 from engine.store.database import Connection
 from engine.store.facts import Fact, FactKind
@@ -40,12 +41,16 @@ class Candidate(NamedTuple):
 
 
 class WatermarkAdvance(NamedTuple):
-    """A watermark that is to rise to `claimed_through`. It covers no recipients but the `candidates`."""
+    """A watermark that is to rise to `claimed_through`. It covers no recipients but the `candidates`.
+
+    `cap`: of the campaign.
+    """
 
     lease: Lease
     held: HeldRange
     claimed_through: int
     candidates: Sequence[Candidate]
+    cap: FrequencyCap | None = None
 
 
 class ClaimRefused(Exception):

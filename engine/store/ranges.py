@@ -7,6 +7,7 @@ is fenced: its former owner can claim nothing more in it.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from engine.store.database import Connection
 from engine.store.leases import Lease, begin_wait
@@ -15,13 +16,17 @@ from engine.store.queries import queries
 
 @dataclass(slots=True)
 class HeldRange:
-    """A range that this owner holds. First attempts of 1..`claimed_through` are claimed, of 1..`last_seq`."""
+    """A range that this owner holds. First attempts of 1..`claimed_through` are claimed, of 1..`last_seq`.
+
+    `time_zones`: those of its recipients, divided by commas; None: no rule is in them.
+    """
 
     range_id: int
     campaign_id: int
     last_seq: int
     claimed_through: int
     state: str
+    time_zones: str | None = None
 
 
 async def take_over_ranges(connection: Connection, lease: Lease) -> list[HeldRange]:
@@ -100,6 +105,21 @@ async def release_idle_ranges(
             for row in await connection.fetch(sql["release_until_due"], list(kept), soon_s):
                 kept.remove(row["range_id"])
     return set(perhaps_idle) - kept
+
+
+async def put_off(
+    connection: Connection, lease: Lease, held: HeldRange, due_at: datetime, reason: str
+) -> bool:
+    """Release a range whose time zones forbid sending until `due_at`. False: something is under way in it, so
+    it stays. The campaign's free ranges of the same zones wait too.
+    """
+    sql = queries("guards")
+    async with connection.transaction():
+        released = await connection.fetchval(
+            sql["put_off_held"], held.range_id, lease.phone_number_id, lease.epoch, due_at, reason
+        )
+        await connection.execute(sql["put_off_free"], held.campaign_id, held.time_zones, due_at, reason)
+    return released is not None
 
 
 async def release_ranges(connection: Connection, lease: Lease, ranges: Sequence[HeldRange]) -> None:

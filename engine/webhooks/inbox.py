@@ -24,6 +24,7 @@ from engine.webhooks.events import (
     StatusRow,
     Unreadable,
 )
+from engine.webhooks.opt_outs import suppress_senders
 from engine.webhooks.packing import GroupRow, pack
 from engine.webhooks.parse import Reader, parse
 
@@ -133,7 +134,9 @@ async def _write_group(connection: Connection, group: GroupRow) -> None:
 
 
 async def _write_messages(connection: Connection, messages: Sequence[IncomingMessage]) -> None:
-    await connection.execute(queries("inbox")["keep_messages"], *map(list, zip(*messages, strict=True)))
+    columns = map(list, zip(*messages, strict=True))
+    rows = await connection.fetch(queries("inbox")["keep_messages"], *columns)
+    await suppress_senders(connection, messages, {row["wamid"] for row in rows})
 
 
 async def _write_account(connection: Connection, events: Sequence[AccountEvent]) -> None:

@@ -15,7 +15,8 @@ from campaigns.planning import change, create
 from campaigns.planning.amend import amend_campaign
 from campaigns.planning.change import ChangeRefused
 from campaigns.planning.change_rules import Effect
-from campaigns.planning.create import CreatedCampaign, create_campaign
+from campaigns.planning.create import create_campaign
+from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.order_options import OrderOptions
 from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.stored import stored_options

@@ -62,6 +62,13 @@ def test_the_strongest_effect_counts(options: list[str], effect: Effect) -> None
     assert effect_of(changes) is effect
 
 
+def test_hours_in_the_zone_of_the_recipient_change_by_a_new_plan() -> None:
+    differences = [Difference("--window", 1, 2), Difference("--max-failed", 1, 2)]
+    for state, effect in ((State.DRAFT, Effect.PLANNED_ANEW), (State.RUNNING, REFUSED)):
+        window, max_failed = decide_changes(state, differences, in_recipient_zone=True)
+        assert (window.effect, max_failed.effect) == (effect, APPLIED)
+
+
 def test_the_table_names_options_that_identify_a_campaign(tmp_path: object) -> None:
     """A row for an option that is not compared would never be used."""
     order = OrderOptions(Priority.HIGH, 30, "7%")  # compared only if given

@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from campaigns.planning import create, disk_limit
+from campaigns.planning import disk_limit, planning
 from campaigns.planning import freeze as freezing
 from campaigns.planning.create import create_campaign
 from campaigns.planning.plan import PlanCounts, PlanProgress
@@ -190,7 +190,7 @@ async def test_a_chunk_of_a_removed_campaign_is_not_written(
         await pool.execute("DELETE FROM campaigns")
         return await original(*arguments)
 
-    monkeypatch.setattr(create, "freeze", freeze_after_removal)
+    monkeypatch.setattr(planning, "freeze", freeze_after_removal)
     with pytest.raises(RuntimeError, match="was removed while it was planned"):
         await create_campaign(ready, spec)
     assert set((await everything(pool)).values()) == {0}

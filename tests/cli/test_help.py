@@ -20,6 +20,7 @@ FIXED = {
     "bench compare", "demo", "doctor", "health", "worker", "db url", "db migrate", "db stop", "db prune",
     "numbers sync", "numbers list", "numbers limit", "numbers resume", "templates sync", "templates list", "templates show",
     "audience check", "audience rejected", "suppress add", "suppress remove", "suppress list", "suppress import",
+    "suppress words list", "suppress words add", "suppress words remove",
     "campaign create", "campaign list", "campaign status", "campaign run", "campaign start", "campaign pause",
     "campaign resume", "campaign cancel", "campaign report", "campaign export", "campaign settle",
     "webhooks serve", "emulator serve", "notify test", "templates create", "templates delete", "media upload",

@@ -8,6 +8,7 @@ import pytest
 from engine.core.daily_window import DailyWindow
 from engine.core.forecast import NumberLimits, first_send, last_send, sending_s, shares
 from engine.core.quota import QuotaScope
+from engine.core.sending_hours import SendingHours
 
 NINE_TO_EIGHT, NIGHT = DailyWindow(9 * 60, 20 * 60), DailyWindow(22 * 60, 6 * 60)
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -42,13 +43,21 @@ ENDS: list[tuple[str, str, float, DailyWindow | None, str, str | None]] = [
 def test_when_it_ends(
     about: str, start: str, seconds: float, window: DailyWindow | None, zone: str, end: str | None
 ) -> None:
-    found = last_send(at(start), seconds, window, ZoneInfo(zone))
+    hours = SendingHours(() if window is None else (window,))
+    found = last_send(at(start), seconds, hours, [ZoneInfo(zone)])
     assert found == (None if end is None else at(end))
 
 
+def test_a_campaign_that_pauses_on_sundays() -> None:
+    hours = SendingHours((NINE_TO_EIGHT,), frozenset(range(6)))
+    assert last_send(at("2026-05-02 19:00"), 2 * HOUR_S, hours, [ZoneInfo("UTC")]) == at("2026-05-04 10:00")
+
+
 def test_the_first_send() -> None:
-    assert first_send(at("2026-05-01 03:00"), None, BERLIN) == at("2026-05-01 03:00")
-    assert first_send(at("2026-05-01 03:00"), NINE_TO_EIGHT, BERLIN) == at("2026-05-01 07:00")
+    assert first_send(at("2026-05-01 03:00"), SendingHours(), [BERLIN]) == at("2026-05-01 03:00")
+    assert first_send(at("2026-05-01 03:00"), SendingHours((NINE_TO_EIGHT,)), [BERLIN]) == at(
+        "2026-05-01 07:00"
+    )
 
 
 SHARES: list[tuple[str, int, list[tuple[float, str | None]], list[tuple[int, bool | None, int]]]] = [

@@ -10,17 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core.daily_window import DailyWindow
-from engine.core.guard import PASS, Defer, PairGuard, Refuse, check_recipient, check_window
+from engine.core.guard import PASS, Defer, PairGuard, Refuse, check_hours, check_recipient
+from engine.core.sending_hours import SendingHours
 from engine.core.units import SECOND_NS
 
 SAO_PAULO = ZoneInfo("America/Sao_Paulo")
 NEW_YORK = ZoneInfo("America/New_York")
-DAY = DailyWindow.between(time(9), time(20))
+DAY = SendingHours((DailyWindow.between(time(9), time(20)),))
 
 
 def test_a_closed_window_says_when_it_opens() -> None:
-    assert check_window(datetime.fromisoformat("2026-05-04T12:00:00-03:00"), DAY, SAO_PAULO) == PASS
-    deferred = check_window(datetime.fromisoformat("2026-05-04T21:00:00-03:00"), DAY, SAO_PAULO)
+    assert check_hours(datetime.fromisoformat("2026-05-04T12:00:00-03:00"), DAY, [SAO_PAULO]) == PASS
+    deferred = check_hours(datetime.fromisoformat("2026-05-04T21:00:00-03:00"), DAY, [SAO_PAULO])
     assert deferred == Defer(12 * 3600, "quiet hours until 09:00 America/Sao_Paulo")
 
 
@@ -106,6 +107,6 @@ def test_an_impossible_pair_rate_is_refused(wrong: dict[str, int]) -> None:
 
 def test_a_wait_across_a_clock_change_is_in_real_hours() -> None:
     evening = datetime(2026, 3, 7, 21, tzinfo=NEW_YORK)
-    assert check_window(evening, DAY, NEW_YORK) == Defer(
+    assert check_hours(evening, DAY, [NEW_YORK]) == Defer(
         11 * 3600, "quiet hours until 09:00 America/New_York"
     )

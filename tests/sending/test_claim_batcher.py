@@ -33,7 +33,7 @@ class Statements:
         self.asked_ns: list[int] = []
         self.open = asyncio.Event()
         self.open.set()
-        monkeypatch.setattr(claim_batcher, "advance_watermarks", self)
+        monkeypatch.setattr(claim_batcher, "advance_within_caps", self)
 
     async def __call__(
         self, connection: Connection, raises: Sequence[WatermarkAdvance]
@@ -106,10 +106,10 @@ async def test_a_broken_connection_fails_all_waiting_claims_and_the_next_gets_an
         raise AssertionError("the connection is gone")
 
     async with raising(pool) as batcher:
-        monkeypatch.setattr(claim_batcher, "advance_watermarks", cut)
+        monkeypatch.setattr(claim_batcher, "advance_within_caps", cut)
         results = await asyncio.gather(*await asked(batcher, wanted[:3]), return_exceptions=True)
         assert all(isinstance(each, LOST_CONNECTION) for each in results), results
-        monkeypatch.setattr(claim_batcher, "advance_watermarks", advance_watermarks)
+        monkeypatch.setattr(claim_batcher, "advance_within_caps", advance_watermarks)
         assert all(await asyncio.gather(*await asked(batcher, wanted)))
 
 

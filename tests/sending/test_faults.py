@@ -73,7 +73,7 @@ class Breaks:
 @pytest.mark.parametrize(
     ("module", "name", "calls"),
     [
-        (claim_batcher, "advance_watermarks", {2, 3}),
+        (claim_batcher, "advance_within_caps", {2, 3}),
         (number_ranges, "take_over_ranges", {1}),
         (number_ranges, "release_idle_ranges", {1, 2}),
         (feeder, "take_range", {1, 3}),
@@ -98,8 +98,8 @@ async def test_a_claim_that_is_committed_is_used_though_its_answer_was_lost(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is not released and claimed again: if the campaign stopped in between, nobody would be in doubt."""
-    cut = Breaks(claim_batcher.advance_watermarks, calls={2}, after=True)
-    monkeypatch.setattr(claim_batcher, "advance_watermarks", cut)
+    cut = Breaks(claim_batcher.advance_within_caps, calls={2}, after=True)
+    monkeypatch.setattr(claim_batcher, "advance_within_caps", cut)
     campaign = await planted(pool, 120, rate_per_s=300)
     async with serving() as emulator:
         assert (await run_to_end(pool, emulator, campaign)).state == "finished"
@@ -111,7 +111,7 @@ async def test_a_claim_that_is_committed_is_used_though_its_answer_was_lost(
 async def test_whom_a_claim_covers_that_was_lost_and_commits_late_is_sent_to_once(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, lost, calls = claim_batcher.advance_watermarks, [], 0
+    real, lost, calls = claim_batcher.advance_within_caps, [], 0
 
     async def late(connection: Connection, raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
         nonlocal calls
@@ -123,7 +123,7 @@ async def test_whom_a_claim_covers_that_was_lost_and_commits_late_is_sent_to_onc
             assert await real(connection, lost)
         return await real(connection, raises)
 
-    monkeypatch.setattr(claim_batcher, "advance_watermarks", late)
+    monkeypatch.setattr(claim_batcher, "advance_within_caps", late)
     campaign = await planted(pool, 120, rate_per_s=300)
     async with serving() as emulator:
         assert (await run_to_end(pool, emulator, campaign, timing=SOON_AGAIN)).state == "finished"
@@ -283,7 +283,7 @@ async def test_a_service_that_is_away_is_waited_for(pool: Pool, waits: list[tupl
 async def test_a_range_that_somebody_locks_for_a_moment_is_claimed_alone(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, locks = claim_batcher.advance_watermarks, elsewhere.transaction()
+    real, locks = claim_batcher.advance_within_caps, elsewhere.transaction()
 
     async def locked_once(connection: Connection, raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
         if raises[0].held.claimed_through == 0:
@@ -295,7 +295,7 @@ async def test_a_range_that_somebody_locks_for_a_moment_is_claimed_alone(
         return await real(connection, raises)
 
     freed: list[asyncio.Task[None]] = []
-    monkeypatch.setattr(claim_batcher, "advance_watermarks", locked_once)
+    monkeypatch.setattr(claim_batcher, "advance_within_caps", locked_once)
     alone = Breaks(first_attempts.advance_watermark, calls=set(), after=False)
     monkeypatch.setattr(first_attempts, "advance_watermark", alone)
     campaign = await planted(pool, 60, rate_per_s=300)
@@ -309,7 +309,7 @@ async def test_a_range_that_somebody_locks_for_a_moment_is_claimed_alone(
 async def test_the_claims_of_a_statement_that_hangs_through_a_stop_are_put_in_doubt(
     pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, hung = claim_batcher.advance_watermarks, asyncio.Event()
+    real, hung = claim_batcher.advance_within_caps, asyncio.Event()
 
     async def hang_once(connection: Connection, raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
         raised = await real(connection, raises)
@@ -318,7 +318,7 @@ async def test_the_claims_of_a_statement_that_hangs_through_a_stop_are_put_in_do
             await asyncio.Event().wait()
         return raised
 
-    monkeypatch.setattr(claim_batcher, "advance_watermarks", hang_once)
+    monkeypatch.setattr(claim_batcher, "advance_within_caps", hang_once)
     campaign = await planted(pool, 100, rate_per_s=100)
     async with serving() as emulator:
         async with started(pool, emulator, campaign) as runner:

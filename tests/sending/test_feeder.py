@@ -13,7 +13,7 @@ from engine.sending.feeder import Feeder
 from engine.store.claims import ClaimRefused, advance_watermark
 from engine.store.database import Pool
 from engine.store.leases import Lease, take_lease
-from engine.store.ranges import take_range
+from engine.store.ranges import HeldRange, take_range
 from tests.sending.planted import SLOW, Planted, another_process, plant_campaign, plant_numbers
 from tests.sending.running import PATIENCE_S
 
@@ -37,6 +37,9 @@ class FakeCampaignCache:
 
     def sends(self, campaign_id: int) -> bool:
         return campaign_id in self.sending
+
+    def closed(self, held: HeldRange) -> None:
+        """No range waits for the hours of its recipients."""
 
     def with_free_ranges(self, phone_number_id: str) -> list[int]:
         return list(self.sending)

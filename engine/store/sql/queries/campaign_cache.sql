@@ -10,7 +10,7 @@ ORDER BY campaign_id;
 -- name: running
 -- With a campaign $1, also the messages to one person that numbers of this process, $2, may send: they wait for no campaign.
 SELECT campaign_id, name, reason, reason_code, template, phone_number_ids, window_opens, window_closes, time_zone,
-       priority, share_percent,
+       priority, share_percent, days, quiet_from, quiet_until, recipient_zones, cap_messages, cap_period_s,
        pause_at_failed IS NOT NULL
        OR EXISTS (SELECT FROM canaries WHERE canaries.campaign_id = campaigns.campaign_id AND passed_at IS NULL) AS is_watched,
        extract(epoch FROM expires_at - now())::float8 AS expires_in_s, now() AS database_now

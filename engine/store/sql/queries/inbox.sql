@@ -24,7 +24,18 @@ SELECT wamid, phone_number_id, sender, type, sent_at, body::jsonb
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[])
     AS message (wamid, phone_number_id, sender, type, sent_at, body)
 ORDER BY wamid
-ON CONFLICT (wamid) DO NOTHING;
+ON CONFLICT (wamid) DO NOTHING
+RETURNING wamid;
+
+-- name: suppress_senders
+-- People who opted out by a message. In the order of the key, as everybody who adds to the list.
+INSERT INTO suppressions (phone, reason, source)
+SELECT DISTINCT ON (phone) phone, reason, source
+FROM unnest($1::bigint[], $2::text[], $3::text[]) AS opted_out (phone, reason, source) ORDER BY phone
+ON CONFLICT (phone) DO NOTHING;
+
+-- name: audit_opt_outs
+INSERT INTO audit (actor, action, detail) SELECT 'recipient', 'opt-out', detail FROM unnest($1::jsonb[]) AS detail;
 
 -- name: keep_account_events
 -- A repeated event is one row. If an event has no time of its own and comes again after another event about its subject
@@ -56,9 +67,9 @@ ON CONFLICT (event_key) DO NOTHING;
 -- adds to the list.
 WITH opted_out AS (
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[])
-                  AS opted_out (installation, range_id, seq, phone))
-INSERT INTO suppressions (phone, reason)
-SELECT phone, 'opted out (131050)'
+                  AS opted_out (installation, range_id, seq, phone)),
+added AS (INSERT INTO suppressions (phone, reason, source)
+SELECT phone, 'opted out (131050)', 'service'
 FROM (SELECT phone FROM opted_out WHERE phone IS NOT NULL
       UNION
       SELECT recipient.phone
@@ -67,7 +78,10 @@ FROM (SELECT phone FROM opted_out WHERE phone IS NOT NULL
                                OFFSET 0) AS recipient
       WHERE opted_out.installation = (SELECT installation FROM installation)) AS phones
 ORDER BY phone
-ON CONFLICT (phone) DO NOTHING;
+ON CONFLICT (phone) DO NOTHING
+RETURNING phone)
+INSERT INTO audit (actor, action, detail)
+SELECT 'service', 'opt-out', jsonb_build_object('source', 'service', 'entries', count(*)) FROM added HAVING count(*) > 0;
 
 -- name: has_events
 -- Whether a status event still waits to be applied.

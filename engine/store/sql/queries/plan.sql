@@ -195,19 +195,24 @@ SELECT create_partitions($1);
 SELECT first_range_id($1);
 
 -- name: freeze_ranges
--- Ranges and range counters for recipients that were just written, counted from the table; ordinals start at $3. Returns how
--- many recipients there are, and how many of them are suppressed.
+-- Ranges and range counters for recipients that were just written, counted from the table; ordinals start at $3. $4: the time
+-- zones of each range, or empty. Returns how many recipients there are, how many are suppressed, and how many have no hours.
 WITH written AS MATERIALIZED (
-    SELECT range_id, count(*)::integer AS last_seq, count(skip_reason)::integer AS skipped
+    SELECT range_id, count(*)::integer AS last_seq, count(skip_reason)::integer AS skipped,
+           count(*) FILTER (WHERE skip_reason = 'suppressed')::integer AS suppressed
     FROM recipients WHERE range_id = ANY($2::bigint[]) GROUP BY range_id
 ), new_ranges AS (
-    INSERT INTO ranges (range_id, campaign_id, ordinal, last_seq)
-    SELECT range_id, $1, $3::integer + array_position($2::bigint[], range_id) - 1, last_seq FROM written
+    INSERT INTO ranges (range_id, campaign_id, ordinal, last_seq, time_zones)
+    SELECT range_id, $1, $3::integer + array_position($2::bigint[], range_id) - 1, last_seq,
+           ($4::text[])[array_position($2::bigint[], range_id)]
+    FROM written
 ), new_range_counters AS (
     INSERT INTO range_counters (range_id, campaign_id, recipients, skipped)
     SELECT range_id, $1, last_seq, skipped FROM written
 )
-SELECT coalesce(sum(last_seq), 0)::bigint AS recipients, coalesce(sum(skipped), 0)::bigint AS suppressed FROM written;
+SELECT coalesce(sum(last_seq), 0)::bigint AS recipients, coalesce(sum(suppressed), 0)::bigint AS suppressed,
+       coalesce(sum(skipped - suppressed), 0)::bigint AS without_hours
+FROM written;
 
 -- name: insert_canary
 INSERT INTO canaries (campaign_id, recipients, ranges, max_failed, needs_approval, wait_s) VALUES ($1, $2, $3, $4, $5, $6);

@@ -3,8 +3,15 @@
 
 -- name: campaign
 SELECT template, options, audience_rows, rejected, duplicates, recipients, window_opens, window_closes, time_zone,
-       start_at, expires_at
+       days, quiet_from, quiet_until, cap_messages, cap_period_s, start_at, expires_at
 FROM campaigns WHERE campaign_id = $1;
+
+-- name: time_zones
+-- How many recipients are to be sent to in each set of time zones; nothing if no rule is in the recipient's zone.
+SELECT ranges.time_zones, sum(range_counters.recipients - range_counters.skipped)::bigint AS recipients
+FROM ranges JOIN range_counters USING (range_id)
+WHERE ranges.campaign_id = $1 AND ranges.time_zones IS NOT NULL
+GROUP BY 1;
 
 -- name: first_recipient
 SELECT phone, variables, template_index, line, skip_reason

@@ -12,12 +12,12 @@ WHERE phone_number_id = $1 AND epoch < $2 ORDER BY range_id FOR UPDATE;
 -- A row of `claims` with the same watermark and epoch belongs to another number, which claimed nobody there: it is replaced.
 WITH fenced AS (
     UPDATE ranges SET epoch = $2 WHERE range_id = ANY($1::bigint[])
-    RETURNING range_id, campaign_id, last_seq, claimed_through, state),
+    RETURNING range_id, campaign_id, last_seq, claimed_through, state, time_zones),
 noted AS (
     INSERT INTO claims (range_id, from_seq, epoch, phone_number_id)
     SELECT range_id, claimed_through + 1, $2, $3 FROM fenced
     ON CONFLICT (range_id, from_seq, epoch) DO UPDATE SET phone_number_id = EXCLUDED.phone_number_id, claimed_at = now())
-SELECT range_id, campaign_id, last_seq, claimed_through, state FROM fenced;
+SELECT range_id, campaign_id, last_seq, claimed_through, state, time_zones FROM fenced;
 
 -- name: put_first_attempts_in_doubt
 -- First attempts that were claimed and have no outcome, of an owner whose epoch is gone.
@@ -62,7 +62,7 @@ WHERE phone_number_id = $1 AND range_id IS NULL AND installation IS NULL AND due
 SELECT FROM numbers WHERE phone_number_id = $1 FOR NO KEY UPDATE;
 
 -- name: own_ranges
-SELECT range_id, campaign_id, last_seq, claimed_through, state FROM ranges
+SELECT range_id, campaign_id, last_seq, claimed_through, state, time_zones FROM ranges
 WHERE phone_number_id = $1 AND epoch = $2 ORDER BY campaign_id, ordinal;
 
 -- name: take_range
@@ -83,19 +83,19 @@ owner AS MATERIALIZED (
            ORDER BY due_at, ordinal LIMIT 1)
     FOR SHARE),
 taken AS (
-    UPDATE ranges SET phone_number_id = $2, epoch = $3
+    UPDATE ranges SET phone_number_id = $2, epoch = $3, waits_for = NULL
     WHERE EXISTS (SELECT FROM owner) AND range_id = (
         SELECT range_id FROM ranges
         WHERE campaign_id = $1 AND state = 'open' AND phone_number_id IS NULL AND due_at <= now()
           AND ordinal < (SELECT below FROM sendable)
         ORDER BY due_at, ordinal LIMIT 1
         FOR UPDATE SKIP LOCKED)
-    RETURNING range_id, campaign_id, last_seq, claimed_through, state),
+    RETURNING range_id, campaign_id, last_seq, claimed_through, state, time_zones),
 noted AS (
     INSERT INTO claims (range_id, from_seq, epoch, phone_number_id)
     SELECT range_id, claimed_through + 1, $3, $2 FROM taken
     ON CONFLICT (range_id, from_seq, epoch) DO UPDATE SET phone_number_id = EXCLUDED.phone_number_id, claimed_at = now())
-SELECT range_id, campaign_id, last_seq, claimed_through, state FROM taken;
+SELECT range_id, campaign_id, last_seq, claimed_through, state, time_zones FROM taken;
 
 -- name: lock_ranges
 SELECT range_id FROM ranges

@@ -3,19 +3,23 @@
 -- and time.
 
 -- name: add
-INSERT INTO suppressions (phone, reason)
-SELECT DISTINCT phone, $2 FROM unnest($1::bigint[]) AS phone ORDER BY phone
+INSERT INTO suppressions (phone, reason, source)
+SELECT DISTINCT phone, $2, $3 FROM unnest($1::bigint[]) AS phone ORDER BY phone
 ON CONFLICT (phone) DO NOTHING
 RETURNING phone;
 
 -- name: add_each
--- Each phone with a reason of its own.
-INSERT INTO suppressions (phone, reason)
-SELECT phone, reason FROM unnest($1::bigint[], $2::text[]) AS opted_out (phone, reason) ORDER BY phone
-ON CONFLICT (phone) DO NOTHING;
+-- Phones that the service refused because their people opted out, each with a reason of its own.
+WITH added AS (
+    INSERT INTO suppressions (phone, reason, source)
+    SELECT phone, reason, 'service' FROM unnest($1::bigint[], $2::text[]) AS opted_out (phone, reason) ORDER BY phone
+    ON CONFLICT (phone) DO NOTHING
+    RETURNING phone)
+INSERT INTO audit (actor, action, detail)
+SELECT 'service', 'opt-out', jsonb_build_object('source', 'service', 'entries', count(*)) FROM added HAVING count(*) > 0;
 
 -- name: remove
 DELETE FROM suppressions WHERE phone = ANY($1::bigint[]) RETURNING phone;
 
 -- name: page
-SELECT phone, reason, added_at FROM suppressions WHERE phone > $1 ORDER BY phone LIMIT $2;
+SELECT phone, reason, added_at, source FROM suppressions WHERE phone > $1 ORDER BY phone LIMIT $2;

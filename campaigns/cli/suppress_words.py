@@ -1,0 +1,56 @@
+"""`drumbeat suppress words`: the words by which people opt out."""
+
+import csv
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from campaigns.audience.spreadsheet import safe_cell
+from campaigns.cli.options import Json
+from campaigns.cli.printing import print_json
+from campaigns.cli.task_runner import with_connection
+from campaigns.opt_out_words import add_words, list_words, remove_words
+from campaigns.pluralise import pluralise
+
+app = typer.Typer(
+    name="words", help="Manage the words by which people opt out.", no_args_is_help=True, add_completion=False
+)
+
+Words = Annotated[
+    list[str], typer.Argument(help="Words or phrases; quote a phrase.", metavar="WORD...", show_default=False)
+]
+OfLanguage = Annotated[str, typer.Option(help="Language of the words, such as pt. Only for people.")]
+
+
+@app.command("list")
+def list_all(json: Json = False) -> None:
+    """Write the words as CSV, or as one JSON line for each."""
+    words = with_connection(list_words)
+    if json:
+        for word in words:
+            print_json(asdict(word))
+        return
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(("language", "word"))
+    writer.writerows((safe_cell(word.language), safe_cell(word.word)) for word in words)
+
+
+@app.command()
+def add(words: Words, language: OfLanguage = "", json: Json = False) -> None:
+    """Add words. From now on a message that is only this word opts its sender out."""
+    _print("added", with_connection(lambda connection: add_words(connection, words, language)), json)
+
+
+@app.command()
+def remove(words: Words, json: Json = False) -> None:
+    """Remove words. Whoever opted out by one of them stays on the suppression list."""
+    _print("removed", with_connection(lambda connection: remove_words(connection, words)), json)
+
+
+def _print(what: str, changed: int, json: bool) -> None:
+    if json:
+        print_json({"schema": 1, what: changed})
+    else:
+        typer.echo(f"{pluralise(changed, 'word')} {what}")

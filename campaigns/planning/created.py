@@ -1,0 +1,71 @@
+"""What a create, or a change of a campaign, led to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import asyncpg
+
+from campaigns.audience.encoding import Encoding
+from campaigns.planning.change import (
+    KnownCampaign,
+)
+from campaigns.planning.change_rules import Change
+from campaigns.planning.plan import PlanCounts
+from campaigns.planning.recent import RecentCampaign
+from campaigns.template_shares import TemplateShare, shares_in
+from engine.core.states import CampaignState
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedCampaign:
+    """A campaign that now exists. `unchanged`: it existed before, and nothing was done.
+
+    `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
+    `encoding`: how the audience was decoded; None if it was not read again. `same_audience`: other campaigns
+    with the same file, except those cancelled before they sent anything. `same_people`: see
+    `recent_campaigns`. `changes`: of a campaign that existed. `dry_run`: it does not exist, its
+    `campaign_id` is 0, and the rest is what a create would say now. `templates`: with the recipients of each
+    if there are several. `unmatched`: rows by a language that no template has; they get the fallback.
+    """
+
+    campaign_id: int
+    name: str
+    state: str
+    unchanged: bool
+    counts: PlanCounts
+    rejects_path: Path | None
+    reject_codes: Mapping[str, int]
+    encoding: Encoding | None = None
+    same_audience: Sequence[str] = ()
+    dry_run: bool = False
+    templates: Sequence[TemplateShare] = ()
+    unmatched: Mapping[str, int] = field(default_factory=dict)
+    changes: Sequence[Change] = ()
+    same_people: Sequence[RecentCampaign] = ()
+
+
+def known_campaign(row: asyncpg.Record) -> KnownCampaign:
+    state = CampaignState(row["state"])
+    return KnownCampaign(row["campaign_id"], row["name"], state, row["content_hash"], row["options"])
+
+
+def existing_campaign(
+    row: asyncpg.Record, changes: Sequence[Change] = (), *, dry_run: bool = False
+) -> CreatedCampaign:
+    counts = PlanCounts(row["audience_rows"], row["recipients"], row["rejected"], row["duplicates"], None)
+    unchanged = not changes
+    return CreatedCampaign(
+        row["campaign_id"],
+        row["name"],
+        row["state"],
+        unchanged,
+        counts,
+        None,
+        {},
+        changes=changes,
+        dry_run=dry_run and not unchanged,
+        templates=shares_in(row["template"]),
+    )

@@ -1,0 +1,254 @@
+"""Plans a campaign: audience → checked rows → staged rows → recipients in ranges, in one database session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from campaigns.audience.opening import OpenAudience
+from campaigns.audience.parallel_check import staged_batches
+from campaigns.audience.reader import AudienceTable
+from campaigns.audience.reject_file import RejectFile, default_rejects_path, require_no_reject_list
+from campaigns.audience.row_check import RowRules
+from campaigns.audience.staged_batch import CheckSpec
+from campaigns.describe_database import describe_database
+from campaigns.planning.change import (
+    GIVEN,
+    Replaced,
+)
+from campaigns.planning.created import CreatedCampaign
+from campaigns.planning.cutting import cutting_of
+from campaigns.planning.exclusion import Exclusion, stage_exclusions
+from campaigns.planning.freeze import freeze
+from campaigns.planning.guards import Guards
+from campaigns.planning.plan import PlanCounts, ProgressCallback
+from campaigns.planning.range_size import RangePlan, plan_ranges, range_size
+from campaigns.planning.recent import recent_campaigns
+from campaigns.planning.schedule import require_future_end
+from campaigns.planning.spec import (
+    NOTED,
+    UNMATCHED,
+    CampaignSpec,
+    Identity,
+)
+from campaigns.planning.staging import Staged, find_duplicates, stage
+from campaigns.planning.template_set import check_languages, load_templates, rules_for, with_recipients
+from campaigns.pluralise import pluralise
+from campaigns.template_shares import shares_in
+from engine.core.campaign_template import CampaignTemplate, freeze_templates
+from engine.errors import ConfigurationError
+from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
+from engine.store.database import Connection
+from engine.store.queries import queries
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """The planning of one new campaign."""
+
+    url: str
+    connection: Connection
+    spec: CampaignSpec
+    guards: Guards
+    identity: Identity
+    exclusions: Sequence[Exclusion]
+    progress: ProgressCallback
+    dry_run: bool
+    replaces: Replaced | None = None
+
+    async def run(self, source: OpenAudience) -> CreatedCampaign:
+        require_future_end(self.guards.schedule)
+        if self.guards.cap is not None:
+            await self.connection.execute(queries("guards")["index_phones"])
+        database = await describe_database(self.connection)
+        limits_per_s = await limits_per_s_of(self.connection, self.spec.phone_number_ids, database)
+        templates = await load_templates(self.connection, self.spec, database=database)
+        rules = rules_for(self.spec, templates)
+        rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience_file or Path("audience"))
+        with RejectFile(rejects_path, self.spec.audience_file) as rejects:
+            table = await asyncio.to_thread(source.table)
+            require_no_reject_list(table.header, table.name)
+            staged = await self._stage(table, source, rejects, rules)
+            published = None if self.dry_run else rejects.publish()
+            self._check_counts(staged, published)
+            check_languages(self.spec, staged.unmatched)
+            templates = with_recipients(templates, staged.by_template)
+            same_people = await recent_campaigns(self.connection, self.spec)
+            if self.dry_run:
+                suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
+                campaign_id, counts = 0, _counts(staged, suppressed)
+            else:
+                ranges = self._ranges(staged, limits_per_s)
+                noted = {**source.noted, **({UNMATCHED: dict(staged.unmatched)} if staged.unmatched else {})}
+                campaign_id, counts = await self._freeze(templates, staged, ranges, noted)
+        codes, encoding = dict(rejects.counts), table.encoding
+        return CreatedCampaign(
+            campaign_id,
+            self.spec.name,
+            "draft",
+            False,
+            counts,
+            published,
+            codes,
+            encoding,
+            dry_run=self.dry_run,
+            templates=shares_in(freeze_templates(templates)),
+            unmatched=staged.unmatched,
+            same_people=same_people,
+        )
+
+    async def _stage(
+        self, table: AudienceTable, source: OpenAudience, rejects: RejectFile, rules: RowRules
+    ) -> Staged:
+        check = CheckSpec(table.header, table.name, rules, table.delimiter)
+        has_choice = rules.choice is not None
+        phone_column = check.row_check().phone_column
+        with closing(staged_batches(table, check)) as batches:
+            staged = await stage(
+                self.connection, batches, rejects, table.total_bytes, self.progress, has_choice=has_choice
+            )
+        source.require_unchanged()
+        await stage_exclusions(self.connection, self.exclusions, self.spec.rules)
+        await find_duplicates(
+            self.connection,
+            staged,
+            rejects,
+            phone_column,
+            self.progress,
+            has_exclusions=bool(self.exclusions),
+            has_choice=has_choice,
+        )
+        return staged
+
+    def _check_counts(self, staged: Staged, rejects: Path | None) -> None:
+        listed = "" if rejects is None else f"see {rejects}"
+        name = self.spec.audience_name
+        if self.spec.strict and staged.rejected:
+            raise ConfigurationError(
+                f"{pluralise(staged.rejected, 'row is', 'rows are')} rejected, and --strict allows none",
+                where=name,
+                remedy=listed,
+            )
+        most = self.spec.guards.max_recipients
+        if most is not None and staged.recipients > most:
+            raise ConfigurationError(
+                f"the audience has {staged.recipients:,} recipients, and --max-recipients allows {most:,}",
+                where=name,
+                remedy="check that this is the right audience, or raise --max-recipients",
+            )
+        if not staged.rows:
+            rejected = f": all {staged.rejected:,} rows are rejected" if staged.rejected else ""
+            problem = ": its only row is rejected" if staged.rejected == 1 else rejected
+            raise ConfigurationError(f"there is nobody to send to{problem}", where=name, remedy=listed)
+        if not staged.recipients:
+            raise ConfigurationError(
+                "there is nobody to send to: --exclude names all recipients", where=name, remedy=listed
+            )
+
+    def _ranges(self, staged: Staged, limits_per_s: Sequence[float]) -> RangePlan:
+        canary = self.spec.order.canary
+        return plan_ranges(
+            [chunk.recipients for chunk in staged.chunks],
+            range_size(staged.recipients, limits_per_s),
+            0 if canary is None else canary.recipients,
+            len(limits_per_s),
+        )
+
+    async def _freeze(
+        self,
+        templates: Sequence[CampaignTemplate],
+        staged: Staged,
+        ranges: RangePlan,
+        noted: Mapping[str, Any],
+    ) -> tuple[int, PlanCounts]:
+        columns = self._columns(templates, noted)
+        if self.replaces is not None:
+            await self.replaces.remove(self.connection, self.identity)
+        row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *columns)
+        assert row is not None
+        campaign_id: int = row["campaign_id"]
+        await self.connection.execute(queries("guards")["set_guards"], campaign_id, *self.guards.columns())
+        cutting = cutting_of(self.guards, datetime.now(UTC), ranges)
+        frozen = await freeze(
+            self.connection, self.url, campaign_id, row["day"], staged, cutting, self.progress
+        )
+        counts = _counts(staged, frozen.suppressed, frozen.without_hours)
+        if frozen.recipients != counts.recipients:
+            raise RuntimeError(f"{counts.recipients} recipients were staged, {frozen.recipients} frozen")
+        await self.connection.execute(queries("guards")["set_zones"], campaign_id, cutting.zones)
+        await self._insert_canary(campaign_id, counts.recipients, ranges.canary_ranges)
+        await self.connection.execute(
+            queries("plan")["finish_plan"],
+            campaign_id,
+            counts.audience_rows,
+            counts.rejected,
+            counts.duplicates,
+            counts.recipients,
+        )
+        return campaign_id, counts
+
+    async def _insert_canary(self, campaign_id: int, recipients: int, ranges: int) -> None:
+        if (canary := self.spec.order.canary) is None:
+            return
+        await self.connection.execute(
+            queries("plan")["insert_canary"],
+            campaign_id,
+            min(canary.recipients, recipients),
+            ranges,
+            canary.max_failed,
+            canary.needs_approval,
+            canary.minutes * 60,
+        )
+
+    def _columns(self, templates: Sequence[CampaignTemplate], noted: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arguments of the statement `insert_campaign`."""
+        return (
+            self.spec.name,
+            self.spec.external_id,
+            self.identity.content_hash,
+            {**self.identity.options, NOTED: {**noted, GIVEN: dict(self.spec.given)}},
+            freeze_templates(templates),
+            self.spec.phone_number_ids,
+            self.spec.on_unknown,
+            self.guards.schedule.window_opens,
+            self.guards.schedule.window_closes,
+            self.guards.schedule.time_zone,
+            self.guards.schedule.start_at,
+            self.guards.schedule.expires_at,
+            self.spec.max_failed,
+            self.spec.order.priority.word,
+            self.spec.order.share_percent,
+            self.spec.order.pause_at_failed,
+        )
+
+
+def _counts(staged: Staged, suppressed: int, without_hours: int = 0) -> PlanCounts:
+    return PlanCounts(
+        audience_rows=staged.rows + staged.rejected,
+        recipients=staged.recipients,
+        rejected=staged.rejected + staged.excluded,
+        duplicates=staged.duplicates,
+        suppressed=suppressed,
+        without_hours=without_hours,
+    )
+
+
+async def limits_per_s_of(connection: Connection, numbers: list[str], database: str) -> list[float]:
+    """The limits of these numbers, in any order; ConfigurationError if one is not stored."""
+    rows = await connection.fetch(queries("plan")["limits_of_numbers"], numbers, DEFAULT_LIMIT_PER_S)
+    limits_per_s = {row["phone_number_id"]: row["limit_per_s"] for row in rows}
+    missing = sorted(set(numbers) - limits_per_s.keys())
+    if not missing:
+        return list(limits_per_s.values())
+    known = [row["phone_number_id"] for row in await connection.fetch(queries("plan")["all_numbers"])]
+    hint = f"; known are {', '.join(known[:10])}" if known else ""
+    raise ConfigurationError(
+        f"unknown phone number ID {', '.join(missing)}{hint}",
+        where=database,
+        remedy="run `drumbeat numbers sync`",
+    )

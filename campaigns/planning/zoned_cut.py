@@ -1,0 +1,68 @@
+"""Divides a chunk's staged rows into ranges by the time zones of their phones: a range has one set of zones.
+
+So a range waits as a whole while its zones forbid sending. The rows of a zone keep their order.
+"""
+
+from collections.abc import Callable, Sequence
+
+from campaigns.planning.range_cut import without_lines
+from campaigns.planning.recipient_zones import RecipientZones
+from engine.core.recipient_reasons import WORDS, RecipientReason
+
+# The skip reason of a recipient whose zones share no hour, or are not known.
+NO_HOURS = WORDS[RecipientReason.NO_SENDING_HOURS].encode()
+
+
+class _OpenRange:
+    """The range that rows of one set of zones go to. `recipients` so far."""
+
+    __slots__ = ("range_id", "recipients")
+
+    def __init__(self, range_id: int) -> None:
+        self.range_id = range_id
+        self.recipients = 0
+
+
+class ZonedCut:
+    """Divides one chunk. `zones`: the zones of each range that got recipients, by its id; None: all of its
+    recipients are skipped.
+
+    `new_id`: makes the id of a range. `ever_opens`: whether zones, as one text, ever allow sending.
+    """
+
+    def __init__(
+        self,
+        new_id: Callable[[], int],
+        range_size: int,
+        left_out: Sequence[int],
+        suppressed: Sequence[int],
+        zones_of: RecipientZones,
+        ever_opens: Callable[[str], bool],
+    ) -> None:
+        self.zones: dict[int, str | None] = {}
+        self._new_id = new_id
+        self._range_size = range_size
+        self._left_out = left_out
+        self._suppressed = frozenset(suppressed)
+        self._zones_of = zones_of.of
+        self._ever_opens = ever_opens
+        self._open: dict[str | None, _OpenRange] = {}
+
+    def recipients(self, staged: bytes) -> bytes:
+        """The next batch of the chunk as rows of `COLUMNS`; empty if all of it are left out."""
+        rows = without_lines(staged.split(b"\n"), self._left_out)
+        return b"".join(map(self._row, rows))
+
+    def _row(self, row: bytes) -> bytes:
+        line, phone, _ = row.split(b"\t", 2)
+        zones = self._zones_of(phone.decode())
+        if zones is None or not self._ever_opens(zones):
+            zones = None
+        into = self._open.get(zones)
+        if into is None or into.recipients == self._range_size:
+            into = self._open[zones] = _OpenRange(self._new_id())
+            self.zones[into.range_id] = zones
+        into.recipients += 1
+        suppressed = int(line) in self._suppressed
+        reason = b"suppressed" if suppressed else NO_HOURS if zones is None else b"\\N"
+        return b"%d\t%d\t%b\t%b\n" % (into.range_id, into.recipients, reason, row)

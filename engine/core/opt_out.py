@@ -1,0 +1,71 @@
+"""Whether an incoming message asks for no more messages: its whole text is one of the words of a list.
+
+Law: only a whole message opts out. "Stop" does, "Please don't stop" does not. Case, accents, punctuation and
+spaces make no difference.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from engine.core.recipient_reasons import WORDS, RecipientReason
+
+# Accents of Latin, Greek and Cyrillic letters; points of Hebrew and Arabic, which are mostly not written.
+_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f]")
+# A longer text is no single word or short phrase.
+CHARACTERS_MAX = 100
+
+
+class OptOut(NamedTuple):
+    """What the person did. `source`: of the entry in the suppression list. `word`: as it arrived."""
+
+    source: str
+    word: str
+
+    @property
+    def reason(self) -> str:
+        did = "wrote" if self.source == WORD else "pressed"
+        return f'{WORDS[RecipientReason.OPTED_OUT]} ({did} "{self.word}")'
+
+
+WORD, BUTTON = "word", "button"
+
+
+def normalised(text: str) -> str:
+    """The text without accents, punctuation and case, its words divided by one space."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    kept = "".join(_kept(character) for character in plain if not _ACCENTS.match(character))
+    return " ".join(kept.casefold().split())
+
+
+def _kept(character: str) -> str:
+    # The vowel signs of many scripts are marks: without them, other words would look the same.
+    is_mark = unicodedata.category(character).startswith("M")
+    return character if character.isalnum() or is_mark else " "
+
+
+def read_opt_out(message: Mapping[str, Any], words: Collection[str]) -> OptOut | None:
+    """The opt-out in a message of the service, if it is one. `words` are normalised."""
+    for source, text in _texts(message):
+        if isinstance(text, str) and len(text) <= CHARACTERS_MAX and normalised(text) in words:
+            return OptOut(source, text.strip())
+    return None
+
+
+def _texts(message: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What the person wrote, or the payload and the title of the button that the person pressed."""
+    button, interactive = _part(message, "button"), _part(message, "interactive")
+    reply = _part(interactive, "button_reply") or _part(interactive, "list_reply")
+    return [
+        (WORD, _part(message, "text").get("body")),
+        (BUTTON, button.get("payload")),
+        (BUTTON, button.get("text")),
+        (BUTTON, reply.get("id")),
+        (BUTTON, reply.get("title")),
+    ]
+
+
+def _part(parent: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = parent.get(name)
+    return part if isinstance(part, dict) else {}

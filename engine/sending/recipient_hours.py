@@ -1,0 +1,83 @@
+"""The hours of one campaign in the time zones of its ranges, and whether a range may be claimed now.
+
+Law: a range is open only if its zones allow sending for the whole life of a claim, whatever the two clocks
+differ by. So no message is written in a quiet hour.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from engine.clock import SECOND_NS, monotonic_ns
+from engine.core.clock_skew import TOLERANCE_NS, ClockSkew
+from engine.core.guard import NO_COMMON_HOUR
+from engine.core.lease import CLAIM_VALID_S
+from engine.core.sending_hours import HORIZON, SendingHours, wait_in_words
+
+KNOWN_FOR = timedelta(seconds=1)  # an answer "open" is used again for so long
+_TOLERANCE = timedelta(microseconds=TOLERANCE_NS // 1_000)
+# A range is open if its hours hold from `_TOLERANCE` ago until so long ahead.
+AHEAD = KNOWN_FOR + timedelta(seconds=CLAIM_VALID_S) + _TOLERANCE
+# Ranges become due so long after their hours begin. Earlier, a process whose clock is slow would take one,
+# find it closed and release it, again and again.
+DUE_AFTER = 2 * _TOLERANCE
+
+
+class Closed(NamedTuple):
+    """Why a range may not be claimed, and when it becomes due."""
+
+    due_at: datetime
+    reason: str
+
+
+class RecipientHours:
+    """`zones`: every set of zones of the campaign's ranges, each a text with commas. `now`: database time."""
+
+    def __init__(self, hours: SendingHours, zones: Sequence[str], now: Callable[[], datetime]) -> None:
+        self._hours = hours
+        self._zones = zones
+        self._now = now
+        self._known: dict[str, tuple[datetime, Closed | None]] = {}  # the answer, and until when it holds
+
+    def closed(self, time_zones: str | None) -> Closed | None:
+        """None: a range with these zones may be claimed now. A range without zones always may."""
+        if time_zones is None or self._hours.is_always:
+            return None
+        now = self._now()
+        known = self._known.get(time_zones)
+        if known is None or now >= known[0]:
+            known = self._known[time_zones] = self._look(now, time_zones)
+        return known[1]
+
+    def all_closed(self) -> Closed | None:
+        """If no range may be claimed: what the first one waits for."""
+        first: Closed | None = None
+        for zones in self._zones:
+            closed = self.closed(zones)
+            if closed is None:
+                return None
+            if first is None or closed.due_at < first.due_at:
+                first = closed
+        return first
+
+    def _look(self, now: datetime, time_zones: str) -> tuple[datetime, Closed | None]:
+        zones = [ZoneInfo(name) for name in time_zones.split(",")]
+        first, last = now - _TOLERANCE, now + AHEAD
+        opens_at = self._hours.opens_at(first, zones)
+        if opens_at == first:
+            opens_at = self._hours.opens_at(last, zones)
+            if opens_at == last:
+                return now + KNOWN_FOR, None
+        if opens_at is None:
+            return now + HORIZON, Closed(now + HORIZON, NO_COMMON_HOUR)
+        due_at = opens_at + DUE_AFTER
+        return due_at, Closed(due_at, wait_in_words(opens_at, now, zones))
+
+
+def database_now(clock_skew: ClockSkew) -> datetime:
+    """The database's time, as this process last knew it."""
+    return datetime.fromtimestamp((monotonic_ns() + clock_skew.stamp_offset_ns) / SECOND_NS, UTC)
+
+
+ALWAYS = RecipientHours(SendingHours(), (), lambda: datetime.now(UTC))

@@ -1,0 +1,96 @@
+"""Incoming messages that opt out: the list, its source and the audit, in one transaction with the message."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from campaigns.opt_out_words import add_words, list_words, remove_words
+from campaigns.suppression import add_suppressions, remove_suppressions
+from engine.core.opt_out import normalised
+from engine.errors import UsageError
+from engine.store.database import Connection
+from engine.store.facts import Fact, FactKind
+from engine.store.recording import record
+from engine.webhooks.events import IncomingMessage, Parsed
+from engine.webhooks.inbox import EventFlow, write_together
+from tests.webhooks.planted import FIRST_RANGE, NOON, NUMBER, plant_campaign
+
+ANA, ANA_TOO = 5511987654321, 551187654321
+
+
+async def receive(
+    connection: Connection, body: dict[str, Any], wamid: str = "in.1", sender: int = ANA
+) -> None:
+    message = IncomingMessage(wamid, NUMBER, str(sender), "text", NOON, orjson.dumps(body).decode())
+    await write_together(connection, Parsed(messages=[message]), EventFlow())
+
+
+async def listed(connection: Connection) -> dict[int, tuple[str, str]]:
+    rows = await connection.fetch("SELECT phone, reason, source FROM suppressions")
+    return {row["phone"]: (row["reason"], row["source"]) for row in rows}
+
+
+async def audited(connection: Connection) -> list[tuple[str, str, dict[str, Any]]]:
+    rows = await connection.fetch("SELECT actor, action, detail FROM audit ORDER BY audit_id")
+    return [tuple(row) for row in rows]
+
+
+async def test_a_word_suppresses_both_spellings_of_the_sender_and_is_audited(connection: Connection) -> None:
+    await receive(connection, {"text": {"body": "Não quero mais!"}})
+    entry = ('opted out (wrote "Não quero mais!")', "word")
+    assert await listed(connection) == {ANA: entry, ANA_TOO: entry}
+    detail = {"source": "word", "word": "Não quero mais!", "wamid": "in.1", "number": NUMBER}
+    assert await audited(connection) == [("recipient", "opt-out", detail)]
+
+
+async def test_a_button_by_its_payload(connection: Connection) -> None:
+    await receive(connection, {"type": "button", "button": {"payload": "STOP", "text": "Not now"}})
+    assert (await listed(connection))[ANA] == ('opted out (pressed "STOP")', "button")
+
+
+async def test_other_messages_are_kept_and_suppress_nobody(connection: Connection) -> None:
+    await receive(connection, {"text": {"body": "When does it stop raining?"}})
+    assert not await listed(connection) and not await audited(connection)
+    assert await connection.fetchval("SELECT count(*) FROM incoming_messages") == 1
+
+
+async def test_a_repeated_event_does_not_suppress_again(connection: Connection) -> None:
+    await receive(connection, {"text": {"body": "stop"}})
+    await remove_suppressions(connection, [f"+{ANA}"])
+    await receive(connection, {"text": {"body": "stop"}})
+    assert not await listed(connection)
+    await receive(connection, {"text": {"body": "stop"}}, wamid="in.2")
+    assert ANA in await listed(connection)
+
+
+async def test_the_words_are_a_table_that_people_edit(connection: Connection) -> None:
+    assert await add_words(connection, ["Genug jetzt", "GENUG  JETZT!", "Stop."], "de") == 1
+    await receive(connection, {"text": {"body": "genug, jetzt"}})
+    assert (await listed(connection))[ANA][1] == "word"
+    assert await remove_words(connection, ["genug jetzt", "STOP", "never there"]) == 2
+    await receive(connection, {"text": {"body": "stop"}}, wamid="in.2", sender=4930901820)
+    assert 4930901820 not in await listed(connection)
+    with pytest.raises(UsageError):
+        await add_words(connection, ["!!"], "de")
+
+
+async def test_every_word_of_the_table_can_be_written(connection: Connection) -> None:
+    words = await list_words(connection)
+    assert len({each.language for each in words}) > 30
+    assert all(normalised(each.word) for each in words)
+
+
+async def test_the_service_and_people_are_audited_with_their_source(connection: Connection) -> None:
+    campaign = await plant_campaign(connection, number=NUMBER)
+    refused = Fact(
+        campaign, FIRST_RANGE, 1, 1, 1, NUMBER, FactKind.FAILED, code=131050, reason="131050", suppress=True
+    )
+    await record(connection, [refused])
+    await add_suppressions(connection, ["+4930901820"], "asked by phone")
+    await remove_suppressions(connection, ["+4930901820"])
+    entries = await audited(connection)
+    assert [(action, detail["source"]) for _, action, detail in entries] == [
+        ("opt-out", "service"), ("suppress", "hand"), ("unsuppress", "hand"),
+    ]  # fmt: skip
+    assert {source for _, source in (await listed(connection)).values()} == {"service"}
