@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -15,7 +15,7 @@ from campaigns.results.export import require_kept
 from campaigns.template_shares import TemplateShare, shares_in, shares_json, template_text
 from engine.core.daily_window import DailyWindow
 from engine.core.forecast import NumberLimits, NumberShare, first_send, last_send, sending_s, shares
-from engine.core.quota import QuotaScope
+from engine.core.quota import COUNTED_S, GATHER_S, QuotaScope
 from engine.errors import ConfigurationError
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Pool
@@ -60,7 +60,7 @@ class CampaignPlan:
     @property
     def days(self) -> int:
         """How many periods of 24 hours the messaging limits ask for."""
-        return max(number.days for number in self.numbers)
+        return days_of(self.numbers)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -108,6 +108,7 @@ async def plan_of(
     countries = _countries(groups)
     numbers = await number_limits(pool, campaign.phone_number_ids)
     recipients = sum(countries.values())
+    divided = shares(recipients, numbers, scope)
     templates = shares_in(row["template"])
     categories = await _categories(pool, templates)
     return CampaignPlan(
@@ -119,8 +120,8 @@ async def plan_of(
         category=", ".join(sorted({category for category in categories if category})) or None,
         recipients=recipients,
         countries=countries,
-        numbers=shares(recipients, numbers, scope),
-        timing=timing(dict(row), sending_s(recipients, numbers), now),
+        numbers=divided,
+        timing=timing(dict(row), sending_s(recipients, numbers), now, days_of(divided)),
         left_out=await _left_out(pool, campaign_id, dict(row)),
         cost=None if prices is None else _cost(groups, templates, categories, prices),
     )
@@ -136,12 +137,19 @@ async def number_limits(pool: Pool, phone_number_ids: Sequence[str]) -> list[Num
 
 async def days_needed(pool: Pool, phone_number_ids: Sequence[str], recipients: int, scope: QuotaScope) -> int:
     """In how many periods of 24 hours the messaging limits allow so many recipients, at least."""
-    numbers = await number_limits(pool, phone_number_ids)
-    return max((share.days for share in shares(recipients, numbers, scope)), default=1)
+    return days_of(shares(recipients, await number_limits(pool, phone_number_ids), scope))
 
 
-def timing(row: Mapping[str, Any], seconds: float, now: datetime) -> Timing:
-    """When a campaign with this row sends, if it starts now or at its own start."""
+def days_of(divided: Sequence[NumberShare]) -> int:
+    """How many periods of 24 hours the numbers need together."""
+    return max((number.days for number in divided), default=1)
+
+
+def timing(row: Mapping[str, Any], seconds: float, now: datetime, days: int = 1) -> Timing:
+    """When a campaign with this row sends, if it starts now or at its own start.
+
+    `days`: in how many periods of 24 hours the messaging limits allow it; in the last one it sends the rest.
+    """
     window = (
         None
         if row["window_opens"] is None
@@ -149,9 +157,9 @@ def timing(row: Mapping[str, Any], seconds: float, now: datetime) -> Timing:
     )
     zone = ZoneInfo(row["time_zone"])
     starts_at = first_send(max(now, row["start_at"] or now).astimezone(UTC), window, zone)
-    return Timing(
-        round(seconds, 1), starts_at, last_send(starts_at, seconds, window, zone), row["expires_at"]
-    )
+    last_day = starts_at + (days - 1) * timedelta(seconds=COUNTED_S + GATHER_S)
+    ends_at = last_send(last_day, seconds / days, window, zone)
+    return Timing(round(seconds, 1), starts_at, ends_at, row["expires_at"])
 
 
 async def _left_out(pool: Pool, campaign_id: int, row: Mapping[str, Any]) -> dict[str, int]:
