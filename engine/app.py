@@ -93,7 +93,13 @@ async def run_numbers(
     )
     find_block = partial(_find_block, disk_space, results_writer)
     reader = CampaignReader(
-        campaign_cache, service.product, campaign_id, find_block, context.clock_skew, context.quotas
+        campaign_cache,
+        service.product,
+        campaign_id,
+        find_block,
+        context.clock_skew,
+        phone_number_ids,
+        context.quotas,
     )
     keep_large_blocks()
     read_numbers = partial(_read_numbers, pool, service, token_file)

@@ -14,7 +14,7 @@ from campaigns.cli.task_runner import with_settings
 from campaigns.command_text import command_text
 from campaigns.life.control import Campaign, find_campaign
 from campaigns.life.run import RunResult, run_campaign
-from campaigns.planning.schedule import check_max_failed
+from campaigns.planning.schedule import check_max_failed, read_moment
 from campaigns.pluralise import pluralise
 from campaigns.preview.plan import days_needed
 from campaigns.results.status import CampaignStatus, campaign_status
@@ -36,6 +36,13 @@ def run(
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait until the start time, and until another sender ends.")
     ] = False,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            help="Time to stop cleanly, with 75 if recipients are left: ISO 8601 with an offset.",
+            metavar="TIME",
+        ),
+    ] = None,
     dry_run: DryRun = False,
     max_failed: MaxFailed = None,
     metrics_port: Annotated[
@@ -51,6 +58,7 @@ def run(
     """
     if max_failed is not None:
         check_max_failed(max_failed)
+    ends_at = None if until is None else read_moment("--until", until)
     if quiet:
         quieten()
 
@@ -75,6 +83,7 @@ def run(
                     disk=settings.disk(),
                     max_failed=max_failed,
                     metrics=_metrics_address(settings, metrics_host, metrics_port),
+                    until=ends_at,
                 )
             with suppress(OSError):  # `main` reports a failed stdout; the run's own end matters more
                 _print(end, json)

@@ -6,6 +6,8 @@ from campaigns.command_text import command_text
 from campaigns.pluralise import pluralise
 from campaigns.results.status import FINAL_STATES, NOBODY_SENDS, CampaignStatus, NumberProgress
 from campaigns.template_shares import share_lines
+from engine.core.canary import in_words
+from engine.core.order import Priority
 from engine.core.states import CampaignState, RecipientState
 
 
@@ -79,6 +81,23 @@ def progress_line(status: CampaignStatus, rate_per_s: float) -> str:
     )
 
 
+def order_text(priority: str, share_percent: int | None) -> str:
+    """`priority high, share 30 %`."""
+    return f"priority {priority}" + ("" if share_percent is None else f", share {share_percent} %")
+
+
+def _health_lines(status: CampaignStatus) -> Iterator[str]:
+    """The order, the canary and the error budget, as far as they were asked for."""
+    if status.priority != Priority.NORMAL.word or status.share_percent is not None:
+        yield order_text(status.priority, status.share_percent)
+    if (canary := status.canary) is not None:
+        approved = ", not approved yet" if canary.lacks_approval and canary.passed_at is None else ""
+        counts = f"{in_words(canary.counts)}, limit {canary.max_failed}"
+        yield f"canary of {canary.counts.recipients:,}: {canary.state}; {counts}{approved}"
+    if status.pause_at_failed is not None:
+        yield f"pauses when more than {status.pause_at_failed} failed"
+
+
 def status_lines(status: CampaignStatus) -> Iterator[str]:
     """The lines of `campaign status`."""
     yield f"{status.name}: {status.state}" + (f" ({status.reason})" if status.reason else "")
@@ -87,6 +106,7 @@ def status_lines(status: CampaignStatus) -> Iterator[str]:
     yield f"recipients {status.recipients:,}: {counts_line(status)}"
     for line in share_lines(status.templates):
         yield f"  {line}"
+    yield from _health_lines(status)
     if status.pruned_recipients:
         yield f"pruned: only the counts are left of {pluralise(status.pruned_recipients, 'recipient')}"
     if status.eta_s is not None and status.rate_per_s is not None:

@@ -112,7 +112,7 @@ async def plan_of(
     templates = shares_in(row["template"])
     categories = await _categories(pool, templates)
     return CampaignPlan(
-        name=name,
+        name=campaign.name,
         template=campaign.template,
         language=campaign.language,
         templates=templates,

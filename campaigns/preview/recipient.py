@@ -86,7 +86,7 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
         )
     template = templates[found["template_index"]]
     return ChosenRecipient(
-        campaign=name,
+        campaign=campaign.name,
         phone_number_ids=tuple(campaign.phone_number_ids),
         options=row["options"],
         template=template,

@@ -8,9 +8,11 @@ from typing import Any
 
 from campaigns.template_shares import TemplateShare, shares_in, shares_json
 from engine.core.max_failed import exceeds_max_failed
+from engine.core.order import Priority
 from engine.core.quota import QuotaStanding
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
+from engine.store.canaries import StoredCanary, read_canary
 from engine.store.database import Pool
 from engine.store.queries import queries
 from engine.store.quota import read_number_standings
@@ -70,6 +72,10 @@ class CampaignStatus:
     pruned_recipients: int = 0
     pruned_unknown: int = 0
     templates: Sequence[TemplateShare] = ()
+    priority: str = Priority.NORMAL.word
+    share_percent: int | None = None
+    pause_at_failed: str | None = None
+    canary: StoredCanary | None = None
 
     @property
     def in_doubt(self) -> int:
@@ -121,7 +127,28 @@ class CampaignStatus:
             "pruned_recipients": self.pruned_recipients,
             "pruned_unknown": self.pruned_unknown,
             "templates": shares_json(self.templates, self.recipients),
+            "priority": self.priority,
+            "share_percent": self.share_percent,
+            "pause_at_failed": self.pause_at_failed,
+            "canary": None if self.canary is None else _canary_json(self.canary),
         }
+
+
+def _canary_json(canary: StoredCanary) -> dict[str, Any]:
+    counts = canary.counts
+    return {
+        "state": canary.state,
+        "recipients": counts.recipients,
+        "sent_to": counts.sent_to,
+        "arrived": counts.arrived,
+        "failed": counts.failed,
+        "max_failed": canary.max_failed,
+        "needs_approval": canary.needs_approval,
+        "wait_s": canary.wait_s,
+        "sent_at": canary.sent_at,
+        "approved_at": canary.approved_at,
+        "passed_at": canary.passed_at,
+    }
 
 
 def measured_per_s(before: CampaignStatus, after: CampaignStatus, elapsed_s: float) -> float:
@@ -168,6 +195,10 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
         pruned_recipients=row["pruned_recipients"],
         pruned_unknown=row["pruned_unknown"],
         templates=shares_in(row["template"]),
+        priority=row["priority"],
+        share_percent=row["share_percent"],
+        pause_at_failed=row["pause_at_failed"],
+        canary=None if row["pruned_recipients"] else await read_canary(pool, campaign_id),
     )
 
 

@@ -139,6 +139,15 @@ class FlowContext:
             for other in idle
         )
 
+    def is_wanted_elsewhere(self, number: PeerNumber, campaign_id: int) -> bool:
+        """Whether another number that could send the campaign has nothing left to send."""
+        mine = number.lease.phone_number_id
+        return any(
+            other.phone_number_id != mine
+            and campaign_id in self.campaign_cache.sending_with(other.phone_number_id)
+            for other in (*self.idle_numbers(), *self.idle_elsewhere)
+        )
+
     def leaves_to_faster(self, number: PeerNumber, campaign_id: int) -> bool:
         """Whether `number` is idle and leaves free ranges of a campaign to a faster idle number."""
         from_per_s = left_to_from(number.rate_per_s)

@@ -55,6 +55,7 @@ class NumberPace:
             self.governor.set_limit(renewal.limit_per_s, now_ns)
         if self.suspended_reason and not renewal.rests:
             log.info("number_resumed", number=self._phone_number_id)
+            self._context.campaign_cache.refusal_runs.forget_number(self._phone_number_id)
             if not self.outcome_policy.quota_refused:
                 self.governor.resume(now_ns)
             self.outcome_policy.quota_refused = False

@@ -9,6 +9,7 @@ from math import inf
 import structlog
 
 from engine.api.transport import Transport
+from engine.sending.campaign_health import CampaignHealth
 from engine.sending.campaign_housekeeping import CampaignHousekeeping
 from engine.sending.campaign_reader import CampaignReader
 from engine.sending.flow_context import FlowContext
@@ -73,6 +74,7 @@ class Worker:
         )
         self._sharing = NumberSharing(context, self._numbers) if campaign_id is None else None
         self._housekeeping = CampaignHousekeeping(context, campaign_id)
+        self._health = CampaignHealth(context)
         self._number_refresh = NumberRefresh(read_numbers, context.timing.reread_period_s)
         self._template_watch = template_watch
         self._side_tasks: dict[str, asyncio.Task[None]] = {}  # by what they do
@@ -157,6 +159,7 @@ class Worker:
             await self._sharing.balance(connection)
         await recover_abandoned_numbers(connection, self._numbers.owner, self._numbers.wanted)
         self._context.descriptors_short.check_quiet(self._context.timing.descriptors_quiet_ns)
+        await self._health.check(connection)
         await self._housekeeping.finish(connection)
         if self._campaign_id is not None and self._campaign_id not in self._context.campaign_cache.running:
             self._ended.set()
