@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -15,7 +15,7 @@ from campaigns.preview.recipient import SCAN_TIMEOUT_S
 from campaigns.results.export import require_kept
 from campaigns.template_shares import TemplateShare, shares_in, shares_json, template_text
 from engine.core.forecast import NumberLimits, NumberShare, first_send, last_send, sending_s, shares
-from engine.core.quota import QuotaScope
+from engine.core.quota import COUNTED_S, GATHER_S, QuotaScope
 from engine.errors import ConfigurationError
 from engine.sending.campaign_guards import stored_guards
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
@@ -61,7 +61,7 @@ class CampaignPlan:
     @property
     def days(self) -> int:
         """How many periods of 24 hours the messaging limits ask for."""
-        return max(number.days for number in self.numbers)
+        return days_of(self.numbers)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -110,6 +110,7 @@ async def plan_of(
     numbers = await number_limits(pool, campaign.phone_number_ids)
     zones = await pool.fetch(sql["time_zones"], campaign_id, timeout=SCAN_TIMEOUT_S)
     recipients = sum(countries.values())
+    divided = shares(recipients, numbers, scope)
     templates = shares_in(row["template"])
     categories = await _categories(pool, templates)
     return CampaignPlan(
@@ -121,12 +122,13 @@ async def plan_of(
         category=", ".join(sorted({category for category in categories if category})) or None,
         recipients=recipients,
         countries=countries,
-        numbers=shares(recipients, numbers, scope),
+        numbers=divided,
         timing=timing(
             dict(row),
             sending_s(recipients, numbers),
             now,
             {each["time_zones"]: each["recipients"] for each in zones},
+            days_of(divided),
         ),
         left_out=await _left_out(pool, campaign_id, dict(row)),
         cost=None if prices is None else _cost(groups, templates, categories, prices),
@@ -143,17 +145,26 @@ async def number_limits(pool: Pool, phone_number_ids: Sequence[str]) -> list[Num
 
 async def days_needed(pool: Pool, phone_number_ids: Sequence[str], recipients: int, scope: QuotaScope) -> int:
     """In how many periods of 24 hours the messaging limits allow so many recipients, at least."""
-    numbers = await number_limits(pool, phone_number_ids)
-    return max((share.days for share in shares(recipients, numbers, scope)), default=1)
+    return days_of(shares(recipients, await number_limits(pool, phone_number_ids), scope))
+
+
+def days_of(divided: Sequence[NumberShare]) -> int:
+    """How many periods of 24 hours the numbers need together."""
+    return max((number.days for number in divided), default=1)
 
 
 def timing(
-    row: Mapping[str, Any], seconds: float, now: datetime, zones: Mapping[str, int] = MappingProxyType({})
+    row: Mapping[str, Any],
+    seconds: float,
+    now: datetime,
+    zones: Mapping[str, int] = MappingProxyType({}),
+    days: int = 1,
 ) -> Timing:
     """When a campaign with this row sends, if it starts now or at its own start.
 
     `zones`: its recipients by their time zones, if a rule is in them. Then the end is the earliest possible
     one: each zone is sent to in its own hours as if the numbers had nothing else to do meanwhile.
+    `days`: in how many periods of 24 hours the messaging limits allow it; in the last one it sends the rest.
     """
     guards, begins = stored_guards(row), max(now, row["start_at"] or now).astimezone(UTC)
     parts = [(seconds, guards.hours, [guards.time_zone])]
@@ -161,8 +172,9 @@ def timing(
         share = seconds * recipients / max(1, sum(zones.values()))
         parts.append((share, guards.recipient_hours, [ZoneInfo(name) for name in names.split(",")]))
     starts = [first_send(begins, hours, in_zones) or begins for _, hours, in_zones in parts]
+    before_last_day = (days - 1) * timedelta(seconds=COUNTED_S + GATHER_S)
     ends = [
-        last_send(start, part_s, hours, in_zones)
+        last_send(start + before_last_day, part_s / days, hours, in_zones)
         for start, (part_s, hours, in_zones) in zip(starts, parts, strict=True)
     ]
     starts_at = max(starts[0], min(starts[1:], default=starts[0]))

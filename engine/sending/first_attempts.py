@@ -15,6 +15,7 @@ from engine.sending.guarding import Guarded, guard_first_attempts, refuse_opted_
 from engine.sending.messages import GrantedClaims, RunningCampaign
 from engine.sending.number_quota import NumberQuota
 from engine.store.claims import (
+    Candidate,
     ClaimRefused,
     WatermarkAdvance,
     advance_watermark,
@@ -46,19 +47,29 @@ class FirstAttempts:
         Claims nobody if the messaging limit allows not even the first one.
         """
         candidates = list(islice(feed.page, limit))
-        if candidates and self._quota.is_limited:
-            candidates = candidates[: await self._quota.admit_first(candidates)]
-            if not candidates:
-                return GrantedClaims([], [], suspend_aware_ns())
         guarded = guard_first_attempts(
             candidates, self._campaign(feed), self._pairs, self._lease, monotonic_ns()
         )
+        if guarded.passed and self._quota.is_limited:
+            candidates = await self._within_quota(candidates, guarded)
+            if not candidates:
+                return GrantedClaims([], [], suspend_aware_ns())
         claimed_through = candidates[-1].seq if len(candidates) < len(feed.page) else feed.held.last_seq
         claimed_ns = await self._advance(feed, claimed_through, guarded)
         self._quota.not_claimed(guarded.decided)
         for _ in candidates:
             feed.page.popleft()
         return GrantedClaims(guarded.passed, [1] * len(guarded.passed), claimed_ns)
+
+    async def _within_quota(self, candidates: list[Candidate], guarded: Guarded) -> list[Candidate]:
+        """The candidates before the first who waits for the messaging limit; `guarded` keeps only them."""
+        admitted = await self._quota.admit_first(guarded.passed)
+        if admitted == len(guarded.passed):
+            return candidates
+        waits = guarded.passed[admitted].seq
+        guarded.passed = guarded.passed[:admitted]
+        guarded.decided = [fact for fact in guarded.decided if fact.seq < waits]
+        return [candidate for candidate in candidates if candidate.seq < waits]
 
     async def _advance(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int:
         """Raise the watermark; returns when the claiming statement was issued, on the suspend-aware clock.

@@ -80,7 +80,7 @@ class NumberQuota:
             self._quotas.not_accepted(self._phone_number_id, person)
 
     def not_claimed(self, facts: Sequence[Fact]) -> None:
-        """A guard refused these recipients. They stay counted: another process may claim the same attempt."""
+        """These recipients opted out meanwhile. They stay counted: another process may claim the attempt."""
         for fact in facts:
             self._new.pop((fact.range_id, fact.seq), None)
 

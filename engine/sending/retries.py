@@ -61,9 +61,9 @@ class Retries:
         """What the guards said of due recipients, and the granted attempt numbers by range and seq."""
         async with self._context.pool.acquire(timeout=5) as connection:
             due = await self._due(connection, limit)
-            if due and self._quota.is_limited:
-                due = await self._quota.admit_retries(connection, due)
             guarded = guard_retries(due, self._context.campaign_cache, self._pairs, self._lease, now_ns)
+            if guarded.passed and self._quota.is_limited:
+                guarded.passed = await self._quota.admit_retries(connection, guarded.passed)
             if guarded.postponed:
                 await postpone_retries(connection, guarded.postponed)
             if not (guarded.passed or guarded.decided):

@@ -1,5 +1,6 @@
 """`campaign plan`: who will get the message, by which number and when, at what cost, and who will not."""
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,8 @@ def test_a_messaging_limit_that_is_too_low_is_shown(
         1000,
     )
     assert plan["expires_before_end"] is False
+    takes = datetime.fromisoformat(plan["ends_at"]) - datetime.fromisoformat(plan["starts_at"])
+    assert takes > timedelta(days=1)
     assert "2 periods of 24 hours" in drumbeat.ok(*PLAN).stdout
 
 

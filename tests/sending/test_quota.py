@@ -1,14 +1,22 @@
 """The messaging limit while sending: nobody fails for it, the emulator's own limit is never met, and days pass quickly."""
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import pytest
 
 from campaigns.results.status import campaign_status
 from emulator.testing import Emulator
 from engine.core.quota import COUNTED_S, GATHER_S, QuotaScope
 from engine.core.states import ReasonCode
+from engine.sending import first_attempts
+from engine.sending.guarding import Guarded
 from engine.sending.number_quota import NumberQuota
+from engine.store.claims import Candidate, fact_of_unsent
 from engine.store.database import Pool
+from engine.store.facts import FactKind
 from engine.store.queries import queries
 from tests.sending.planted import FAST, SLOW, Planted, context_of, plant_campaign, plant_numbers
 from tests.sending.running import (
@@ -156,8 +164,8 @@ async def test_a_limit_that_others_used_is_a_quota_and_no_pace(pool: Pool) -> No
     attempt is spent, the other number takes the rest, the number keeps its rate, and a new tier ends its rest.
     """
     async with both() as emulator:
-        campaign = await planted(pool, emulator, 600, **{SLOW: "TIER_250", FAST: "TIER_1K"}, range_size=400)
-        await pool.execute("UPDATE numbers SET manual_limit_per_s = 300 WHERE phone_number_id = $1", FAST)
+        campaign = await planted(pool, emulator, 800, **{SLOW: "TIER_250", FAST: "TIER_1K"}, range_size=400)
+        await pool.execute("UPDATE numbers SET manual_limit_per_s = 500 WHERE phone_number_id = $1", FAST)
         for person in range(100):
             emulator.service.numbers[SLOW].tiers.count(person, emulator.service.clock.now_ns())
         async with started(pool, emulator, campaign, numbers=(SLOW, FAST)) as runner:
@@ -169,7 +177,7 @@ async def test_a_limit_that_others_used_is_a_quota_and_no_pace(pool: Pool) -> No
             assert (await runner.end()).state == "finished"
         assert accepted_by_number(emulator)[SLOW] == 150
         assert_each_once(emulator, campaign)
-        await assert_counts(pool, campaign, accepted=600)
+        await assert_counts(pool, campaign, accepted=800)
         await pool.execute(queries("inbox")["refresh_number"], "55114000", "TIER_1K")
         assert not await rests(pool)
 
@@ -217,6 +225,28 @@ async def test_what_was_sent_before_the_limit_was_counted_counts(pool: Pool) -> 
         async with started(pool, emulator, later):
             await until(lambda: waits(pool, later))
         await assert_counts(pool, later, accepted=50, pending=10)
+
+
+async def test_whom_a_guard_defers_is_not_counted(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every second of 400 recipients may be written to only later: the limit of 250 allows the others."""
+    guard = first_attempts.guard_first_attempts
+
+    def defer_half(candidates: Sequence[Candidate], *others: Any) -> Guarded:
+        guarded = guard(candidates, *others)
+        later = [candidate for candidate in guarded.passed if candidate.seq % 2]
+        guarded.passed = [candidate for candidate in guarded.passed if not candidate.seq % 2]
+        guarded.decided += [
+            fact_of_unsent(each, others[2], FactKind.DEFERRED, "later", 3_600) for each in later
+        ]
+        return guarded
+
+    monkeypatch.setattr(first_attempts, "guard_first_attempts", defer_half)
+    async with both() as emulator:
+        campaign = await planted(pool, emulator, 400, **{SLOW: "TIER_250"})
+        async with started(pool, emulator, campaign):
+            await until(lambda: len(emulator.service.ledger) == 200)
+        await assert_counts(pool, campaign, accepted=200, deferred=200)
+    assert await pool.fetchval("SELECT used FROM quota_scopes") == 200
 
 
 async def test_an_unlimited_number_asks_nothing_before_a_claim(pool: Pool) -> None:
