@@ -165,6 +165,11 @@ def _create(spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool) -> No
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
         created = run_loop(create_campaign(url, spec, progress, disk=settings.disk(), dry_run=dry_run))
+    print_created(created, json=json)
+
+
+def print_created(created: CreatedCampaign, *, json: bool) -> None:
+    """Print what a create did, or would do."""
     if json:
         print_json(_as_json(created))
     else:

@@ -47,7 +47,8 @@ CAMPAIGN_COMMANDS = {
     "resume": "campaigns.cli.control",
     "cancel": "campaigns.cli.control",
     "report": "campaigns.cli.report",
-    "export": "campaigns.cli.report",
+    "export": "campaigns.cli.export",
+    "retry": "campaigns.cli.retry",
     "settle": "campaigns.cli.settle",
 }
 COMMANDS: dict[str, str | CommandGroup] = {

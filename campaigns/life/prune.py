@@ -96,6 +96,7 @@ async def _drop_month(
         return KeptMonth(month["month"], tuple(map(_blocking_campaign, blocking)))
     if not dry_run:
         await connection.execute(sql["keep_counts"], *bounds, actor(), month["month"])
+        await connection.execute(sql["delete_retried"], *bounds)
         for row in await connection.fetch(sql["drop_statements"], month["suffix"]):
             await connection.execute(row["statement"])
     return PrunedMonth(month["month"], tuple(campaign["name"] for campaign in campaigns))

@@ -153,7 +153,12 @@ async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
                 ) from error
             rows = await connection.fetch(sql["leftover_ranges"], campaign_id)
             ids = [row["range_id"] for row in rows]
-            for statement in ("remove_recipients", "remove_range_counters", "remove_ranges"):
+            for statement in (
+                "remove_recipients",
+                "remove_retried",
+                "remove_range_counters",
+                "remove_ranges",
+            ):
                 await connection.execute(sql[statement], ids)
         if not ids:
             break
@@ -276,6 +281,8 @@ class _Planning:
         counts = _counts(staged, frozen.suppressed)
         if frozen.recipients != counts.recipients:
             raise RuntimeError(f"{counts.recipients} recipients were staged, {frozen.recipients} frozen")
+        if self.spec.retry_of is not None:
+            await self.connection.execute(queries("plan")["link_retry"], campaign_id, self.spec.retry_of)
         await self.connection.execute(
             queries("plan")["finish_plan"],
             campaign_id,

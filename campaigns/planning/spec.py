@@ -23,6 +23,8 @@ ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
 AUDIENCE_CONTENT = "the audience's content"  # key of the hash of the file or rows in the stored options
 NOTED = "noted"  # key of what is stored for people and does not identify the campaign
+RETRY_OF = "retry of"  # key of the stored options: the campaign whose failed recipients are sent to again
+RETRY_CODES = "retry of codes"  # key of the stored options: only of those that failed with these
 TEST_OF = "test of"  # key of the stored options: the campaign that is tested
 LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service downloads by HTTPS only
 
@@ -35,7 +37,7 @@ class CampaignSpec:
     file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns. Times are ISO
     8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
     `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
-    `test_of`: the campaign that a `campaign test-send` tests.
+    `test_of`: the campaign that a `campaign test-send` tests. `retry_of`, `retry_codes`: of `campaign retry`.
     """
 
     name: str
@@ -58,6 +60,8 @@ class CampaignSpec:
     header_media: Media | None = None
     message: dict[str, Any] | None = None
     test_of: str | None = None
+    retry_of: str | None = None
+    retry_codes: tuple[int, ...] = ()
     reading: ReadOptions = AS_IT_IS
     mapped: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)
@@ -180,9 +184,15 @@ def identify(
             "header media": None if media is None else [media.media_id, media.link, media.filename],
             **({} if spec.message is None else {"message": spec.message}),
             **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
+            **retry_options(spec.retry_of, spec.retry_codes),
             **{name: value for name, value in of_audience.items() if value},
         }
     )
+
+
+def retry_options(retry_of: str | None, codes: Sequence[int]) -> dict[str, Any]:
+    """The stored options of a retry; none for another campaign."""
+    return {} if retry_of is None else {RETRY_OF: retry_of, RETRY_CODES: sorted(set(codes))}
 
 
 def _moment(moment: datetime | None) -> str | None:

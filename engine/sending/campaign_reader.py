@@ -142,6 +142,7 @@ def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
         tuple(row["phone_number_ids"]),
         _window(row),
         ZoneInfo(row["time_zone"]),
+        is_retry=row["is_retry"],
     )
 
 

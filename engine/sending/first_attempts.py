@@ -11,7 +11,7 @@ from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.guard import PairGuard
 from engine.sending.feeder import Feed, Feeder
 from engine.sending.flow_context import FlowContext
-from engine.sending.guarding import Guarded, guard_first_attempts, refuse_opted_out
+from engine.sending.guarding import Guarded, guard_first_attempts, hold_back_retried, refuse_opted_out
 from engine.sending.messages import GrantedClaims
 from engine.store.claims import (
     ClaimRefused,
@@ -24,6 +24,7 @@ from engine.store.claims import (
 )
 from engine.store.database import LOST_CONNECTION
 from engine.store.leases import Lease
+from engine.store.retried import retry_verdicts
 
 
 class FirstAttempts:
@@ -67,18 +68,19 @@ class FirstAttempts:
 
     async def _in_batch(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int | None:
         """Claim with other numbers, as nearly always. None: not claimed, and `_alone` finds out why."""
-        if guarded.decided:
+        if guarded.decided or self._context.campaign_cache[feed.held.campaign_id].is_retry:
             return None
         return await self._context.claim_batcher.advance_watermark(
             WatermarkAdvance(self._lease, feed.held, claimed_through, guarded.passed)
         )
 
     async def _alone(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int:
+        campaign = self._context.campaign_cache[feed.held.campaign_id]
         async with self._context.pool.acquire(timeout=5) as connection:
             opted_out = await opted_out_phones(connection, guarded.passed)
-            refuse_opted_out(
-                guarded, opted_out, self._context.campaign_cache[feed.held.campaign_id], self._lease
-            )
+            refuse_opted_out(guarded, opted_out, campaign, self._lease)
+            if campaign.is_retry:
+                hold_back_retried(guarded, await retry_verdicts(connection, guarded.passed), self._lease)
             known = await recorded_above(connection, feed.held, claimed_through)
             guarded.passed = [candidate for candidate in guarded.passed if candidate.seq not in known]
             claimed_ns = suspend_aware_ns()

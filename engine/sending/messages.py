@@ -41,6 +41,7 @@ class RunningCampaign:
     `sending` is False while it is blocked (`blocked_reason`, as stored) or `stopped` by this process.
     On the monotonic clock: `expires_ns`, from the time left that the database last reported (its clock and
     ours may differ), and `none_free_until_ns`, until when no number asks for a free range of it.
+    `is_retry`: before each claim, an earlier campaign is asked whether its recipient is still failed.
     """
 
     campaign_id: int
@@ -54,3 +55,4 @@ class RunningCampaign:
     blocked_reason: str = ""
     none_free_until_ns: int = 0
     expires_ns: int | None = None
+    is_retry: bool = False

@@ -4,10 +4,11 @@ from engine.clock import suspend_aware_ns
 from engine.core.guard import PairGuard
 from engine.sending.feeder import Feeder
 from engine.sending.flow_context import FlowContext
-from engine.sending.guarding import Guarded, guard_retries
+from engine.sending.guarding import Guarded, guard_retries, hold_back_retried
 from engine.sending.messages import GrantedClaims
 from engine.store.database import LOST_CONNECTION
 from engine.store.leases import Lease
+from engine.store.retried import retry_verdicts
 from engine.store.retry_claims import claim_retries, due_retries, postpone_retries, unsent_claims
 
 
@@ -54,6 +55,8 @@ class Retries:
         async with self._context.pool.acquire(timeout=5) as connection:
             due = await due_retries(connection, sendable, limit)
             guarded = guard_retries(due, campaign_cache, self._pairs, self._lease, now_ns)
+            if any(campaign_cache[candidate.campaign_id].is_retry for candidate in guarded.passed):
+                hold_back_retried(guarded, await retry_verdicts(connection, guarded.passed), self._lease)
             if guarded.postponed:
                 await postpone_retries(connection, guarded.postponed)
             if not (guarded.passed or guarded.decided):

@@ -9,6 +9,7 @@ ORDER BY campaign_id;
 
 -- name: running
 SELECT campaign_id, name, reason, reason_code, template, phone_number_ids, window_opens, window_closes, time_zone,
+       retry_of IS NOT NULL AS is_retry,
        extract(epoch FROM expires_at - now())::float8 AS expires_in_s, now() AS database_now
 FROM campaigns
 WHERE state = 'running' AND planned_at IS NOT NULL AND ($1::bigint IS NULL OR campaign_id = $1)

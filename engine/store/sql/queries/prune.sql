@@ -39,6 +39,9 @@ FROM range_counters
 WHERE range_id >= $1 AND range_id < $2
 GROUP BY campaign_id;
 
+-- name: delete_retried
+DELETE FROM retried_recipients WHERE range_id >= $1 AND range_id < $2;
+
 -- name: limit_wait
 -- A DROP waits for all users of the table, and all others wait for it: better to try again than to wait long.
 SET LOCAL lock_timeout = '100ms';
