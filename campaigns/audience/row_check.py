@@ -24,8 +24,9 @@ _NAME_THE_PHONES = "; name the column of the phone numbers with --phone-column"
 class CheckedBatch:
     """The good rows of a batch, and its rejects. `read_bytes`: how much of the file was read by then.
 
-    A good row has its line, its phone in digits of E.164, and a variable for each placeholder. They are
-    stored as columns, because a tuple for each row would double the cost of its variables.
+    A good row has its line, its phone in digits of E.164, a variable for each placeholder, and perhaps the
+    index of its template; without `template_indexes`, all rows have the first one. They are stored as
+    columns, because a tuple for each row would double the cost of its variables.
     """
 
     read_bytes: int
@@ -33,6 +34,7 @@ class CheckedBatch:
     phones: Sequence[int]
     variables: Sequence[tuple[str, ...]]
     rejects: list[Reject]
+    template_indexes: Sequence[int] = ()
 
     @property
     def rows(self) -> int:

@@ -33,8 +33,8 @@ class StagedBatch:
     """The good rows of a piece as text for COPY, and its rejects. `rows`: how many good rows; `last_line`:
     the line of the last one.
 
-    `keys`: line and canonical phone of each row. `recipients`: line, phone as in the file, and the variables
-    as an array.
+    `keys`: line and canonical phone of each row. `recipients`: line, phone as in the file, index of the
+    template, and the variables as an array.
     """
 
     read_bytes: int
@@ -82,8 +82,10 @@ def _joined(parts: Sequence[StagedBatch], read_bytes: int) -> StagedBatch:
 def encode_for_copy(batch: CheckedBatch) -> StagedBatch:
     """Write the good rows of a checked batch as text for COPY."""
     keys = [f"{line}\t{phone}" for line, phone in zip(batch.lines, batch.phones, strict=True)]
+    indexes = batch.template_indexes or [0] * len(keys)
     recipients = [
-        f"{key}\t{{\0{_BETWEEN(variables)}\0}}" for key, variables in zip(keys, batch.variables, strict=True)
+        f"{key}\t{index}\t{{\0{_BETWEEN(variables)}\0}}"
+        for key, index, variables in zip(keys, indexes, batch.variables, strict=True)
     ]
     canonical = list(map(canonical_phone, batch.phones))
     if canonical != batch.phones:

@@ -26,8 +26,9 @@ from campaigns.planning.schedule import Schedule
 from campaigns.planning.source import open_source
 from campaigns.planning.spec import AUDIENCE_CONTENT, NOTED, CampaignSpec, Identity, identify
 from campaigns.planning.staging import Staged, find_duplicates, stage
-from campaigns.planning.template import CampaignTemplate, check_header, check_params, load_template
+from campaigns.planning.template import check_header, check_params, load_template
 from campaigns.pluralise import pluralise
+from engine.core.campaign_template import CampaignTemplate, freeze_templates
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.process.disk_space import Disk
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
@@ -159,7 +160,7 @@ async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
                 "remove_range_counters",
                 "remove_ranges",
             ):
-                await connection.execute(sql[statement], ids)
+                await connection.execute(sql[f"remove_{table}"], ids)
         if not ids:
             break
     await connection.execute(sql["remove_unplanned"], campaign_id)
@@ -300,7 +301,7 @@ class _Planning:
             self.spec.external_id,
             self.identity.content_hash,
             {**self.identity.options, **({NOTED: dict(noted)} if noted else {})},
-            template.frozen(),
+            freeze_templates([template]),
             self.spec.phone_number_ids,
             self.spec.on_unknown,
             self.schedule.window_opens,

@@ -10,8 +10,8 @@ from functools import cache
 from itertools import compress
 from operator import add
 
-# A staged row is the text of the last three; see `StagedBatch.recipients`.
-COLUMNS = ("range_id", "seq", "skip_reason", "line", "phone", "variables")
+# A staged row is the text of the last four; see `StagedBatch.recipients`.
+COLUMNS = ("range_id", "seq", "skip_reason", "line", "phone", "template_index", "variables")
 _NOT_SKIPPED = b"\t%d\t\\N\t"
 _SUPPRESSED = b"\t%d\tsuppressed\t"
 

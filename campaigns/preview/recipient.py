@@ -7,9 +7,8 @@ from campaigns.audience.phone import Normaliser
 from campaigns.audience.reject_file import REASONS
 from campaigns.describe_database import describe_database
 from campaigns.life.control import find_campaign, require_planned
-from campaigns.planning.template import CampaignTemplate
 from campaigns.results.export import require_kept
-from engine.core.message import Media
+from engine.core.campaign_template import CampaignTemplate, frozen_templates
 from engine.core.phone_aliases import phone_aliases
 from engine.core.rendering import RenderedMessage, render_message
 from engine.errors import ConfigurationError, UsageError
@@ -74,8 +73,8 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
     await require_kept(pool, campaign.campaign_id, name)
     row = await pool.fetchrow(queries("preview")["campaign"], campaign.campaign_id)
     assert row is not None, "a campaign's row is never deleted once it is planned"
-    template = _template(row["template"])
-    if template.message is not None:
+    templates = frozen_templates(row["template"])
+    if templates[0].message is not None:
         raise UsageError(f'"{name}" is a message of `message send`, not of a template')
     found = await _find(pool, campaign.campaign_id, choice, row["options"].get("--region"))
     if found is None:
@@ -86,7 +85,7 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
         campaign=name,
         phone_number_ids=tuple(campaign.phone_number_ids),
         options=row["options"],
-        template=template,
+        template=templates[found["template_index"]],
         phone=found["phone"],
         row=found["line"],
         values=tuple(found["variables"]),
@@ -116,14 +115,3 @@ def _nobody(name: str, choice: Choice) -> str:
     if choice.phone is not None:
         return f'the phone {choice.phone} is no recipient of "{name}"'
     return f'row {choice.row} of the audience of "{name}" is no recipient: rejected, a duplicate, or missing'
-
-
-def _template(stored: dict[str, Any]) -> CampaignTemplate:
-    media = stored.get("header_media")
-    return CampaignTemplate(
-        stored["name"],
-        stored["language"],
-        {**stored["definition"], "name": stored["name"], "language": stored["language"]},
-        Media(**media) if media else None,
-        stored.get("message"),
-    )

@@ -3,18 +3,17 @@
 from collections.abc import Callable
 from datetime import datetime
 from time import time_ns
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import asyncpg
 import structlog
 
 from engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
+from engine.core.campaign_template import frozen_templates
 from engine.core.clock_skew import ClockSkew
 from engine.core.daily_window import DailyWindow
-from engine.core.free_form import compile_message
 from engine.core.guard import Defer, check_window
-from engine.core.message import CompiledTemplate, Media, compile_template
 from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
 from engine.errors import ConfigurationError
 from engine.sending.campaign_cache import CampaignCache
@@ -138,7 +137,7 @@ def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
     return RunningCampaign(
         row["campaign_id"],
         row["name"],
-        _compiled_template(row["template"], product),
+        [template.compiled(product) for template in frozen_templates(row["template"])],
         tuple(row["phone_number_ids"]),
         _window(row),
         ZoneInfo(row["time_zone"]),
@@ -149,17 +148,6 @@ def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
 def _stored_blocked_reason(row: asyncpg.Record) -> str:
     """The stored reason if it says that the campaign is blocked: any other reason is not ours to replace."""
     return row["reason"] if row["reason_code"] in WAITS else ""
-
-
-def _compiled_template(template: dict[str, Any], product: str) -> CompiledTemplate:
-    """The template as it was frozen at planning, with the name and language it was chosen by, or the
-    free-form message.
-    """
-    if "message" in template:
-        return compile_message(template["message"], product)
-    definition = {**template["definition"], "name": template["name"], "language": template["language"]}
-    media = template.get("header_media")
-    return compile_template(definition, product, header_media=Media(**media) if media else None)
 
 
 def _window(row: asyncpg.Record) -> DailyWindow | None:

@@ -91,11 +91,11 @@ class FlowContext:
         messages: list[ClaimedMessage] = []
         encoded_for = None
         for candidate, attempt_no in zip(granted.candidates, granted.attempt_nos, strict=True):
-            campaign_id, range_id, seq, phone, variables, _, _, spent = candidate
+            campaign_id, range_id, seq, phone, variables, template_index, _, _, spent = candidate
             if range_id != encoded_for:
-                encoded_for, payload = range_id, self.campaign_cache[campaign_id].template.payload
+                encoded_for, payloads = range_id, self.campaign_cache[campaign_id].payloads
                 encode = self._tag_encoder(range_id, lease.epoch)
-            body = payload(phone, variables, encode(seq, attempt_no))
+            body = payloads[template_index](phone, variables, encode(seq, attempt_no))
             fields = (campaign_id, range_id, seq, attempt_no, body, expires_ns, spent)
             messages.append(tuple.__new__(ClaimedMessage, fields))  # not ClaimedMessage(…): saves a call each
         return messages

@@ -32,7 +32,7 @@ def test_ranges_continue_from_batch_to_batch() -> None:
 
 
 def test_a_row_is_written_as_it_was_staged() -> None:
-    assert RangeCut([70], 3).recipients(staged([2])) == f'70\t1\t\\N\t2\t{PHONE + 2}\t{{"Ana"}}\n'.encode()
+    assert RangeCut([70], 3).recipients(staged([2])) == f'70\t1\t\\N\t2\t{PHONE + 2}\t0\t{{"Ana"}}\n'.encode()
 
 
 def test_duplicates_are_left_out_and_suppressed_rows_are_skipped() -> None:

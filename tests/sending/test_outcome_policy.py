@@ -51,16 +51,16 @@ def test_an_acceptance_becomes_a_fact_with_every_field() -> None:
     assert 0 <= time.time_ns() // 1_000 - fact.attempted_us < 60_000_000
 
 
-def test_a_recipient_becomes_a_message_with_every_field() -> None:
+def test_a_recipient_becomes_a_message_of_its_template_with_every_field() -> None:
     def payload(to: int, variables: list[str], tag: str | None) -> bytes:
         return repr((to, variables, tag)).encode()
 
-    running = SimpleNamespace(template=SimpleNamespace(payload=payload))
+    running = SimpleNamespace(payloads=[lambda *_: b"another template", payload])
     context = object.__new__(FlowContext)
     context.installation = "abcdefgh"
     context.campaign_cache = cast("CampaignCache", {3: running})
     context.service = cast("ServiceSettings", SimpleNamespace(tag=True))
-    candidate = Candidate(3, 9, 12, 5511980000001, ["Ana"], attempt_no=1, spent=SPENT)
+    candidate = Candidate(3, 9, 12, 5511980000001, ["Ana"], 1, attempt_no=1, spent=SPENT)
     messages = context.messages(GrantedClaims([candidate], [2], claimed_ns=0), LEASE, 99)
     tag = encode(Tag("abcdefgh", range_id=9, seq=12, attempt_no=2, epoch=7))
     body = payload(5511980000001, ["Ana"], tag)

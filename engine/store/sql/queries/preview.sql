@@ -7,20 +7,20 @@ SELECT template, options, audience_rows, rejected, duplicates, recipients, windo
 FROM campaigns WHERE campaign_id = $1;
 
 -- name: first_recipient
-SELECT phone, variables, line, skip_reason
+SELECT phone, variables, template_index, line, skip_reason
 FROM recipients JOIN ranges USING (range_id)
 WHERE campaign_id = $1
 ORDER BY ordinal, seq LIMIT 1;
 
 -- name: recipient_of_line
-SELECT phone, variables, line, skip_reason
+SELECT phone, variables, template_index, line, skip_reason
 FROM recipients JOIN ranges USING (range_id)
 WHERE campaign_id = $1 AND line = $2
 LIMIT 1;
 
 -- name: recipient_of_phone
 -- $2: the forms of one phone.
-SELECT phone, variables, line, skip_reason
+SELECT phone, variables, template_index, line, skip_reason
 FROM recipients JOIN ranges USING (range_id)
 WHERE campaign_id = $1 AND phone = ANY($2::bigint[])
 LIMIT 1;

@@ -13,7 +13,7 @@ ALTER TABLE inbox_groups
 CREATE INDEX incoming_messages_quoted ON incoming_messages (hashtextextended(body #>> '{context,id}', 0))
     WHERE body #>> '{context,id}' IS NOT NULL;
 
--- With two more columns than before: `code`, of a failed recipient, and `pricing`.
+-- With three more columns than before: `code`, of a failed recipient, `pricing` and `template_index`.
 CREATE OR REPLACE VIEW recipient_states AS
 SELECT recipients.range_id, ranges.campaign_id, ranges.ordinal, recipients.seq, recipients.phone, recipients.variables,
        recipients.line, pending_attempts.attempt_no AS pending_attempt_no, pending_attempts.due_at, pending_attempts.since,
@@ -32,7 +32,7 @@ SELECT recipients.range_id, ranges.campaign_id, ranges.ordinal, recipients.seq, 
        CASE WHEN present_state(recipients.skip_reason, attempts.best_rank, pending_attempts.state, attempts.last_kind,
                                recipients.seq > ranges.claimed_through, ranges.state) = 'failed'
             THEN attempts.last_code END AS code,
-       attempts.pricing
+       attempts.pricing, recipients.template_index
 FROM recipients
 JOIN ranges USING (range_id)
 LEFT JOIN pending_attempts USING (range_id, seq)

@@ -1,0 +1,79 @@
+"""The templates of a campaign, as its plan froze them.
+
+A campaign has one template or several, such as one for each language. The column
+`recipients.template_index` says which of them a recipient gets. All have the same placeholders, because a
+recipient has one list of values.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engine.core.free_form import compile_message
+from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, compile_template
+
+_OTHERS = "others"  # key of the templates after the first; earlier versions had one template and no such key
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignTemplate:
+    """The service's definition of a template and the media of its header, or a free-form `message`, whose
+    `name` is its type.
+    """
+
+    name: str
+    language: str
+    definition: dict[str, Any]
+    header_media: Media | None
+    message: dict[str, Any] | None = None
+
+    def compiled(self, product: str = "") -> CompiledTemplate:
+        """`product`: the service's word for itself in each payload. Who builds no payload needs none.
+
+        Raises UnusableTemplate if the template cannot be sent.
+        """
+        if self.message is not None:
+            return compile_message(self.message, product)
+        definition = {**self.definition, "name": self.name, "language": self.language}
+        return compile_template(definition, product, header_media=self.header_media)
+
+    @property
+    def header_kind(self) -> str:
+        """`image`, `video` or `document` if the header takes such media; else empty."""
+        for component in self.definition.get("components") or ():
+            form = str(component.get("format") or "").upper()
+            if str(component.get("type", "")).upper() == "HEADER" and form in MEDIA_FORMATS:
+                return form.lower()
+        return ""
+
+    def _frozen(self) -> dict[str, Any]:
+        media = self.header_media
+        return {
+            "name": self.name,
+            "language": self.language,
+            "definition": self.definition,
+            "header_media": None if media is None else asdict(media),
+            **({} if self.message is None else {"message": self.message}),
+        }
+
+
+def freeze_templates(templates: Sequence[CampaignTemplate]) -> dict[str, Any]:
+    """The JSON of the column `campaigns.template`."""
+    first, *others = [template._frozen() for template in templates]
+    return {**first, **({_OTHERS: others} if others else {})}
+
+
+def frozen_templates(stored: Mapping[str, Any]) -> tuple[CampaignTemplate, ...]:
+    """The templates in the JSON of the column `campaigns.template`, in the order of `template_index`."""
+    return tuple(_thawed(each) for each in (stored, *stored.get(_OTHERS, ())))
+
+
+def _thawed(stored: Mapping[str, Any]) -> CampaignTemplate:
+    media = stored.get("header_media")
+    return CampaignTemplate(
+        stored["name"],
+        stored["language"],
+        stored["definition"],
+        Media(**media) if media else None,
+        stored.get("message"),
+    )
