@@ -11,7 +11,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 # The columns of `campaign export`, before those of the variables.
 EXPORT_COLUMNS = (
     "phone", "state", "code", "reason", "line", "wamid", "phone_number_id",
-    "attempted_at", "sent_at", "delivered_at", "read_at", "failed_at", "detail",
+    "attempted_at", "sent_at", "delivered_at", "read_at", "failed_at", "language", "variant", "detail",
 )  # fmt: skip
 _VARIABLE_COLUMN = re.compile(r"variable_[0-9]+")
 

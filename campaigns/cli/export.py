@@ -35,6 +35,13 @@ Countries = Annotated[
     list[str] | None,
     typer.Option(help="Only phones of this country, such as BR; repeat for more.", metavar="COUNTRY"),
 ]
+Languages = Annotated[
+    list[str] | None,
+    typer.Option(help="Only recipients of the template in this language; repeat for more.", metavar="CODE"),
+]
+Variants = Annotated[
+    list[str] | None, typer.Option(help="Only recipients of this variant; repeat for more.", metavar="LABEL")
+]
 Form = Annotated[
     ExportForm | None,
     typer.Option(
@@ -52,6 +59,8 @@ def export(
     code: Codes = None,
     number: Senders = None,
     country: Countries = None,
+    language: Languages = None,
+    variant: Variants = None,
     output: Output = None,
     form: Form = None,
 ) -> None:
@@ -71,6 +80,8 @@ def export(
         frozenset(code or ()),
         frozenset(number or ()),
         frozenset(map(str.upper, country or ())),
+        frozenset(language or ()),
+        frozenset(variant or ()),
     )
 
     async def write(pool: Pool) -> int:

@@ -66,6 +66,7 @@ COMMANDS: dict[str, str | CommandGroup] = {
     "suppress": "campaigns.cli.suppress",
     "campaign": CommandGroup("Create campaigns, send them, and see their results.", CAMPAIGN_COMMANDS),
     "message": "campaigns.cli.message",
+    "person": "campaigns.cli.person",
     "worker": "campaigns.cli.worker",
     "notify": "campaigns.cli.notify",
     "webhooks": "campaigns.cli.webhooks",

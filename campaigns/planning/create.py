@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from campaigns.audience.opening import OpenAudience
 from campaigns.audience.parallel_check import staged_batches
 from campaigns.audience.reader import AudienceTable
 from campaigns.audience.reject_file import RejectFile, default_rejects_path, require_no_reject_list
+from campaigns.audience.row_check import RowRules
 from campaigns.audience.staged_batch import CheckSpec
 from campaigns.describe_database import describe_database
 from campaigns.planning.disk_limit import stop_when_disk_is_short
@@ -24,10 +25,11 @@ from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCal
 from campaigns.planning.range_size import range_size
 from campaigns.planning.schedule import Schedule
 from campaigns.planning.source import open_source
-from campaigns.planning.spec import AUDIENCE_CONTENT, NOTED, CampaignSpec, Identity, identify
+from campaigns.planning.spec import AUDIENCE_CONTENT, NOTED, UNMATCHED, CampaignSpec, Identity, identify
 from campaigns.planning.staging import Staged, find_duplicates, stage
-from campaigns.planning.template import check_header, check_params, load_template
+from campaigns.planning.template_set import check_languages, load_templates, rules_for, with_recipients
 from campaigns.pluralise import pluralise
+from campaigns.template_shares import TemplateShare, shares_in
 from engine.core.campaign_template import CampaignTemplate, freeze_templates
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.process.disk_space import Disk
@@ -43,7 +45,8 @@ class CreatedCampaign:
     `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
     `encoding`: how the audience was decoded; None if it was not read again. `same_audience`: other campaigns
     with the same file, except those cancelled before they sent anything. `dry_run`: it does not exist, its
-    `campaign_id` is 0, and the rest is what a create would say now.
+    `campaign_id` is 0, and the rest is what a create would say now. `templates`: with the recipients of each
+    if there are several. `unmatched`: rows by a language that no template has; they get the fallback.
     """
 
     campaign_id: int
@@ -56,6 +59,8 @@ class CreatedCampaign:
     encoding: Encoding | None = None
     same_audience: Sequence[str] = ()
     dry_run: bool = False
+    templates: Sequence[TemplateShare] = ()
+    unmatched: Mapping[str, int] = field(default_factory=dict)
 
 
 async def create_campaign(
@@ -138,7 +143,16 @@ async def _known(
 
 def _unchanged(row: asyncpg.Record) -> CreatedCampaign:
     counts = PlanCounts(row["audience_rows"], row["recipients"], row["rejected"], row["duplicates"], None)
-    return CreatedCampaign(row["campaign_id"], row["name"], row["state"], True, counts, None, {})
+    return CreatedCampaign(
+        row["campaign_id"],
+        row["name"],
+        row["state"],
+        True,
+        counts,
+        None,
+        {},
+        templates=shares_in(row["template"]),
+    )
 
 
 async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
@@ -154,12 +168,7 @@ async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
                 ) from error
             rows = await connection.fetch(sql["leftover_ranges"], campaign_id)
             ids = [row["range_id"] for row in rows]
-            for statement in (
-                "remove_recipients",
-                "remove_retried",
-                "remove_range_counters",
-                "remove_ranges",
-            ):
+            for table in ("recipients", "retried", "range_counters", "ranges"):
                 await connection.execute(sql[f"remove_{table}"], ids)
         if not ids:
             break
@@ -193,22 +202,24 @@ class _Planning:
         self._check_expiry()
         database = await describe_database(self.connection)
         limits_per_s = await _limits_per_s(self.connection, self.spec.phone_number_ids, database)
-        template = await self._template(database)
-        check_header(template)
-        check_params(template.compiled(), self.spec.params)
+        templates = await load_templates(self.connection, self.spec, database=database)
+        rules = rules_for(self.spec, templates)
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience_file or Path("audience"))
         with RejectFile(rejects_path, self.spec.audience_file) as rejects:
             table = await asyncio.to_thread(source.table)
             require_no_reject_list(table.header, table.name)
-            staged = await self._stage(table, source, rejects)
+            staged = await self._stage(table, source, rejects, rules)
             published = None if self.dry_run else rejects.publish()
             self._check_counts(staged, published)
+            check_languages(self.spec, staged.unmatched)
+            templates = with_recipients(templates, staged.by_template)
             if self.dry_run:
                 suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
                 campaign_id, counts = 0, _counts(staged, suppressed)
             else:
                 size = range_size(staged.recipients, limits_per_s)
-                campaign_id, counts = await self._freeze(template, staged, size, source.noted)
+                noted = {**source.noted, **({UNMATCHED: dict(staged.unmatched)} if staged.unmatched else {})}
+                campaign_id, counts = await self._freeze(templates, staged, size, noted)
         codes, encoding = dict(rejects.counts), table.encoding
         return CreatedCampaign(
             campaign_id,
@@ -220,14 +231,8 @@ class _Planning:
             codes,
             encoding,
             dry_run=self.dry_run,
-        )
-
-    async def _template(self, database: str) -> CampaignTemplate:
-        spec = self.spec
-        if spec.message is not None:
-            return CampaignTemplate(spec.template, spec.language, {}, None, spec.message)
-        return await load_template(
-            self.connection, spec.template, spec.language, spec.header_media, database=database
+            templates=shares_in(freeze_templates(templates)),
+            unmatched=staged.unmatched,
         )
 
     def _check_expiry(self) -> None:
@@ -236,11 +241,16 @@ class _Planning:
                 "--expires-at is in the past: nothing would be sent", remedy="choose a later time"
             )
 
-    async def _stage(self, table: AudienceTable, source: OpenAudience, rejects: RejectFile) -> Staged:
-        check = CheckSpec(table.header, table.name, self.spec.rules, table.delimiter)
+    async def _stage(
+        self, table: AudienceTable, source: OpenAudience, rejects: RejectFile, rules: RowRules
+    ) -> Staged:
+        check = CheckSpec(table.header, table.name, rules, table.delimiter)
+        has_choice = rules.choice is not None
         phone_column = check.row_check().phone_column
         with closing(staged_batches(table, check)) as batches:
-            staged = await stage(self.connection, batches, rejects, table.total_bytes, self.progress)
+            staged = await stage(
+                self.connection, batches, rejects, table.total_bytes, self.progress, has_choice=has_choice
+            )
         source.require_unchanged()
         await stage_exclusions(self.connection, self.exclusions, self.spec.rules)
         await find_duplicates(
@@ -250,6 +260,7 @@ class _Planning:
             phone_column,
             self.progress,
             has_exclusions=bool(self.exclusions),
+            has_choice=has_choice,
         )
         return staged
 
@@ -272,9 +283,9 @@ class _Planning:
             )
 
     async def _freeze(
-        self, template: CampaignTemplate, staged: Staged, size: int, noted: Mapping[str, str]
+        self, templates: Sequence[CampaignTemplate], staged: Staged, size: int, noted: Mapping[str, Any]
     ) -> tuple[int, PlanCounts]:
-        columns = self._columns(template, noted)
+        columns = self._columns(templates, noted)
         row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *columns)
         assert row is not None
         campaign_id: int = row["campaign_id"]
@@ -294,14 +305,14 @@ class _Planning:
         )
         return campaign_id, counts
 
-    def _columns(self, template: CampaignTemplate, noted: Mapping[str, str]) -> tuple[Any, ...]:
+    def _columns(self, templates: Sequence[CampaignTemplate], noted: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of the statement `insert_campaign`."""
         return (
             self.spec.name,
             self.spec.external_id,
             self.identity.content_hash,
             {**self.identity.options, **({NOTED: dict(noted)} if noted else {})},
-            freeze_templates([template]),
+            freeze_templates(templates),
             self.spec.phone_number_ids,
             self.spec.on_unknown,
             self.schedule.window_opens,

@@ -65,7 +65,7 @@ async def plan_retry(
         new_name = given.name or retry_name(name)
         if (known := await _known(connection, new_name, name, given.codes)) is not None:
             return known
-        row = await connection.fetchrow(queries("plan")["to_retry"], campaign.campaign_id)
+        row = await connection.fetchrow(queries("plan")["frozen_campaign"], campaign.campaign_id)
         assert row is not None, "a campaign's row is never deleted once it is planned"
         spec = retry_spec(campaign, row["options"], row["template"], new_name, given)
         return await create_campaign(url, spec, progress, disk=disk, dry_run=dry_run)
@@ -99,6 +99,7 @@ def retry_spec(
         name=new_name,
         template=campaign.template,
         language=campaign.language,
+        language_column=options.get("--language-column"),
         audience=CampaignResult(campaign.name, RecipientState.FAILED, frozenset(given.codes), once=True),
         numbers=tuple(campaign.phone_number_ids),
         params=tuple(options.get("--param") or ()),

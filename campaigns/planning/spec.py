@@ -22,6 +22,7 @@ from engine.errors import UsageError
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
 AUDIENCE_CONTENT = "the audience's content"  # key of the hash of the file or rows in the stored options
+UNMATCHED = "languages not matched"  # key of what is noted: rows by what they name as their language
 NOTED = "noted"  # key of what is stored for people and does not identify the campaign
 RETRY_OF = "retry of"  # key of the stored options: the campaign whose failed recipients are sent to again
 RETRY_CODES = "retry of codes"  # key of the stored options: only of those that failed with these
@@ -38,6 +39,8 @@ class CampaignSpec:
     8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
     `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
     `test_of`: the campaign that a `campaign test-send` tests. `retry_of`, `retry_codes`: of `campaign retry`.
+    `language_column`: names the language of each row; `language` is then for rows that name none of the
+    template's.
     """
 
     name: str
@@ -67,6 +70,8 @@ class CampaignSpec:
     defaults: Mapping[str, str] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     as_mobile: tuple[str, ...] = ()
+    language_column: str | None = None
+    strict_language: bool = False
 
     @property
     def rules(self) -> RowRules:
@@ -162,6 +167,8 @@ def identify(
         "--default": dict(spec.defaults),
         "--exclude": sorted(set(excluded)),
         "--as-mobile": sorted({country.upper() for country in spec.as_mobile}),
+        "--language-column": spec.language_column,
+        "--strict-language": spec.strict_language,
     }
     return Identity(
         {

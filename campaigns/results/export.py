@@ -15,6 +15,7 @@ from campaigns.audience.spreadsheet import EXPORT_COLUMNS, safe_cell, variable_c
 from campaigns.command_text import command_text
 from campaigns.describe_database import describe_database
 from campaigns.preview.countries import country_of
+from campaigns.template_shares import TemplateShare, shares_in
 from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError
@@ -32,6 +33,8 @@ class ExportFilter:
     codes: AbstractSet[int] = frozenset()
     numbers: AbstractSet[str] = frozenset()
     countries: AbstractSet[str] = frozenset()
+    languages: AbstractSet[str] = frozenset()
+    variants: AbstractSet[str] = frozenset()
 
     def admits(self, record: asyncpg.Record) -> bool:
         """Whether a stored recipient passes. Its state was compared by the query."""
@@ -41,15 +44,22 @@ class ExportFilter:
             and (not self.countries or country_of(record["phone"]) in self.countries)
         )
 
+    def admits_template(self, template: TemplateShare) -> bool:
+        """Whether recipients of the template pass."""
+        return (not self.languages or template.language in self.languages) and (
+            not self.variants or template.variant in self.variants
+        )
+
 
 EVERYBODY = ExportFilter()
 
 
 async def export_columns(pool: Pool, campaign_id: int) -> list[str]:
     """The names of all columns: the fixed ones, then one for each variable of the template."""
-    options = await pool.fetchval(queries("plan")["options_of_campaign"], campaign_id)
+    frozen = await pool.fetchrow(queries("plan")["frozen_campaign"], campaign_id)
+    assert frozen is not None, "a campaign's row is never deleted once it is planned"
     variables = int(await pool.fetchval(queries("report")["variables"], campaign_id) or 0)
-    return [*COLUMNS, *variable_columns(options.get("--param") or (), variables)]
+    return [*COLUMNS, *variable_columns(frozen["options"].get("--param") or (), variables)]
 
 
 def variable_columns(params: Sequence[str], variables: int) -> list[str]:
@@ -81,8 +91,10 @@ async def export_values(
     means, `detail` the text of the service. Each page is read alone, so that a long export holds no snapshot:
     a recipient that changes meanwhile has its state at the moment of reading.
     """
+    templates = shares_in(await pool.fetchval(queries("report")["templates"], campaign_id))
     async for page in export_records(pool, campaign_id, wanted):
-        yield [_values(record) for record in page]
+        admitted = [(record, templates[record["template_index"]]) for record in page]
+        yield [_values(record, template) for record, template in admitted if wanted.admits_template(template)]
 
 
 async def export_records(
@@ -120,12 +132,24 @@ def failure_texts(code: int | None, reason: str | None) -> tuple[str | None, str
     return meaning or reason, detail if meaning else None
 
 
-def _values(record: asyncpg.Record) -> list[Any]:
+def _values(record: asyncpg.Record, template: TemplateShare) -> list[Any]:
     reason, detail = record["reason"], None
     if record["state"] == RecipientState.FAILED:
         reason, detail = failure_texts(record["code"], reason)
-    shown = {**dict(record), "phone": str(record["phone"]), "reason": reason, "detail": detail}
+    shown = {
+        **dict(record),
+        "phone": phone_text(record["phone"]),
+        "reason": reason,
+        "detail": detail,
+        "language": template.language,
+        "variant": template.variant,
+    }
     return [*(shown[column] for column in COLUMNS), *record["variables"]]
+
+
+def phone_text(phone: int) -> str:
+    """The digits; of a forgotten person the pseudonym, which is the same in all campaigns."""
+    return str(phone) if phone > 0 else f"forgotten{phone}"
 
 
 def cell_text(value: Any) -> str:

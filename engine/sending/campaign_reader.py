@@ -10,7 +10,7 @@ import asyncpg
 import structlog
 
 from engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
-from engine.core.campaign_template import frozen_templates
+from engine.core.campaign_template import frozen_templates, make_payloads
 from engine.core.clock_skew import ClockSkew
 from engine.core.daily_window import DailyWindow
 from engine.core.guard import Defer, check_window
@@ -134,10 +134,12 @@ def _closed_window(campaign: RunningCampaign, now: datetime) -> Block | None:
 
 
 def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
+    templates = [template.compiled(product) for template in frozen_templates(row["template"])]
     return RunningCampaign(
         row["campaign_id"],
         row["name"],
-        [template.compiled(product) for template in frozen_templates(row["template"])],
+        make_payloads(templates),
+        len(templates[0].placeholders),
         tuple(row["phone_number_ids"]),
         _window(row),
         ZoneInfo(row["time_zone"]),

@@ -4,6 +4,9 @@
 SELECT template ->> 'name' AS template, template ->> 'language' AS language, options, audience_rows, rejected, duplicates
 FROM campaigns WHERE campaign_id = $1;
 
+-- name: templates
+SELECT template FROM campaigns WHERE campaign_id = $1;
+
 -- name: reasons
 -- Why recipients failed, were skipped, are in doubt or wait. Only present states count, so that the sums equal the counters.
 -- A reason stands in an outcome, in a pending attempt, in the plan or in a closed range. The view is asked only about the
@@ -84,7 +87,7 @@ SELECT range_id, ordinal FROM ranges WHERE campaign_id = $1 AND ordinal > $2 ORD
 SELECT range_id, seq, phone, recipient_states.state, code, recipient_states.reason, line, wamid,
        CASE WHEN recipient_states.state IN ('unknown', 'deferred') THEN pending_attempts.phone_number_id
             ELSE recipient_states.phone_number_id END AS phone_number_id,
-       attempted_at, sent_at, delivered_at, read_at, failed_at, variables
+       attempted_at, sent_at, delivered_at, read_at, failed_at, template_index, variables
 FROM recipient_states LEFT JOIN pending_attempts USING (range_id, seq)
 WHERE range_id = $1 AND ($2::text[] IS NULL OR recipient_states.state = ANY ($2))
 ORDER BY seq;
