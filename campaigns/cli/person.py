@@ -39,7 +39,7 @@ def show(phone: Phone, region: Region = None, json: Json = False) -> None:
 
 @app.command(context_settings={"ignore_unknown_options": True})
 def forget(phone: Phone, region: Region = None, yes: Yes = False, json: Json = False) -> None:
-    """Erase one person: the phone, the values, the messages, and the ids that hold the phone. Print a receipt.
+    """Erase one person: phone, values, messages, and the ids that hold the phone. Print a receipt.
 
     All counts stay, with a pseudonym in the place of the person. A phone on the suppression list stays there,
     so that nothing is sent again; `suppress remove` takes it off. Backups still hold what was erased.

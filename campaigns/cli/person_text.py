@@ -22,8 +22,8 @@ def person_lines(person: Person) -> Iterator[str]:
         yield f"{campaign.campaign}: {campaign.state}{why}"
     yield ""
     for event in events(person):
-        campaign = f"{event.campaign}: " if event.campaign else ""
-        yield f"{event.at.isoformat(timespec='milliseconds')}  {campaign}{sanitise(event.what)}"
+        of = f"{event.campaign}: " if event.campaign else ""
+        yield f"{event.at.isoformat(timespec='milliseconds')}  {of}{sanitise(event.what)}"
 
 
 def receipt_lines(receipt: ForgetReceipt) -> Iterator[str]:

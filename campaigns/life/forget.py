@@ -7,7 +7,7 @@ while a message may still be sent to them: the sender needs the phone until then
 
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -83,8 +83,8 @@ async def forget_person(connection: Connection, spellings: Sequence[int], *, act
 
 
 async def _locked_states(connection: Connection, spellings: Sequence[int]) -> list[asyncpg.Record]:
-    """The person's recipients. Campaigns, ranges and range counters are locked, in this order: none of them is
-    claimed or recorded meanwhile.
+    """The person's recipients. Campaigns, ranges and range counters are locked, in this order: none of the
+    recipients is claimed or recorded meanwhile.
     """
     keys = await find_recipients(connection, spellings)
     found = await connection.fetch(queries("person")["states"], *keys)
@@ -97,8 +97,8 @@ async def _locked_states(connection: Connection, spellings: Sequence[int]) -> li
 
 
 async def _skip_unsent(connection: Connection, recipients: Sequence[asyncpg.Record]) -> int:
-    """Skip the person in campaigns that do not run. Who is claimed already is left: `_require_nothing_to_send`
-    finds that.
+    """Skip the person in campaigns that do not run. A claimed recipient stays, which
+    `_require_nothing_to_send` finds.
     """
     unsent = [row for row in recipients if row["state"] in _WAITING and row["campaign_state"] in _AT_REST]
     keys = [row["range_id"] for row in unsent], [row["seq"] for row in unsent]
@@ -119,7 +119,7 @@ async def _skip_unsent(connection: Connection, recipients: Sequence[asyncpg.Reco
     return len(facts)
 
 
-def _skip(row: Mapping[str, Any], attempt_no: int, epoch: int, number: str) -> Fact:
+def _skip(row: asyncpg.Record, attempt_no: int, epoch: int, number: str) -> Fact:
     attempt = row["campaign_id"], row["range_id"], row["seq"], attempt_no, epoch, number
     return Fact(*attempt, FactKind.SKIPPED, reason=FORGOTTEN)
 
@@ -155,7 +155,7 @@ async def _erase(
     keys = [row["range_id"] for row in recipients], [row["seq"] for row in recipients]
     attempts = await _erase_outcomes(connection, keys, hashes)
     await connection.execute(sql["erase_recipients"], *keys, pseudonym)
-    messages = await _erase_messages(connection, digits, f"{FORGOTTEN}{pseudonym}", hashes)
+    messages = await _erase_messages(connection, digits, str(pseudonym), hashes)
     events = _rows(await connection.execute(sql["delete_events"], digits))
     events += _rows(await connection.execute(sql["delete_unreadable"], digits))
     receipt = ForgetReceipt(
@@ -180,7 +180,7 @@ async def _erase_outcomes(connection: Connection, keys: tuple[list[int], list[in
         *([row[name] for row in rows] for name in ("range_id", "seq", "attempt_no")),
         [hashes.text(row["wamid"]) for row in rows],
     )
-    return len(rows)
+    return sum(row["attempt_no"] > 0 for row in rows)
 
 
 async def _erase_messages(

@@ -100,7 +100,7 @@ class PersonEvent:
 
 
 def read_spellings(text: str, region: str | None) -> tuple[int, ...]:
-    """The numbers of a phone in any spelling; a national one needs its region. UsageError if none is meant."""
+    """The numbers of a phone in any spelling; a national one needs its region. UsageError for no phone."""
     phone = Normaliser(region).normalise(text)
     if isinstance(phone, str):
         national = "" if region else "for a national number, name the country with --region"

@@ -27,18 +27,22 @@ async def failed_campaign(url: str, pool: Pool, spec: CampaignSpec) -> CreatedCa
     created = await create_campaign(url, spec)
     await pool.execute(
         "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, code, reason, attempted_at)"
-        " SELECT range_id, seq, 1, 1, kind, status, '1001', code, 'why', now() - interval '1 hour' FROM ranges, (VALUES"
+        " SELECT range_id, seq, 1, 1, kind, status, '1001', code, 'why', now() - interval '1 hour' FROM recipients JOIN (VALUES"
         " (1, 2, NULL, 131026), (2, 1, 3, 131026), (3, 2, NULL, 131000), (4, 1, 3, 131049), (5, 1, 4, NULL), (7, 3, NULL, NULL)"
-        ") AS planted (seq, kind, status, code)"
+        ") AS planted (n, kind, status, code) ON line = n + 1"
     )
     await pool.execute(
         "INSERT INTO pending_attempts (range_id, seq, attempt_no, state, epoch, phone_number_id, reason)"
-        " SELECT range_id, planted.seq, 1, planted.state, 1, '1001', 'why' FROM ranges, (VALUES (6, 'unknown'), (8, 'deferred'))"
-        " AS planted (seq, state)"
+        " SELECT range_id, seq, 1, state, 1, '1001', 'why' FROM recipients JOIN (VALUES (6, 'unknown'), (8, 'deferred'))"
+        " AS planted (n, state) ON line = n + 1"
     )
     await pool.execute("UPDATE ranges SET claimed_through = last_seq")
     await pool.execute(
-        "UPDATE range_counters SET failed = 4, delivered = 1, unknown = 1, skipped = 1, deferred = 1"
+        "UPDATE range_counters SET (failed, delivered, unknown, skipped, deferred) = ("
+        " SELECT count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE state = 'delivered'),"
+        " count(*) FILTER (WHERE state = 'unknown'), count(*) FILTER (WHERE state = 'skipped'),"
+        " count(*) FILTER (WHERE state = 'deferred')"
+        " FROM recipient_states WHERE recipient_states.range_id = range_counters.range_id)"
     )
     return created
 
@@ -82,7 +86,8 @@ async def test_who_was_reached_meanwhile_is_skipped_and_131049_waits(
     await failed_campaign(ready, pool, spec)
     retry = await plan_retry(ready, "spring", RetryOptions())
     await pool.execute(
-        "UPDATE outcomes SET kind = 1, status = 4 WHERE seq = 1 AND phone_number_id = '1001' AND kind = 2"
+        "UPDATE outcomes SET kind = 1, status = 4 FROM recipients WHERE line = 2 AND outcomes.seq = recipients.seq"
+        " AND outcomes.range_id = recipients.range_id AND recipients.range_id = (SELECT range_id FROM ranges ORDER BY campaign_id, ordinal LIMIT 1)"
     )
     async with pool.acquire() as connection:
         await start(connection, retry.name)
@@ -109,7 +114,10 @@ async def test_the_whole_chain_of_earlier_campaigns_counts(
     )
     second = await plan_retry(ready, first.name, RetryOptions())
     assert (second.name, await phones(pool, second)) == ("spring/retry-2", [1, 2])
-    await pool.execute("UPDATE outcomes SET status = 5 WHERE seq = 2 AND phone_number_id = '1001'")
+    await pool.execute(
+        "UPDATE outcomes SET status = 5 WHERE seq = 2 AND phone_number_id = '1001'"
+        " AND range_id = (SELECT range_id FROM ranges ORDER BY campaign_id, ordinal LIMIT 1)"
+    )
     async with pool.acquire() as connection:
         await start(connection, second.name)
         assert await claim_all(context_of(pool), connection) == [PHONE]

@@ -2,7 +2,7 @@
 
 -- name: look_by_filter
 -- For this transaction. The planner knows no better of a Bloom filter than that any page may match, and would read the table.
-SELECT set_config('enable_seqscan', 'off', true);
+SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'on', true);
 
 -- name: recipients
 -- $1, $2: the spellings of the phone; see the index `recipients_phone`.

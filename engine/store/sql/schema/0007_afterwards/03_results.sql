@@ -71,3 +71,16 @@ FROM inbox_groups,
      unnest(wamids, statuses, status_us, phone_number_ids, recipients, range_ids, seqs, attempt_nos, epochs, codes, details,
             pricings)
          AS event (wamid, status, us, phone_number_id, recipient, range_id, seq, attempt_no, epoch, code, detail, pricing);
+
+-- What a recipient answered to one message: what quotes it, and what came within a week after it and quotes nothing. The
+-- service's times have whole seconds.
+CREATE FUNCTION replies_to(phone bigint, wamid text, attempted_at timestamptz) RETURNS SETOF incoming_messages
+LANGUAGE sql STABLE AS $$
+    SELECT incoming_messages.* FROM incoming_messages
+    WHERE hashtextextended(body #>> '{context,id}', 0) = hashtextextended($2, 0) AND body #>> '{context,id}' = $2
+      AND body #>> '{context,id}' IS NOT NULL
+    UNION ALL
+    SELECT incoming_messages.* FROM incoming_messages
+    WHERE sender = ANY (phone_spellings($1)) AND body #>> '{context,id}' IS NULL
+      AND sent_at >= date_trunc('second', $3) AND sent_at < $3 + interval '7 days'
+$$;
