@@ -19,7 +19,7 @@ class BusinessNumber:
 
     `rate_per_s`: the pace that the owner keeps to, None without one; `achieved_per_s`: what it sent in the
     last seconds. `stopped`: until a person resumes it; `suspended_until`: a rest that ends by itself.
-    `unlisted_at`: since when the account no longer lists it.
+    `unlisted_at`: since when the account no longer lists it. `campaigns`: those that may still send with it.
     """
 
     phone_number_id: str
@@ -39,6 +39,7 @@ class BusinessNumber:
     suspended_reason: str | None
     unlisted_at: datetime | None
     synced_at: datetime | None
+    campaigns: list[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,68 @@
-"""`drumbeat campaign report`: the results of a campaign in sum."""
+"""`drumbeat campaign report`: the results of a campaign in sum, and by a property of recipients."""
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from campaigns.cli.breakdown_text import headings, row
 from campaigns.cli.options import CampaignName, Json
-from campaigns.cli.printing import print_json
+from campaigns.cli.printing import print_json, print_rows
 from campaigns.cli.report_text import report_lines
 from campaigns.cli.task_runner import with_database
 from campaigns.life.control import find_campaign, require_planned
+from campaigns.preview.prices import PriceTable, read_prices
+from campaigns.results.breakdown import By, Line, breakdown
+from campaigns.results.export import require_kept
 from campaigns.results.report import Report, campaign_report
+from engine.errors import UsageError
 from engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
-def report(name: CampaignName, json: Json = False) -> None:
-    """Show who got the message, who did not and why, the rates, and whether the counts add up."""
+def report(
+    name: CampaignName,
+    by: Annotated[
+        By | None, typer.Option(help=f"A line for each {', '.join(By)}.", metavar="PROPERTY")
+    ] = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option(help="With --by: prices as CSV: country,category,price,currency,date.", metavar="FILE"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show who got the message, who did not and why, the rates, and whether the counts add up.
+
+    With --by, show recipients by one property: their states, how many replied, how long half and nine tenths
+    of the messages took to be delivered and read, and what the service charges for. Hours are those of the
+    first attempt, in the time zone of the campaign's window.
+    """
+    if by is not None:
+        _print_lines(name, by, None if prices is None else read_prices(prices), json=json)
+        return
+    if prices is not None:
+        raise UsageError("--prices needs --by", remedy="add --by country")
     found = with_database(lambda pool: read_report(pool, name))
     if json:
         print_json(found.as_json())
     else:
         typer.echo("\n".join(report_lines(found)))
+
+
+def _print_lines(name: str, by: By, prices: PriceTable | None, *, json: bool) -> None:
+    async def read(pool: Pool) -> list[Line]:
+        campaign_id = await planned_id(pool, name)
+        await require_kept(pool, campaign_id, name)
+        return await breakdown(pool, campaign_id, by, with_countries=prices is not None)
+
+    lines = with_database(read)
+    if json:
+        found = [line.as_json(by, prices) for line in lines]
+        print_json({"schema": 1, "name": name, "by": by.value, "lines": found})
+    else:
+        print_rows(headings(by, prices), [row(line, by, prices) for line in lines])
 
 
 async def read_report(pool: Pool, name: str) -> Report:

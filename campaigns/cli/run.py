@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from campaigns.cli.options import CampaignName, DryRun, Json, MaxFailed, MetricsHost, Quiet
-from campaigns.cli.printing import print_json
+from campaigns.cli.printing import note, print_json
 from campaigns.cli.run_progress import view_for, watched
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.status_text import duration, status_lines
@@ -22,6 +22,8 @@ from engine.notifications.notifier import notifying
 from engine.process.settings import MetricsAddress, Settings
 from engine.process.telemetry import quieten
 from engine.store.database import Pool
+
+SETTLE_TIMEOUT_S = 600.0  # most statuses come within a minute; a phone that is off may take days
 
 app = typer.Typer(add_completion=False)
 
@@ -41,11 +43,21 @@ def run(
         typer.Option(help="Port of /metrics, /livez and /readyz. Default: none.", min=0, max=65535),
     ] = None,
     metrics_host: MetricsHost = None,
+    wait_settled: Annotated[
+        bool,
+        typer.Option("--until-settled", help="Then wait for statuses, and judge --max-failed by them."),
+    ] = False,
+    settle_timeout: Annotated[
+        float, typer.Option(help="How long --until-settled waits at most.", min=0, metavar="SECONDS")
+    ] = SETTLE_TIMEOUT_S,
 ) -> None:
     """Send a campaign until nobody is left to send to. Ctrl-C stops it cleanly; run it again to continue.
 
     Before the campaign's --start-at, this exits with 75; with --wait it waits. Outside the hours of the
     campaign's --window, it keeps the numbers, waits, and says so.
+
+    Statuses come after the sending. With --until-settled, it ends when every message is read, delivered or
+    failed, or when --settle-timeout is over. `webhooks serve` must run, because it receives the statuses.
     """
     if max_failed is not None:
         check_max_failed(max_failed)
@@ -71,7 +83,10 @@ def run(
                     disk=settings.disk(),
                     max_failed=max_failed,
                     metrics=_metrics_address(settings, metrics_host, metrics_port),
+                    settle_timeout_s=settle_timeout if wait_settled else None,
                 )
+            if wait_settled and not end.stopped and end.status.unsettled:
+                note(f"{pluralise(end.status.unsettled, 'message has', 'messages have')} no final status yet")
             with suppress(OSError):  # `main` reports a failed stdout; the run's own end matters more
                 _print(end, json)
             end.require_complete()

@@ -10,6 +10,7 @@ import structlog
 
 from campaigns.command_text import command_text
 from campaigns.life.control import Campaign, find_campaign, is_future, skip_remaining, start
+from campaigns.life.settling import until_settled
 from campaigns.results.status import FINAL_STATES, PRUNED_IN_DOUBT, CampaignStatus, campaign_status
 from engine.app import run_numbers
 from engine.core.states import REASONS, CampaignState, ReasonCode, RecipientState
@@ -55,6 +56,7 @@ async def run_campaign(
     disk: Disk | None = None,
     max_failed: str | None = None,
     metrics: MetricsAddress | None = None,
+    settle_timeout_s: float | None = None,
 ) -> RunResult:
     """Send a campaign until it is finished, paused or cancelled, or until `stop` is set.
 
@@ -62,17 +64,21 @@ async def run_campaign(
     Raises TryLater if the start is in the future or another process has a number; with `wait`, it waits for
     both, and starts a draft for the process that has the number: a worker then sends it. Raises Unreachable
     if the service does not answer. `max_failed` overrides the campaign's own.
-    `metrics`: where metrics are served while it sends.
+    `metrics`: where metrics are served while it sends. `settle_timeout_s`: how long to wait for statuses
+    afterwards, so that `max_failed` is judged by them; None: not at all.
     """
     logged_reason = ""
     while not stop.is_set():
         campaign = await find_campaign(pool, name)
         if campaign.state in FINAL_STATES:
             await _close(pool, campaign)
-            break
+            if await _is_settled(pool, campaign, stop, settle_timeout_s):
+                break
+            continue
         try:
             await _send(pool, service, campaign, stop, disk, metrics)
-            break
+            if await _is_settled(pool, campaign, stop, settle_timeout_s):
+                break
         except TryLater as error:
             if not wait or campaign.state is CampaignState.PAUSED:
                 raise
@@ -88,6 +94,14 @@ async def run_campaign(
     stopped = stop.is_set()
     missing = "" if stopped else shortfall(status, max_failed or campaign.max_failed)
     return RunResult(status, stopped, missing)
+
+
+async def _is_settled(pool: Pool, campaign: Campaign, stop: asyncio.Event, timeout_s: float | None) -> bool:
+    """Wait for statuses; False if the campaign sends again meanwhile, to recipients who were in doubt."""
+    if timeout_s is None:
+        return True
+    status = await until_settled(pool, campaign.campaign_id, timeout_s=timeout_s, stop=stop)
+    return status.state is not CampaignState.RUNNING
 
 
 async def _send(

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+import asyncpg
+
 from campaigns.preview.countries import country_of
 from campaigns.preview.prices import Cost, PriceTable, cost_of, sum_of
 from campaigns.template_shares import TemplateShare, shares_in
@@ -69,10 +71,11 @@ class Line:
     def _priced(self) -> Counter[tuple[str, bool]]:
         found: Counter[tuple[str, bool]] = Counter()
         for (_, code), count in self.charged.items():
-            found[tuple(pricing_of(code))] += count
+            pricing = pricing_of(code)
+            found[pricing.category, pricing.billable] += count
         return found
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: asyncpg.Record) -> None:
         """Add one group of the statement; it has one value beside the key."""
         count = row["recipients"]
         if row["state"] is not None:

@@ -159,7 +159,7 @@ async def test_a_forgotten_person_is_one_pseudonym_and_a_late_status_still_count
         assert len(rows[0]) == len(COLUMNS) + variables
     assert re.fullmatch(r"forgotten-[0-9]+", receipt.pseudonym)
 
-    range_id = await connection.fetchval("SELECT range_id FROM outcomes LIMIT 1")
+    range_id = await connection.fetchval("SELECT range_id FROM outcomes WHERE attempt_no = 2")
     tag = Tag(await installation(connection), range_id, 1, 2, 1)
     await put_in_inbox(connection, status_event(f"wamid.{PERSON}", 5, tag))
     await apply_statuses(connection)

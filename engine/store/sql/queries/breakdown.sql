@@ -19,8 +19,12 @@ WITH recipient AS MATERIALIZED (
                     END, '') AS key,
            state, pricing,
            CASE WHEN $4 AND pricing IS NOT NULL THEN left(phone::text, 5) END AS prefix,
-           floor(ln(greatest(extract(epoch FROM delivered_at - attempted_at)::float8, 0.01)) / ln(1.05::float8))::integer AS delivery,
-           floor(ln(greatest(extract(epoch FROM read_at - attempted_at)::float8, 0.01)) / ln(1.05::float8))::integer AS reading,
+           CASE WHEN delivered_at - attempted_at IS NOT NULL
+                THEN floor(ln(greatest(extract(epoch FROM delivered_at - attempted_at)::float8, 0.01)) / ln(1.05::float8))::integer
+           END AS delivery,
+           CASE WHEN read_at - attempted_at IS NOT NULL
+                THEN floor(ln(greatest(extract(epoch FROM read_at - attempted_at)::float8, 0.01)) / ln(1.05::float8))::integer
+           END AS reading,
            attempted_at IS NOT NULL
                AND EXISTS (SELECT FROM replies_to(phone, wamid, attempted_at)) AS replied
     FROM recipient_states
