@@ -22,6 +22,7 @@ FIXED = {
     "audience check", "audience rejected", "suppress add", "suppress remove", "suppress list", "suppress import",
     "campaign create", "campaign list", "campaign status", "campaign run", "campaign start", "campaign pause",
     "campaign resume", "campaign cancel", "campaign report", "campaign export", "campaign settle",
+    "campaign retry", "campaign replies", "campaign watch", "person show", "person forget",
     "webhooks serve", "emulator serve", "notify test", "templates create", "templates delete", "media upload",
     "media get", "media delete", "numbers show", "numbers register", "profile show", "profile update", "analytics",
     "message send",

@@ -7,7 +7,7 @@ SELECT template, time_zone FROM campaigns WHERE campaign_id = $1;
 -- name: groups
 -- How many recipients of each key have which state, time to delivery, time to read, reply and price.
 -- $2: the property. $3: the time zone of hours. $4: whether prices are asked for, which differ by country. A phone begins with
--- its country, within five digits. Times are counted in steps of 5 %, which engine/core/durations.py turns into seconds again.
+-- its country, within five digits. A failed message costs nothing. Times are counted in steps of 5 %, which engine/core/durations.py turns into seconds again.
 WITH recipient AS MATERIALIZED (
     SELECT coalesce(CASE $2::text
                         WHEN 'state' THEN state
@@ -17,8 +17,9 @@ WITH recipient AS MATERIALIZED (
                         WHEN 'number' THEN phone_number_id
                         WHEN 'hour' THEN to_char(attempted_at AT TIME ZONE $3, 'YYYY-MM-DD HH24:00')
                     END, '') AS key,
-           state, pricing,
-           CASE WHEN $4 AND pricing IS NOT NULL THEN left(phone::text, 5) END AS prefix,
+           state,
+           CASE WHEN state <> 'failed' THEN pricing END AS pricing,
+           CASE WHEN $4 AND pricing IS NOT NULL AND state <> 'failed' THEN left(phone::text, 5) END AS prefix,
            CASE WHEN delivered_at - attempted_at IS NOT NULL
                 THEN floor(ln(greatest(extract(epoch FROM delivered_at - attempted_at)::float8, 0.01)) / ln(1.05::float8))::integer
            END AS delivery,
