@@ -255,7 +255,7 @@ async def test_a_timer_prunes_day_by_day(pool: Pool, drumbeat: Drumbeat) -> None
     await seed_campaign(pool, "old", "finished", 400, "2024-03")
     await seed_campaign(pool, "young", "finished", 80, "2024-05")
     first, second = (drumbeat.ok(*documented_timer()).stdout.splitlines()[0] for _ in range(2))
-    assert first == "dropped 2024-03 with 1 campaign: old"
+    assert first == "dropped 2024-03 with 1 campaign and 3 recipients: old"
     assert second == "nothing to prune"
     left = await pool.fetch(
         "SELECT DISTINCT to_char(date '2020-01-01' + (range_id >> 47)::integer, 'YYYY-MM') FROM ranges"
