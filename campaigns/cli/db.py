@@ -131,9 +131,7 @@ def _lines_of(found: Pruning) -> Iterator[str]:
         sizes = f"{pluralise(len(names), 'campaign')} and {pluralise(pruned.recipients, 'recipient')}"
         yield f"{pruned.month} with {sizes}: {', '.join(names)}"
     if found.messages:
-        yield pluralise(
-            found.messages, "message or event that people sent", "messages and events that people sent"
-        )
+        yield pluralise(found.messages, "old message of a person", "old messages of people")
 
 
 def _url() -> str:

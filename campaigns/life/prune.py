@@ -51,8 +51,8 @@ class KeptMonth:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """The months that were dropped, or would be, and those that stay. `messages`: how many messages of people,
-    and events that could not be read, were older than the limit.
+    """The months that were dropped, or would be, and those that stay. `messages`: how many messages of
+    people, and events that could not be read, were older than the limit.
     """
 
     pruned: tuple[PrunedMonth, ...]

@@ -42,8 +42,7 @@ FROM head;
 -- committed late.
 WITH groups AS (
     DELETE FROM inbox_groups WHERE group_id = ANY ($1)
-    RETURNING received_at, installation, wamids, statuses, status_us, phone_number_ids, recipients, codes, details,
-              pricings),
+    RETURNING received_at, installation, wamids, statuses, status_us, phone_number_ids, recipients, codes, details, pricings),
 singles AS (
     DELETE FROM inbox
     WHERE ctid = ANY (ARRAY(SELECT ctid FROM inbox WHERE due_at <= now() ORDER BY due_at LIMIT $2))
@@ -182,17 +181,15 @@ looked AS MATERIALIZED (
            to_timestamp(min(us) FILTER (WHERE events.status = 2) / 1e6::float8) AS sent_at,
            to_timestamp(min(us) FILTER (WHERE events.status = 4) / 1e6::float8) AS delivered_at,
            to_timestamp(min(us) FILTER (WHERE events.status = 5) / 1e6::float8) AS read_at,
-           to_timestamp(min(us) FILTER (WHERE events.status = 3) / 1e6::float8) AS failed_at,
-           max(code) AS code, max(detail COLLATE "C") AS detail, max(pricing) AS pricing, min(recorded.status) AS was,
-           min(recorded.position) AS position,
+           to_timestamp(min(us) FILTER (WHERE events.status = 3) / 1e6::float8) AS failed_at, max(pricing) AS pricing,
+           max(code) AS code, max(detail COLLATE "C") AS detail, min(recorded.status) AS was, min(recorded.position) AS position,
            coalesce(bool_and(recorded.attempt_no = events.attempt_no AND recorded.kind = 1 AND recorded.named), false)
                AND (events.range_id, events.seq) NOT IN (
                    SELECT range_id, seq FROM pending_attempts
                    WHERE range_id = ANY ($4) AND range_id BETWEEN $2 AND $3) AS plain
     FROM (SELECT unnest(range_ids) AS range_id, unnest(seqs) AS seq, unnest(attempt_nos) AS attempt_no,
                  unnest(statuses) AS status, unnest(status_us) AS us, unnest(codes) AS code, unnest(details) AS detail,
-                 unnest(pricings) AS pricing
-          FROM taken
+                 unnest(pricings) AS pricing FROM taken
           UNION ALL
           SELECT range_id, seq, attempt_no, status, (extract(epoch FROM status_at) * 1000000)::bigint, code, detail, pricing
           FROM applying_events WHERE range_id IS NOT NULL
@@ -211,8 +208,7 @@ written AS (
         delivered_at = least(outcomes.delivered_at, looked.delivered_at),
         read_at = least(outcomes.read_at, looked.read_at),
         failed_at = least(outcomes.failed_at, looked.failed_at),
-        code = coalesce(outcomes.code, looked.code),
-        pricing = coalesce(looked.pricing, outcomes.pricing),
+        code = coalesce(outcomes.code, looked.code), pricing = coalesce(looked.pricing, outcomes.pricing),
         reason = CASE WHEN looked.failed_at IS NULL THEN outcomes.reason
                       ELSE coalesce(looked.detail, looked.code::text, outcomes.reason, 'failed') END
     FROM looked
@@ -316,13 +312,12 @@ JOIN recipient_states ON recipient_states.range_id = applying_looked_up.range_id
 -- name: record_looked_up
 -- Evidence of acceptance replaces what was recorded of the attempt: a refusal only if the message was seen on a phone, a skip
 -- by any status.
-INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason, pricing,
+INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, pricing, reason,
                       sent_at, delivered_at, read_at, failed_at)
 SELECT events.range_id, events.seq, events.attempt_no, min(events.epoch), 1, max(events.status),
        coalesce(min(events.phone_number_id), min(pending_attempts.phone_number_id), min(claimed.phone_number_id), ''),
-       min(events.wamid), max(events.code),
+       min(events.wamid), max(events.code), max(events.pricing),
        CASE WHEN bool_or(events.status = 3) THEN coalesce(max(events.detail), max(events.code)::text, 'failed') END,
-       max(events.pricing),
        min(events.status_at) FILTER (WHERE events.status = 2), min(events.status_at) FILTER (WHERE events.status = 4),
        min(events.status_at) FILTER (WHERE events.status = 5), min(events.status_at) FILTER (WHERE events.status = 3)
 FROM applying_before
@@ -339,8 +334,7 @@ SET kind = CASE WHEN outcomes.kind = 2 AND EXCLUDED.status <= 3 THEN 2 ELSE 1 EN
     status = CASE WHEN outcomes.kind = 2 AND EXCLUDED.status <= 3 THEN NULL
                   ELSE greatest(outcomes.status, EXCLUDED.status) END,
     wamid = coalesce(outcomes.wamid, EXCLUDED.wamid),
-    code = coalesce(outcomes.code, EXCLUDED.code),
-    pricing = coalesce(EXCLUDED.pricing, outcomes.pricing),
+    code = coalesce(outcomes.code, EXCLUDED.code), pricing = coalesce(EXCLUDED.pricing, outcomes.pricing),
     reason = coalesce(EXCLUDED.reason, outcomes.reason),
     sent_at = least(outcomes.sent_at, EXCLUDED.sent_at),
     delivered_at = least(outcomes.delivered_at, EXCLUDED.delivered_at),
