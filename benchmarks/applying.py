@@ -31,6 +31,7 @@ from benchmarks.harness.script import counts, print_conditions, run_script
 from benchmarks.harness.seeding import FIRST_PHONE, SEED_S_MAX, seed_campaign
 from benchmarks.harness.statements import SQL
 from benchmarks.harness.testbed import Testbed
+from engine.core.pricing import pricing_code
 from engine.core.states import EvidenceRank
 from engine.core.tag import Tag
 from engine.store.database import Connection, connect
@@ -52,6 +53,8 @@ APPLY: dict[Stream, Stage] = {
     "close together": Stage("apply_close", "apply events, a recipient's close together", "events", _BASELINE),
     "each alone": Stage("apply_alone", "apply events, each alone in its batch", "events", _BASELINE),
 }
+
+BILLABLE = pricing_code({"category": "marketing", "billable": True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +189,7 @@ def _stream(keys: list[Key], apart: int, installation: str) -> Iterator[StatusEv
             *tag,
             None,
             None,
+            BILLABLE,
         )
 
 

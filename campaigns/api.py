@@ -32,7 +32,7 @@ from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.stored import stored_options
-from campaigns.results.export import count_variables, export_rows, headings, require_kept
+from campaigns.results.export import EVERYBODY, ExportFilter, export_columns, export_rows, require_kept
 from campaigns.results.report import Report, campaign_report
 from campaigns.results.status import CampaignStatus, campaign_status
 from engine.app import POOL_CONNECTIONS
@@ -187,8 +187,9 @@ class Drumbeat:
         """As `campaign export`: each recipient by the columns of the export, in constant memory."""
         campaign_id = (await self._planned(name)).campaign_id
         await require_kept(self.pool, campaign_id, name)
-        columns = headings(await count_variables(self.pool, campaign_id))
-        async for page in export_rows(self.pool, campaign_id, state):
+        columns = await export_columns(self.pool, campaign_id)
+        wanted = EVERYBODY if state is None else ExportFilter(states=frozenset({state}))
+        async for page in export_rows(self.pool, campaign_id, wanted):
             for row in page:
                 yield dict(zip(columns, row, strict=True))
 

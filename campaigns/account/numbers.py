@@ -21,7 +21,8 @@ class BusinessNumber:
 
     `rate_per_s`: the pace that the owner keeps to, None without one; `achieved_per_s`: what it sent in the
     last seconds. `stopped`: until a person resumes it; `suspended_until`: a rest that ends by itself.
-    `unlisted_at`: since when the account no longer lists it. `quota_*`: as in `NumberProgress`.
+    `unlisted_at`: since when the account no longer lists it. `campaigns`: those that may still send with it.
+    `quota_*`: as in `NumberProgress`.
     """
 
     phone_number_id: str
@@ -41,6 +42,7 @@ class BusinessNumber:
     suspended_reason: str | None
     unlisted_at: datetime | None
     synced_at: datetime | None
+    campaigns: list[str]
     quota_limit: int | None
     quota_used: int | None
     quota_more_at: datetime | None

@@ -1,6 +1,7 @@
 """An audience from the recipients of another campaign, by what became of them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -10,7 +11,7 @@ from campaigns.audience.row_check import is_literal
 from campaigns.audience.spool import Spool
 from campaigns.audience.spreadsheet import is_variable_column, safe_cell, variable_column
 from campaigns.life.control import find_campaign, require_planned
-from campaigns.results.export import export_records, require_kept
+from campaigns.results.export import ExportFilter, export_records, require_kept
 from engine.core.campaign_template import CampaignTemplate, frozen_templates
 from engine.core.states import RecipientState
 from engine.store.database import Connection
@@ -23,11 +24,15 @@ CellOf: TypeAlias = Callable[[Any], str]
 
 @dataclass(frozen=True, slots=True)
 class CampaignResult:
-    """The recipients of a campaign in one state, failed with one code; None: in any."""
+    """The recipients of a campaign in one state, failed with one of the codes; None, empty: in any.
+
+    `once`: without those to whom another campaign already sends again.
+    """
 
     name: str
     state: RecipientState | None = None
-    code: int | None = None
+    codes: AbstractSet[int] = frozenset()
+    once: bool = False
 
 
 async def spool_campaign(connection: Connection, source: CampaignResult, spool: Spool) -> dict[str, str]:
@@ -42,10 +47,22 @@ async def spool_campaign(connection: Connection, source: CampaignResult, spool: 
     assert frozen is not None, "a campaign's row is never deleted once it is planned"
     columns = _columns(frozen["options"], frozen_templates(frozen["template"]))
     spool.form, spool.header = FORM, list(columns)
-    async for page in export_records(connection, campaign.campaign_id, source.state):
-        wanted = [record for record in page if source.code is None or record["code"] == source.code]
-        spool.write_rows([_cells(record, columns) for record in wanted])
+    wanted = ExportFilter(
+        states=frozenset() if source.state is None else {source.state},
+        codes=source.codes,
+    )
+    async for page in export_records(connection, campaign.campaign_id, wanted):
+        left = await _not_retried(connection, page) if source.once else page
+        spool.write_rows([_cells(record, columns) for record in left if record["phone"] > 0])
     return {"campaign": source.name, "read_at": read_at}
+
+
+async def _not_retried(connection: Connection, page: Sequence[Any]) -> Sequence[Any]:
+    if not page:
+        return page
+    rows = await connection.fetch(queries("retried")["already_retried"], page[0]["range_id"])
+    retried = {row["seq"] for row in rows}
+    return [record for record in page if record["seq"] not in retried]
 
 
 def _columns(options: Mapping[str, Any], templates: Sequence[CampaignTemplate]) -> dict[str, CellOf]:

@@ -13,7 +13,7 @@ from campaigns.audience.columns import column_index
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reader import AudienceTable, Row, RowBatch, is_blank
 from campaigns.audience.reject_file import Reject
-from campaigns.audience.spreadsheet import as_written, is_variable_column
+from campaigns.audience.spreadsheet import as_written, is_export, is_variable_column
 from campaigns.audience.template_choice import TemplateChoice, TemplateChooser
 from engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
 from engine.errors import UsageError
@@ -174,7 +174,9 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
         variable_columns=tuple((index, header[index]) for index in columns),
         picks=picks,
         exported=tuple(
-            index for index in columns if index != phone_index and is_variable_column(header[index])
+            index
+            for index in columns
+            if index != phone_index and (is_export(header) or is_variable_column(header[index]))
         ),
         defaults=defaults,
         chooser=None if rules.choice is None else _chooser(rules.choice, index_of),

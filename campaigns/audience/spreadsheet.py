@@ -4,9 +4,15 @@ Law: `as_written(safe_cell(text)) == text`, for every text.
 """
 
 import re
+from collections.abc import Sequence
 
 # Characters that start a formula, or that spreadsheets strip before they look for one.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+# The columns of `campaign export`, before those of the variables.
+EXPORT_COLUMNS = (
+    "phone", "state", "code", "reason", "line", "wamid", "phone_number_id",
+    "attempted_at", "sent_at", "delivered_at", "read_at", "failed_at", "language", "variant", "detail",
+)  # fmt: skip
 _VARIABLE_COLUMN = re.compile(r"variable_[0-9]+")
 
 
@@ -18,6 +24,11 @@ def variable_column(number: int) -> str:
 def is_variable_column(name: str) -> bool:
     """Whether `campaign export` may have written this column."""
     return _VARIABLE_COLUMN.fullmatch(name) is not None
+
+
+def is_export(header: Sequence[str]) -> bool:
+    """Whether `campaign export` wrote the whole table for a spreadsheet."""
+    return tuple(header[: len(EXPORT_COLUMNS)]) == EXPORT_COLUMNS
 
 
 def safe_cell(text: str) -> str:

@@ -130,4 +130,6 @@ def audience_of(
 def _result(campaign: str, state: RecipientState | None, code: int | None) -> CampaignResult:
     if code is not None and state not in (None, RecipientState.FAILED):
         raise UsageError("--code is the code of failed recipients", remedy="use --state failed")
-    return CampaignResult(campaign, state if code is None else RecipientState.FAILED, code)
+    if code is None:
+        return CampaignResult(campaign, state)
+    return CampaignResult(campaign, RecipientState.FAILED, frozenset({code}))

@@ -234,12 +234,13 @@ def _create(
         created = run_loop(
             create_campaign(url, spec, progress, disk=settings.disk(), dry_run=dry_run, change_by=change_by)
         )
-    show_created(created, spec, json=json)
+    show_created(created, json=json)
 
 
-def show_created(created: CreatedCampaign, spec: CampaignSpec, *, json: bool) -> None:
+def show_created(created: CreatedCampaign, *, json: bool) -> None:
+    """Print what a create or a change did, or would do."""
     recipients, scope = created.counts.recipients, load_settings().quota_scope
-    days = with_database(lambda pool: days_needed(pool, spec.phone_number_ids, recipients, scope))
+    days = with_database(lambda pool: days_needed(pool, created.phone_number_ids, recipients, scope))
     if json:
         print_json({**_as_json(created), "days": days})
     else:

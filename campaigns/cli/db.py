@@ -12,7 +12,7 @@ from campaigns.cli.options import DryRun, Json
 from campaigns.cli.printing import note, print_json
 from campaigns.cli.task_runner import with_database
 from campaigns.command_text import command_text
-from campaigns.life.prune import BlockingCampaign, KeptMonth, PrunedMonth, prune
+from campaigns.life.prune import BlockingCampaign, KeptMonth, Pruning, prune
 from campaigns.pluralise import pluralise
 from campaigns.results.status import FINAL_STATES
 from engine.core.states import CampaignState
@@ -74,20 +74,24 @@ def prune_months(
 ) -> None:
     """Drop whole months of recipients and outcomes whose campaigns all ended long ago. The counts stay.
 
+    Messages that people wrote are dropped by their own age.
+
     A month is kept if one of its campaigns may still send or was not fully planned. The command names it.
     """
     found = with_database(lambda pool: prune(pool, older_than_days=older_than, dry_run=True))
-    if found.pruned and not dry_run:
-        _ask(found.pruned, yes)
+    if (found.pruned or found.messages) and not dry_run:
+        _ask(found, yes)
         found = with_database(lambda pool: prune(pool, older_than_days=older_than, dry_run=False))
     if json:
-        months = [{"month": pruned.month, "campaigns": list(pruned.campaigns)} for pruned in found.pruned]
+        months = [asdict(month) for month in found.pruned]
         kept = [asdict(month) for month in found.kept]
-        print_json({"schema": 1, "dry_run": dry_run, "months": months, "kept": kept})
+        print_json(
+            {"schema": 1, "dry_run": dry_run, "months": months, "messages": found.messages, "kept": kept}
+        )
         return
-    for pruned in found.pruned:
-        typer.echo(f"{'would drop' if dry_run else 'dropped'} {_describe(pruned)}")
-    if not found.pruned:
+    for line in _lines_of(found):
+        typer.echo(f"{'would drop' if dry_run else 'dropped'} {line}")
+    if not (found.pruned or found.messages):
         typer.echo("nothing to prune")
     for month in found.kept:
         typer.echo("\n".join(_kept_lines(month)))
@@ -110,19 +114,24 @@ def _how_to_continue(blocking: BlockingCampaign) -> str:
     return f"{blocking.state}; `{proceed}` continues it, `{cancel}` ends it"
 
 
-def _ask(found: tuple[PrunedMonth, ...], yes: bool) -> None:
+def _ask(found: Pruning, yes: bool) -> None:
     if yes:
         return
     if not typer.get_text_stream("stdin").isatty():
         raise UsageError("pruning cannot be undone, and no terminal can confirm it", remedy="add --yes")
-    for pruned in found:
-        note(_describe(pruned))
+    for line in _lines_of(found):
+        note(line)
     typer.confirm("Drop them? This cannot be undone.", abort=True, err=True)
 
 
-def _describe(pruned: PrunedMonth) -> str:
-    names = pruned.campaigns
-    return f"{pruned.month} with {pluralise(len(names), 'campaign')}: {', '.join(names)}"
+def _lines_of(found: Pruning) -> Iterator[str]:
+    """What goes, a line for each month."""
+    for pruned in found.pruned:
+        names = pruned.campaigns
+        sizes = f"{pluralise(len(names), 'campaign')} and {pluralise(pruned.recipients, 'recipient')}"
+        yield f"{pruned.month} with {sizes}: {', '.join(names)}"
+    if found.messages:
+        yield pluralise(found.messages, "old message of a person", "old messages of people")
 
 
 def _url() -> str:

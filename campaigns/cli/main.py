@@ -46,6 +46,7 @@ CAMPAIGN_COMMANDS = {
     "list": "campaigns.cli.status",
     "status": "campaigns.cli.status",
     "run": "campaigns.cli.run",
+    "watch": "campaigns.cli.watch",
     "start": "campaigns.cli.control",
     "pause": "campaigns.cli.control",
     "resume": "campaigns.cli.control",
@@ -53,7 +54,9 @@ CAMPAIGN_COMMANDS = {
     "order": "campaigns.cli.order",
     "cancel": "campaigns.cli.control",
     "report": "campaigns.cli.report",
-    "export": "campaigns.cli.report",
+    "export": "campaigns.cli.export",
+    "replies": "campaigns.cli.replies",
+    "retry": "campaigns.cli.retry",
     "settle": "campaigns.cli.settle",
 }
 COMMANDS: dict[str, str | CommandGroup] = {
@@ -71,6 +74,7 @@ COMMANDS: dict[str, str | CommandGroup] = {
     "suppress": "campaigns.cli.suppress",
     "campaign": CommandGroup("Create campaigns, send them, and see their results.", CAMPAIGN_COMMANDS),
     "message": "campaigns.cli.message",
+    "person": "campaigns.cli.person",
     "worker": "campaigns.cli.worker",
     "notify": "campaigns.cli.notify",
     "webhooks": "campaigns.cli.webhooks",

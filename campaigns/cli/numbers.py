@@ -28,8 +28,18 @@ app.add_typer(number_at_service.app)
 
 @app.command()
 def sync(json: Json = False) -> None:
-    """Read the account's numbers from the service and store them."""
-    _print(with_service(lambda pool, service, waba_id: sync_numbers(pool, service.numbers, waba_id)), json)
+    """Read the account's numbers from the service and store them.
+
+    A number that the account no longer lists stays stored, with its limit and its history. This command names
+    it, and the campaigns that would still send with it.
+    """
+    numbers = with_service(lambda pool, service, waba_id: sync_numbers(pool, service.numbers, waba_id))
+    _print(numbers, json)
+    for number in numbers:
+        if number.unlisted_at is not None:
+            users = ", ".join(number.campaigns)
+            used = f"; it is a number of {users}" if users else "; no campaign that may still send has it"
+            note(f"{number.phone_number_id}: not in the account since {number.unlisted_at:%Y-%m-%d}{used}")
 
 
 @app.command("list")

@@ -1,29 +1,49 @@
-"""`drumbeat campaign report` and `export`: the results of a campaign, in sum and for each recipient."""
+"""`drumbeat campaign report`: the results of a campaign in sum, and by a property of recipients."""
 
-import csv
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
-from campaigns.cli.options import CampaignName, Json, Output
-from campaigns.cli.output import opened, writing
-from campaigns.cli.printing import note, print_json
+from campaigns.cli.breakdown_text import headings, row
+from campaigns.cli.options import CampaignName, Json
+from campaigns.cli.printing import print_json, print_rows
 from campaigns.cli.report_text import report_lines
 from campaigns.cli.task_runner import with_database
 from campaigns.life.control import find_campaign, require_planned
-from campaigns.pluralise import pluralise
-from campaigns.results.export import count_variables, export_rows, headings, require_kept
+from campaigns.preview.prices import PriceTable, read_prices
+from campaigns.results.breakdown import By, Line, breakdown
+from campaigns.results.export import require_kept
 from campaigns.results.report import Report, campaign_report
-from engine.core.states import RecipientState
+from engine.errors import UsageError
 from engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
-def report(name: CampaignName, json: Json = False) -> None:
-    """Show who got the message, who did not and why, the rates, and whether the counts add up."""
+def report(
+    name: CampaignName,
+    by: Annotated[
+        By | None, typer.Option(help=f"A line for each {', '.join(By)}.", metavar="PROPERTY")
+    ] = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option(help="With --by: prices as CSV: country,category,price,currency,date.", metavar="FILE"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show who got the message, who did not and why, the rates, and whether the counts add up.
+
+    With --by, show recipients by one property: their states, how many replied, how long half and nine tenths
+    of the messages took to be delivered and read, and what the service charges for. Hours are those of the
+    first attempt, in the time zone of the campaign's window.
+    """
+    if by is not None:
+        _print_lines(name, by, None if prices is None else read_prices(prices), json=json)
+        return
+    if prices is not None:
+        raise UsageError("--prices needs --by", remedy="add --by country")
     found = with_database(lambda pool: read_report(pool, name))
     if json:
         print_json(found.as_json())
@@ -31,56 +51,27 @@ def report(name: CampaignName, json: Json = False) -> None:
         typer.echo("\n".join(report_lines(found)))
 
 
-@app.command()
-def export(
-    name: CampaignName,
-    state: Annotated[
-        RecipientState | None,
-        typer.Option(help=f"Only recipients in this state: {', '.join(RecipientState)}.", metavar="STATE"),
-    ] = None,
-    output: Output = None,
-) -> None:
-    """Write every recipient with state, reason and times as CSV. It holds phone numbers: keep it safe.
-
-    The column code holds the service's error code of a failed recipient. It is empty if the service gave
-    none; then the reason says more.
-
-    A text that a spreadsheet would run gets an apostrophe in front; an audience loses it again. The file is
-    UTF-8 with commas. In Excel, open it with Data, From Text/CSV, or accents come out wrong.
-    """
-
-    async def write(pool: Pool) -> int:
-        campaign_id = await _campaign_id(pool, name)
+def _print_lines(name: str, by: By, prices: PriceTable | None, *, json: bool) -> None:
+    async def read(pool: Pool) -> list[Line]:
+        campaign_id = await planned_id(pool, name)
         await require_kept(pool, campaign_id, name)
-        with opened(output) as file:
-            rows = await _write(pool, campaign_id, state, file, output)
-            await require_kept(pool, campaign_id, name)  # a prune may have dropped them meanwhile
-            return rows
+        return await breakdown(pool, campaign_id, by, with_countries=prices is not None)
 
-    rows = with_database(write)
-    if output is not None:
-        note(f"{pluralise(rows, 'recipient')} in {output}")
+    lines = with_database(read)
+    if json:
+        found = [line.as_json(by, prices) for line in lines]
+        print_json({"schema": 1, "name": name, "by": by.value, "lines": found})
+    else:
+        print_rows(headings(by, prices), [row(line, by, prices) for line in lines])
 
 
 async def read_report(pool: Pool, name: str) -> Report:
     """The report of a campaign by name; ConfigurationError if it does not exist."""
-    return await campaign_report(pool, await _campaign_id(pool, name))
+    return await campaign_report(pool, await planned_id(pool, name))
 
 
-async def _campaign_id(pool: Pool, name: str) -> int:
+async def planned_id(pool: Pool, name: str) -> int:
+    """The id of a campaign whose recipients are stored; TryLater if it is not fully planned."""
     campaign = await find_campaign(pool, name)
     require_planned(campaign)
     return campaign.campaign_id
-
-
-async def _write(
-    pool: Pool, campaign_id: int, state: RecipientState | None, file: TextIO, output: Path | None
-) -> int:
-    writer = csv.writer(file, lineterminator="\n")
-    rows = 0
-    writer.writerow(headings(await count_variables(pool, campaign_id)))
-    async for page in export_rows(pool, campaign_id, state):
-        with writing(output):
-            writer.writerows(page)
-        rows += len(page)
-    return rows

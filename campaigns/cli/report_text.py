@@ -5,6 +5,7 @@ from typing import Any
 
 from campaigns.cli.status_text import audience_sum
 from campaigns.command_text import command_text
+from campaigns.planning.spec import RETRY_OF
 from campaigns.pluralise import pluralise
 from campaigns.results.report import NumberReport, ReasonCount, Report
 from campaigns.results.variants import result_lines
@@ -31,6 +32,8 @@ def report_lines(report: Report) -> Iterator[str]:
     )
     for line in share_lines(status.templates):
         yield f"  {line}"
+    if (retried := report.options.get(RETRY_OF)) is not None:
+        yield f"Sends again to those whom {sanitise(retried)} did not reach"
     if options := "; ".join(_options(report.options)):
         yield f"Planned with {options}"
     yield ""

@@ -25,6 +25,8 @@ from engine.process.settings import MetricsAddress, Settings
 from engine.process.telemetry import quieten
 from engine.store.database import Pool
 
+SETTLE_TIMEOUT_S = 600.0  # most statuses come within a minute; a phone that is off may take days
+
 app = typer.Typer(add_completion=False)
 
 
@@ -50,11 +52,21 @@ def run(
         typer.Option(help="Port of /metrics, /livez and /readyz. Default: none.", min=0, max=65535),
     ] = None,
     metrics_host: MetricsHost = None,
+    wait_settled: Annotated[
+        bool,
+        typer.Option("--until-settled", help="Then wait for statuses, and judge --max-failed by them."),
+    ] = False,
+    settle_timeout: Annotated[
+        float, typer.Option(help="How long --until-settled waits at most.", min=0, metavar="SECONDS")
+    ] = SETTLE_TIMEOUT_S,
 ) -> None:
     """Send a campaign until nobody is left to send to. Ctrl-C stops it cleanly; run it again to continue.
 
     Before the campaign's --start-at, this exits with 75; with --wait it waits. Outside the hours of the
     campaign's --window, it keeps the numbers, waits, and says so.
+
+    Statuses come after the sending. With --until-settled, it ends when every message is read, delivered or
+    failed, or when --settle-timeout is over. `webhooks serve` must run, because it receives the statuses.
     """
     if max_failed is not None:
         check_max_failed(max_failed)
@@ -84,7 +96,10 @@ def run(
                     max_failed=max_failed,
                     metrics=_metrics_address(settings, metrics_host, metrics_port),
                     until=ends_at,
+                    settle_timeout_s=settle_timeout if wait_settled else None,
                 )
+            if wait_settled and not end.stopped and end.status.unsettled:
+                note(f"{pluralise(end.status.unsettled, 'message has', 'messages have')} no final status yet")
             with suppress(OSError):  # `main` reports a failed stdout; the run's own end matters more
                 _print(end, json)
             end.require_complete()

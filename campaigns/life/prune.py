@@ -1,7 +1,7 @@
 """Prunes old campaigns: drops the partitions of whole months of recipients and outcomes.
 
 Law: a month is dropped only if every campaign in it ended before the limit. The campaign's own row stays, so
-that its name stays taken, and its counts move to the audit.
+that its name stays taken, and its counts move to the audit. Messages of people go by their own age.
 """
 
 import asyncio
@@ -24,10 +24,11 @@ PAUSE_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class PrunedMonth:
-    """A month ("2026-03") that was dropped, and the campaigns planned in it."""
+    """A month ("2026-03") that was dropped, the campaigns planned in it, and how many recipients they had."""
 
     month: str
     campaigns: tuple[str, ...]
+    recipients: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,13 @@ class KeptMonth:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """The months that were dropped, or would be, and those that stay."""
+    """The months that were dropped, or would be, and those that stay. `messages`: how many messages of
+    people, and events that could not be read, were older than the limit.
+    """
 
     pruned: tuple[PrunedMonth, ...]
     kept: tuple[KeptMonth, ...]
+    messages: int
 
 
 async def prune(pool: Pool, *, older_than_days: int, dry_run: bool) -> Pruning:
@@ -64,12 +68,16 @@ async def prune(pool: Pool, *, older_than_days: int, dry_run: bool) -> Pruning:
     async with pool.acquire() as connection:
         months = await connection.fetch(queries("prune")["months"], older_than_days)
         found = [await _prune_month(connection, month, older_than_days, dry_run) for month in months]
+        messages = await connection.fetchval(queries("prune")["count_messages"], older_than_days)
         if not dry_run:
+            for statement in ("delete_messages", "delete_unreadable"):
+                await connection.execute(queries("prune")[statement], older_than_days)
             await connection.execute(queries("prune")["delete_results_writers"], older_than_days)
             await connection.execute(queries("prune")["delete_notifications"], older_than_days)
     return Pruning(
         tuple(month for month in found if isinstance(month, PrunedMonth)),
         tuple(month for month in found if isinstance(month, KeptMonth)),
+        messages,
     )
 
 
@@ -94,11 +102,14 @@ async def _drop_month(
     campaigns = await connection.fetch(sql["lock_campaigns"], *bounds, older_than_days)
     if blocking := [campaign for campaign in campaigns if not campaign["over"]]:
         return KeptMonth(month["month"], tuple(map(_blocking_campaign, blocking)))
+    recipients = await connection.fetchval(sql["count_recipients"], *bounds)
     if not dry_run:
         await connection.execute(sql["keep_counts"], *bounds, actor(), month["month"])
+        await connection.execute(sql["delete_retried"], *bounds)
         for row in await connection.fetch(sql["drop_statements"], month["suffix"]):
             await connection.execute(row["statement"])
-    return PrunedMonth(month["month"], tuple(campaign["name"] for campaign in campaigns))
+    names = tuple(campaign["name"] for campaign in campaigns)
+    return PrunedMonth(month["month"], names, recipients)
 
 
 def _blocking_campaign(campaign: asyncpg.Record) -> BlockingCampaign:

@@ -13,6 +13,7 @@ import structlog
 
 from campaigns.command_text import command_text
 from campaigns.life.control import Campaign, find_campaign, is_future, skip_remaining, start
+from campaigns.life.settling import until_settled
 from campaigns.life.template_check import TemplateCheck
 from campaigns.life.time_limit import time_limit
 from campaigns.results.status import FINAL_STATES, PRUNED_IN_DOUBT, CampaignStatus, campaign_status
@@ -72,6 +73,7 @@ async def run_campaign(
     disk: Disk | None = None,
     max_failed: str | None = None,
     metrics: MetricsAddress | None = None,
+    settle_timeout_s: float | None = None,
     compare_templates: bool = True,
     until: datetime | None = None,
 ) -> RunResult:
@@ -83,10 +85,22 @@ async def run_campaign(
     both, and starts a draft for the process that has the number: a worker then sends it. Raises Unreachable
     if the service does not answer, TryLater if `until` has passed. `max_failed` overrides the campaign's own.
     `metrics`: where metrics are served while it sends. `compare_templates` False: they were read just now.
+    `settle_timeout_s`: how long to wait for statuses afterwards, so that `max_failed` is judged by them;
+    None: not at all.
     """
     async with time_limit(pool, until, stop) as limit:
         check = TemplateCheck(pool, service) if compare_templates else None
-        await _send_or_wait(pool, service, name, stop, wait=wait, disk=disk, metrics=metrics, check=check)
+        await _send_or_wait(
+            pool,
+            service,
+            name,
+            stop,
+            wait=wait,
+            disk=disk,
+            metrics=metrics,
+            check=check,
+            settle_timeout_s=settle_timeout_s,
+        )
     campaign = await find_campaign(pool, name)
     status = await campaign_status(pool, campaign.campaign_id)
     cut_short = limit.passed and status.state not in FINAL_STATES
@@ -105,6 +119,7 @@ async def _send_or_wait(
     disk: Disk | None,
     metrics: MetricsAddress | None,
     check: TemplateCheck | None,
+    settle_timeout_s: float | None,
 ) -> None:
     logged_reason = ""
     begin = partial(_begin, check)
@@ -112,10 +127,13 @@ async def _send_or_wait(
         campaign = await find_campaign(pool, name)
         if campaign.state in FINAL_STATES:
             await _close(pool, campaign)
-            break
+            if await _is_settled(pool, campaign, stop, settle_timeout_s):
+                break
+            continue
         try:
             await _send(pool, service, campaign, stop, disk, metrics, begin)
-            break
+            if await _is_settled(pool, campaign, stop, settle_timeout_s):
+                break
         except TryLater as error:
             if not wait or campaign.state is CampaignState.PAUSED:
                 raise
@@ -126,6 +144,14 @@ async def _send_or_wait(
                 log.info("run_postponed", reason=logged_reason)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), WAIT_PERIOD_S)
+
+
+async def _is_settled(pool: Pool, campaign: Campaign, stop: asyncio.Event, timeout_s: float | None) -> bool:
+    """Wait for statuses; False if the campaign sends again meanwhile, to recipients who were in doubt."""
+    if timeout_s is None:
+        return True
+    status = await until_settled(pool, campaign.campaign_id, timeout_s=timeout_s, stop=stop)
+    return status.state is not CampaignState.RUNNING
 
 
 async def _send(

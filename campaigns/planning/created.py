@@ -38,6 +38,7 @@ class CreatedCampaign:
     counts: PlanCounts
     rejects_path: Path | None
     reject_codes: Mapping[str, int]
+    phone_number_ids: Sequence[str]
     encoding: Encoding | None = None
     same_audience: Sequence[str] = ()
     dry_run: bool = False
@@ -65,6 +66,7 @@ def existing_campaign(
         counts,
         None,
         {},
+        tuple(row["phone_number_ids"]),
         changes=changes,
         dry_run=dry_run and not unchanged,
         templates=shares_in(row["template"]),

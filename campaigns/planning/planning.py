@@ -95,6 +95,7 @@ class Planning:
             counts,
             published,
             codes,
+            self.spec.phone_number_ids,
             encoding,
             dry_run=self.dry_run,
             templates=shares_in(freeze_templates(templates)),
@@ -181,6 +182,8 @@ class Planning:
         if frozen.recipients != counts.recipients:
             raise RuntimeError(f"{counts.recipients} recipients were staged, {frozen.recipients} frozen")
         await self.connection.execute(queries("guards")["set_zones"], campaign_id, cutting.zones)
+        if self.spec.retry_of is not None:
+            await self.connection.execute(queries("plan")["link_retry"], campaign_id, self.spec.retry_of)
         await self._insert_canary(campaign_id, counts.recipients, ranges.canary_ranges)
         await self.connection.execute(
             queries("plan")["finish_plan"],

@@ -36,8 +36,8 @@ async def remove_leftovers(connection: Connection, campaign_id: int) -> None:
                 ) from error
             rows = await connection.fetch(sql["leftover_ranges"], campaign_id)
             ids = [row["range_id"] for row in rows]
-            for statement in ("remove_recipients", "remove_range_counters", "remove_ranges"):
-                await connection.execute(sql[statement], ids)
+            for table in ("recipients", "retried", "range_counters", "ranges"):
+                await connection.execute(sql[f"remove_{table}"], ids)
         if not ids:
             break
     await connection.execute(sql["remove_unplanned"], campaign_id)

@@ -29,6 +29,8 @@ UNMATCHED = "languages not matched"  # key of what is noted: rows by what they n
 NOTED = "noted"  # key of what is stored for people and does not identify the campaign
 BY_EXTERNAL_ID = "external:"  # before an external id that stands for a name
 NAME = "name"
+RETRY_OF = "retry of"  # key of the stored options: the campaign whose failed recipients are sent to again
+RETRY_CODES = "retry of codes"  # key of the stored options: only of those that failed with these
 TEST_OF = "test of"  # key of the stored options: the campaign that is tested
 LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service downloads by HTTPS only
 
@@ -41,10 +43,11 @@ class CampaignSpec:
     file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns. Times are ISO
     8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
     `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
-    `test_of`: the campaign that a `campaign test-send` tests. `language_column`: names the language of each
-    row; `language` is then for rows that name none of the template's. `variants`: templates among which
-    people are divided by the key `experiment`; `template` is the first one's then. `given`: the options by
-    the keys of a manifest, which clones and edits start from; empty if the campaign was made otherwise.
+    `test_of`: the campaign that a `campaign test-send` tests. `retry_of`, `retry_codes`: of `campaign retry`.
+    `language_column`: names the language of each row; `language` is then for rows that name none of the
+    template's. `variants`: templates among which people are divided by the key `experiment`; `template` is
+    the first one's then. `given`: the options by the keys of a manifest, which clones and edits start from;
+    empty if the campaign was made otherwise.
     """
 
     name: str
@@ -68,6 +71,8 @@ class CampaignSpec:
     message: dict[str, Any] | None = None
     test_of: str | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
+    retry_of: str | None = None
+    retry_codes: tuple[int, ...] = ()
     reading: ReadOptions = AS_IT_IS
     mapped: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)
@@ -231,6 +236,7 @@ def identify(
             "header media": None if media is None else [media.media_id, media.link, media.filename],
             **({} if spec.message is None else {"message": spec.message}),
             **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
+            **retry_options(spec.retry_of, spec.retry_codes),
             **{name: value for name, value in of_audience.items() if value},
             **spec.order.identity(),
             **spec.guards.identity(),
@@ -241,6 +247,11 @@ def identify(
 def identify_again(spec: CampaignSpec, schedule: Schedule, stored: Mapping[str, Any]) -> Identity:
     """The identity with these options and the audience of the stored campaign, which is not read again."""
     return identify(spec, schedule, stored[AUDIENCE_CONTENT], stored.get("--exclude", ()))
+
+
+def retry_options(retry_of: str | None, codes: Sequence[int]) -> dict[str, Any]:
+    """The stored options of a retry; none for another campaign."""
+    return {} if retry_of is None else {RETRY_OF: retry_of, RETRY_CODES: sorted(set(codes))}
 
 
 def _moment(moment: datetime | None) -> str | None:

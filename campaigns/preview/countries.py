@@ -17,6 +17,8 @@ UNKNOWN = "ZZ"
 
 def country_of(phone: int) -> str:
     """The ISO code of two letters; ZZ if no country has the calling code, 001 for an international one."""
+    if phone <= 0:  # a forgotten person
+        return UNKNOWN
     digits = str(phone)
     for length in (1, 2, 3):
         code = int(digits[:length])

@@ -1,20 +1,20 @@
-"""Every recipient of a campaign with state, reason and times, as CSV rows, in constant memory.
-
-Law: no cell starts a formula in a spreadsheet. The cells hold texts of recipients and of the service, and
-`=HYPERLINK(…)` in a name must stay a name.
-"""
+"""Every recipient of a campaign with state, reason and times, in constant memory."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import asyncpg
 
-from campaigns.audience.spreadsheet import safe_cell, variable_column
+from campaigns.audience.row_check import is_literal
+from campaigns.audience.spreadsheet import EXPORT_COLUMNS, safe_cell, variable_column
 from campaigns.command_text import command_text
 from campaigns.describe_database import describe_database
+from campaigns.preview.countries import country_of
 from campaigns.template_shares import TemplateShare, shares_in
 from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
@@ -22,42 +22,91 @@ from engine.errors import ConfigurationError
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
-COLUMNS = (
-    "phone", "state", "code", "reason", "line", "wamid", "phone_number_id",
-    "attempted_at", "sent_at", "delivered_at", "read_at", "failed_at", "language", "variant",
-)  # fmt: skip
-_OF_TEMPLATE = ("language", "variant")  # columns of the recipient's template
-_REASON = COLUMNS.index("reason")
+COLUMNS = EXPORT_COLUMNS
 
 
-def headings(variables: int) -> list[str]:
-    """The first row: the columns, then a column for each variable of the template."""
-    return [*COLUMNS, *map(variable_column, range(1, variables + 1))]
+@dataclass(frozen=True, slots=True)
+class ExportFilter:
+    """Whom an export holds. An empty set admits everybody. `countries`: ISO codes of two letters."""
+
+    states: AbstractSet[RecipientState] = frozenset()
+    codes: AbstractSet[int] = frozenset()
+    numbers: AbstractSet[str] = frozenset()
+    countries: AbstractSet[str] = frozenset()
+    languages: AbstractSet[str] = frozenset()
+    variants: AbstractSet[str] = frozenset()
+
+    def admits(self, record: asyncpg.Record) -> bool:
+        """Whether a stored recipient passes. Its state was compared by the query."""
+        return (
+            (not self.codes or record["code"] in self.codes)
+            and (not self.numbers or record["phone_number_id"] in self.numbers)
+            and (not self.countries or country_of(record["phone"]) in self.countries)
+        )
+
+    def admits_template(self, template: TemplateShare) -> bool:
+        """Whether recipients of the template pass."""
+        return (not self.languages or template.language in self.languages) and (
+            not self.variants or template.variant in self.variants
+        )
+
+
+EVERYBODY = ExportFilter()
+
+
+async def export_columns(pool: Pool, campaign_id: int) -> list[str]:
+    """The names of all columns: the fixed ones, then one for each variable of the template."""
+    frozen = await pool.fetchrow(queries("plan")["frozen_campaign"], campaign_id)
+    assert frozen is not None, "a campaign's row is never deleted once it is planned"
+    variables = int(await pool.fetchval(queries("report")["variables"], campaign_id) or 0)
+    return [*COLUMNS, *variable_columns(frozen["options"].get("--param") or (), variables)]
+
+
+def variable_columns(params: Sequence[str], variables: int) -> list[str]:
+    """A name for each variable: that of the audience's column, or `variable_1` and so on for a fixed text and
+    for a name that another column of the export has.
+    """
+    names: list[str] = []
+    for at in range(variables):
+        name = params[at] if at < len(params) else "="
+        taken = is_literal(name) or name in COLUMNS or name in names
+        names.append(variable_column(at + 1) if taken else name)
+    return names
 
 
 async def export_rows(
-    pool: Pool | Connection, campaign_id: int, state: RecipientState | None = None
+    pool: Pool | Connection, campaign_id: int, wanted: ExportFilter = EVERYBODY
 ) -> AsyncIterator[list[list[str]]]:
-    """Pages of rows in the order of the audience file: all recipients, or those in one state.
+    """Pages of rows for spreadsheets, as `export_values` has them. No cell starts a formula."""
+    async for page in export_values(pool, campaign_id, wanted):
+        yield [list(map(cell_text, row)) for row in page]
 
-    `phone` has no plus, `code` is the service's error code of a failed recipient, `reason` its meaning if the
-    service gave no text; times are ISO 8601 in UTC. Each page is read alone, so that a long export holds no
-    snapshot: a recipient that changes meanwhile has its state at the moment of reading.
+
+async def export_values(
+    pool: Pool | Connection, campaign_id: int, wanted: ExportFilter = EVERYBODY
+) -> AsyncIterator[list[list[Any]]]:
+    """Pages of rows, in the order of the audience file, with a value for each column.
+
+    `phone` has no plus, `code` is the service's error code of a failed recipient, `reason` what the code
+    means, `detail` the text of the service. Each page is read alone, so that a long export holds no snapshot:
+    a recipient that changes meanwhile has its state at the moment of reading.
     """
     templates = shares_in(await pool.fetchval(queries("report")["templates"], campaign_id))
-    async for page in export_records(pool, campaign_id, state):
-        yield [_cells(record, templates[record["template_index"]]) for record in page]
+    async for page in export_records(pool, campaign_id, wanted):
+        admitted = [(record, templates[record["template_index"]]) for record in page]
+        yield [_values(record, template) for record, template in admitted if wanted.admits_template(template)]
 
 
 async def export_records(
-    pool: Pool | Connection, campaign_id: int, state: RecipientState | None
+    pool: Pool | Connection, campaign_id: int, wanted: ExportFilter
 ) -> AsyncIterator[list[asyncpg.Record]]:
     """The same as they are stored."""
-    wanted = None if state is None else state.value
+    states = sorted(wanted.states) or None
     ordinal = -1
     while ranges := await pool.fetch(queries("report")["export_ranges"], campaign_id, ordinal):
         for row in ranges:
-            yield await pool.fetch(queries("report")["export_page"], row["range_id"], wanted)
+            page = await pool.fetch(queries("report")["export_page"], row["range_id"], states)
+            yield page if wanted is EVERYBODY else [record for record in page if wanted.admits(record)]
         ordinal = ranges[-1]["ordinal"]
 
 
@@ -71,21 +120,42 @@ async def require_kept(pool: Pool | Connection, campaign_id: int, name: str) -> 
         )
 
 
-async def count_variables(pool: Pool, campaign_id: int) -> int:
-    """How many variables each recipient of a campaign has; 0 if it has no recipients."""
-    return int(await pool.fetchval(queries("report")["variables"], campaign_id) or 0)
+def failure_texts(code: int | None, reason: str | None) -> tuple[str | None, str | None]:
+    """What is shown of a failure: what its code means, and the service's own text if that says more.
+
+    A refusal is stored with its code as reason, a failed status with a text of the service. Both mean the
+    same, so both are shown with the meaning of the code.
+    """
+    stored = reason or ""
+    meaning = meaning_of(stored if code is None else str(code))
+    detail = None if stored in ("", str(code)) or meaning_of(stored) else stored
+    return meaning or reason, detail if meaning else None
 
 
-def _cells(record: Any, template: TemplateShare) -> list[str]:
-    values: list[Any] = [
-        getattr(template, column) if column in _OF_TEMPLATE else record[column] for column in COLUMNS
-    ]
-    if record["state"] == RecipientState.FAILED and record["reason"] is not None:
-        values[_REASON] = meaning_of(record["reason"]) or record["reason"]
-    return [safe_cell(_text(value)) for value in (*values, *record["variables"])]
+def _values(record: asyncpg.Record, template: TemplateShare) -> list[Any]:
+    reason, detail = record["reason"], None
+    if record["state"] == RecipientState.FAILED:
+        reason, detail = failure_texts(record["code"], reason)
+    shown = {
+        **dict(record),
+        "phone": phone_text(record["phone"]),
+        "reason": reason,
+        "detail": detail,
+        "language": template.language,
+        "variant": template.variant,
+    }
+    return [*(shown[column] for column in COLUMNS), *record["variables"]]
 
 
-def _text(value: Any) -> str:
+def phone_text(phone: int) -> str:
+    """The digits; of a forgotten person the pseudonym, which is the same in all campaigns."""
+    return str(phone) if phone > 0 else f"forgotten{phone}"
+
+
+def cell_text(value: Any) -> str:
+    """The value as the text of a cell that no spreadsheet runs; times are ISO 8601 in UTC."""
     if value is None:
         return ""
-    return value.isoformat(timespec="milliseconds") if isinstance(value, datetime) else str(value)
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds")
+    return safe_cell(str(value))

@@ -95,6 +95,11 @@ class CampaignStatus:
         return self.counts[RecipientState.UNKNOWN] - self.pruned_unknown
 
     @property
+    def unsettled(self) -> int:
+        """How many messages a status may still settle: they are accepted, sent or in doubt."""
+        return self.counts[RecipientState.ACCEPTED] + self.counts[RecipientState.SENT] + self.in_doubt
+
+    @property
     def nobody_sends(self) -> bool:
         """Whether the campaign runs and none of its numbers has a living owner."""
         return self.state is CampaignState.RUNNING and not any(number.owner for number in self.numbers)

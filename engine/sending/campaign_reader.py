@@ -185,6 +185,7 @@ def _running_campaign(row: asyncpg.Record, product: str, clock_skew: ClockSkew) 
             guards.recipient_hours, row["recipient_zones"] or (), partial(database_now, clock_skew)
         ),
         guards.cap,
+        is_retry=row["is_retry"],
     )
 
 

@@ -11,7 +11,13 @@ from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.guard import PairGuard
 from engine.sending.feeder import Feed, Feeder
 from engine.sending.flow_context import FlowContext
-from engine.sending.guarding import Guarded, guard_first_attempts, refuse_opted_out, refuse_over_cap
+from engine.sending.guarding import (
+    Guarded,
+    guard_first_attempts,
+    hold_back_retried,
+    refuse_opted_out,
+    refuse_over_cap,
+)
 from engine.sending.messages import GrantedClaims, RunningCampaign
 from engine.sending.number_quota import NumberQuota
 from engine.store.claims import (
@@ -27,6 +33,7 @@ from engine.store.claims import (
 from engine.store.database import LOST_CONNECTION
 from engine.store.frequency_cap import counting, over_cap
 from engine.store.leases import Lease
+from engine.store.retried import retry_verdicts
 
 
 class FirstAttempts:
@@ -92,7 +99,7 @@ class FirstAttempts:
 
     async def _in_batch(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int | None:
         """Claim with other numbers, as nearly always. None: not claimed, and `_alone` finds out why."""
-        if guarded.decided:
+        if guarded.decided or self._campaign(feed).is_retry:
             return None
         return await self._context.claim_batcher.advance_watermark(
             WatermarkAdvance(
@@ -112,6 +119,8 @@ class FirstAttempts:
         ):
             opted_out = await opted_out_phones(connection, guarded.passed)
             refuse_opted_out(guarded, opted_out, campaign, self._lease)
+            if campaign.is_retry:
+                hold_back_retried(guarded, await retry_verdicts(connection, guarded.passed), self._lease)
             if campaign.cap is not None:
                 caps = {campaign.campaign_id: campaign.cap}
                 refuse_over_cap(guarded, await over_cap(connection, guarded.passed, caps), caps, self._lease)

@@ -1,6 +1,6 @@
 """Applies the guards before a claim: a candidate passes, or is stored as deferred or skipped."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.clock import monotonic_ns
@@ -66,6 +66,25 @@ def refuse_over_cap(guarded: Guarded, over: set[tuple[int, int]], caps: Caps, le
             guarded.decided.append(fact_of_unsent(candidate, lease, FactKind.SKIPPED, reason))
         else:
             guarded.passed.append(candidate)
+
+
+def hold_back_retried(
+    guarded: Guarded, verdicts: Mapping[tuple[int, int], Defer | Refuse], lease: Lease
+) -> None:
+    """Take those who passed and may not be retried out again; see `engine.core.retry_guard`."""
+    passed, guarded.passed = guarded.passed, []
+    for candidate in passed:
+        verdict = verdicts.get((candidate.range_id, candidate.seq))
+        if verdict is None:
+            guarded.passed.append(candidate)
+        elif isinstance(verdict, Refuse):
+            guarded.decided.append(fact_of_unsent(candidate, lease, FactKind.SKIPPED, verdict.reason))
+        elif candidate.attempt_no:
+            guarded.postponed.append(Postponed(candidate, verdict.wait_s, verdict.reason))
+        else:
+            guarded.decided.append(
+                fact_of_unsent(candidate, lease, FactKind.DEFERRED, verdict.reason, verdict.wait_s)
+            )
 
 
 def guard_retries(

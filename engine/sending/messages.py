@@ -47,6 +47,7 @@ class RunningCampaign:
     On the monotonic clock: `expires_ns`, from the time left that the database last reported (its clock and
     ours may differ), and `none_free_until_ns`, until when no number asks for a free range of it.
     `is_watched`: it has an error budget, or a canary that has not passed: see `CampaignHealth`.
+    `is_retry`: before each claim, an earlier campaign is asked whether its recipient is still failed.
     """
 
     campaign_id: int
@@ -66,3 +67,4 @@ class RunningCampaign:
     priority: Priority = Priority.NORMAL
     share_percent: int | None = None
     is_watched: bool = False
+    is_retry: bool = False

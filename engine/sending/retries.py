@@ -7,7 +7,7 @@ from engine.core.guard import PairGuard
 from engine.core.order import Priority
 from engine.sending.feeder import Feeder
 from engine.sending.flow_context import FlowContext
-from engine.sending.guarding import Guarded, guard_retries, refuse_over_cap
+from engine.sending.guarding import Guarded, guard_retries, hold_back_retried, refuse_over_cap
 from engine.sending.messages import GrantedClaims
 from engine.sending.number_quota import NumberQuota
 from engine.store.claims import Candidate
@@ -15,6 +15,7 @@ from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.frequency_cap import Caps, counting, over_cap
 from engine.store.leases import Lease
 from engine.store.ranges import HeldRange
+from engine.store.retried import retry_verdicts
 from engine.store.retry_claims import claim_retries, due_retries, postpone_retries, unsent_claims
 
 
@@ -60,8 +61,10 @@ class Retries:
     async def _claim_due(self, now_ns: int, limit: int) -> tuple[Guarded, dict[tuple[int, int], int]]:
         """What the guards said of due recipients, and the granted attempt numbers by range and seq."""
         async with self._context.pool.acquire(timeout=5) as connection:
-            due = await self._due(connection, limit)
-            guarded = guard_retries(due, self._context.campaign_cache, self._pairs, self._lease, now_ns)
+            cache, due = self._context.campaign_cache, await self._due(connection, limit)
+            guarded = guard_retries(due, cache, self._pairs, self._lease, now_ns)
+            if any(cache[candidate.campaign_id].is_retry for candidate in guarded.passed):
+                hold_back_retried(guarded, await retry_verdicts(connection, guarded.passed), self._lease)
             if guarded.passed and self._quota.is_limited:
                 guarded.passed = await self._quota.admit_retries(connection, guarded.passed)
             if guarded.postponed:

@@ -26,6 +26,7 @@ StatusRow: TypeAlias = tuple[
     int | None,
     int | None,
     str | None,
+    int | None,
 ]
 PHONE_NUMBER_ID: Final = 3  # their positions in a row
 RECIPIENT: Final = 4
@@ -39,6 +40,7 @@ class StatusEvent(NamedTuple):
 
     `status_us`: the service's time, in microseconds since 1970. `installation` to `epoch`: a tag, ours or
     another installation's, else NO_TAG or FOREIGN. `code`, `detail`: why, when failed (open point).
+    `pricing`: see engine/core/pricing.py.
     """
 
     wamid: str
@@ -53,6 +55,7 @@ class StatusEvent(NamedTuple):
     epoch: int | None
     code: int | None
     detail: str | None
+    pricing: int | None = None
 
 
 class IncomingMessage(NamedTuple):

@@ -13,6 +13,7 @@ import orjson
 
 from engine.core.error_codes import opts_out
 from engine.core.integer import integer
+from engine.core.pricing import pricing_code
 from engine.core.sanitise import sanitise
 from engine.core.states import EvidenceRank
 from engine.core.tag import decode
@@ -137,7 +138,8 @@ class Reader:
             opaque = status.get("biz_opaque_callback_data")
             tag = (decode(opaque) or FOREIGN) if opaque else NO_TAG
             why = _failure(status) if rank == _FAILED else _NO_FAILURE
-            row = (wamid, rank, at_us, number, recipient, *tag, *why)
+            pricing = pricing_code(status.get("pricing"))
+            row = (wamid, rank, at_us, number, recipient, *tag, *why, pricing)
             rows.append(row)
             if rank == _FAILED and opts_out(why[0]):
                 self._parsed.opted_out.append(row)

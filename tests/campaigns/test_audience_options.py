@@ -146,7 +146,7 @@ async def test_the_failed_recipients_of_a_campaign_are_an_audience_with_its_colu
         " SELECT range_id, seq, 1, 1, 2, '1001', CASE seq WHEN 1 THEN 131049 ELSE 131026 END, 'x'"
         " FROM recipients WHERE seq <= 2"
     )
-    result = CampaignResult("spring", RecipientState.FAILED, 131049)
+    result = CampaignResult("spring", RecipientState.FAILED, frozenset({131049}))
     again = replace(first, name="again", audience=result, params=("name", "variable_2"))
     created = await create_campaign(ready, again)
     rows = await recipients_of(pool, created.campaign_id)

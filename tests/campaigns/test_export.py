@@ -3,6 +3,7 @@
 import csv
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,15 @@ from campaigns.cli.report import read_report
 from campaigns.cli.report_text import report_lines
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
-from campaigns.results.export import export_rows, headings, require_kept
+from campaigns.results.export import (
+    COLUMNS,
+    ExportFilter,
+    export_columns,
+    export_rows,
+    failure_texts,
+    require_kept,
+    variable_columns,
+)
 from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError, TryLater
@@ -34,11 +43,11 @@ async def test_what_is_exported_can_be_sent_to_again(
 ) -> None:
     created = await create_campaign(ready, spec)
     rows = [row async for page in export_rows(pool, created.campaign_id) for row in page]
-    assert [row[headings(2).index("line")] for row in rows] == ["2", "3", "4", "5"], "as in the file"
+    assert [row[COLUMNS.index("line")] for row in rows] == ["2", "3", "4", "5"], "as in the file"
     with (tmp_path / "export.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([headings(2), *rows])
+        csv.writer(file).writerows([await export_columns(pool, created.campaign_id), *rows])
 
-    params = ("variable_1", "variable_2")
+    params = ("name", "variable_2")
     await create_campaign(ready, replace(spec, name="again", audience=tmp_path / "export.csv", params=params))
 
     found = await pool.fetch("SELECT phone, variables FROM recipients ORDER BY phone, range_id")
@@ -58,7 +67,11 @@ async def test_everybody_is_exported_once_or_those_of_one_state(
     )
     rows = [row async for page in export_rows(pool, campaign_id) for row in page]
     assert [row[0] for row in rows] == [str(PHONE + row) for row in range(30)]
-    failed = [row async for page in export_rows(pool, campaign_id, RecipientState.FAILED) for row in page]
+    failed = [
+        row
+        async for page in export_rows(pool, campaign_id, ExportFilter({RecipientState.FAILED}))
+        for row in page
+    ]
     assert failed == [row for row in rows if row[1] == "failed"]
     assert len(failed) == await pool.fetchval("SELECT count(*) FROM ranges") > 1
 
@@ -68,7 +81,7 @@ async def test_more_ranges_than_one_query_reads_are_all_exported(pool: Pool) -> 
         other = await plant_campaign(connection, ranges=1, recipients=1)
         campaign = await plant_campaign(connection, ranges=230, recipients=1, first_range=FIRST_RANGE + 1)
     pages = [page async for page in export_rows(pool, campaign)]
-    assert [page[0][headings(0).index("phone")] for page in pages] == [
+    assert [page[0][COLUMNS.index("phone")] for page in pages] == [
         str(5511900000001 + place) for place in range(230)
     ]
     assert len([page async for page in export_rows(pool, other)]) == 1
@@ -87,13 +100,61 @@ async def test_the_code_of_who_failed_is_a_column_of_its_own(
         ") AS planted (seq, attempt_no, kind, status, code, reason)"
     )
     rows = [row async for page in export_rows(pool, campaign_id) for row in page]
-    columns = [headings(2).index(name) for name in ("state", "code", "reason")]
+    columns = [COLUMNS.index(name) for name in ("state", "code", "reason", "detail")]
     assert [[row[column] for column in columns] for row in rows] == [
-        ["failed", "131026", meaning_of("131026")],
-        ["failed", "131049", "not now"],
-        ["failed", "", "HTTP 405 without an error code"],
-        ["accepted", "", ""],
+        ["failed", "131026", meaning_of("131026"), ""],
+        ["failed", "131049", meaning_of("131049"), "not now"],
+        ["failed", "", "HTTP 405 without an error code", ""],
+        ["accepted", "", "", ""],
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "shown"),
+    [
+        (131026, "131026", (meaning_of("131026"), None)),
+        (131026, "Message undeliverable", (meaning_of("131026"), "Message undeliverable")),
+        (999999, "new today", (meaning_of("999999"), "new today")),
+        (None, "http_405", (meaning_of("http_405"), None)),
+        (None, "no network was found", ("no network was found", None)),
+        (None, None, (None, None)),
+    ],
+)
+def test_a_failure_has_one_text_for_each_code(
+    code: int | None, reason: str | None, shown: tuple[str | None, str | None]
+) -> None:
+    assert failure_texts(code, reason) == shown
+
+
+def test_columns_keep_the_names_of_the_audience_unless_they_are_taken() -> None:
+    assert variable_columns(["name", "=Hi", "state", "name", "order"], 6) == [
+        "name", "variable_2", "variable_3", "variable_4", "order", "variable_6",
+    ]  # fmt: skip
+
+
+async def test_an_export_holds_whom_all_filters_admit(ready: str, pool: Pool, spec: CampaignSpec) -> None:
+    """A German and three Brazilian phones; the first two failed, each through its own number."""
+    audience = spec.audience
+    assert isinstance(audience, Path)
+    audience.write_text(f"phone,name\n4930901820,A\n{PHONE},B\n{PHONE + 1},C\n{PHONE + 2},D\n")
+    campaign_id = (await create_campaign(ready, spec)).campaign_id
+    await pool.execute(
+        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, code, reason)"
+        " SELECT range_id, seq, 1, 1, kind, status, number, code, code::text FROM ranges, (VALUES"
+        " (1, 2, NULL, '1001', 131026), (2, 2, NULL, '1002', 131049), (3, 1, 4, '1002', NULL))"
+        " AS planted (seq, kind, status, number, code)"
+    )
+
+    async def names(**filters: Any) -> str:
+        pages = export_rows(pool, campaign_id, ExportFilter(**filters))
+        return "".join([row[len(COLUMNS)] async for page in pages for row in page])
+
+    assert await names() == "ABCD"
+    assert await names(codes={131026, 131049}) == "AB"
+    assert await names(states={RecipientState.DELIVERED, RecipientState.PENDING}) == "CD"
+    assert await names(numbers={"1002"}) == "BC"
+    assert await names(countries={"DE"}) == "A"
+    assert await names(countries={"BR"}, states={RecipientState.FAILED}) == "B"
 
 
 async def test_recipients_in_doubt_and_deferred_are_exported_with_their_number(
@@ -112,7 +173,7 @@ async def test_recipients_in_doubt_and_deferred_are_exported_with_their_number(
         " WHERE seq IN (2, 4)"
     )
     rows = [row async for page in export_rows(pool, campaign_id) for row in page]
-    state, number = (headings(2).index(name) for name in ("state", "phone_number_id"))
+    state, number = (COLUMNS.index(name) for name in ("state", "phone_number_id"))
     found = [(row[state], row[number]) for row in rows]
     assert found == [("unknown", "1001"), ("unknown", "1002"), ("deferred", "1003"), ("delivered", "1009")]
 

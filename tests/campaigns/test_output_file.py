@@ -10,9 +10,11 @@ import pytest
 
 from campaigns.audience.inspection import inspect_audience
 from campaigns.audience.reject_file import Reject, RejectFile
+from campaigns.cli.export import write_pages
 from campaigns.cli.output import opened
-from campaigns.cli.report import _write
 from campaigns.output_file import output_file
+from campaigns.results.export import EVERYBODY
+from campaigns.results.export_files import ExportForm, writer_of
 from campaigns.suppression import import_suppressions
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool
@@ -65,20 +67,17 @@ def test_a_database_that_does_not_answer_is_no_fault_of_the_export(tmp_path: Pat
 
 
 async def test_a_disk_that_fills_up_while_rows_are_written_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def count_one(*_: object) -> int:
-        return 1
-
     async def pages(*_: object) -> AsyncIterator[list[list[str]]]:
         yield [["5511987654321"]] * 10_000
 
-    monkeypatch.setattr("campaigns.cli.report.count_variables", count_one)
-    monkeypatch.setattr("campaigns.cli.report.export_rows", pages)
+    monkeypatch.setattr("campaigns.cli.export.export_values", pages)
     full = Path("/dev/full")
     with (
         pytest.raises(ConfigurationError, match=r"No space left.*/dev/full.*--output"),
         opened(full) as file,
     ):
-        await _write(None, 1, None, file, full)  # type: ignore[arg-type]
+        writer = writer_of(ExportForm.CSV, file.buffer, "spring", ["phone"])
+        await write_pages(None, 1, EVERYBODY, writer, full)  # type: ignore[arg-type]
 
 
 def test_rejects_go_through_a_pipe_which_stays_one(pipe: Path) -> None:

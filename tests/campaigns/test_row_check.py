@@ -8,8 +8,7 @@ from campaigns.audience.columns import MissingColumn, column_index
 from campaigns.audience.reader import RowBatch
 from campaigns.audience.reject_file import Reject
 from campaigns.audience.row_check import RowRules, row_check, surely_sendable
-from campaigns.audience.spreadsheet import safe_cell
-from campaigns.results.export import headings
+from campaigns.audience.spreadsheet import EXPORT_COLUMNS, safe_cell
 from engine.core.message import check_variable
 from engine.errors import UsageError
 
@@ -127,10 +126,11 @@ def test_columns_are_found_without_what_nobody_sees() -> None:
     assert found == [0, 1, 2]
 
 
-def test_what_an_export_wrote_is_read_as_it_was() -> None:
+@pytest.mark.parametrize("column", ["variable_1", "first name"])
+def test_what_an_export_wrote_is_read_as_it_was(column: str) -> None:
     names = ["-10 %", "@ana", "'=1+1", "''-", "' =x", "it's", "'quoted'", "＝x"]
-    header = headings(1)
-    row = row_check(header, "a.csv", RowRules(params=("variable_1",)))
+    header = [*EXPORT_COLUMNS, column]
+    row = row_check(header, "a.csv", RowRules(params=(column,)))
     cells = [[GOOD, *[""] * (len(header) - 2), safe_cell(name)] for name in names]
     batch = row.check(RowBatch(0, range(2, 2 + len(cells)), cells))
     assert [variables for (variables,) in batch.variables] == names

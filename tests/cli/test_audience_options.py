@@ -25,7 +25,7 @@ URL = "postgresql://db.example/shop"
             (None, None, None, "spring", RecipientState.READ, None),
             CampaignResult("spring", RecipientState.READ),
         ),
-        ((None, None, None, "spring", None, 131049), CampaignResult("spring", FAILED, 131049)),
+        ((None, None, None, "spring", None, 131049), CampaignResult("spring", FAILED, frozenset({131049}))),
     ],
 )
 def test_one_audience_is_named(given: tuple[object, ...], audience: object) -> None:

@@ -23,6 +23,7 @@ FIXED = {
     "suppress words list", "suppress words add", "suppress words remove",
     "campaign create", "campaign list", "campaign status", "campaign run", "campaign start", "campaign pause",
     "campaign resume", "campaign cancel", "campaign report", "campaign export", "campaign settle",
+    "campaign retry", "campaign replies", "campaign watch", "person show", "person forget",
     "webhooks serve", "emulator serve", "notify test", "templates create", "templates delete", "media upload",
     "media get", "media delete", "numbers show", "numbers register", "profile show", "profile update", "analytics",
     "message send", "campaign approve", "campaign order",

@@ -57,6 +57,21 @@ async def test_an_old_month_goes_and_its_counts_stay(pool: Pool) -> None:
     assert await months(pool) == {}
 
 
+async def test_messages_of_people_go_by_their_own_age(pool: Pool) -> None:
+    await pool.execute(
+        "INSERT INTO incoming_messages (wamid, sender, type, sent_at, body, received_at)"
+        " SELECT 'w' || days, '491701234567', 'text', now(), '{}', now() - make_interval(days => days)"
+        " FROM unnest(ARRAY[89, 91]) AS days"
+    )
+    await pool.execute(
+        "INSERT INTO unreadable_events (event_key, body, problem, received_at) VALUES ('k', '', 'x', now() - interval '91 days')"
+    )
+    for dry_run, left in ((True, 2), (False, 1)):
+        assert (await prune(pool, older_than_days=90, dry_run=dry_run)).messages == 2
+        assert await pool.fetchval("SELECT count(*) FROM incoming_messages") == left
+    assert (await prune(pool, older_than_days=90, dry_run=True)).messages == 0
+
+
 async def test_what_was_in_doubt_when_it_was_pruned_cannot_be_settled(pool: Pool) -> None:
     old = await seed_campaign(pool, "old", "finished", 400, "2024-03")
     await pool.execute("UPDATE campaigns SET reason = '1 in doubt', reason_code = 'in_doubt'")
@@ -240,7 +255,7 @@ async def test_a_timer_prunes_day_by_day(pool: Pool, drumbeat: Drumbeat) -> None
     await seed_campaign(pool, "old", "finished", 400, "2024-03")
     await seed_campaign(pool, "young", "finished", 80, "2024-05")
     first, second = (drumbeat.ok(*documented_timer()).stdout.splitlines()[0] for _ in range(2))
-    assert first == "dropped 2024-03 with 1 campaign: old"
+    assert first == "dropped 2024-03 with 1 campaign and 3 recipients: old"
     assert second == "nothing to prune"
     left = await pool.fetch(
         "SELECT DISTINCT to_char(date '2020-01-01' + (range_id >> 47)::integer, 'YYYY-MM') FROM ranges"

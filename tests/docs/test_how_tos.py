@@ -13,6 +13,7 @@ from tests.docs.test_links import ROOT
 HOW_TOS = sorted((ROOT / "docs/how-to").glob("*.md"))
 BEFORE = {
     "prepare-an-audience.md": Before(sent=("spring",), emulator=("--fault", "refusal:1,count=1,code=131049")),
+    "see-what-happened.md": Before(sent=("spring",), emulator=("--fault", "refusal:1,count=1,code=131026")),
     "schedule-and-steer.md": Before(("spring", "summer")),
     "send-in-several-languages.md": Before(drafts=()),
 }

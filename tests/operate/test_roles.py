@@ -18,7 +18,7 @@ from tests.operate.pages import PAGES
 
 RECIPIENTS = 200
 ROLES = ("drumbeat_owner", "drumbeat_worker", "drumbeat_reader")
-OWNERS = {"plan", "prune", "migrate"}  # groups of statements that only the owner's commands use
+OWNERS = {"plan", "prune", "forget", "migrate"}  # groups of statements that only the owner's commands use
 BY_MIGRATIONS = {("INSERT", "installation")}  # one of the group `installation`
 QUERIES = Path(*sql.__path__) / "queries"
 SCHEMA = Path(*sql.__path__) / "schema"
@@ -35,6 +35,9 @@ OF_THE_WORKER = (
 )
 OF_THE_READER = (
     *(("campaign", word, "spring") for word in ("status", "report", "export")),
+    ("campaign", "report", "spring", "--by", "country"),
+    ("campaign", "replies", "spring"),
+    ("person", "show", "+4930901820"),
     *((group, "list") for group in ("campaign", "numbers", "templates", "suppress")),
 )
 REFUSED_TO_THE_WORKER = (

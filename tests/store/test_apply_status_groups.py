@@ -32,16 +32,17 @@ RECIPIENTS = 9
 PHONE = 5511900000000  # of a recipient, less its seq
 KINDS = ("tagged", "tagged", "untagged", "other installation", "other program", "gone range")
 ALONE = """
-INSERT INTO inbox (wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, attempt_no, epoch, code, detail)
-VALUES ($1, $2, timestamptz 'epoch' + $3::bigint * interval '1 microsecond', $4, $5, $6, $7, $8, $9, $10, $11, $12)
+INSERT INTO inbox (wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, attempt_no, epoch, code, detail,
+                   pricing)
+VALUES ($1, $2, timestamptz 'epoch' + $3::bigint * interval '1 microsecond', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 """
 FACTS = (
     "SELECT range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason, sent_at, delivered_at, read_at,"
-    " failed_at FROM outcomes ORDER BY range_id, seq, attempt_no",
+    " failed_at, pricing FROM outcomes ORDER BY range_id, seq, attempt_no",
     "SELECT range_id, seq, attempt_no, state, epoch, reason FROM pending_attempts ORDER BY range_id, seq",
     "SELECT range_id, deferred, accepted, sent, delivered, read, failed, unknown, skipped FROM range_counters ORDER BY range_id",
     "SELECT wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, attempt_no, epoch, code, detail,"
-    " matches_tried FROM waiting_events ORDER BY wamid, status, status_at, installation, range_id, code",
+    " pricing, matches_tried FROM waiting_events ORDER BY wamid, status, status_at, installation, range_id, code",
 )
 
 chosen = st.tuples(
@@ -83,7 +84,7 @@ def event_of(own: str, drawn: tuple[str, int, int, int, int, int]) -> list[Statu
     known = seq <= 4 or kind in ("tagged", "gone range")
     wamid = f"w{seq}.{attempt_no}" if known else f"{kind} {seq}"
     event = status_event(wamid, rank, tag, recipient=str(PHONE + seq))
-    failed = {"code": 131026 + minute, "detail": f"refused {minute}"} if rank == 3 else {}
+    failed = {"code": 131026 + minute, "detail": f"refused {minute}"} if rank == 3 else {"pricing": seq}
     return [event._replace(status_us=event.status_us + minute * 60_000_000, **failed)] * repeats
 
 

@@ -57,6 +57,18 @@ async def test_an_attempt_is_probably_not_sent_only_if_events_of_its_number_arri
     assert [await state_of(connection, seq) for seq in range(1, 5)] == ["deferred"] + ["unknown"] * 3
 
 
+async def test_a_receiver_that_was_back_for_a_moment_says_nothing(connection: Connection) -> None:
+    """Events came for some seconds after a long gap, an hour ago, and none since."""
+    campaign = await plant_campaign(connection, on_unknown="resend-silent")
+    await put_in_doubt(connection, FIRST_RANGE, 1)
+    await age(connection, 9000)
+    await connection.execute(
+        "UPDATE event_flow SET flows_since = now() - interval '3605 seconds', last_event_at = now() - interval '3600 seconds'"
+    )
+    assert (await summarise_in_doubt(connection, campaign)).probably_not_sent == 0
+    assert await resend_by_policy(connection) == 0
+
+
 async def test_after_a_gap_in_the_events_the_wait_starts_again(connection: Connection) -> None:
     """After a gap in receiving, the service repeats events later. Its own may be among them."""
     campaign = await plant_campaign(connection, on_unknown="resend-silent")

@@ -34,10 +34,10 @@ tags = st.one_of(
     ),
 )
 rows = st.builds(
-    lambda wamid, status, at, number, recipient, tag, code, detail: (
+    lambda wamid, status, at, number, recipient, tag, code, detail, pricing: (
         *(wamid, status, at, number, recipient),
         *tag,
-        *(code, detail),
+        *(code, detail, pricing),
     ),
     words,
     st.sampled_from([1, 2, 3, 4, 5]),
@@ -47,10 +47,12 @@ rows = st.builds(
     tags,
     st.none() | st.integers(-(2**31), 2**31 - 1),
     st.none() | words,
+    st.none() | st.integers(0, 17),
 )
 
 STORED = """
-SELECT wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, attempt_no, epoch, code, detail
+SELECT wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, attempt_no, epoch, code, detail,
+       pricing
 FROM waiting_events
 """
 

@@ -44,12 +44,12 @@ def test_a_whole_status() -> None:
         statuses_body(status("w", "delivered", biz_opaque_callback_data=encode(TAG), unknown_field=1))
     )
     at_us = 1780000000 * 1_000_000
-    assert event == ("w", EvidenceRank.DELIVERED, at_us, "100200300", "5511912345678", *TAG, None, None)
+    assert event == ("w", EvidenceRank.DELIVERED, at_us, "100200300", "5511912345678", *TAG, None, None, None)
 
 
 def test_a_status_with_nothing_but_its_id() -> None:
     body = change_body("messages", {"statuses": [{"id": "w", "status": "read"}]})
-    assert read_one(body) == ("w", EvidenceRank.READ, NOW_US, None, None, *NO_TAG, None, None)
+    assert read_one(body) == ("w", EvidenceRank.READ, NOW_US, None, None, *NO_TAG, None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,27 @@ def test_a_status_with_nothing_but_its_id() -> None:
     ],
 )
 def test_why_it_failed(errors: Any, known: tuple[int | None, str | None]) -> None:
-    assert read_one(statuses_body(status("w", "failed", errors=errors)))[-2:] == known
+    assert read_one(statuses_body(status("w", "failed", errors=errors)))[-3:-1] == known
 
 
 def test_errors_beside_another_status_are_no_failure() -> None:
     errors = [{"code": 131050, "title": "t"}]
-    assert read_one(statuses_body(status("w", "read", errors=errors)))[-2:] == (None, None)
+    assert read_one(statuses_body(status("w", "read", errors=errors)))[-3:-1] == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("pricing", "known"),
+    [
+        ({"billable": True, "pricing_model": "PMP", "category": "marketing"}, 3),
+        ({"billable": False, "category": "service"}, 8),
+        ({"billable": True, "category": "a new word"}, 1),
+        ({"billable": "yes", "category": "marketing"}, None),
+        ({"billable": True, "category": []}, None),
+        ("marketing", None),
+    ],
+)
+def test_what_is_charged(pricing: Any, known: int | None) -> None:
+    assert read_one(statuses_body(status("w", "sent", pricing=pricing)))[-1] == known
 
 
 @pytest.mark.parametrize("opaque", ["", None])

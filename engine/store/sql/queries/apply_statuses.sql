@@ -8,7 +8,7 @@
 CREATE TEMP TABLE IF NOT EXISTS applying_events (
     received_at timestamptz NOT NULL, wamid text NOT NULL, status smallint NOT NULL, status_at timestamptz NOT NULL,
     phone_number_id text, recipient text, installation text, range_id bigint, seq integer, attempt_no integer, epoch bigint,
-    code integer, detail text, matches_tried integer NOT NULL, by_pair boolean NOT NULL DEFAULT false
+    code integer, detail text, pricing smallint, matches_tried integer NOT NULL, by_pair boolean NOT NULL DEFAULT false
 ) ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE IF NOT EXISTS applying_looked_up (range_id bigint NOT NULL, seq integer NOT NULL) ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE IF NOT EXISTS applying_before (range_id bigint NOT NULL, seq integer NOT NULL, state text NOT NULL)
@@ -42,25 +42,25 @@ FROM head;
 -- committed late.
 WITH groups AS (
     DELETE FROM inbox_groups WHERE group_id = ANY ($1)
-    RETURNING received_at, installation, wamids, statuses, status_us, phone_number_ids, recipients, codes, details),
+    RETURNING received_at, installation, wamids, statuses, status_us, phone_number_ids, recipients, codes, details, pricings),
 singles AS (
     DELETE FROM inbox
     WHERE ctid = ANY (ARRAY(SELECT ctid FROM inbox WHERE due_at <= now() ORDER BY due_at LIMIT $2))
     RETURNING received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, attempt_no, epoch,
-              code, detail, matches_tried, installation IS NOT DISTINCT FROM (SELECT installation FROM installation) AS ours),
+              code, detail, pricing, matches_tried, installation IS NOT DISTINCT FROM (SELECT installation FROM installation) AS ours),
 kept AS (
     INSERT INTO applying_events (received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq,
-                             attempt_no, epoch, code, detail, matches_tried)
+                             attempt_no, epoch, code, detail, pricing, matches_tried)
     SELECT received_at, wamid, status, status_at, phone_number_id, recipient, installation,
            CASE WHEN ours THEN range_id END, CASE WHEN ours THEN seq END, CASE WHEN ours THEN attempt_no END,
-           CASE WHEN ours THEN epoch END, code, detail, matches_tried
+           CASE WHEN ours THEN epoch END, code, detail, pricing, matches_tried
     FROM singles
     UNION ALL
     SELECT received_at, wamid, status, to_timestamp(us / 1e6::float8), phone_number_id, recipient, installation,
-           NULL, NULL, NULL, NULL, code, detail, 0
+           NULL, NULL, NULL, NULL, code, detail, pricing, 0
     FROM (SELECT received_at, installation, unnest(wamids) AS wamid, unnest(statuses) AS status, unnest(status_us) AS us,
                  unnest(phone_number_ids) AS phone_number_id, unnest(recipients) AS recipient, unnest(codes) AS code,
-                 unnest(details) AS detail
+                 unnest(details) AS detail, unnest(pricings) AS pricing
           FROM groups) AS events
     RETURNING 1)
 SELECT count(*) FROM kept;
@@ -175,23 +175,23 @@ WHERE by_pair AND NOT EXISTS (
 WITH taken AS (
     DELETE FROM inbox_groups WHERE group_id = ANY ($1)
     RETURNING received_at, installation, events, range_ids, seqs, attempt_nos, epochs, statuses, status_us, wamids,
-              phone_number_ids, recipients, codes, details),
+              phone_number_ids, recipients, codes, details, pricings),
 looked AS MATERIALIZED (
     SELECT events.range_id, events.seq, max(events.status) AS rank,
            to_timestamp(min(us) FILTER (WHERE events.status = 2) / 1e6::float8) AS sent_at,
            to_timestamp(min(us) FILTER (WHERE events.status = 4) / 1e6::float8) AS delivered_at,
            to_timestamp(min(us) FILTER (WHERE events.status = 5) / 1e6::float8) AS read_at,
-           to_timestamp(min(us) FILTER (WHERE events.status = 3) / 1e6::float8) AS failed_at,
+           to_timestamp(min(us) FILTER (WHERE events.status = 3) / 1e6::float8) AS failed_at, max(pricing) AS pricing,
            max(code) AS code, max(detail COLLATE "C") AS detail, min(recorded.status) AS was, min(recorded.position) AS position,
            coalesce(bool_and(recorded.attempt_no = events.attempt_no AND recorded.kind = 1 AND recorded.named), false)
                AND (events.range_id, events.seq) NOT IN (
                    SELECT range_id, seq FROM pending_attempts
                    WHERE range_id = ANY ($4) AND range_id BETWEEN $2 AND $3) AS plain
     FROM (SELECT unnest(range_ids) AS range_id, unnest(seqs) AS seq, unnest(attempt_nos) AS attempt_no,
-                 unnest(statuses) AS status, unnest(status_us) AS us, unnest(codes) AS code, unnest(details) AS detail
-          FROM taken
+                 unnest(statuses) AS status, unnest(status_us) AS us, unnest(codes) AS code, unnest(details) AS detail,
+                 unnest(pricings) AS pricing FROM taken
           UNION ALL
-          SELECT range_id, seq, attempt_no, status, (extract(epoch FROM status_at) * 1000000)::bigint, code, detail
+          SELECT range_id, seq, attempt_no, status, (extract(epoch FROM status_at) * 1000000)::bigint, code, detail, pricing
           FROM applying_events WHERE range_id IS NOT NULL
           ORDER BY range_id, seq) AS events
     LEFT JOIN LATERAL (
@@ -208,7 +208,7 @@ written AS (
         delivered_at = least(outcomes.delivered_at, looked.delivered_at),
         read_at = least(outcomes.read_at, looked.read_at),
         failed_at = least(outcomes.failed_at, looked.failed_at),
-        code = coalesce(outcomes.code, looked.code),
+        code = coalesce(outcomes.code, looked.code), pricing = coalesce(looked.pricing, outcomes.pricing),
         reason = CASE WHEN looked.failed_at IS NULL THEN outcomes.reason
                       ELSE coalesce(looked.detail, looked.code::text, outcomes.reason, 'failed') END
     FROM looked
@@ -237,13 +237,13 @@ counted AS (
     WHERE range_counters.range_id = change.range_id AND range_counters.range_id = ANY ($4)),
 kept AS (
     INSERT INTO applying_events (received_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq,
-                             attempt_no, epoch, code, detail, matches_tried)
+                             attempt_no, epoch, code, detail, pricing, matches_tried)
     SELECT received_at, wamid, status, to_timestamp(us / 1e6::float8), phone_number_id, recipient, installation, range_id, seq,
-           attempt_no, epoch, code, detail, 0
+           attempt_no, epoch, code, detail, pricing, 0
     FROM (SELECT received_at, installation, unnest(wamids) AS wamid, unnest(statuses) AS status, unnest(status_us) AS us,
                  unnest(phone_number_ids) AS phone_number_id, unnest(recipients) AS recipient,
                  unnest(range_ids) AS range_id, unnest(seqs) AS seq, unnest(attempt_nos) AS attempt_no, unnest(epochs) AS epoch,
-                 unnest(codes) AS code, unnest(details) AS detail
+                 unnest(codes) AS code, unnest(details) AS detail, unnest(pricings) AS pricing
           FROM taken WHERE EXISTS (SELECT 1 FROM others)) AS whole
     -- IS TRUE makes this a look into a hash. The planner expects ten rows and would join them by a nested loop.
     WHERE ((range_id, seq) IN (SELECT range_id, seq FROM others)) IS TRUE)
@@ -256,7 +256,7 @@ SELECT (SELECT coalesce(sum(events), 0)::bigint FROM taken) AS taken,
 WITH reduced AS (
     SELECT range_id, seq, min(attempt_no) AS attempt_no, max(attempt_no) AS last_attempt_no,
            min(epoch) AS epoch, max(status) AS rank, min(phone_number_id COLLATE "C") AS phone_number_id, min(wamid COLLATE "C") AS wamid,
-           max(code) AS code, max(detail COLLATE "C") AS detail,
+           max(code) AS code, max(detail COLLATE "C") AS detail, max(pricing) AS pricing,
            min(status_at) FILTER (WHERE status = 2) AS sent_at,
            min(status_at) FILTER (WHERE status = 4) AS delivered_at,
            min(status_at) FILTER (WHERE status = 5) AS read_at,
@@ -283,10 +283,10 @@ looked AS MATERIALIZED (
           AND recipients.seq = reduced.seq AND recipients.seq <= ranges.claimed_through AND recipients.skip_reason IS NULL
         OFFSET 0) AS claimed ON true),
 recorded AS (
-    INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason,
+    INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason, pricing,
                           sent_at, delivered_at, read_at, failed_at)
     SELECT range_id, seq, attempt_no, epoch, 1, rank, phone_number_id, wamid, code,
-           CASE WHEN failed_at IS NOT NULL THEN coalesce(detail, code::text, 'failed') END,
+           CASE WHEN failed_at IS NOT NULL THEN coalesce(detail, code::text, 'failed') END, pricing,
            sent_at, delivered_at, read_at, failed_at
     FROM looked WHERE route = 'fresh' ORDER BY range_id, seq),
 counted AS (
@@ -312,11 +312,11 @@ JOIN recipient_states ON recipient_states.range_id = applying_looked_up.range_id
 -- name: record_looked_up
 -- Evidence of acceptance replaces what was recorded of the attempt: a refusal only if the message was seen on a phone, a skip
 -- by any status.
-INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason,
+INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, pricing, reason,
                       sent_at, delivered_at, read_at, failed_at)
 SELECT events.range_id, events.seq, events.attempt_no, min(events.epoch), 1, max(events.status),
        coalesce(min(events.phone_number_id), min(pending_attempts.phone_number_id), min(claimed.phone_number_id), ''),
-       min(events.wamid), max(events.code),
+       min(events.wamid), max(events.code), max(events.pricing),
        CASE WHEN bool_or(events.status = 3) THEN coalesce(max(events.detail), max(events.code)::text, 'failed') END,
        min(events.status_at) FILTER (WHERE events.status = 2), min(events.status_at) FILTER (WHERE events.status = 4),
        min(events.status_at) FILTER (WHERE events.status = 5), min(events.status_at) FILTER (WHERE events.status = 3)
@@ -334,7 +334,7 @@ SET kind = CASE WHEN outcomes.kind = 2 AND EXCLUDED.status <= 3 THEN 2 ELSE 1 EN
     status = CASE WHEN outcomes.kind = 2 AND EXCLUDED.status <= 3 THEN NULL
                   ELSE greatest(outcomes.status, EXCLUDED.status) END,
     wamid = coalesce(outcomes.wamid, EXCLUDED.wamid),
-    code = coalesce(outcomes.code, EXCLUDED.code),
+    code = coalesce(outcomes.code, EXCLUDED.code), pricing = coalesce(EXCLUDED.pricing, outcomes.pricing),
     reason = coalesce(EXCLUDED.reason, outcomes.reason),
     sent_at = least(outcomes.sent_at, EXCLUDED.sent_at),
     delivered_at = least(outcomes.delivered_at, EXCLUDED.delivered_at),
@@ -388,10 +388,10 @@ unmatched AS (
     RETURNING *),
 returned AS (
     INSERT INTO inbox (due_at, received_at, wamid, status, status_at, phone_number_id, recipient, installation,
-                       range_id, seq, attempt_no, epoch, code, detail, matches_tried)
+                       range_id, seq, attempt_no, epoch, code, detail, pricing, matches_tried)
     SELECT now() + least(interval '1 hour', make_interval(secs => $2 * 2 ^ least(matches_tried, 20))) * (1 + random() / 5),
            received_at, wamid, status, status_at, phone_number_id, recipient, installation,
-           range_id, seq, attempt_no, epoch, code, detail, matches_tried + 1
+           range_id, seq, attempt_no, epoch, code, detail, pricing, matches_tried + 1
     FROM unmatched
     WHERE received_at > now() - make_interval(days => $1)
       AND (range_id IS NOT NULL OR installation IS NULL OR matches_tried < $3)

@@ -13,6 +13,7 @@ SELECT campaign_id, name, reason, reason_code, template, phone_number_ids, windo
        priority, share_percent, days, quiet_from, quiet_until, recipient_zones, cap_messages, cap_period_s,
        pause_at_failed IS NOT NULL
        OR EXISTS (SELECT FROM canaries WHERE canaries.campaign_id = campaigns.campaign_id AND passed_at IS NULL) AS is_watched,
+       retry_of IS NOT NULL AS is_retry,
        extract(epoch FROM expires_at - now())::float8 AS expires_in_s, now() AS database_now
 FROM campaigns
 WHERE state = 'running' AND planned_at IS NOT NULL

@@ -1,6 +1,7 @@
 -- Recipients in doubt: who they are, and the two ways to settle those that no event settles.
 -- "Probably not sent" means: for $n seconds no event came about the attempt, events of its number still arrived after that,
--- and they have come without a gap for as long.
+-- and they came without a gap for as long. A receiver that was back only for a moment says nothing: the service had not
+-- repeated yet what nobody received before.
 
 -- name: campaign
 SELECT state, expires_at <= now() AS overdue FROM campaigns WHERE campaign_id = $1;
@@ -9,7 +10,7 @@ SELECT state, expires_at <= now() AS overdue FROM campaigns WHERE campaign_id = 
 SELECT pending_attempts.reason, pending_attempts.phone_number_id, count(*) AS recipients, min(pending_attempts.since) AS since,
        count(*) FILTER (WHERE pending_attempts.since <= now() - make_interval(secs => $2)
                           AND event_flow.last_event_at >= pending_attempts.since + make_interval(secs => $2)
-                          AND event_flow.flows_since <= now() - make_interval(secs => $2))
+                          AND event_flow.flows_since <= event_flow.last_event_at - make_interval(secs => $2))
            AS probably_not_sent
 FROM ranges
 JOIN pending_attempts ON pending_attempts.range_id = ranges.range_id AND pending_attempts.state = 'unknown'
@@ -41,7 +42,7 @@ WHERE pending_attempts.state = 'unknown' AND pending_attempts.transient_failures
        OR campaigns.on_unknown = 'resend-silent'
           AND pending_attempts.since <= now() - make_interval(secs => $1)
           AND event_flow.last_event_at >= pending_attempts.since + make_interval(secs => $1)
-          AND event_flow.flows_since <= now() - make_interval(secs => $1))
+          AND event_flow.flows_since <= event_flow.last_event_at - make_interval(secs => $1))
 ORDER BY campaigns.campaign_id;
 
 -- name: lock_ranges
@@ -85,7 +86,7 @@ deferred AS (
               AND EXISTS (SELECT 1 FROM event_flow
                           WHERE event_flow.phone_number_id = pending_attempts.phone_number_id
                             AND event_flow.last_event_at >= pending_attempts.since + make_interval(secs => $2)
-                            AND event_flow.flows_since <= now() - make_interval(secs => $2))
+                            AND event_flow.flows_since <= event_flow.last_event_at - make_interval(secs => $2))
               AND NOT EXISTS (SELECT 1 FROM waiting
                               WHERE waiting.range_id = pending_attempts.range_id AND waiting.seq = pending_attempts.seq)
               AND NOT EXISTS (SELECT 1 FROM unnest($5::text[], $6::bigint[]) AS untagged (phone_number_id, phone)

@@ -3,10 +3,10 @@
 -- name: keep_group
 -- Arrays come as text. What Postgres refuses of them is refused here, before the service gets its 200.
 INSERT INTO inbox_groups (installation, events, wamids, statuses, status_us, phone_number_ids, recipients, range_ids, seqs,
-                          attempt_nos, epochs, codes, details)
+                          attempt_nos, epochs, codes, details, pricings)
 VALUES ($1, $2::integer, $3::text::text[], $4::text::smallint[], $5::text::bigint[], $6::text::text[], $7::text::text[],
         $8::text::bigint[], $9::text::integer[], $10::text::integer[], $11::text::bigint[], $12::text::integer[],
-        $13::text::text[]);
+        $13::text::text[], $14::text::smallint[]);
 
 -- name: note_flow
 -- In the order of the key, so that two receivers cannot deadlock. A gap is five minutes without an event of the number: what

@@ -46,7 +46,11 @@ SELECT phone_number_id, display_phone_number, verified_name, quality_rating, mes
        CASE WHEN suspended_until > now() THEN suspended_until END AS suspended_until,
        CASE WHEN stopped OR suspended_until > now() THEN suspended_reason END AS suspended_reason,
        unlisted_at,
-       synced_at
+       synced_at,
+       ARRAY(SELECT name FROM campaigns
+             WHERE state NOT IN ('finished', 'cancelled', 'expired')
+               AND numbers.phone_number_id = ANY (campaigns.phone_number_ids)
+             ORDER BY campaign_id) AS campaigns
 FROM numbers
 ORDER BY phone_number_id;
 

@@ -20,7 +20,7 @@ SELECT pg_try_advisory_lock(hashtextextended('drumbeat.create:' || $1, 0));
 
 -- name: same_identity
 -- The campaign that already has this name or external id.
-SELECT campaign_id, name, external_id, content_hash, options, template, planned_at, state,
+SELECT campaign_id, name, external_id, content_hash, options, template, planned_at, state, phone_number_ids,
        audience_rows, rejected, duplicates, recipients
 FROM campaigns
 WHERE name = $1 OR external_id = $2
@@ -28,6 +28,10 @@ ORDER BY external_id IS NOT DISTINCT FROM $2 DESC;
 
 -- name: frozen_campaign
 SELECT options, template FROM campaigns WHERE campaign_id = $1;
+
+-- name: planned_retry
+SELECT campaign_id, state, options, phone_number_ids, audience_rows, rejected, duplicates, recipients
+FROM campaigns WHERE name = $1 AND planned_at IS NOT NULL;
 
 -- name: same_audience
 -- Other campaigns whose stored option $1, the hash of the audience, is $2. A person reads the list.
@@ -50,6 +54,9 @@ SELECT range_id FROM ranges WHERE campaign_id = $1 LIMIT 100;
 
 -- name: remove_recipients
 DELETE FROM recipients WHERE range_id = ANY($1::bigint[]);
+
+-- name: remove_retried
+DELETE FROM retried_recipients WHERE range_id = ANY($1::bigint[]);
 
 -- name: remove_range_counters
 DELETE FROM range_counters WHERE range_id = ANY($1::bigint[]);
@@ -216,6 +223,19 @@ FROM written;
 
 -- name: insert_canary
 INSERT INTO canaries (campaign_id, recipients, ranges, max_failed, needs_approval, wait_s) VALUES ($1, $2, $3, $4, $5, $6);
+
+-- name: link_retry
+-- A retry campaign, $1, gets a link to the campaign that it retries, $2, and each of its recipients one to the same phone there.
+WITH source AS (SELECT campaign_id FROM campaigns WHERE name = $2),
+linked AS (
+    INSERT INTO retried_recipients (range_id, seq, source_range_id, source_seq)
+    SELECT recipients.range_id, recipients.seq, earlier.range_id, earlier.seq
+    FROM recipients
+    JOIN ranges ON ranges.range_id = recipients.range_id AND ranges.campaign_id = $1
+    JOIN recipients AS earlier ON earlier.phone = recipients.phone
+    JOIN ranges AS earlier_ranges ON earlier_ranges.range_id = earlier.range_id
+                                 AND earlier_ranges.campaign_id = (SELECT campaign_id FROM source))
+UPDATE campaigns SET retry_of = source.campaign_id FROM source WHERE campaigns.campaign_id = $1;
 
 -- name: finish_plan
 UPDATE campaigns

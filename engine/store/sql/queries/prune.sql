@@ -21,6 +21,19 @@ WHERE campaign_id IN (SELECT DISTINCT campaign_id FROM ranges WHERE range_id >= 
 ORDER BY campaign_id
 FOR UPDATE;
 
+-- name: count_recipients
+SELECT coalesce(sum(recipients), 0)::bigint FROM range_counters WHERE range_id >= $1 AND range_id < $2;
+
+-- name: count_messages
+SELECT (SELECT count(*) FROM incoming_messages WHERE received_at < now() - make_interval(days => $1))
+     + (SELECT count(*) FROM unreadable_events WHERE received_at < now() - make_interval(days => $1));
+
+-- name: delete_messages
+DELETE FROM incoming_messages WHERE received_at < now() - make_interval(days => $1);
+
+-- name: delete_unreadable
+DELETE FROM unreadable_events WHERE received_at < now() - make_interval(days => $1);
+
 -- name: delete_results_writers
 -- Of processes that ended long ago. One that still runs inserts its row again.
 DELETE FROM counted_batches WHERE counted_at < now() - make_interval(days => $1);
@@ -38,6 +51,9 @@ SELECT $3, 'prune', campaign_id, jsonb_build_object(
 FROM range_counters
 WHERE range_id >= $1 AND range_id < $2
 GROUP BY campaign_id;
+
+-- name: delete_retried
+DELETE FROM retried_recipients WHERE range_id >= $1 AND range_id < $2;
 
 -- name: limit_wait
 -- A DROP waits for all users of the table, and all others wait for it: better to try again than to wait long.

@@ -82,25 +82,18 @@ SELECT range_id, ordinal FROM ranges WHERE campaign_id = $1 AND ordinal > $2 ORD
 
 -- name: export_page
 -- A page is a range: up to 1,000 recipients in a few milliseconds, without a cursor that stays open.
--- The number of an attempt in doubt or deferred stands in pending_attempts; the view has the numbers of outcomes. The code of a
--- failed recipient is the one that the report counts. A pending recipient may wait for the hours of its range's time zones.
-SELECT recipient_states.phone, recipient_states.state,
-       CASE WHEN recipient_states.state = 'failed' THEN (
-           SELECT code FROM outcomes
-           WHERE outcomes.range_id = recipient_states.range_id AND outcomes.seq = recipient_states.seq
-             AND outcomes.reason IS NOT NULL
-           ORDER BY attempt_no DESC LIMIT 1) END AS code,
+-- The number of an attempt in doubt or deferred stands in pending_attempts; the view has the numbers of outcomes. $2: the
+-- states that are wanted, or NULL. A pending recipient may wait for the hours of its range's time zones.
+SELECT range_id, seq, phone, recipient_states.state, code,
        coalesce(recipient_states.reason, CASE WHEN recipient_states.state = 'pending' THEN (
            SELECT waits_for FROM ranges
            WHERE ranges.range_id = recipient_states.range_id AND ranges.phone_number_id IS NULL AND ranges.due_at > now())
-           END) AS reason, recipient_states.line, wamid,
+           END) AS reason, line, wamid,
        CASE WHEN recipient_states.state IN ('unknown', 'deferred') THEN pending_attempts.phone_number_id
             ELSE recipient_states.phone_number_id END AS phone_number_id,
-       attempted_at, sent_at, delivered_at, read_at, failed_at, recipients.template_index, recipient_states.variables
-FROM recipient_states
-JOIN recipients USING (range_id, seq)
-LEFT JOIN pending_attempts USING (range_id, seq)
-WHERE range_id = $1 AND ($2::text IS NULL OR recipient_states.state = $2)
+       attempted_at, sent_at, delivered_at, read_at, failed_at, template_index, variables
+FROM recipient_states LEFT JOIN pending_attempts USING (range_id, seq)
+WHERE range_id = $1 AND ($2::text[] IS NULL OR recipient_states.state = ANY ($2))
 ORDER BY seq;
 
 -- name: variables

@@ -1,0 +1,59 @@
+"""A report by a property of recipients, as a table."""
+
+from typing import Any
+
+from campaigns.cli.status_text import duration
+from campaigns.preview.prices import PriceTable
+from campaigns.results.breakdown import By, Line, percentiles_s
+from engine.core.error_codes import meaning_of
+from engine.core.states import RecipientState
+
+NO_KEY = "(none)"  # not attempted yet, no variant, or no code
+_ACCEPTED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVERED, RecipientState.READ)
+_WAITING = (RecipientState.PENDING, RecipientState.DEFERRED, RecipientState.UNKNOWN)
+
+
+def headings(by: By, prices: PriceTable | None) -> tuple[str, ...]:
+    """DELIVERED counts read messages too, and ACCEPTED every message that the service took."""
+    named = (by.value.upper(), *(("MEANING",) if by is By.CODE else ()))
+    counted = ("RECIPIENTS", "ACCEPTED", "DELIVERED", "READ", "REPLIED", "FAILED", "SKIPPED", "WAITING")
+    return (
+        *named,
+        *counted,
+        "DELIVERED IN",
+        "READ IN",
+        "BILLABLE",
+        *(("COST",) if prices is not None else ()),
+    )
+
+
+def row(line: Line, by: By, prices: PriceTable | None) -> tuple[Any, ...]:
+    """The cells of a line. Times are those of half and of nine tenths of the messages."""
+    states = line.states
+    named = (line.key or NO_KEY, *((meaning_of(line.key),) if by is By.CODE else ()))
+    counted = (
+        line.recipients,
+        sum(states[state] for state in _ACCEPTED),
+        states[RecipientState.DELIVERED] + states[RecipientState.READ],
+        states[RecipientState.READ],
+        line.replied,
+        states[RecipientState.FAILED],
+        states[RecipientState.SKIPPED],
+        sum(states[state] for state in _WAITING),
+    )
+    figures = [f"{count:,}" for count in counted]
+    billable = ", ".join(f"{category} {count:,}" for category, count in sorted(line.billable.items()))
+    cost = () if prices is None else (_cost(line, prices),)
+    return (*named, *figures, _times(line.delivery), _times(line.reading), billable, *cost)
+
+
+def _times(steps: dict[int, int]) -> str:
+    found = percentiles_s(steps)
+    return "" if found is None else f"{duration(found['p50'])} / {duration(found['p90'])}"
+
+
+def _cost(line: Line, prices: PriceTable) -> str:
+    cost = line.cost(prices)
+    parts = [f"{total:,.2f} {currency}" for currency, total in sorted(cost.totals.items())]
+    parts += [f"{sum(cost.unpriced.values()):,} without a price"] if cost.unpriced else []
+    return ", ".join(parts)

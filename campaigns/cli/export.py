@@ -1,0 +1,115 @@
+"""`drumbeat campaign export`: what happened to each recipient, as a file."""
+
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from campaigns.cli.options import CampaignName, Output
+from campaigns.cli.output import opened, writing
+from campaigns.cli.printing import note
+from campaigns.cli.report import planned_id
+from campaigns.cli.task_runner import with_database
+from campaigns.pluralise import pluralise
+from campaigns.results.export import ExportFilter, export_columns, export_values, require_kept
+from campaigns.results.export_files import ExportForm, ExportWriter, form_of, writer_of
+from engine.core.states import RecipientState
+from engine.store.database import Pool
+
+app = typer.Typer(add_completion=False)
+
+States = Annotated[
+    list[RecipientState] | None,
+    typer.Option(
+        help=f"Only recipients in this state: {', '.join(RecipientState)}; repeat for more.", metavar="STATE"
+    ),
+]
+Codes = Annotated[
+    list[int] | None, typer.Option(help="Only recipients that failed with this code; repeat for more.")
+]
+Senders = Annotated[
+    list[str] | None,
+    typer.Option(help="Only recipients of this phone number ID; repeat for more.", metavar="PNID"),
+]
+Countries = Annotated[
+    list[str] | None,
+    typer.Option(help="Only phones of this country, such as BR; repeat for more.", metavar="COUNTRY"),
+]
+Languages = Annotated[
+    list[str] | None,
+    typer.Option(help="Only recipients of the template in this language; repeat for more.", metavar="CODE"),
+]
+Variants = Annotated[
+    list[str] | None, typer.Option(help="Only recipients of this variant; repeat for more.", metavar="LABEL")
+]
+Form = Annotated[
+    ExportForm | None,
+    typer.Option(
+        "--format",
+        help=f"One of {', '.join(ExportForm)}. Default: that of the file's name, else csv.",
+        metavar="FORMAT",
+    ),
+]
+
+
+@app.command()
+def export(
+    name: CampaignName,
+    state: States = None,
+    code: Codes = None,
+    number: Senders = None,
+    country: Countries = None,
+    language: Languages = None,
+    variant: Variants = None,
+    output: Output = None,
+    form: Form = None,
+) -> None:
+    """Write every recipient with state, reason and times. The file holds phone numbers: keep it safe.
+
+    The columns of the audience keep their names. The column code holds the service's error code of a failed
+    recipient. It is empty if the service gave none; then the reason says more.
+
+    The file appears whole or not at all: after an interrupted export, use the same command again.
+
+    In CSV and XLSX, a text that a spreadsheet would run gets an apostrophe in front; an audience loses it
+    again. CSV is UTF-8 with commas. In Excel, open it with Data, From Text/CSV, or accents come out wrong.
+    """
+    chosen = form_of(form, output)
+    wanted = ExportFilter(
+        frozenset(state or ()),
+        frozenset(code or ()),
+        frozenset(number or ()),
+        frozenset(map(str.upper, country or ())),
+        frozenset(language or ()),
+        frozenset(variant or ()),
+    )
+
+    async def write(pool: Pool) -> int:
+        campaign_id = await planned_id(pool, name)
+        await require_kept(pool, campaign_id, name)
+        columns = await export_columns(pool, campaign_id)
+        with opened(output) as text:
+            file: BinaryIO = text.buffer
+            with writing(output):
+                writer = writer_of(chosen, file, name, columns)
+            rows = await write_pages(pool, campaign_id, wanted, writer, output)
+            await require_kept(pool, campaign_id, name)  # a prune may have dropped them meanwhile
+            return rows
+
+    rows = with_database(write)
+    if output is not None:
+        note(f"{pluralise(rows, 'recipient')} in {output}")
+
+
+async def write_pages(
+    pool: Pool, campaign_id: int, wanted: ExportFilter, writer: ExportWriter, output: Path | None
+) -> int:
+    """Write all pages to an open file and return how many rows it has."""
+    rows = 0
+    async for page in export_values(pool, campaign_id, wanted):
+        with writing(output):
+            writer.write(page)
+        rows += len(page)
+    with writing(output):
+        writer.close()
+    return rows

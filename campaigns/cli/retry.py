@@ -1,0 +1,53 @@
+"""`drumbeat campaign retry`: a campaign of those whom another one did not reach."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from campaigns.cli.create import ExpiresAt, StartAt, show_created
+from campaigns.cli.database_errors import database_blamed
+from campaigns.cli.options import CampaignName, DryRun, Json, Quiet, rejects_option
+from campaigns.cli.planning_progress import planning_shown
+from campaigns.cli.task_runner import ready_database, run_loop
+from campaigns.planning.retry import RetryOptions, plan_retry
+from engine.errors import UsageError
+from engine.process.settings import load_settings
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def retry(
+    name: CampaignName,
+    failed: Annotated[bool, typer.Option("--failed", help="Send again to the failed recipients.")] = False,
+    code: Annotated[
+        list[int] | None, typer.Option(help="Only those that failed with this code; repeat for more.")
+    ] = None,
+    new_name: Annotated[
+        str | None,
+        typer.Option("--name", help="Name of the new campaign. Default: NAME/retry-1.", metavar="NEW"),
+    ] = None,
+    start_at: StartAt = None,
+    expires_at: ExpiresAt = None,
+    rejects: Annotated[Path | None, rejects_option("rejects")] = None,
+    dry_run: DryRun = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Plan a campaign that sends once more to those whom NAME did not reach. Send nothing yet.
+
+    It has the template, the numbers and the options of NAME, and only recipients that are failed, never those
+    in doubt, skipped or waiting. A status that still comes counts: whoever turns out to be reached before the
+    new message is claimed gets none. After the code 131049, a recipient waits until 24 hours are over.
+
+    Nobody is in two retries of one campaign. To send again to those that fail again, retry the retry.
+    """
+    if not failed:
+        raise UsageError("say whom to send to again", remedy="add --failed")
+    given = RetryOptions(tuple(code or ()), new_name, start_at, expires_at, rejects)
+    settings = load_settings()
+    url = ready_database(settings)
+    with planning_shown(quiet=quiet) as progress, database_blamed(url):
+        created = run_loop(plan_retry(url, name, given, progress, disk=settings.disk(), dry_run=dry_run))
+    show_created(created, json=json)

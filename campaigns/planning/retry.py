@@ -1,0 +1,120 @@
+"""Plans a campaign that sends once more to the failed recipients of another one.
+
+Law: it holds only recipients who are failed, each in one retry at most. Whoever turns out to be reached later
+is left out when it sends (`engine.core.retry_guard`).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaigns.audience.campaign_source import PHONE, CampaignResult
+from campaigns.life.control import Campaign, find_campaign, require_planned
+from campaigns.planning.create import create_campaign
+from campaigns.planning.created import CreatedCampaign
+from campaigns.planning.plan import PlanCounts, ProgressCallback, no_progress
+from campaigns.planning.spec import RETRY_CODES, RETRY_OF, CampaignSpec, retry_options
+from engine.core.message import Media
+from engine.core.states import RecipientState
+from engine.errors import TryLater
+from engine.process.disk_space import Disk
+from engine.store.database import Connection, close, connect
+from engine.store.queries import queries
+
+_RETRY_NAME = re.compile(r"(.+)/retry-([0-9]{1,6})")
+
+
+@dataclass(frozen=True, slots=True)
+class RetryOptions:
+    """What a retry may have of its own; everything else is that of the campaign. `codes`: of these failures
+    only; empty: of all. `name`: None for the next name, such as `spring/retry-1`.
+    """
+
+    codes: tuple[int, ...] = ()
+    name: str | None = None
+    start_at: str | None = None
+    expires_at: str | None = None
+    rejects: Path | None = None
+
+
+def retry_name(name: str) -> str:
+    """The name of the retry of a campaign: `spring/retry-1` after `spring`, then `spring/retry-2`."""
+    found = _RETRY_NAME.fullmatch(name)
+    return f"{name}/retry-1" if found is None else f"{found[1]}/retry-{int(found[2]) + 1}"
+
+
+async def plan_retry(
+    url: str,
+    name: str,
+    given: RetryOptions,
+    progress: ProgressCallback = no_progress,
+    *,
+    disk: Disk | None = None,
+    dry_run: bool = False,
+) -> CreatedCampaign:
+    """Plan the retry, or find that it is planned already. Errors as `create_campaign`; TryLater while another
+    process plans a retry of the same campaign.
+    """
+    connection = await connect(url)
+    try:
+        if not await connection.fetchval(queries("plan")["try_lock"], f"retry:{name}"):
+            raise TryLater(f'another process plans a retry of "{name}"', remedy="wait until it has ended")
+        campaign = await find_campaign(connection, name)
+        require_planned(campaign)
+        new_name = given.name or retry_name(name)
+        if (known := await _known(connection, new_name, name, given.codes)) is not None:
+            return known
+        row = await connection.fetchrow(queries("plan")["frozen_campaign"], campaign.campaign_id)
+        assert row is not None, "a campaign's row is never deleted once it is planned"
+        spec = retry_spec(campaign, row["options"], row["template"], new_name, given)
+        return await create_campaign(url, spec, progress, disk=disk, dry_run=dry_run)
+    finally:
+        await close(connection)
+
+
+async def _known(
+    connection: Connection, new_name: str, retried: str, codes: Sequence[int]
+) -> CreatedCampaign | None:
+    """The same retry, if it is planned: whoever failed since then does not make it another one."""
+    row = await connection.fetchrow(queries("plan")["planned_retry"], new_name)
+    if row is None or {key: row["options"].get(key) for key in (RETRY_OF, RETRY_CODES)} != retry_options(
+        retried, codes
+    ):
+        return None
+    counts = PlanCounts(row["audience_rows"], row["recipients"], row["rejected"], row["duplicates"], None)
+    numbers = tuple(row["phone_number_ids"])
+    return CreatedCampaign(row["campaign_id"], new_name, row["state"], True, counts, None, {}, numbers)
+
+
+def retry_spec(
+    campaign: Campaign,
+    options: Mapping[str, Any],
+    template: Mapping[str, Any],
+    new_name: str,
+    given: RetryOptions,
+) -> CampaignSpec:
+    """The options of the retry: those of the campaign, without its start and end."""
+    media = template.get("header_media")
+    return CampaignSpec(
+        name=new_name,
+        template=campaign.template,
+        language=campaign.language,
+        language_column=options.get("--language-column"),
+        audience=CampaignResult(campaign.name, RecipientState.FAILED, frozenset(given.codes), once=True),
+        numbers=tuple(campaign.phone_number_ids),
+        params=tuple(options.get("--param") or ()),
+        phone_column=PHONE,
+        start_at=given.start_at,
+        expires_at=given.expires_at,
+        window=options.get("--window"),
+        time_zone=options.get("--time-zone") or "UTC",
+        on_unknown=campaign.on_unknown,
+        max_failed=campaign.max_failed,
+        header_media=Media(**media) if media else None,
+        message=template.get("message"),
+        rejects=given.rejects,
+        retry_of=campaign.name,
+        retry_codes=given.codes,
+    )

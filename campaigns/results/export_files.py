@@ -1,0 +1,170 @@
+"""The forms of an export: CSV, XLSX, JSON Lines and Parquet, written page by page in constant memory.
+
+Law: no cell of CSV or XLSX starts a formula in a spreadsheet. The cells hold texts of recipients and of the
+service, and `=HYPERLINK(…)` in a name must stay a name. JSON Lines and Parquet hold the values as they are.
+"""
+
+import csv
+import io
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import orjson
+
+from campaigns.results.export import COLUMNS, cell_text
+from engine.errors import ConfigurationError, UsageError
+
+SHEET_ROWS_MAX = 1_048_576  # of a worksheet, by its format; more recipients go to further sheets
+ROW_GROUP_ROWS = 50_000  # of Parquet: smaller groups are packed worse, larger ones take more memory
+CAMPAIGN = "campaign"  # the first column of JSON Lines and Parquet: programs put their files together
+
+
+class ExportForm(StrEnum):
+    CSV = "csv"
+    XLSX = "xlsx"
+    JSON_LINES = "jsonl"
+    PARQUET = "parquet"
+
+
+class ExportWriter(Protocol):
+    """Writes pages of values. `close` completes the file; the caller closes its stream."""
+
+    def write(self, page: Sequence[Sequence[Any]]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def form_of(given: ExportForm | None, output: Path | None) -> ExportForm:
+    """The form that was asked for, else that of the file's name, else CSV. UsageError for a form that cannot
+    go to stdout.
+    """
+    suffix = "" if output is None else output.suffix.lower().removeprefix(".")
+    by_name = {**{form.value: form for form in ExportForm}, "ndjson": ExportForm.JSON_LINES}
+    form = given or by_name.get(suffix, ExportForm.CSV)
+    if output is None and form in (ExportForm.XLSX, ExportForm.PARQUET):
+        raise UsageError(f"{form} is no text for stdout", remedy="name a file with --output")
+    return form
+
+
+def writer_of(form: ExportForm, file: BinaryIO, campaign: str, columns: Sequence[str]) -> ExportWriter:
+    """A writer of this form, which has written the names of the columns if the form has them."""
+    match form:
+        case ExportForm.CSV:
+            return CsvWriter(file, columns)
+        case ExportForm.XLSX:
+            return XlsxWriter(file, columns)
+        case ExportForm.JSON_LINES:
+            return JsonLinesWriter(file, campaign, columns)
+        case ExportForm.PARQUET:
+            return ParquetWriter(file, campaign, columns)
+
+
+class CsvWriter:
+    """UTF-8 with commas."""
+
+    def __init__(self, file: BinaryIO, columns: Sequence[str]) -> None:
+        self._file = file
+        self._write([columns])
+
+    def write(self, page: Sequence[Sequence[Any]]) -> None:
+        self._write([list(map(cell_text, row)) for row in page])
+
+    def _write(self, rows: Sequence[Sequence[str]]) -> None:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        self._file.write(text.getvalue().encode())
+
+    def close(self) -> None:
+        """Every row is written already."""
+
+
+class JsonLinesWriter:
+    """One object in each line."""
+
+    def __init__(self, file: BinaryIO, campaign: str, columns: Sequence[str]) -> None:
+        self._file = file
+        self._campaign = campaign
+        self._columns = columns
+
+    def write(self, page: Sequence[Sequence[Any]]) -> None:
+        option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
+        first = {CAMPAIGN: self._campaign}
+        objects = (first | dict(zip(self._columns, row, strict=True)) for row in page)
+        self._file.write(b"".join(orjson.dumps(found, option=option) for found in objects))
+
+    def close(self) -> None:
+        """Every row is written already."""
+
+
+class XlsxWriter:
+    """A workbook of text cells, with as many sheets as it needs."""
+
+    def __init__(self, file: BinaryIO, columns: Sequence[str]) -> None:
+        import xlsxwriter  # no other command needs it
+
+        # constant_memory: rows go to a temporary file, in their order. No text becomes a link or a formula.
+        options = {"constant_memory": True, "strings_to_urls": False, "strings_to_formulas": False}
+        self._workbook = xlsxwriter.Workbook(file, options)
+        self._columns = columns
+        self._row = SHEET_ROWS_MAX
+        self._add([])
+
+    def write(self, page: Sequence[Sequence[Any]]) -> None:
+        for row in page:
+            self._add(list(map(cell_text, row)))
+
+    def _add(self, cells: Sequence[str]) -> None:
+        if self._row >= SHEET_ROWS_MAX:
+            self._sheet = self._workbook.add_worksheet()
+            self._row = 0
+            self._put(self._columns)
+        if cells:
+            self._put(cells)
+
+    def _put(self, cells: Sequence[str]) -> None:
+        for at, text in enumerate(cells):
+            if text:
+                self._sheet.write_string(self._row, at, text)
+        self._row += 1
+
+    def close(self) -> None:
+        self._workbook.close()
+
+
+class ParquetWriter:
+    """Columns with types: times in UTC, codes and lines as numbers, everything else as text."""
+
+    def __init__(self, file: BinaryIO, campaign: str, columns: Sequence[str]) -> None:
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError as error:
+            raise ConfigurationError(
+                "Parquet needs a package that is not installed",
+                remedy="install drumbeat[parquet], or choose another --format",
+            ) from error
+        types = {"code": pyarrow.int32(), "line": pyarrow.int64()}
+        types |= {name: pyarrow.timestamp("us", "UTC") for name in COLUMNS if name.endswith("_at")}
+        fields = [(name, types.get(name, pyarrow.string())) for name in (CAMPAIGN, *columns)]
+        self._schema = pyarrow.schema(fields)
+        self._writer = parquet.ParquetWriter(file, self._schema)
+        self._table_of = pyarrow.table
+        self._campaign = campaign
+        self._rows: list[Sequence[Any]] = []
+
+    def write(self, page: Sequence[Sequence[Any]]) -> None:
+        self._rows += page
+        if len(self._rows) >= ROW_GROUP_ROWS:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        rows, self._rows = self._rows, []
+        if rows:
+            columns = [[self._campaign] * len(rows), *map(list, zip(*rows, strict=True))]
+            self._writer.write_table(self._table_of(columns, schema=self._schema))
+
+    def close(self) -> None:
+        self._write_group()
+        self._writer.close()

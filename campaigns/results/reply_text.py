@@ -1,0 +1,31 @@
+"""The words of a message that a person wrote."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from engine.core.sanitise import sanitise
+
+TEXT_CHARACTERS_MAX = 500  # shown of one message; the database keeps all of it
+
+
+def reply_text(body: Mapping[str, Any]) -> str:
+    """The text, the button or the caption; empty for other types. `body`: the message as it was received."""
+    text = next((found for found in _texts(body) if isinstance(found, str) and found), "")
+    return sanitise(text)[:TEXT_CHARACTERS_MAX]
+
+
+def _texts(body: Mapping[str, Any]) -> Iterator[Any]:
+    for part, field in (
+        ("text", "body"),
+        ("button", "text"),
+        ("reaction", "emoji"),
+        ("image", "caption"),
+        ("video", "caption"),
+        ("document", "caption"),
+    ):
+        if isinstance(body.get(part), dict):
+            yield body[part].get(field)
+    interactive = body.get("interactive")
+    for part in ("button_reply", "list_reply"):
+        if isinstance(interactive, dict) and isinstance(interactive.get(part), dict):
+            yield interactive[part].get("title")

@@ -1,0 +1,46 @@
+"""What the service charges for a message, as its statuses say: a category, and whether it is billable.
+
+Stored as one small number, because every status carries it: 2 × category + billable.
+"""
+
+from typing import Any, NamedTuple
+
+# Positions are stored: new words go to the end. A word that is not listed counts as the first.
+CATEGORIES = (
+    "other",
+    "marketing",
+    "utility",
+    "authentication",
+    "service",
+    "authentication_international",
+    "marketing_lite",
+    "referral_conversion",
+)
+_CODES = {
+    (category, billable): 2 * position + billable
+    for position, category in enumerate(CATEGORIES)
+    for billable in (False, True)
+}
+
+
+class Pricing(NamedTuple):
+    category: str
+    billable: bool
+
+
+def pricing_code(pricing: Any) -> int | None:
+    """The number for a status's `pricing`; None if it says nothing that can be read."""
+    if type(pricing) is not dict:
+        return None
+    category, billable = pricing.get("category"), pricing.get("billable")
+    if type(category) is not str or type(billable) is not bool:
+        return None
+    code = _CODES.get((category, billable))
+    return int(billable) if code is None else code
+
+
+def pricing_of(code: int) -> Pricing:
+    """What the number stands for."""
+    position, billable = divmod(code, 2)
+    category = CATEGORIES[position] if position < len(CATEGORIES) else CATEGORIES[0]
+    return Pricing(category, bool(billable))

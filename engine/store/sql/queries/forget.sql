@@ -1,0 +1,42 @@
+-- Forgetting one person. Recipients, outcomes and messages stay, so that all counts add up; what names the person goes.
+
+-- name: key
+SELECT forgetting_key FROM installation;
+
+-- name: lock_campaigns
+SELECT campaign_id, state FROM campaigns WHERE campaign_id = ANY ($1::bigint[]) ORDER BY campaign_id FOR UPDATE;
+
+-- name: lock_ranges
+SELECT range_id, claimed_through FROM ranges WHERE range_id = ANY ($1::bigint[]) ORDER BY range_id FOR UPDATE;
+
+-- name: has_waiting_events
+-- Events that came a moment ago and are not applied yet.
+SELECT EXISTS (SELECT FROM inbox_groups WHERE recipients && $1::text[]);
+
+-- name: erase_recipients
+-- The number of variables stays: an export has as many columns.
+UPDATE recipients SET phone = $3, variables = array_fill(''::text, ARRAY[cardinality(variables)])
+FROM unnest($1::bigint[], $2::integer[]) AS found (range_id, seq)
+WHERE recipients.range_id = found.range_id AND recipients.seq = found.seq AND recipients.range_id = ANY ($1::bigint[]);
+
+-- name: erase_outcomes
+-- The service's ids and texts may hold the phone.
+UPDATE outcomes SET wamid = erased.wamid, reason = coalesce(outcomes.code::text, outcomes.reason)
+FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::text[]) AS erased (range_id, seq, attempt_no, wamid)
+WHERE outcomes.range_id = erased.range_id AND outcomes.seq = erased.seq AND outcomes.attempt_no = erased.attempt_no
+  AND outcomes.range_id = ANY ($1::bigint[]);
+
+-- name: erase_messages
+-- Which message it answers stays, by its hash: replies are counted.
+UPDATE incoming_messages
+SET wamid = erased.new_wamid, sender = $4, body = CASE WHEN erased.quoted IS NULL THEN '{}'::jsonb
+                                                  ELSE jsonb_build_object('context', jsonb_build_object('id', erased.quoted)) END
+FROM unnest($1::text[], $2::text[], $3::text[]) AS erased (wamid, new_wamid, quoted)
+WHERE incoming_messages.wamid = erased.wamid;
+
+-- name: delete_events
+DELETE FROM inbox WHERE recipient = ANY ($1::text[]);
+
+-- name: delete_unreadable
+DELETE FROM unreadable_events
+WHERE EXISTS (SELECT FROM unnest($1::text[]) AS spelling WHERE position(convert_to(spelling, 'UTF8') IN body) > 0);

@@ -1,0 +1,26 @@
+-- Campaigns that send once more to those whom another campaign did not reach.
+
+-- name: earlier
+-- What became of these recipients in the campaign that theirs retries, in the one before that, and so on.
+WITH RECURSIVE chain AS (
+    SELECT retried.* FROM unnest($1::bigint[], $2::integer[]) AS asked (range_id, seq)
+    JOIN retried_recipients AS retried ON retried.range_id = asked.range_id AND retried.seq = asked.seq
+    UNION ALL
+    SELECT chain.range_id, chain.seq, retried.source_range_id, retried.source_seq
+    FROM chain
+    JOIN retried_recipients AS retried ON retried.range_id = chain.source_range_id AND retried.seq = chain.source_seq)
+SELECT chain.range_id, chain.seq, campaigns.name AS campaign, known.state, known.code,
+       extract(epoch FROM now() - coalesce(known.failed_at, known.attempted_at))::float8 AS failed_for_s
+FROM chain
+CROSS JOIN LATERAL (
+    SELECT campaign_id, state, code, failed_at, attempted_at FROM recipient_states
+    WHERE recipient_states.range_id = chain.source_range_id AND recipient_states.seq = chain.source_seq OFFSET 0) AS known
+JOIN campaigns ON campaigns.campaign_id = known.campaign_id;
+
+-- name: already_retried
+-- Recipients of a range to whom another campaign already sends again, or has sent again.
+SELECT retried.source_seq AS seq FROM retried_recipients AS retried
+CROSS JOIN LATERAL (
+    SELECT state FROM recipient_states
+    WHERE recipient_states.range_id = retried.range_id AND recipient_states.seq = retried.seq OFFSET 0) AS known
+WHERE retried.source_range_id = $1 AND known.state <> 'skipped';

@@ -1,0 +1,211 @@
+"""One person is found by any spelling over all campaigns, and after being forgotten by none."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from campaigns.cli.person_text import person_lines, receipt_lines
+from campaigns.life.control import pause, start
+from campaigns.life.forget import ForgetReceipt, forget_person
+from campaigns.planning.create import create_campaign
+from campaigns.planning.spec import CampaignSpec
+from campaigns.results.export import COLUMNS, export_rows
+from campaigns.results.person import events, read_person, read_spellings
+from engine.core.phone_aliases import phone_aliases
+from engine.core.tag import Tag
+from engine.errors import TryLater, UsageError
+from engine.store.database import Connection, Pool
+from engine.webhooks.status_applier import apply_statuses
+from tests.campaigns.conftest import PHONE, WriteAudience
+from tests.sending.planted import assert_range_counters_hold
+from tests.webhooks.planted import installation, put_in_inbox, status_event
+
+NOON = datetime(2026, 7, 1, 12, 0, 0, 500_000, UTC)
+PERSON, SHORT = 5491123456789, 541123456789
+SPELLINGS = (PERSON, SHORT)
+
+
+@pytest.fixture
+async def in_two_campaigns(ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience) -> None:
+    """In the first the message was delivered and answered; in the second, under the other spelling, it waits."""
+    audience = write_audience(f"phone,name,order\n{PERSON},Eva,A1\n{PHONE},Bob,A2\n")
+    await create_campaign(ready, replace(spec, audience=audience, numbers=("1001",)))
+    audience = write_audience(f"phone,name,order\n{SHORT},Ada,B1\n{PHONE + 1},Ben,B2\n", "second.csv")
+    await create_campaign(ready, replace(spec, name="summer", audience=audience, numbers=("1001",)))
+    await pool.execute("UPDATE ranges SET claimed_through = last_seq WHERE campaign_id = 1 AND ordinal = 0")
+    await pool.execute(
+        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason, attempted_at,"
+        " sent_at, delivered_at) SELECT range_id, seq, attempt_no, 1, kind, status, '1001', wamid, code, reason, at, sent, sent + '2 s'::interval"
+        " FROM ranges, (VALUES (1, 1, 2, NULL, NULL, 131000, '131000', $1::timestamptz - '1 h'::interval, NULL),"
+        " (1, 2, 1, 4, 'wamid.' || $2, NULL, NULL, $1, date_trunc('second', $1)))"
+        " AS planted (seq, attempt_no, kind, status, wamid, code, reason, at, sent) WHERE campaign_id = 1 AND ordinal = 0",
+        NOON,
+        str(PERSON),
+    )
+    await pool.execute(
+        "UPDATE range_counters SET delivered = 1 WHERE campaign_id = 1 AND range_id IN (SELECT range_id FROM outcomes)"
+    )
+    await pool.execute(
+        "INSERT INTO incoming_messages (wamid, phone_number_id, sender, type, sent_at, body) VALUES ('wamid.reply', '1001', $1, 'text',"
+        " $2, $3)",
+        str(SHORT),
+        NOON + timedelta(minutes=1),
+        {"from": str(SHORT), "text": {"body": "Yes please"}, "context": {"id": f"wamid.{PERSON}"}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "region"),
+    [
+        (f"+{PHONE}", None),
+        (f"00{PHONE}", "DE"),
+        (f"+{str(PHONE)[:2]} ({str(PHONE)[2:4]}) {str(PHONE)[4:]}", None),
+        (f"0{str(PHONE)[2:]}", "BR"),
+        (str(PHONE)[2:], "br"),
+    ],
+)
+def test_any_spelling_names_the_same_phone(text: str, region: str | None) -> None:
+    assert read_spellings(text, region) == phone_aliases(str(PHONE))
+
+
+def test_a_national_number_needs_its_country() -> None:
+    with pytest.raises(UsageError, match="--region"):
+        read_spellings(str(PHONE)[2:], None)
+
+
+@pytest.mark.parametrize("phone", SPELLINGS)
+async def test_everything_of_a_person_is_shown_in_order(
+    connection: Connection, in_two_campaigns: None, phone: int
+) -> None:
+    person = await read_person(connection, phone_aliases(str(phone)))
+    assert [(one.campaign, one.state, one.line) for one in person.campaigns] == [
+        ("spring", "delivered", 2),
+        ("summer", "pending", 2),
+    ]
+    assert [attempt.outcome for attempt in person.campaigns[0].attempts] == ["refused", "accepted"]
+    told = [(event.campaign, event.what) for event in events(person) if "planned" not in event.what]
+    assert told == [
+        ("spring", "attempt 1 by 1001, refused: 131000 the service reported a failure of its own"),
+        ("spring", "attempt 2 by 1001, accepted"),
+        ("spring", "sent"),  # by its clock, which has whole seconds, before the attempt
+        ("spring", "delivered"),
+        ("", "wrote (text): Yes please"),
+    ]
+    assert f"+{phone}, also +{sum(SPELLINGS) - phone}" in list(person_lines(person))
+
+
+async def test_the_filter_is_asked_and_not_the_table(connection: Connection, in_two_campaigns: None) -> None:
+    await connection.execute("SET enable_seqscan = off; SET enable_bitmapscan = on")
+    plan = await connection.fetch(
+        "EXPLAIN SELECT range_id FROM recipients WHERE phone = 5491123456789 OR phone = 541123456789"
+    )
+    text = "\n".join(row[0] for row in plan)
+    assert "Bitmap Index Scan on recipients_" in text
+    assert "Seq Scan" not in text
+
+
+async def traces(connection: Connection) -> list[str]:
+    """Tables with a row that holds a spelling of the phone, or a word of the person."""
+    tables = await connection.fetch(
+        "SELECT relname FROM pg_class WHERE relkind = 'r' AND NOT relispartition AND relnamespace = 'public'::regnamespace"
+        " UNION SELECT relname FROM pg_class WHERE relkind = 'p'"
+    )
+    pattern = "|".join([*map(str, SPELLINGS), "Yes please", "Eva", "Ada"])
+    return [
+        name
+        for (name,) in tables
+        if await connection.fetchval(f'SELECT EXISTS (SELECT FROM "{name}" AS t WHERE t::text ~ $1)', pattern)
+    ]
+
+
+async def test_nothing_of_a_forgotten_person_is_left_and_counts_add_up(
+    connection: Connection, in_two_campaigns: None
+) -> None:
+    await connection.execute(
+        "INSERT INTO unreadable_events (event_key, body, problem) VALUES ('k', convert_to($1, 'UTF8'), 'x')",
+        f'{{"from": "{SHORT}"}}',
+    )
+    before = await connection.fetch(
+        "SELECT campaign_id, sum(recipients) FROM range_counters GROUP BY 1 ORDER BY 1"
+    )
+    assert set(await traces(connection)) == {"recipients", "outcomes", "incoming_messages"}
+
+    receipt = await forget_person(connection, SPELLINGS, actor="ana")
+
+    assert (receipt.recipients, receipt.attempts, receipt.messages, receipt.events) == (2, 2, 1, 1)
+    assert (receipt.campaigns, receipt.skipped, receipt.suppressed) == (("spring", "summer"), 1, False)
+    assert await traces(connection) == []
+    await assert_range_counters_hold(connection)
+    assert before == await connection.fetch(
+        "SELECT campaign_id, sum(recipients) FROM range_counters GROUP BY 1 ORDER BY 1"
+    )
+    audit = await connection.fetchrow("SELECT actor, detail FROM audit WHERE action = 'person-forget'")
+    assert audit is not None
+    assert (audit["actor"], audit["detail"]["pseudonym"]) == ("ana", receipt.pseudonym)
+    assert "never sent: 1 message" in list(receipt_lines(receipt))
+    assert (await read_person(connection, SPELLINGS)).campaigns == ()
+
+
+async def test_a_forgotten_person_is_one_pseudonym_and_a_late_status_still_counts(
+    pool: Pool, connection: Connection, in_two_campaigns: None
+) -> None:
+    receipt = await forget_person(connection, SPELLINGS[::-1], actor="ana")
+    for campaign_id, variables in ((1, 2), (2, 2)):
+        rows = [row async for page in export_rows(pool, campaign_id) for row in page]
+        assert rows[0][COLUMNS.index("phone")] == receipt.pseudonym
+        assert len(rows[0]) == len(COLUMNS) + variables
+    assert re.fullmatch(r"forgotten-[0-9]+", receipt.pseudonym)
+
+    range_id = await connection.fetchval("SELECT range_id FROM outcomes WHERE attempt_no = 2")
+    tag = Tag(await installation(connection), range_id, 1, 2, 1)
+    await put_in_inbox(connection, status_event(f"wamid.{PERSON}", 5, tag))
+    await apply_statuses(connection)
+    assert await connection.fetchval("SELECT sum(read)::int FROM range_counters") == 1
+    assert "outcomes" not in await traces(connection), "the late status brings no id back"
+    again = await forget_person(connection, SPELLINGS, actor="ana")
+    assert (again.recipients, again.pseudonym) == (0, receipt.pseudonym)
+
+
+async def test_nobody_is_forgotten_while_a_message_may_still_be_sent(
+    connection: Connection, in_two_campaigns: None
+) -> None:
+    await start(connection, "summer")
+    with pytest.raises(TryLater, match='"summer" may still send'):
+        await forget_person(connection, SPELLINGS, actor="ana")
+    await pause(connection, "summer")
+    await connection.execute("UPDATE ranges SET claimed_through = 1 WHERE campaign_id = 2")
+    with pytest.raises(TryLater, match='"summer" may still send'):
+        await forget_person(connection, SPELLINGS, actor="ana")
+    await connection.execute("UPDATE ranges SET claimed_through = 0 WHERE campaign_id = 2")
+    assert (await forget_person(connection, SPELLINGS, actor="ana")).skipped == 1
+    await assert_range_counters_hold(connection)
+
+
+async def test_who_is_in_doubt_is_settled_first(connection: Connection, in_two_campaigns: None) -> None:
+    await connection.execute("UPDATE ranges SET claimed_through = 1 WHERE campaign_id = 2")
+    await connection.execute(
+        "INSERT INTO pending_attempts (range_id, seq, attempt_no, state, epoch, phone_number_id, reason)"
+        " SELECT range_id, 1, 1, 'unknown', 1, '1001', 'why' FROM ranges WHERE campaign_id = 2"
+    )
+    with pytest.raises(TryLater, match=r"in doubt.*campaign settle summer"):
+        await forget_person(connection, SPELLINGS, actor="ana")
+
+
+async def test_a_suppressed_phone_stays_suppressed(connection: Connection, in_two_campaigns: None) -> None:
+    await connection.execute("INSERT INTO suppressions (phone, reason) VALUES ($1, 'opted out')", PERSON)
+    receipt: ForgetReceipt = await forget_person(connection, SPELLINGS, actor="ana")
+    assert receipt.suppressed
+    assert await connection.fetchval("SELECT count(*) FROM suppressions") == 1
+
+
+@pytest.mark.parametrize(
+    "phone",
+    [5511987654321, 551187654321, 551133334444, 5511933334444, 5511877654321, 5215512345678, 525512345678,
+     5491123456789, 541123456789, 4915112345678, 15551234567, 52551234567, 999, 5411234567890, 55119876543210],
+)  # fmt: skip
+async def test_the_database_knows_the_same_spellings(connection: Connection, phone: int) -> None:
+    known: Any = await connection.fetchval("SELECT phone_spellings($1)", phone)
+    assert tuple(map(int, known)) == phone_aliases(str(phone))

@@ -1,0 +1,145 @@
+"""A retry holds those whom nothing reached, each once, and leaves out whoever turns out to be reached."""
+
+from dataclasses import replace
+
+import pytest
+
+from campaigns.audience.campaign_source import CampaignResult
+from campaigns.life.control import start
+from campaigns.planning.create import CreatedCampaign, create_campaign
+from campaigns.planning.retry import RetryOptions, plan_retry, retry_name
+from campaigns.planning.spec import CampaignSpec
+from campaigns.results.export import COLUMNS, export_rows
+from engine.core.guard import PairGuard
+from engine.errors import ConfigurationError
+from engine.sending.campaign_reader import CampaignReader
+from engine.sending.feeder import Feeder
+from engine.sending.first_attempts import FirstAttempts
+from engine.sending.flow_context import FlowContext
+from engine.store.database import Connection, Pool
+from engine.store.leases import take_lease
+from tests.campaigns.conftest import PHONE
+from tests.sending.planted import another_process, assert_range_counters_hold, context_of
+
+
+async def failed_campaign(url: str, pool: Pool, spec: CampaignSpec) -> CreatedCampaign:
+    """Of ten recipients 1 to 4 failed, 4 with 131049; 5 is delivered, 6 in doubt, 7 skipped, 8 waits."""
+    created = await create_campaign(url, spec)
+    await pool.execute(
+        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, code, reason, attempted_at)"
+        " SELECT range_id, seq, 1, 1, kind, status, '1001', code, 'why', now() - interval '1 hour' FROM recipients JOIN (VALUES"
+        " (1, 2, NULL, 131026), (2, 1, 3, 131026), (3, 2, NULL, 131000), (4, 1, 3, 131049), (5, 1, 4, NULL), (7, 3, NULL, NULL)"
+        ") AS planted (n, kind, status, code) ON line = n + 1"
+    )
+    await pool.execute(
+        "INSERT INTO pending_attempts (range_id, seq, attempt_no, state, epoch, phone_number_id, reason)"
+        " SELECT range_id, seq, 1, state, 1, '1001', 'why' FROM recipients JOIN (VALUES (6, 'unknown'), (8, 'deferred'))"
+        " AS planted (n, state) ON line = n + 1"
+    )
+    await pool.execute("UPDATE ranges SET claimed_through = last_seq")
+    await pool.execute(
+        "UPDATE range_counters SET (failed, delivered, unknown, skipped, deferred) = ("
+        " SELECT count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE state = 'delivered'),"
+        " count(*) FILTER (WHERE state = 'unknown'), count(*) FILTER (WHERE state = 'skipped'),"
+        " count(*) FILTER (WHERE state = 'deferred')"
+        " FROM recipient_states WHERE recipient_states.range_id = range_counters.range_id)"
+    )
+    return created
+
+
+async def phones(pool: Pool, created: CreatedCampaign) -> list[int]:
+    pages = export_rows(pool, created.campaign_id)
+    return [int(row[COLUMNS.index("phone")]) - PHONE + 1 async for page in pages for row in page]
+
+
+async def states(pool: Pool, created: CreatedCampaign) -> list[str]:
+    pages = export_rows(pool, created.campaign_id)
+    return [row[COLUMNS.index("state")] async for page in pages for row in page]
+
+
+@pytest.mark.parametrize(
+    ("name", "following"),
+    [("spring", "spring/retry-1"), ("spring/retry-1", "spring/retry-2"), ("a/retry-9", "a/retry-10")],
+)
+def test_each_retry_has_the_next_name(name: str, following: str) -> None:
+    assert retry_name(name) == following
+
+
+async def test_only_the_failed_are_in_it_each_once(ready: str, pool: Pool, spec: CampaignSpec) -> None:
+    await failed_campaign(ready, pool, spec)
+    first = await plan_retry(ready, "spring", RetryOptions(codes=(131026,)))
+    assert (first.name, await phones(pool, first)) == ("spring/retry-1", [1, 2])
+    assert await pool.fetchval("SELECT count(*) FROM retried_recipients") == 2
+    assert (await plan_retry(ready, "spring", RetryOptions(codes=(131026,)))).unchanged
+    with pytest.raises(ConfigurationError, match="spring/retry-1"):
+        await plan_retry(ready, "spring", RetryOptions())
+    rest = await plan_retry(ready, "spring", RetryOptions(name="rest"))
+    assert await phones(pool, rest) == [3, 4], "nobody is in two retries"
+    async with pool.acquire() as connection:
+        await assert_range_counters_hold(connection)
+
+
+async def test_who_was_reached_meanwhile_is_skipped_and_131049_waits(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    """After the plan: 1 is reported delivered, through the first campaign."""
+    await failed_campaign(ready, pool, spec)
+    retry = await plan_retry(ready, "spring", RetryOptions())
+    await pool.execute(
+        "UPDATE outcomes SET kind = 1, status = 4 FROM recipients WHERE line = 2 AND outcomes.seq = recipients.seq"
+        " AND outcomes.range_id = recipients.range_id AND recipients.range_id = (SELECT range_id FROM ranges ORDER BY campaign_id, ordinal LIMIT 1)"
+    )
+    async with pool.acquire() as connection:
+        await start(connection, retry.name)
+        claimed = await claim_all(context_of(pool), connection)
+    assert claimed == [PHONE + 1, PHONE + 2]
+    assert await states(pool, retry) == ["skipped", "pending", "pending", "deferred"]
+    row = await pool.fetchrow(
+        "SELECT reason, due_at > now() + interval '22 hours' AS later, due_at < now() + interval '24 hours' AS soon"
+        " FROM recipient_states WHERE campaign_id = $1 AND state = 'deferred'",
+        retry.campaign_id,
+    )
+    assert tuple(row or ()) == ("131049: a retry waits for 24 h", True, True)
+
+
+async def test_the_whole_chain_of_earlier_campaigns_counts(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    """The retry failed again; then the first message is reported read after all."""
+    await failed_campaign(ready, pool, spec)
+    first = await plan_retry(ready, "spring", RetryOptions(codes=(131026,)))
+    await pool.execute(
+        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, phone_number_id, code, reason)"
+        " SELECT range_id, seq, 1, 1, 2, '1002', 131026, 'again' FROM retried_recipients"
+    )
+    second = await plan_retry(ready, first.name, RetryOptions())
+    assert (second.name, await phones(pool, second)) == ("spring/retry-2", [1, 2])
+    await pool.execute(
+        "UPDATE outcomes SET status = 5 WHERE seq = 2 AND phone_number_id = '1001'"
+        " AND range_id = (SELECT range_id FROM ranges ORDER BY campaign_id, ordinal LIMIT 1)"
+    )
+    async with pool.acquire() as connection:
+        await start(connection, second.name)
+        assert await claim_all(context_of(pool), connection) == [PHONE]
+    assert await states(pool, second) == ["pending", "skipped"]
+
+
+async def claim_all(context: FlowContext, connection: Connection) -> list[int]:
+    """The number 1001 claims every first attempt of the running campaign; returns the phones."""
+    await CampaignReader(context.campaign_cache, "product", None).refresh(connection)
+    lease = await take_lease(connection, "1001", another_process())
+    feeder = Feeder(context.pool, lease, context.campaign_cache)
+    feed = await feeder.feed()
+    assert feed is not None
+    granted = await FirstAttempts(context, lease, feeder, PairGuard()).claim(feed, 1_000)
+    return [candidate.phone for candidate in granted.candidates]
+
+
+async def test_a_result_without_retries_is_still_an_audience(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    """Only `campaign retry` leaves out whom another retry has."""
+    await failed_campaign(ready, pool, spec)
+    await plan_retry(ready, "spring", RetryOptions())
+    again = replace(spec, name="again", audience=CampaignResult("spring", None, frozenset({131026})))
+    assert await phones(pool, await create_campaign(ready, again)) == [1, 2]
