@@ -36,6 +36,12 @@ def read_schedule(
     return Schedule(start, end, opens, closes, read_time_zone(time_zone))
 
 
+def require_future_end(schedule: Schedule) -> None:
+    """UsageError if the campaign has expired before it is stored."""
+    if schedule.expires_at is not None and schedule.expires_at <= datetime.now(UTC):
+        raise UsageError("--expires-at is in the past: nothing would be sent", remedy="choose a later time")
+
+
 def read_moment(option: str, text: str) -> datetime:
     """Read a time in ISO 8601 with an offset, which is the same moment on every machine."""
     try:

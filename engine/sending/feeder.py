@@ -35,12 +35,16 @@ class Feeder:
         lease: Lease,
         campaign_cache: CampaignCache,
         leaves: Callable[[int], bool] = lambda _campaign_id: False,
+        waits: Callable[[int], bool] = lambda _campaign_id: False,
     ) -> None:
-        """`leaves`: whether the free ranges of a campaign are left to other numbers at this moment."""
+        """`leaves`: whether the free ranges of a campaign are left to other numbers at this moment. `waits`:
+        whether the number may claim nobody of a campaign at this moment.
+        """
         self._pool = pool
         self._lease = lease
         self._campaign_cache = campaign_cache
         self._leaves = leaves
+        self._waits = waits
         self._feeds: deque[Feed] = deque()
         self._ahead: asyncio.Task[None] | None = None
         self._order = FairOrder()
@@ -120,6 +124,10 @@ class Feeder:
             return []
         return [feed.held for feed in self._sendable_feeds() if self._priority_of(feed) < first]
 
+    def sends(self, campaign_id: int) -> bool:
+        """Whether the number may claim recipients of a campaign at this moment."""
+        return self._campaign_cache.sends(campaign_id) and not self._waits(campaign_id)
+
     def _sendable(self) -> Feed | None:
         """Of the highest priority; among these, the one that was taken first."""
         if self._campaign_cache.has_priorities:
@@ -129,7 +137,7 @@ class Feeder:
     def _sendable_feeds(self) -> Iterator[Feed]:
         for feed in self._feeds:
             held = feed.held
-            if held.claimed_through < held.last_seq and self._campaign_cache.sends(held.campaign_id):
+            if held.claimed_through < held.last_seq and self.sends(held.campaign_id):
                 yield feed
 
     def _priority_of(self, feed: Feed) -> Priority:
@@ -137,17 +145,17 @@ class Feeder:
 
     def _sendable_count(self, lowest: Priority = Priority.LOW) -> int:
         """How many recipients of this priority or a higher one could be claimed now."""
-        cache = self._campaign_cache
         return sum(
             len(feed.page)
             for feed in self._feeds
-            if cache.sends(feed.held.campaign_id) and self._priority_of(feed) >= lowest
+            if self.sends(feed.held.campaign_id) and self._priority_of(feed) >= lowest
         )
 
     def _claimants(self) -> list[RunningCampaign]:
         """The campaigns that may have a free range for this number."""
         cache = self._campaign_cache
-        return [cache[campaign_id] for campaign_id in cache.with_free_ranges(self._lease.phone_number_id)]
+        free = cache.with_free_ranges(self._lease.phone_number_id)
+        return [cache[campaign_id] for campaign_id in free if not self._waits(campaign_id)]
 
     def _next(self, need: int, claimants: Sequence[RunningCampaign]) -> list[int]:
         """The campaigns to ask for a range, in order: those of whose priority too few recipients are here."""

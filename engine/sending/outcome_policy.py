@@ -1,12 +1,15 @@
 """What an outcome means: the fact to store, and what follows for the pace, number, campaign and account."""
 
+from datetime import UTC, datetime
+
 import structlog
 
 from engine.backoff import deferral_s
-from engine.clock import monotonic_ns
+from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.error_codes import pause_reason, remedy_of, shared_by
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
 from engine.core.pace.rate_governor import RateGovernor
+from engine.core.quota import in_words, is_quota, rest_s
 from engine.core.refusal_runs import IN_A_ROW_MAX
 from engine.core.retry import Fail, InDoubt, Retry, decide
 from engine.core.states import ReasonCode
@@ -64,13 +67,17 @@ def fact_of(
 
 
 class OutcomePolicy:
-    """Reacts to the outcomes of one number. `rest_requested`: it rests before the database says so."""
+    """Reacts to the outcomes of one number. `rest_requested`: it rests before the database says so.
+
+    `quota_refused`: it rests because its messaging limit is used up, and its pace was not at fault.
+    """
 
     def __init__(self, context: FlowContext, phone_number_id: str, governor: RateGovernor) -> None:
         self._context = context
         self._phone_number_id = phone_number_id
         self._governor = governor
         self.rest_requested = False
+        self.quota_refused = False
 
     def react(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:
         breaker, away = self._context.breaker, self._context.service_away
@@ -91,16 +98,22 @@ class OutcomePolicy:
         elif isinstance(outcome, NotSent) and outcome.exhausted:
             self._context.descriptors_short.report(reason=outcome.reason, effect="fewer connections")
 
-    def suspend(self, wait_s: float | None, reason: str) -> None:
+    def suspend(self, wait_s: float | None, reason: str, *, for_quota: bool = False) -> None:
         """Let the number rest, at once in this process. The worker stores the rest, for the next owner too.
 
         `wait_s` None: until a person resumes it.
         """
         self.rest_requested = True
-        self._context.stop_requests.add(NumberRest(self._phone_number_id, reason, wait_s))
+        self._context.stop_requests.add(NumberRest(self._phone_number_id, reason, wait_s, for_quota))
 
     def _throttled(self, outcome: Throttled, now_ns: int, written_ns: int) -> None:
-        if outcome.scope is Scope.NUMBER:
+        standing = self._context.quotas.standing(self._phone_number_id)
+        if standing is not None and is_quota(outcome, standing):
+            self.quota_refused = True
+            database_now = (now_ns + self._context.clock_skew.stamp_offset_ns) / SECOND_NS
+            rests_s = rest_s(standing, datetime.fromtimestamp(database_now, UTC))
+            self.suspend(rests_s, in_words([standing]), for_quota=True)
+        elif outcome.scope is Scope.NUMBER:
             self._governor.throttled(now_ns, written_ns, outcome.wait_s)
         elif outcome.scope is Scope.ACCOUNT:
             self._context.slow_account(now_ns, written_ns, outcome.wait_s)

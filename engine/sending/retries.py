@@ -7,6 +7,7 @@ from engine.sending.feeder import Feeder
 from engine.sending.flow_context import FlowContext
 from engine.sending.guarding import Guarded, guard_retries
 from engine.sending.messages import GrantedClaims
+from engine.sending.number_quota import NumberQuota
 from engine.store.claims import Candidate
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.leases import Lease
@@ -17,11 +18,14 @@ from engine.store.retry_claims import claim_retries, due_retries, postpone_retri
 class Retries:
     """For one number. `unanswered`: the answer to a claim was lost; `give_up_unanswered` settles it."""
 
-    def __init__(self, context: FlowContext, lease: Lease, feeder: Feeder, pairs: PairGuard) -> None:
+    def __init__(
+        self, context: FlowContext, lease: Lease, feeder: Feeder, pairs: PairGuard, quota: NumberQuota
+    ) -> None:
         self._context = context
         self._lease = lease
         self._feeder = feeder
         self._pairs = pairs
+        self._quota = quota
         self._looked_ns = 0
         self._period_ns_min = context.timing.retry_period_ns
         self._period_ns_max = context.timing.retry_period_ns_max
@@ -54,6 +58,8 @@ class Retries:
         """What the guards said of due recipients, and the granted attempt numbers by range and seq."""
         async with self._context.pool.acquire(timeout=5) as connection:
             due = await self._due(connection, limit)
+            if due and self._quota.is_limited:
+                due = await self._quota.admit_retries(connection, due)
             guarded = guard_retries(due, self._context.campaign_cache, self._pairs, self._lease, now_ns)
             if guarded.postponed:
                 await postpone_retries(connection, guarded.postponed)
@@ -71,7 +77,7 @@ class Retries:
     def _ranges_by_priority(self) -> list[list[HeldRange]]:
         """The ranges that may send, the highest priority first; none below the first attempts in hand."""
         cache = self._context.campaign_cache
-        sendable = [held for held in self._feeder.held.values() if cache.sends(held.campaign_id)]
+        sendable = [held for held in self._feeder.held.values() if self._feeder.sends(held.campaign_id)]
         if not cache.has_priorities:
             return [sendable]
         by_priority: dict[Priority, list[HeldRange]] = {}

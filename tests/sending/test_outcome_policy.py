@@ -23,6 +23,7 @@ from engine.sending.campaign_cache import CampaignCache
 from engine.sending.flow_context import FlowContext, PeerNumber
 from engine.sending.messages import ClaimedMessage, GrantedClaims
 from engine.sending.outcome_policy import OutcomePolicy, fact_of
+from engine.sending.quotas import Quotas
 from engine.sending.stop_requests import AccountStop, CampaignPause, NumberRest, StopRequest
 from engine.store.claims import Candidate
 from engine.store.facts import Fact, FactKind
@@ -122,6 +123,7 @@ class Around:
         self.access_token = SimpleNamespace(
             cure="get another", is_replaced_since=lambda _: self.token_replaced
         )
+        self.quotas = Quotas()
         self.governor = RateGovernor(80, 0)
         self.policy = OutcomePolicy(cast("FlowContext", self), "1055", self.governor)
 
