@@ -48,6 +48,22 @@ async def test_the_first_ranges_hold_exactly_the_canary_and_only_they_are_given_
     await assert_range_counters_equal_a_recount(pool)
 
 
+@pytest.mark.usefixtures("small_ranges")
+async def test_no_other_range_is_given_out_while_another_number_takes_the_last_one_of_the_canary(
+    pool: Pool, ready: str, spec: CampaignSpec
+) -> None:
+    """Its row is locked, and so passed over."""
+    canary = OrderOptions(canary=CanaryOptions(2))
+    created = await create_campaign(ready, replace(spec, numbers=("1001",), order=canary))
+    await pool.execute("UPDATE campaigns SET state = 'running'")
+    async with pool.acquire() as another, pool.acquire() as connection:
+        lease = await take_lease(connection, "1001", this_process())
+        async with another.transaction():
+            await another.execute("SELECT FROM ranges WHERE ordinal = 0 FOR UPDATE")
+            assert await take_range(connection, lease, created.campaign_id) is None
+        assert await take_range(connection, lease, created.campaign_id) is not None
+
+
 async def taken(pool: Pool, campaign_id: int) -> set[int]:
     """The recipients of all ranges that numbers hold, once they have taken what they can."""
     async with pool.acquire() as connection:
