@@ -158,6 +158,8 @@ async def _erase(
     messages = await _erase_messages(connection, digits, str(pseudonym), hashes)
     events = _rows(await connection.execute(sql["delete_events"], digits))
     events += _rows(await connection.execute(sql["delete_unreadable"], digits))
+    await connection.execute(sql["lock_quotas"], list(spellings))
+    await connection.execute(sql["erase_quota"], list(spellings), pseudonym)
     receipt = ForgetReceipt(
         pseudonym=f"{FORGOTTEN}{pseudonym}",
         recipients=len(recipients),

@@ -128,10 +128,14 @@ async def test_nothing_of_a_forgotten_person_is_left_and_counts_add_up(
         "INSERT INTO unreadable_events (event_key, body, problem) VALUES ('k', convert_to($1, 'UTF8'), 'x')",
         f'{{"from": "{SHORT}"}}',
     )
+    await connection.execute("INSERT INTO quota_scopes VALUES ('1', 2)")
+    await connection.executemany(
+        "INSERT INTO quota_people VALUES ('1', $1, now(), 1, 1, 1)", [[phone] for phone in SPELLINGS]
+    )
     before = await connection.fetch(
         "SELECT campaign_id, sum(recipients) FROM range_counters GROUP BY 1 ORDER BY 1"
     )
-    assert set(await traces(connection)) == {"recipients", "outcomes", "incoming_messages"}
+    assert set(await traces(connection)) == {"recipients", "outcomes", "incoming_messages", "quota_people"}
 
     receipt = await forget_person(connection, SPELLINGS, actor="ana")
 

@@ -40,3 +40,12 @@ DELETE FROM inbox WHERE recipient = ANY ($1::text[]);
 -- name: delete_unreadable
 DELETE FROM unreadable_events
 WHERE EXISTS (SELECT FROM unnest($1::text[]) AS spelling WHERE position(convert_to(spelling, 'UTF8') IN body) > 0);
+
+-- name: lock_quotas
+-- As whoever changes the people of a messaging limit does.
+SELECT scope FROM quota_scopes WHERE scope IN (SELECT scope FROM quota_people WHERE phone = ANY ($1::bigint[]))
+ORDER BY scope FOR UPDATE;
+
+-- name: erase_quota
+-- The person stays in the count until the 24 hours are over. Each spelling gets a number of its own.
+UPDATE quota_people SET phone = $2::bigint - array_position($1::bigint[], phone) + 1 WHERE phone = ANY ($1::bigint[]);
