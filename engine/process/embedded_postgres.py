@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 import time
 import warnings
@@ -13,6 +14,14 @@ from pathlib import Path
 import psutil
 
 from engine.errors import ConfigurationError, Unreachable
+from engine.process.postgres_rescue import (
+    PID_FILE,
+    StuckServer,
+    is_alive,
+    is_alone,
+    remove_empty_pid_file,
+    require_space,
+)
 
 with warnings.catch_warnings():
     # It warns if XDG_RUNTIME_DIR is missing. Services and containers lack it, and nothing here needs it.
@@ -104,13 +113,13 @@ def _running(data: Path) -> PostmasterInfo | None:
         return None  # the file is incomplete or stale; `start_embedded` finds out which
     if found is None or not found.is_running() or not _is_postgres(found.process):
         return None
-    return found if found.status == "ready" else None
+    return found if found.status == "ready" and not is_alone(found.process) else None
 
 
 def _is_postgres(process: psutil.Process | None) -> bool:
     """Whether the process is a Postgres. The pid in a stale file may by now belong to another program."""
     with contextlib.suppress(psutil.Error):
-        return process is not None and process.name() == "postgres"
+        return process is not None and process.name() == "postgres" and is_alive(process)
     return False
 
 
@@ -124,22 +133,32 @@ def _lock(data: Path) -> Iterator[None]:
 
 
 def _await_change(data: Path) -> None:
-    """Wait while a server is starting or stopping. The wrapped package would treat it as ready."""
+    """Wait while a server is starting or stopping. The wrapped package would treat it as ready.
+
+    Unreachable at once if its disk is full: it would only try in vain.
+    """
     deadline = time.monotonic() + START_TIMEOUT_S
-    while _is_changing(data):
+    stuck = StuckServer()
+    while (process := _changing(data)) is not None:
+        require_space(data)
+        stuck.end_if_stuck(process)
         if time.monotonic() > deadline:
             problem = f"has been starting or stopping for {START_TIMEOUT_S:.0f} s: {_last_log_line(data)}"
             raise Unreachable(f"the embedded Postgres in {data} {problem}")
         time.sleep(0.05)
 
 
-def _is_changing(data: Path) -> bool:
+def _changing(data: Path) -> psutil.Process | None:
+    """The first process of a server that is starting or stopping, or that hangs."""
     try:
-        lines = (data / "postmaster.pid").read_text("utf-8").splitlines()
+        lines = (data / PID_FILE).read_text("utf-8").splitlines()
         process = psutil.Process(int(lines[0]))
     except (OSError, ValueError, IndexError, psutil.Error):
-        return False
-    return _is_postgres(process) and "".join(lines[_STATUS_LINE:]).strip() != "ready"
+        return None
+    if not _is_postgres(process):
+        return None
+    is_ready = "".join(lines[_STATUS_LINE:]).strip() == "ready"
+    return None if is_ready and not is_alone(process) else process
 
 
 def _start(server: PostgresServer, data: Path) -> None:
@@ -147,6 +166,8 @@ def _start(server: PostgresServer, data: Path) -> None:
         _await_change(data)
         if _running(data) is not None:
             return
+        require_space(data)
+        remove_empty_pid_file(data)
         try:
             with _c_locale():
                 server.ensure_pgdata_inited()
@@ -180,7 +201,12 @@ def _configure(data: Path) -> None:
     settings = data / "postgresql.conf"
     text = settings.read_text("utf-8")
     if "\n# Drumbeat\n" not in text:
-        settings.write_text(text + _SETTINGS, "utf-8")
+        # Replaced whole: a full disk must not leave half of it.
+        new = settings.with_suffix(".new")
+        new.write_text(text + _SETTINGS, "utf-8")
+        shutil.copystat(settings, new)
+        os.chown(new, settings.stat().st_uid, settings.stat().st_gid)
+        new.replace(settings)
 
 
 def _await_ready(data: Path) -> PostmasterInfo:
@@ -188,7 +214,7 @@ def _await_ready(data: Path) -> PostmasterInfo:
     while time.monotonic() < deadline:
         if (running := _running(data)) is not None:
             return running
-        if not (data / "postmaster.pid").exists():
+        if not (data / PID_FILE).exists():
             break
         time.sleep(0.1)
     raise Unreachable(f"the embedded Postgres in {data} did not start: {_last_log_line(data)}")
