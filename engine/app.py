@@ -10,7 +10,7 @@ import structlog
 
 from engine.api.call_budget import BURST, CALL_EVERY_S
 from engine.api.lanes import LaneTransport
-from engine.api.service import service_of
+from engine.api.service import service_of, uploading
 from engine.api.transport import Transport
 from engine.backoff import wait_s
 from engine.core.connection_limit import connections_within
@@ -84,6 +84,7 @@ async def run_numbers(
         breaker=CircuitBreaker(partial(wait_s, Wait.UNREACHABLE)),
         stop_requests=StopRequests(campaign_cache),
         access_token=access_token,
+        open_uploads=lambda: uploading(replace(service, access_token=token_file.value)),
     )
     find_block = partial(_find_block, disk_space, results_writer)
     reader = CampaignReader(campaign_cache, service.product, campaign_id, find_block, context.clock_skew)

@@ -15,6 +15,7 @@ from engine.store.database import Connection
 from engine.store.queries import queries
 
 FORM = "campaign"
+VARIABLES = "variables"  # key of the stored options: the column or `=text` of each variable
 PHONE = "phone"
 
 
@@ -29,7 +30,7 @@ class CampaignResult:
 
 async def spool_campaign(connection: Connection, source: CampaignResult, spool: Spool) -> dict[str, str]:
     """Write the recipients to the spool, with the columns of their campaign: `phone` and one for each
-    `--param`. Return what is noted with the new campaign.
+    variable. Return what is noted with the new campaign.
     """
     campaign = await find_campaign(connection, source.name)
     require_planned(campaign)
@@ -47,7 +48,7 @@ async def spool_campaign(connection: Connection, source: CampaignResult, spool: 
 def _columns(options: Mapping[str, Any]) -> dict[str, int | None]:
     """Each column, and the index of its variable; None for the phone, under both names that it may have."""
     columns: dict[str, int | None] = {PHONE: None, options["--phone-column"]: None}
-    for at, param in enumerate(options["--param"]):
+    for at, param in enumerate(options.get(VARIABLES, options["--param"])):  # earlier versions had no other
         columns.setdefault(variable_column(at + 1) if is_literal(param) else param, at)
     return columns
 

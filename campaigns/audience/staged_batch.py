@@ -34,7 +34,7 @@ class StagedBatch:
     the line of the last one.
 
     `keys`: line and canonical phone of each row. `recipients`: line, phone as in the file, index of the
-    template, and the variables as an array.
+    template, and the variables as an array. `files`: see `CheckedBatch`.
     """
 
     read_bytes: int
@@ -43,6 +43,7 @@ class StagedBatch:
     keys: bytes
     recipients: bytes
     rejects: list[Reject]
+    files: frozenset[str] = frozenset()
 
 
 class PieceCheck:
@@ -76,6 +77,7 @@ def _joined(parts: Sequence[StagedBatch], read_bytes: int) -> StagedBatch:
         b"\n".join([part.keys for part in with_rows]),
         b"\n".join([part.recipients for part in with_rows]),
         [reject for part in parts for reject in part.rejects],
+        files=frozenset().union(*(part.files for part in parts)),
     )
 
 
@@ -97,6 +99,7 @@ def encode_for_copy(batch: CheckedBatch) -> StagedBatch:
         "\n".join(keys).encode(),
         _escaped("\n".join(recipients)),
         batch.rejects,
+        files=batch.files,
     )
 
 

@@ -36,13 +36,20 @@ from campaigns.cli.options import (
 from campaigns.cli.planning_progress import GUESS, planning_shown
 from campaigns.cli.printing import print_json
 from campaigns.cli.status_text import audience_sum
-from campaigns.cli.task_runner import ready_database, run_loop
+from campaigns.cli.task_runner import ready_database, run_loop, uploads_with
+from campaigns.cli.template_options import (
+    HeaderColumn,
+    HeaderFile,
+    HeaderFilename,
+    HeaderLink,
+    HeaderMediaId,
+    Params,
+    header_of,
+)
 from campaigns.command_text import command_text
 from campaigns.planning.create import CreatedCampaign, create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.pluralise import pluralise
-from engine.core.message import Media
-from engine.errors import UsageError
 from engine.process.settings import load_settings
 
 app = typer.Typer(add_completion=False)
@@ -51,12 +58,6 @@ Template = Annotated[str, typer.Option(help="Name of an approved template.")]
 Language = Annotated[str, typer.Option(help="Language of the template, such as pt_BR.")]
 Numbers = Annotated[
     list[str], typer.Option(help="Phone number ID to send with; repeat for more.", metavar="PNID")
-]
-Params = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Column for a placeholder; repeat for each, in order. =text is a fixed text.", metavar="COLUMN"
-    ),
 ]
 ExternalId = Annotated[
     str | None, typer.Option(help="Your own key. Like the name, it belongs to one campaign.", metavar="K")
@@ -84,9 +85,6 @@ OnUnknown = Annotated[
     ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse the file if any row is bad.")]
-HeaderMediaId = Annotated[str | None, typer.Option(help="Header media: the id of an uploaded file.")]
-HeaderLink = Annotated[str | None, typer.Option(help="Header media: an HTTPS URL.")]
-HeaderFilename = Annotated[str | None, typer.Option(help="File name that is shown for a header document.")]
 
 
 @app.command()
@@ -119,8 +117,10 @@ def create(
     max_failed: MaxFailed = None,
     strict: Strict = False,
     rejects: Annotated[Path | None, rejects_option("rejects")] = None,
-    header_media_id: HeaderMediaId = None,
+    header_column: HeaderColumn = None,
+    header_file: HeaderFile = None,
     header_link: HeaderLink = None,
+    header_media_id: HeaderMediaId = None,
     header_filename: HeaderFilename = None,
     dry_run: DryRun = False,
     json: Json = False,
@@ -131,6 +131,7 @@ def create(
     If you repeat the same command, nothing changes. If the name exists with another file or other options,
     the command refuses.
     """
+    header = header_of(header_column, header_file, header_link, header_media_id, header_filename)
     spec = CampaignSpec(
         name=name,
         template=template,
@@ -149,7 +150,9 @@ def create(
         max_failed=max_failed,
         strict=strict,
         rejects=rejects,
-        header_media=header_media(header_media_id, header_link, header_filename),
+        header_media=header.media,
+        header=header.header,
+        header_directory=header.directory,
         reading=ReadOptions(file_format, sheet),
         mapped=pairs("--map", column_map),
         defaults=pairs("--default", default),
@@ -164,23 +167,14 @@ def _create(spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool) -> No
     settings = load_settings()
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
-        created = run_loop(create_campaign(url, spec, progress, disk=settings.disk(), dry_run=dry_run))
+        disk, uploads = settings.disk(), uploads_with(settings)
+        created = run_loop(
+            create_campaign(url, spec, progress, disk=disk, dry_run=dry_run, open_uploads=uploads)
+        )
     if json:
         print_json(_as_json(created))
     else:
         _print(created)
-
-
-def header_media(media_id: str | None, link: str | None, filename: str | None) -> Media | None:
-    if media_id and link:
-        raise UsageError(
-            "the header takes one media file", remedy="give --header-media-id or --header-link, not both"
-        )
-    if filename and not (media_id or link):
-        raise UsageError(
-            "--header-filename needs a media file", remedy="give --header-media-id or --header-link as well"
-        )
-    return Media(media_id, link, filename) if media_id or link else None
 
 
 def _as_json(created: CreatedCampaign) -> dict[str, Any]:

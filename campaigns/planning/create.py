@@ -10,29 +10,35 @@ from typing import Any
 
 import asyncpg
 
+from campaigns.audience.campaign_source import VARIABLES
 from campaigns.audience.encoding import Encoding
 from campaigns.audience.opening import OpenAudience
 from campaigns.audience.parallel_check import staged_batches
 from campaigns.audience.reader import AudienceTable
 from campaigns.audience.reject_file import RejectFile, default_rejects_path, require_no_reject_list
+from campaigns.audience.row_check import RowRules
 from campaigns.audience.staged_batch import CheckSpec
 from campaigns.describe_database import describe_database
 from campaigns.planning.disk_limit import stop_when_disk_is_short
 from campaigns.planning.exclusion import Exclusion, open_exclusions, stage_exclusions
+from campaigns.planning.filling import Filling, fill
 from campaigns.planning.freeze import freeze
+from campaigns.planning.header_files import header_files, require_few_files, upload_files
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
 from campaigns.planning.range_size import range_size
 from campaigns.planning.schedule import Schedule
 from campaigns.planning.source import open_source
 from campaigns.planning.spec import AUDIENCE_CONTENT, NOTED, CampaignSpec, Identity, identify
 from campaigns.planning.staging import Staged, find_duplicates, stage
-from campaigns.planning.template import check_header, check_params, load_template
+from campaigns.planning.template import check_header, load_template
 from campaigns.pluralise import pluralise
 from engine.core.campaign_template import CampaignTemplate, freeze_templates
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.process.disk_space import Disk
+from engine.sending.header_file_uploads import OpenUploads, no_uploads
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Connection, close, connect
+from engine.store.header_files import HeaderFile, add_files
 from engine.store.queries import queries
 
 
@@ -65,9 +71,10 @@ async def create_campaign(
     *,
     disk: Disk | None = None,
     dry_run: bool = False,
+    open_uploads: OpenUploads = no_uploads,
 ) -> CreatedCampaign:
     """Plan a campaign from its audience, or find that it is planned already. `dry_run`: check everything, and
-    store nothing.
+    store nothing. `open_uploads`: connects to the service if local files of headers must be uploaded.
 
     Raises UsageError for a wrong option, ConfigurationError for a wrong file, template or number and for a
     name that another campaign has, and TryLater while another process creates it. It then leaves nothing
@@ -87,7 +94,9 @@ async def create_campaign(
             await _lock(connection, spec)
             known = await _known(connection, spec, identity, dry_run=dry_run)
             guarded = stop_when_disk_is_short(disk, progress)
-            planning = _Planning(url, connection, spec, schedule, identity, exclusions, guarded, dry_run)
+            planning = _Planning(
+                url, connection, spec, schedule, identity, exclusions, guarded, dry_run, open_uploads
+            )
             created = known or await planning.run(source)
             return replace(created, same_audience=await _same_audience(connection, identity, created))
         finally:
@@ -183,6 +192,7 @@ class _Planning:
     exclusions: Sequence[Exclusion]
     progress: ProgressCallback
     dry_run: bool
+    open_uploads: OpenUploads
 
     async def run(self, source: OpenAudience) -> CreatedCampaign:
         self._check_expiry()
@@ -190,20 +200,21 @@ class _Planning:
         limits_per_s = await _limits_per_s(self.connection, self.spec.phone_number_ids, database)
         template = await self._template(database)
         check_header(template)
-        check_params(template.compiled(), self.spec.params)
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience_file or Path("audience"))
         with RejectFile(rejects_path, self.spec.audience_file) as rejects:
             table = await asyncio.to_thread(source.table)
             require_no_reject_list(table.header, table.name)
-            staged = await self._stage(table, source, rejects)
+            filling = fill(self.spec, template, table.header)
+            staged = await self._stage(table, source, rejects, filling.rules)
             published = None if self.dry_run else rejects.publish()
             self._check_counts(staged, published)
             if self.dry_run:
                 suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
                 campaign_id, counts = 0, _counts(staged, suppressed)
             else:
+                files = await self._upload(staged, filling.rules)
                 size = range_size(staged.recipients, limits_per_s)
-                campaign_id, counts = await self._freeze(template, staged, size, source.noted)
+                campaign_id, counts = await self._freeze(filling, staged, files, size, source.noted)
         codes, encoding = dict(rejects.counts), table.encoding
         return CreatedCampaign(
             campaign_id,
@@ -231,8 +242,10 @@ class _Planning:
                 "--expires-at is in the past: nothing would be sent", remedy="choose a later time"
             )
 
-    async def _stage(self, table: AudienceTable, source: OpenAudience, rejects: RejectFile) -> Staged:
-        check = CheckSpec(table.header, table.name, self.spec.rules, table.delimiter)
+    async def _stage(
+        self, table: AudienceTable, source: OpenAudience, rejects: RejectFile, rules: RowRules
+    ) -> Staged:
+        check = CheckSpec(table.header, table.name, rules, table.delimiter)
         phone_column = check.row_check().phone_column
         with closing(staged_batches(table, check)) as batches:
             staged = await stage(self.connection, batches, rejects, table.total_bytes, self.progress)
@@ -266,13 +279,31 @@ class _Planning:
                 "there is nobody to send to: --exclude names all recipients", where=name, remedy=listed
             )
 
+    async def _upload(self, staged: Staged, rules: RowRules) -> list[HeaderFile]:
+        """The local files of the headers, which the service has then."""
+        if rules.media is None or not staged.files:
+            return []
+        numbers = self.spec.phone_number_ids
+        require_few_files(staged.files, numbers, self.spec.audience_name)
+        media = rules.media
+        files = await asyncio.to_thread(header_files, media.kind, media.directory, staged.files)
+        await upload_files(self.connection, self.open_uploads, files, numbers, self.progress)
+        return files
+
     async def _freeze(
-        self, template: CampaignTemplate, staged: Staged, size: int, noted: Mapping[str, str]
+        self,
+        filling: Filling,
+        staged: Staged,
+        files: Sequence[HeaderFile],
+        size: int,
+        noted: Mapping[str, str],
     ) -> tuple[int, PlanCounts]:
-        columns = self._columns(template, noted)
+        columns = self._columns(filling, noted)
         row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *columns)
         assert row is not None
         campaign_id: int = row["campaign_id"]
+        if files:
+            await add_files(self.connection, campaign_id, files)
         frozen = await freeze(self.connection, self.url, campaign_id, row["day"], staged, size, self.progress)
         counts = _counts(staged, frozen.suppressed)
         if frozen.recipients != counts.recipients:
@@ -287,14 +318,18 @@ class _Planning:
         )
         return campaign_id, counts
 
-    def _columns(self, template: CampaignTemplate, noted: Mapping[str, str]) -> tuple[Any, ...]:
+    def _columns(self, filling: Filling, noted: Mapping[str, str]) -> tuple[Any, ...]:
         """The arguments of the statement `insert_campaign`."""
         return (
             self.spec.name,
             self.spec.external_id,
             self.identity.content_hash,
-            {**self.identity.options, **({NOTED: dict(noted)} if noted else {})},
-            freeze_templates([template]),
+            {
+                **self.identity.options,
+                VARIABLES: list(filling.rules.params),
+                **({NOTED: dict(noted)} if noted else {}),
+            },
+            freeze_templates([filling.template]),
             self.spec.phone_number_ids,
             self.spec.on_unknown,
             self.schedule.window_opens,

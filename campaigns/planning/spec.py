@@ -1,7 +1,6 @@
 """The options of `campaign create`, and the identity by which a repeated create is recognised."""
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,7 +9,9 @@ from typing import Any
 
 import orjson
 
-from campaigns.audience.campaign_source import CampaignResult
+from campaigns.audience.campaign_source import VARIABLES, CampaignResult
+from campaigns.audience.formats import STANDARD_INPUT
+from campaigns.audience.header_media import is_link
 from campaigns.audience.opening import AS_IT_IS, ReadOptions
 from campaigns.audience.row_check import RowRules
 from campaigns.audience.sql_source import WHERE, SqlQuery
@@ -24,7 +25,6 @@ NAME_CHARACTERS_MAX = 200
 AUDIENCE_CONTENT = "the audience's content"  # key of the hash of the file or rows in the stored options
 NOTED = "noted"  # key of what is stored for people and does not identify the campaign
 TEST_OF = "test of"  # key of the stored options: the campaign that is tested
-LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service downloads by HTTPS only
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class CampaignSpec:
     `audience`: a file, `-` for standard input, a query, or the result of a campaign; `reading`: how to read a
     file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns. Times are ISO
     8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
+    `header`: a column, or `=FILE`, for the media of the header; `header_media.is_variable` is set then. Paths
+    of files begin in `header_directory`, or else in the directory of the audience.
     `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
     `test_of`: the campaign that a `campaign test-send` tests.
     """
@@ -56,6 +58,8 @@ class CampaignSpec:
     strict: bool = False
     rejects: Path | None = None
     header_media: Media | None = None
+    header: str | None = None
+    header_directory: Path | None = None
     message: dict[str, Any] | None = None
     test_of: str | None = None
     reading: ReadOptions = AS_IT_IS
@@ -74,6 +78,13 @@ class CampaignSpec:
             self.defaults,
             tuple(self.as_mobile),
         )
+
+    @property
+    def media_directory(self) -> Path:
+        """Where the paths of header files begin: beside the audience, or here if that is no file."""
+        if self.header_directory is not None:
+            return self.header_directory
+        return Path.cwd() if self.audience_file in (None, STANDARD_INPUT) else self.audience_file.parent
 
     @property
     def audience_file(self) -> Path | None:
@@ -116,7 +127,7 @@ class CampaignSpec:
 
     def _check_link(self) -> None:
         link = None if self.header_media is None else self.header_media.link
-        if link is not None and not LINK.fullmatch(link):
+        if link is not None and not is_link(link):
             raise UsageError(
                 f"--header-link {link!r} is not an HTTPS URL",
                 remedy="use a URL such as https://files.example/a.jpg",
@@ -139,7 +150,7 @@ class Identity:
 
     def differences(self, stored: dict[str, Any]) -> list[str]:
         """A text for each option that differs from the stored ones."""
-        given = {**stored, **self.options}.keys() - {NOTED}
+        given = {**stored, **self.options}.keys() - {NOTED, VARIABLES}
         names = [name for name in given if stored.get(name) != self.options.get(name)]
         return [_difference(name, stored.get(name), self.options.get(name)) for name in sorted(names)]
 
@@ -178,6 +189,7 @@ def identify(
             "--max-failed": spec.max_failed,
             "--strict": spec.strict,
             "header media": None if media is None else [media.media_id, media.link, media.filename],
+            **({} if spec.header is None else {"header": spec.header}),
             **({} if spec.message is None else {"message": spec.message}),
             **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
             **{name: value for name, value in of_audience.items() if value},

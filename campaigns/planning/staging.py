@@ -43,12 +43,13 @@ class Chunk:
 
 @dataclass(slots=True)
 class Staged:
-    """The contents of the staging tables."""
+    """The contents of the staging tables. `files`: what the rows name as files of the header."""
 
     rows: int = 0
     rejected: int = 0
     chunks: list[Chunk] = field(default_factory=list)
     batch_count: int = 0  # batches with rows; also the number of the next one
+    files: set[str] = field(default_factory=set)
     _open_rows: int = 0
     _last_line: int = 0
 
@@ -73,6 +74,7 @@ class Staged:
         self.rows += batch.rows
         self._open_rows += batch.rows
         self._last_line = max(self._last_line, batch.last_line)
+        self.files |= batch.files
         if self._open_rows >= CHUNK_ROWS:
             self.end_chunk()
 

@@ -1,6 +1,8 @@
 """A stored recipient of a campaign, and the message that the recipient will read."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from campaigns.audience.phone import Normaliser
@@ -35,6 +37,7 @@ class ChosenRecipient:
     """A recipient with the campaign's frozen template. `row`: the line of the audience file.
 
     `skip_reason`: why nothing is sent to the recipient, or None. `options`: those of `campaign create`.
+    `header_file`: the local file that the header shows.
     """
 
     campaign: str
@@ -45,6 +48,7 @@ class ChosenRecipient:
     row: int
     values: tuple[str, ...]
     skip_reason: str | None
+    header_file: Path | None = None
 
     def rendered(self) -> RenderedMessage:
         template = self.template
@@ -81,16 +85,27 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
         raise ConfigurationError(
             _nobody(name, choice), where=await describe_database(pool), remedy="choose another one"
         )
+    template, values = templates[found["template_index"]], tuple(found["variables"])
     return ChosenRecipient(
         campaign=name,
         phone_number_ids=tuple(campaign.phone_number_ids),
         options=row["options"],
-        template=templates[found["template_index"]],
+        template=template,
         phone=found["phone"],
         row=found["line"],
-        values=tuple(found["variables"]),
+        values=values,
         skip_reason=found["skip_reason"],
+        header_file=await _header_file(pool, campaign.campaign_id, template, values),
     )
+
+
+async def _header_file(
+    pool: Pool, campaign_id: int, template: CampaignTemplate, values: Sequence[str]
+) -> Path | None:
+    if not template.compiled().has_variable_media:
+        return None
+    path = await pool.fetchval(queries("header_files")["path"], campaign_id, values[0])
+    return None if path is None else Path(path)
 
 
 async def _find(pool: Pool, campaign_id: int, choice: Choice, region: str | None) -> Any:

@@ -6,11 +6,13 @@ recipient has one list of values.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
 
 from engine.core.free_form import compile_message
 from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, compile_template
+from engine.core.placeholder import Placeholder
+from engine.core.template_buttons import fillable_buttons
 
 _OTHERS = "others"  # key of the templates after the first; earlier versions had one template and no such key
 
@@ -18,7 +20,7 @@ _OTHERS = "others"  # key of the templates after the first; earlier versions had
 @dataclass(frozen=True, slots=True)
 class CampaignTemplate:
     """The service's definition of a template and the media of its header, or a free-form `message`, whose
-    `name` is its type.
+    `name` is its type. `buttons`: the indexes of optional buttons that are filled.
     """
 
     name: str
@@ -26,6 +28,7 @@ class CampaignTemplate:
     definition: dict[str, Any]
     header_media: Media | None
     message: dict[str, Any] | None = None
+    buttons: tuple[int, ...] = ()
 
     def compiled(self, product: str = "") -> CompiledTemplate:
         """`product`: the service's word for itself in each payload. Who builds no payload needs none.
@@ -35,7 +38,17 @@ class CampaignTemplate:
         if self.message is not None:
             return compile_message(self.message, product)
         definition = {**self.definition, "name": self.name, "language": self.language}
-        return compile_template(definition, product, header_media=self.header_media)
+        return compile_template(definition, product, header_media=self.header_media, buttons=self.buttons)
+
+    def filled(self, buttons: Sequence[int]) -> Self:
+        """The same template, with these optional buttons filled."""
+        return replace(self, buttons=tuple(buttons))
+
+    def optional_buttons(self) -> list[Placeholder]:
+        """Placeholders of buttons that a message may leave as they are."""
+        parts = {str(part.get("type", "")).upper(): part for part in self.definition.get("components") or ()}
+        buttons = parts.get("BUTTONS", {}).get("buttons") or ()
+        return [button.placeholder for button in fillable_buttons(buttons) if button.kind.is_optional]
 
     @property
     def header_kind(self) -> str:
@@ -54,6 +67,7 @@ class CampaignTemplate:
             "definition": self.definition,
             "header_media": None if media is None else asdict(media),
             **({} if self.message is None else {"message": self.message}),
+            **({"buttons": self.buttons} if self.buttons else {}),
         }
 
 
@@ -76,4 +90,5 @@ def _thawed(stored: Mapping[str, Any]) -> CampaignTemplate:
         stored["definition"],
         Media(**media) if media else None,
         stored.get("message"),
+        tuple(stored.get("buttons", ())),
     )

@@ -104,6 +104,7 @@ class ReasonCode(StrEnum):
     WINDOW_CLOSED = "window_closed"
     DISK_FULL = "disk_full"
     RESULTS_NOT_STORED = "results_not_stored"
+    HEADER_FILE = "header_file"
     NOBODY_SENDS = "nobody_sends"
     RESENDING = "resending"
     REOPENED = "reopened"
@@ -137,6 +138,7 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.WINDOW_CLOSED: Reason("its daily sending window is closed"),
     ReasonCode.DISK_FULL: Reason("the disk is nearly full"),
     ReasonCode.RESULTS_NOT_STORED: Reason("outcomes cannot be stored"),
+    ReasonCode.HEADER_FILE: Reason("a file of its header is not at the service, and cannot be uploaded"),
     ReasonCode.NOBODY_SENDS: Reason("no process sends with any of its numbers"),
     # a campaign that runs again
     ReasonCode.RESENDING: Reason("recipients in doubt are sent to again"),
@@ -147,7 +149,14 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.CANCELLED_BY_HAND: Reason("a person cancelled it", Incomplete),
 }
 # Codes of a running campaign that waits: `CampaignReader` sets and clears them.
-WAITS = frozenset({ReasonCode.WINDOW_CLOSED, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_STORED})
+WAITS = frozenset(
+    {
+        ReasonCode.WINDOW_CLOSED,
+        ReasonCode.DISK_FULL,
+        ReasonCode.RESULTS_NOT_STORED,
+        ReasonCode.HEADER_FILE,
+    }
+)
 
 
 class RecipientState(StrEnum):

@@ -20,6 +20,7 @@ from engine.sending.campaign_cache import CampaignCache
 from engine.sending.messages import RunningCampaign
 from engine.store.campaign_states import apply_if_allowed, set_reason
 from engine.store.database import Connection
+from engine.store.header_files import uploads_of
 from engine.store.queries import queries
 
 BLOCKED_PREFIX = "waiting: "  # of the stored reason while a running campaign may not send
@@ -84,7 +85,9 @@ class CampaignReader:
             campaign.expires_ns = monotonic_ns() + int(row["expires_in_s"] * SECOND_NS)
         if started := self._cache.start(campaign):
             campaign.blocked_reason = _stored_blocked_reason(row)
-        block = block or _closed_window(campaign, row["database_now"])
+        block = (
+            block or _closed_window(campaign, row["database_now"]) or await _file_block(connection, campaign)
+        )
         await self._block(connection, campaign, block, started=started)
 
     async def _end(self, connection: Connection, campaign_id: int) -> None:
@@ -131,6 +134,15 @@ def _closed_window(campaign: RunningCampaign, now: datetime) -> Block | None:
         return None
     verdict = check_window(now, campaign.window, campaign.time_zone)
     return Block(verdict.reason, ReasonCode.WINDOW_CLOSED) if isinstance(verdict, Defer) else None
+
+
+async def _file_block(connection: Connection, campaign: RunningCampaign) -> Block | None:
+    if (files := campaign.files) is None:
+        return None
+    if (now_ns := monotonic_ns()) >= files.read_again_ns:
+        files.read(await uploads_of(connection, campaign.campaign_id, campaign.phone_number_ids), now_ns)
+    reason = files.blocked_reason(now_ns)
+    return Block(reason, ReasonCode.HEADER_FILE) if reason else None
 
 
 def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:

@@ -16,6 +16,7 @@ from engine.sending.access_token import AccessToken
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.feeder import Feeder
+from engine.sending.header_file_uploads import OpenUploads
 from engine.sending.messages import ClaimedMessage, GrantedClaims
 from engine.sending.results_writer import ResultsWriter
 from engine.sending.stop_requests import StopRequests
@@ -68,6 +69,7 @@ class FlowContext:
     breaker: CircuitBreaker
     stop_requests: StopRequests
     access_token: AccessToken
+    open_uploads: OpenUploads
     numbers: Mapping[str, PeerNumber] = field(default_factory=dict)  # the owned ones
     clock_skew: ClockSkew = field(default_factory=ClockSkew)
     idle_elsewhere: Sequence[IdleNumber] = ()  # of other workers, a second or two ago
@@ -93,7 +95,8 @@ class FlowContext:
         for candidate, attempt_no in zip(granted.candidates, granted.attempt_nos, strict=True):
             campaign_id, range_id, seq, phone, variables, template_index, _, _, spent = candidate
             if range_id != encoded_for:
-                encoded_for, payloads = range_id, self.campaign_cache[campaign_id].payloads
+                encoded_for, campaign = range_id, self.campaign_cache[campaign_id]
+                payloads = campaign.payloads_of(lease.phone_number_id)
                 encode = self._tag_encoder(range_id, lease.epoch)
             body = payloads[template_index](phone, variables, encode(seq, attempt_no))
             fields = (campaign_id, range_id, seq, attempt_no, body, expires_ns, spent)

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from engine.core.daily_window import DailyWindow
 from engine.core.message import CompiledTemplate
 from engine.core.retry import Budget
+from engine.sending.header_files import HeaderFiles
 from engine.store.claims import Candidate
 
 
@@ -57,7 +59,19 @@ class RunningCampaign:
     expires_ns: int | None = None
     payloads: Sequence[Callable[[int | str, Sequence[str], str | None], bytes]] = field(init=False)
     variable_count: int = field(init=False)
+    files: HeaderFiles | None = field(init=False)  # None: headers have no media that differ by recipient
 
     def __post_init__(self) -> None:
+        first = self.templates[0]
         self.payloads = [template.payload for template in self.templates]
-        self.variable_count = len(self.templates[0].placeholders)
+        self.variable_count = len(first.placeholders)
+        self.files = HeaderFiles(first.filename) if first.has_variable_media else None
+
+    def payloads_of(
+        self, phone_number_id: str
+    ) -> Sequence[Callable[[int | str, Sequence[str], str | None], bytes]]:
+        """`payloads` for messages of one number: the service's id of a file is of that number."""
+        if self.files is None:
+            return self.payloads
+        sources = self.files.sources.get(phone_number_id, {})
+        return [partial(template.payload_with_media, sources) for template in self.templates]

@@ -12,6 +12,7 @@ from engine.api.transport import Transport
 from engine.sending.campaign_housekeeping import CampaignHousekeeping
 from engine.sending.campaign_reader import CampaignReader
 from engine.sending.flow_context import FlowContext
+from engine.sending.header_file_renewal import HeaderFileRenewal
 from engine.sending.number_refresh import NumberRefresh
 from engine.sending.number_sender import NumberSender
 from engine.sending.number_sharing import NumberSharing
@@ -72,6 +73,7 @@ class Worker:
         self._sharing = NumberSharing(context, self._numbers) if campaign_id is None else None
         self._housekeeping = CampaignHousekeeping(context, campaign_id)
         self._number_refresh = NumberRefresh(read_numbers, context.timing.reread_period_s)
+        self._file_renewal = HeaderFileRenewal(context.pool, context.campaign_cache, context.open_uploads)
         self._side_tasks: dict[str, asyncio.Task[None]] = {}  # by what they do
         self.senders = self._numbers.senders
         self.has_started = False  # it has taken the numbers that it could get
@@ -146,6 +148,8 @@ class Worker:
         await self._reader.refresh(connection)
         if self._housekeeping.to_close:
             self._start_side_task("closing", self._housekeeping.close_ended)
+        if self._file_renewal.is_due:
+            self._start_side_task("header files", self._file_renewal.run)
         if self._sharing is not None:
             await self._sharing.balance(connection)
         await recover_abandoned_numbers(connection, self._numbers.owner, self._numbers.wanted)
