@@ -4,6 +4,7 @@ Nearly every row is good. Therefore whole columns are checked in one call where 
 if their column fails.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, repeat
@@ -14,6 +15,7 @@ from campaigns.audience.phone import Normaliser
 from campaigns.audience.reader import AudienceTable, Row, RowBatch, is_blank
 from campaigns.audience.reject_file import Reject
 from campaigns.audience.spreadsheet import as_written, is_variable_column
+from campaigns.audience.template_choice import TemplateChoice, TemplateChooser
 from engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
 from engine.errors import UsageError
 
@@ -28,7 +30,7 @@ class CheckedBatch:
     A good row has its line, its phone in digits of E.164, a variable for each placeholder, and perhaps the
     index of its template; without `template_indexes`, all rows have the first one. They are stored as
     columns, because a tuple for each row would double the cost of its variables. `files`: what they name as
-    files of the header.
+    files of the header. `unmatched` counts what the good rows name as their language and is none.
     """
 
     read_bytes: int
@@ -38,6 +40,7 @@ class CheckedBatch:
     rejects: list[Reject]
     template_indexes: Sequence[int] = ()
     files: frozenset[str] = frozenset()
+    unmatched: Counter[str] = field(default_factory=Counter)
 
     @property
     def rows(self) -> int:
@@ -50,8 +53,8 @@ class RowRules:
 
     `params`: a column for each placeholder in order, or `=text` for a fixed text. `region`: the country of
     national numbers. `mapped`: another name for a column → its name in the audience. `defaults`: a column →
-    the text for its empty cells. Columns are given by either name. `as_mobile`: see `mobile_forms`.
-    `media`: the first of `params` is the media of the header.
+    the text for its empty cells. Columns are given by either name. `as_mobile`: see `mobile_forms`. `choice`:
+    which of several templates a row gets. `media`: the first of `params` is the media of the header.
     """
 
     phone_column: str = "phone"
@@ -61,6 +64,7 @@ class RowRules:
     defaults: Mapping[str, str] = field(default_factory=dict)
     as_mobile: tuple[str, ...] = ()
     media: HeaderMedia | None = None
+    choice: TemplateChoice | None = None
 
     @property
     def literals(self) -> list[str]:
@@ -82,6 +86,7 @@ class RowCheck:
     exported: tuple[int, ...]  # variable columns that `campaign export` may have written
     defaults: tuple[tuple[int, str], ...]  # index of a column, and the text for its empty cells
     media: HeaderMediaCheck | None = None  # of the first pick
+    chooser: TemplateChooser | None = None  # if there are several templates
 
     def check(self, batch: RowBatch) -> CheckedBatch:
         """Split a batch into good rows and rejects; blank rows are neither."""
@@ -102,7 +107,7 @@ class RowCheck:
         rejects = batch.rejects + [reject for reject in refused.values() if reject is not None]
         variables = list(compress(self._variables(columns), kept))
         media = self.media
-        return CheckedBatch(
+        checked = CheckedBatch(
             batch.read_bytes,
             list(compress(batch.lines, kept)),
             list(compress(phones, kept)),  # type: ignore[arg-type]  # a good phone is an int
@@ -110,6 +115,11 @@ class RowCheck:
             sorted(rejects, key=_line_of),
             files=frozenset() if media is None else media.files([row[0] for row in variables]),
         )
+        if self.chooser is not None:
+            at_language = self.chooser.language_index
+            cells = None if at_language is None else list(compress(columns[at_language], kept))
+            checked.template_indexes = self.chooser.choose(cells, checked.phones, checked.unmatched)
+        return checked
 
     def _variables(self, columns: Sequence[Sequence[str]]) -> Iterable[tuple[str, ...]]:
         if not self.picks:
@@ -189,7 +199,12 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
         ),
         defaults=defaults,
         media=None if rules.media is None else HeaderMediaCheck(rules.media),
+        chooser=None if rules.choice is None else _chooser(rules.choice, index_of),
     )
+
+
+def _chooser(choice: TemplateChoice, index_of: Callable[[str], int]) -> TemplateChooser:
+    return TemplateChooser(choice, None if choice.column is None else index_of(choice.column))
 
 
 def _check_texts(rules: RowRules) -> None:

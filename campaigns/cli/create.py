@@ -43,13 +43,17 @@ from campaigns.cli.template_options import (
     HeaderFilename,
     HeaderLink,
     HeaderMediaId,
+    LanguageColumn,
     Params,
+    StrictLanguage,
     header_of,
 )
 from campaigns.command_text import command_text
 from campaigns.planning.create import CreatedCampaign, create_campaign
 from campaigns.planning.spec import CampaignSpec
+from campaigns.planning.template_set import unmatched_text
 from campaigns.pluralise import pluralise
+from campaigns.template_shares import share_lines, shares_json
 from engine.process.settings import load_settings
 
 app = typer.Typer(add_completion=False)
@@ -93,6 +97,8 @@ def create(
     template: Template,
     language: Language,
     number: Numbers,
+    language_column: LanguageColumn = None,
+    strict_language: StrictLanguage = False,
     audience: AudienceFile = None,
     audience_sql: AudienceSql = None,
     audience_database: AudienceDatabase = None,
@@ -158,6 +164,8 @@ def create(
         defaults=pairs("--default", default),
         exclude=tuple(exclude or ()),
         as_mobile=tuple(as_mobile or ()),
+        language_column=language_column,
+        strict_language=strict_language,
     )
     _create(spec, dry_run=dry_run, json=json, quiet=quiet)
 
@@ -195,6 +203,8 @@ def _as_json(created: CreatedCampaign) -> dict[str, Any]:
         "encoding": None if created.encoding is None else created.encoding.label,
         "encoding_guessed": created.encoding is not None and created.encoding.is_guess,
         "same_audience": list(created.same_audience),
+        "templates": shares_json(created.templates, counts.recipients),
+        "unmatched_languages": dict(created.unmatched),
     }
 
 
@@ -209,6 +219,12 @@ def _print(created: CreatedCampaign) -> None:
     if counts.suppressed:
         are = pluralise(counts.suppressed, "recipient is", "recipients are")
         typer.echo(f"{are} on the suppression list and will be skipped")
+    for line in share_lines(created.templates):
+        typer.echo(line)
+    if created.unmatched:
+        typer.echo(
+            f"no language of the template, so they get the fallback: {unmatched_text(created.unmatched)}"
+        )
     if created.encoding is not None and created.encoding.is_guess:
         typer.echo(f"read as {created.encoding.label}: {GUESS}")
     codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())

@@ -10,9 +10,11 @@ import typer
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.printing import print_json, print_rows
 from campaigns.cli.task_runner import with_database
+from campaigns.planning.template_set import unmatched_text
 from campaigns.pluralise import pluralise
 from campaigns.preview.plan import CampaignPlan, Timing, plan_of
 from campaigns.preview.prices import Cost, read_prices
+from campaigns.template_shares import share_lines
 from engine.core.forecast import NumberShare
 
 app = typer.Typer(add_completion=False)
@@ -43,10 +45,16 @@ def plan(
 
 
 def _print(found: CampaignPlan) -> None:
+    names = ", ".join(dict.fromkeys(template.name for template in found.templates))
+    languages = ", ".join(dict.fromkeys(template.language for template in found.templates))
     typer.echo(
-        f"{found.name}: {pluralise(found.recipients, 'message')} of {found.template} ({found.language}),"
+        f"{found.name}: {pluralise(found.recipients, 'message')} of {names} ({languages}),"
         f" category {found.category or 'unknown'}"
     )
+    for line in share_lines(found.templates):
+        typer.echo(f"  {line}")
+    if found.unmatched:
+        typer.echo(f"  rows that got the fallback: {unmatched_text(found.unmatched)}")
     rows: list[tuple[Any, ...]] = [(country, f"{count:,}") for country, count in found.countries.items()]
     print_rows(("COUNTRY", "RECIPIENTS"), rows)
     print_rows(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from campaigns.command_text import command_text
 from campaigns.pluralise import pluralise
 from campaigns.results.status import FINAL_STATES, NOBODY_SENDS, CampaignStatus
+from campaigns.template_shares import share_lines
 from engine.core.states import CampaignState, RecipientState
 
 
@@ -71,6 +72,8 @@ def status_lines(status: CampaignStatus) -> Iterator[str]:
     if status.nobody_sends:
         yield f"{NOBODY_SENDS}; {how_to_continue(status.name)}"
     yield f"recipients {status.recipients:,}: {counts_line(status)}"
+    for line in share_lines(status.templates):
+        yield f"  {line}"
     if status.pruned_recipients:
         yield f"pruned: only the counts are left of {pluralise(status.pruned_recipients, 'recipient')}"
     if status.eta_s is not None and status.rate_per_s is not None:

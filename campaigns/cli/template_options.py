@@ -1,4 +1,6 @@
-"""Options that say what fills a template: its placeholders, and the media of its header."""
+"""Options that say what fills a template: its placeholders, the media of its header, and which of
+several templates a recipient gets.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +35,18 @@ HeaderMediaId = Annotated[str | None, typer.Option(help="Header media: the id of
 HeaderFilename = Annotated[
     str | None,
     typer.Option(help="File name that is shown for a header document. Default: that of the file."),
+]
+LanguageColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with the language of each recipient, such as pt-br. Who names none of the template's"
+        " languages gets --language.",
+        metavar="COLUMN",
+    ),
+]
+StrictLanguage = Annotated[
+    bool,
+    typer.Option("--strict-language", help="Refuse the file if a row names no language of the template."),
 ]
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,17 +21,18 @@ from campaigns.audience.staged_batch import CheckSpec
 from campaigns.describe_database import describe_database
 from campaigns.planning.disk_limit import stop_when_disk_is_short
 from campaigns.planning.exclusion import Exclusion, open_exclusions, stage_exclusions
-from campaigns.planning.filling import Filling, fill
+from campaigns.planning.filling import fill
 from campaigns.planning.freeze import freeze
 from campaigns.planning.header_files import header_files, require_few_files, upload_files
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
 from campaigns.planning.range_size import range_size
 from campaigns.planning.schedule import Schedule
 from campaigns.planning.source import open_source
-from campaigns.planning.spec import AUDIENCE_CONTENT, NOTED, CampaignSpec, Identity, identify
+from campaigns.planning.spec import AUDIENCE_CONTENT, NOTED, UNMATCHED, CampaignSpec, Identity, identify
 from campaigns.planning.staging import Staged, find_duplicates, stage
-from campaigns.planning.template import check_header, load_template
+from campaigns.planning.template_set import check_languages, load_templates, with_recipients
 from campaigns.pluralise import pluralise
+from campaigns.template_shares import TemplateShare, shares_in
 from engine.core.campaign_template import CampaignTemplate, freeze_templates
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.process.disk_space import Disk
@@ -49,7 +50,8 @@ class CreatedCampaign:
     `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
     `encoding`: how the audience was decoded; None if it was not read again. `same_audience`: other campaigns
     with the same file, except those cancelled before they sent anything. `dry_run`: it does not exist, its
-    `campaign_id` is 0, and the rest is what a create would say now.
+    `campaign_id` is 0, and the rest is what a create would say now. `templates`: with the recipients of each
+    if there are several. `unmatched`: rows by a language that no template has; they get the fallback.
     """
 
     campaign_id: int
@@ -62,6 +64,8 @@ class CreatedCampaign:
     encoding: Encoding | None = None
     same_audience: Sequence[str] = ()
     dry_run: bool = False
+    templates: Sequence[TemplateShare] = ()
+    unmatched: Mapping[str, int] = field(default_factory=dict)
 
 
 async def create_campaign(
@@ -147,7 +151,16 @@ async def _known(
 
 def _unchanged(row: asyncpg.Record) -> CreatedCampaign:
     counts = PlanCounts(row["audience_rows"], row["recipients"], row["rejected"], row["duplicates"], None)
-    return CreatedCampaign(row["campaign_id"], row["name"], row["state"], True, counts, None, {})
+    return CreatedCampaign(
+        row["campaign_id"],
+        row["name"],
+        row["state"],
+        True,
+        counts,
+        None,
+        {},
+        templates=shares_in(row["template"]),
+    )
 
 
 async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
@@ -198,23 +211,26 @@ class _Planning:
         self._check_expiry()
         database = await describe_database(self.connection)
         limits_per_s = await _limits_per_s(self.connection, self.spec.phone_number_ids, database)
-        template = await self._template(database)
-        check_header(template)
+        templates = await load_templates(self.connection, self.spec, database=database)
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience_file or Path("audience"))
         with RejectFile(rejects_path, self.spec.audience_file) as rejects:
             table = await asyncio.to_thread(source.table)
             require_no_reject_list(table.header, table.name)
-            filling = fill(self.spec, template, table.header)
+            filling = fill(self.spec, templates, table.header)
             staged = await self._stage(table, source, rejects, filling.rules)
             published = None if self.dry_run else rejects.publish()
             self._check_counts(staged, published)
+            check_languages(self.spec, staged.unmatched)
+            templates = with_recipients(filling.templates, staged.by_template)
             if self.dry_run:
                 suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
                 campaign_id, counts = 0, _counts(staged, suppressed)
             else:
                 files = await self._upload(staged, filling.rules)
                 size = range_size(staged.recipients, limits_per_s)
-                campaign_id, counts = await self._freeze(filling, staged, files, size, source.noted)
+                noted = {**source.noted, **({UNMATCHED: dict(staged.unmatched)} if staged.unmatched else {})}
+                columns = self._columns(templates, filling.rules.params, noted)
+                campaign_id, counts = await self._freeze(columns, files, staged, size)
         codes, encoding = dict(rejects.counts), table.encoding
         return CreatedCampaign(
             campaign_id,
@@ -226,14 +242,8 @@ class _Planning:
             codes,
             encoding,
             dry_run=self.dry_run,
-        )
-
-    async def _template(self, database: str) -> CampaignTemplate:
-        spec = self.spec
-        if spec.message is not None:
-            return CampaignTemplate(spec.template, spec.language, {}, None, spec.message)
-        return await load_template(
-            self.connection, spec.template, spec.language, spec.header_media, database=database
+            templates=shares_in(freeze_templates(templates)),
+            unmatched=staged.unmatched,
         )
 
     def _check_expiry(self) -> None:
@@ -246,9 +256,12 @@ class _Planning:
         self, table: AudienceTable, source: OpenAudience, rejects: RejectFile, rules: RowRules
     ) -> Staged:
         check = CheckSpec(table.header, table.name, rules, table.delimiter)
+        has_choice = rules.choice is not None
         phone_column = check.row_check().phone_column
         with closing(staged_batches(table, check)) as batches:
-            staged = await stage(self.connection, batches, rejects, table.total_bytes, self.progress)
+            staged = await stage(
+                self.connection, batches, rejects, table.total_bytes, self.progress, has_choice=has_choice
+            )
         source.require_unchanged()
         await stage_exclusions(self.connection, self.exclusions, self.spec.rules)
         await find_duplicates(
@@ -258,6 +271,7 @@ class _Planning:
             phone_column,
             self.progress,
             has_exclusions=bool(self.exclusions),
+            has_choice=has_choice,
         )
         return staged
 
@@ -291,14 +305,8 @@ class _Planning:
         return files
 
     async def _freeze(
-        self,
-        filling: Filling,
-        staged: Staged,
-        files: Sequence[HeaderFile],
-        size: int,
-        noted: Mapping[str, str],
+        self, columns: tuple[Any, ...], files: Sequence[HeaderFile], staged: Staged, size: int
     ) -> tuple[int, PlanCounts]:
-        columns = self._columns(filling, noted)
         row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *columns)
         assert row is not None
         campaign_id: int = row["campaign_id"]
@@ -318,18 +326,17 @@ class _Planning:
         )
         return campaign_id, counts
 
-    def _columns(self, filling: Filling, noted: Mapping[str, str]) -> tuple[Any, ...]:
+    def _columns(
+        self, templates: Sequence[CampaignTemplate], variables: Sequence[str], noted: Mapping[str, Any]
+    ) -> tuple[Any, ...]:
         """The arguments of the statement `insert_campaign`."""
+        options = {**self.identity.options, VARIABLES: list(variables)}
         return (
             self.spec.name,
             self.spec.external_id,
             self.identity.content_hash,
-            {
-                **self.identity.options,
-                VARIABLES: list(filling.rules.params),
-                **({NOTED: dict(noted)} if noted else {}),
-            },
-            freeze_templates([filling.template]),
+            {**options, **({NOTED: dict(noted)} if noted else {})},
+            freeze_templates(templates),
             self.spec.phone_number_ids,
             self.spec.on_unknown,
             self.schedule.window_opens,

@@ -23,6 +23,7 @@ from engine.errors import UsageError
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
 AUDIENCE_CONTENT = "the audience's content"  # key of the hash of the file or rows in the stored options
+UNMATCHED = "languages not matched"  # key of what is noted: rows by what they name as their language
 NOTED = "noted"  # key of what is stored for people and does not identify the campaign
 TEST_OF = "test of"  # key of the stored options: the campaign that is tested
 
@@ -37,7 +38,8 @@ class CampaignSpec:
     `header`: a column, or `=FILE`, for the media of the header; `header_media.is_variable` is set then. Paths
     of files begin in `header_directory`, or else in the directory of the audience.
     `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
-    `test_of`: the campaign that a `campaign test-send` tests.
+    `test_of`: the campaign that a `campaign test-send` tests. `language_column`: names the language of each
+    row; `language` is then for rows that name none of the template's.
     """
 
     name: str
@@ -67,6 +69,8 @@ class CampaignSpec:
     defaults: Mapping[str, str] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     as_mobile: tuple[str, ...] = ()
+    language_column: str | None = None
+    strict_language: bool = False
 
     @property
     def rules(self) -> RowRules:
@@ -169,6 +173,8 @@ def identify(
         "--default": dict(spec.defaults),
         "--exclude": sorted(set(excluded)),
         "--as-mobile": sorted({country.upper() for country in spec.as_mobile}),
+        "--language-column": spec.language_column,
+        "--strict-language": spec.strict_language,
     }
     return Identity(
         {

@@ -6,6 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader
 
 from campaigns.preview.recipient import ChosenRecipient
+from campaigns.template_shares import template_text
 from engine.core.header_file import HEAD_BYTES, is_sendable_size, mime_type
 
 _PICTURE = "image"
@@ -19,8 +20,9 @@ def page_of(chosen: ChosenRecipient) -> str:
     message = chosen.rendered()
     shows_picture = message.media is not None and message.media.kind == _PICTURE
     picture = _picture(chosen.header_file) if shows_picture and chosen.header_file is not None else None
-    page = environment.get_template("page.html.j2")
-    return page.render(chosen=chosen, message=message, picture=picture)
+    return environment.get_template("page.html.j2").render(
+        chosen=chosen, message=message, picture=picture, template_text=template_text(chosen.template)
+    )
 
 
 def _picture(file: Path) -> str | None:

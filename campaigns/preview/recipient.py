@@ -10,7 +10,7 @@ from campaigns.audience.reject_file import REASONS
 from campaigns.describe_database import describe_database
 from campaigns.life.control import find_campaign, require_planned
 from campaigns.results.export import require_kept
-from engine.core.campaign_template import CampaignTemplate, frozen_templates
+from engine.core.campaign_template import CampaignTemplate, frozen_templates, value_order
 from engine.core.phone_aliases import phone_aliases
 from engine.core.rendering import RenderedMessage, render_message
 from engine.errors import ConfigurationError, UsageError
@@ -34,7 +34,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class ChosenRecipient:
-    """A recipient with the campaign's frozen template. `row`: the line of the audience file.
+    """A recipient with its frozen template of the campaign, and a value for each of that template's
+    placeholders. `row`: the line of the audience file.
 
     `skip_reason`: why nothing is sent to the recipient, or None. `options`: those of `campaign create`.
     `header_file`: the local file that the header shows.
@@ -63,6 +64,7 @@ def preview_json(chosen: ChosenRecipient) -> dict[str, Any]:
         "name": chosen.campaign,
         "template": chosen.template.name,
         "language": chosen.template.language,
+        "variant": chosen.template.variant or None,
         "phone": str(chosen.phone),
         "row": chosen.row,
         "skip_reason": chosen.skip_reason,
@@ -85,7 +87,8 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
         raise ConfigurationError(
             _nobody(name, choice), where=await describe_database(pool), remedy="choose another one"
         )
-    template, values = templates[found["template_index"]], tuple(found["variables"])
+    template = templates[found["template_index"]]
+    values = _values_for(template, templates[0], found["variables"])
     return ChosenRecipient(
         campaign=name,
         phone_number_ids=tuple(campaign.phone_number_ids),
@@ -106,6 +109,14 @@ async def _header_file(
         return None
     path = await pool.fetchval(queries("header_files")["path"], campaign_id, values[0])
     return None if path is None else Path(path)
+
+
+def _values_for(
+    template: CampaignTemplate, first: CampaignTemplate, stored: Sequence[str]
+) -> tuple[str, ...]:
+    """The stored values, which have the order of the first template's placeholders, in the template's own."""
+    order = value_order(first.compiled().placeholders, template.compiled().placeholders)
+    return tuple(stored[at] for at in order)
 
 
 async def _find(pool: Pool, campaign_id: int, choice: Choice, region: str | None) -> Any:

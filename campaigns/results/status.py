@@ -1,10 +1,12 @@
 """The status of a campaign: recipients by present state, and how fast its numbers send."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import repeat
 from typing import Any
 
+from campaigns.template_shares import TemplateShare, shares_in, shares_json
 from engine.core.max_failed import exceeds_max_failed
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
@@ -61,6 +63,7 @@ class CampaignStatus:
     measured_per_s: float | None = None
     pruned_recipients: int = 0
     pruned_unknown: int = 0
+    templates: Sequence[TemplateShare] = ()
 
     @property
     def in_doubt(self) -> int:
@@ -111,6 +114,7 @@ class CampaignStatus:
             "nobody_sends": self.nobody_sends,
             "pruned_recipients": self.pruned_recipients,
             "pruned_unknown": self.pruned_unknown,
+            "templates": shares_json(self.templates, self.recipients),
         }
 
 
@@ -153,6 +157,7 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
         numbers=tuple(NumberProgress(**dict(number)) for number in numbers),
         pruned_recipients=row["pruned_recipients"],
         pruned_unknown=row["pruned_unknown"],
+        templates=shares_in(row["template"]),
     )
 
 

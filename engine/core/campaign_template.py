@@ -5,14 +5,19 @@ A campaign has one template or several, such as one for each language. The colum
 recipient has one list of values.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from functools import partial
+from typing import Any, Self, TypeAlias
 
 from engine.core.free_form import compile_message
 from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, compile_template
 from engine.core.placeholder import Placeholder
 from engine.core.template_buttons import fillable_buttons
+
+# Makes the body of a message from the phone, the values and the tag; see `CompiledTemplate.payload`.
+MakePayload: TypeAlias = Callable[[int | str, Sequence[str], str | None], bytes]
 
 _OTHERS = "others"  # key of the templates after the first; earlier versions had one template and no such key
 
@@ -20,7 +25,10 @@ _OTHERS = "others"  # key of the templates after the first; earlier versions had
 @dataclass(frozen=True, slots=True)
 class CampaignTemplate:
     """The service's definition of a template and the media of its header, or a free-form `message`, whose
-    `name` is its type. `buttons`: the indexes of optional buttons that are filled.
+    `name` is its type.
+
+    `variant` is its name in an experiment. `recipients`: how many get it, if the campaign has several.
+    `buttons`: the indexes of optional buttons that are filled.
     """
 
     name: str
@@ -28,6 +36,8 @@ class CampaignTemplate:
     definition: dict[str, Any]
     header_media: Media | None
     message: dict[str, Any] | None = None
+    variant: str = ""
+    recipients: int | None = None
     buttons: tuple[int, ...] = ()
 
     def compiled(self, product: str = "") -> CompiledTemplate:
@@ -68,6 +78,8 @@ class CampaignTemplate:
             "header_media": None if media is None else asdict(media),
             **({} if self.message is None else {"message": self.message}),
             **({"buttons": self.buttons} if self.buttons else {}),
+            **({"variant": self.variant} if self.variant else {}),
+            **({} if self.recipients is None else {"recipients": self.recipients}),
         }
 
 
@@ -79,7 +91,12 @@ def freeze_templates(templates: Sequence[CampaignTemplate]) -> dict[str, Any]:
 
 def frozen_templates(stored: Mapping[str, Any]) -> tuple[CampaignTemplate, ...]:
     """The templates in the JSON of the column `campaigns.template`, in the order of `template_index`."""
-    return tuple(_thawed(each) for each in (stored, *stored.get(_OTHERS, ())))
+    return tuple(map(_thawed, stored_parts(stored)))
+
+
+def stored_parts(stored: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """The same, each as its own JSON."""
+    return (stored, *stored.get(_OTHERS, ()))
 
 
 def _thawed(stored: Mapping[str, Any]) -> CampaignTemplate:
@@ -90,5 +107,48 @@ def _thawed(stored: Mapping[str, Any]) -> CampaignTemplate:
         stored["definition"],
         Media(**media) if media else None,
         stored.get("message"),
+        stored.get("variant", ""),
+        stored.get("recipients"),
         tuple(stored.get("buttons", ())),
     )
+
+
+def make_payloads(
+    templates: Sequence[CompiledTemplate], sources: Mapping[str, str] | None = None
+) -> list[MakePayload]:
+    """How to make the message of a recipient, by `template_index`. The values have the order of the first
+    template's placeholders, whatever the order in the others.
+
+    `sources`: see `payload_with_media`; None: no header has media that differ by recipient.
+    """
+    first = templates[0].placeholders
+    return [
+        _in_order(
+            template.payload if sources is None else partial(template.payload_with_media, sources),
+            value_order(first, template.placeholders),
+        )
+        for template in templates
+    ]
+
+
+def _in_order(payload: MakePayload, order: Sequence[int]) -> MakePayload:
+    if order == list(range(len(order))):
+        return payload
+
+    def make(to: int | str, variables: Sequence[str], tag: str | None) -> bytes:
+        return payload(to, [variables[at] for at in order], tag)
+
+    return make
+
+
+def value_order(first: Sequence[Placeholder], other: Sequence[Placeholder]) -> list[int]:
+    """For each placeholder of `other`, the position of its value among those of `first`.
+
+    Raises ValueError if the two do not have the same placeholders.
+    """
+    positions: dict[Placeholder, list[int]] = {}
+    for position, placeholder in enumerate(first):
+        positions.setdefault(placeholder, []).append(position)
+    if Counter(first) != Counter(other):
+        raise ValueError("the templates of a campaign have different placeholders")
+    return [positions[placeholder].pop(0) for placeholder in other]

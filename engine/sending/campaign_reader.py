@@ -10,13 +10,14 @@ import asyncpg
 import structlog
 
 from engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
-from engine.core.campaign_template import frozen_templates
+from engine.core.campaign_template import frozen_templates, make_payloads
 from engine.core.clock_skew import ClockSkew
 from engine.core.daily_window import DailyWindow
 from engine.core.guard import Defer, check_window
 from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
 from engine.errors import ConfigurationError
 from engine.sending.campaign_cache import CampaignCache
+from engine.sending.header_files import HeaderFiles
 from engine.sending.messages import RunningCampaign
 from engine.store.campaign_states import apply_if_allowed, set_reason
 from engine.store.database import Connection
@@ -81,13 +82,12 @@ class CampaignReader:
         campaign = self._cache.get(row["campaign_id"]) or await self._compile(connection, row)
         if campaign is None:
             return
+        file_block = await _file_block(connection, campaign)  # first: once started, it may send at once
         if row["expires_in_s"] is not None:
             campaign.expires_ns = monotonic_ns() + int(row["expires_in_s"] * SECOND_NS)
         if started := self._cache.start(campaign):
             campaign.blocked_reason = _stored_blocked_reason(row)
-        block = (
-            block or _closed_window(campaign, row["database_now"]) or await _file_block(connection, campaign)
-        )
+        block = block or _closed_window(campaign, row["database_now"]) or file_block
         await self._block(connection, campaign, block, started=started)
 
     async def _end(self, connection: Connection, campaign_id: int) -> None:
@@ -146,13 +146,17 @@ async def _file_block(connection: Connection, campaign: RunningCampaign) -> Bloc
 
 
 def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
+    templates = [template.compiled(product) for template in frozen_templates(row["template"])]
+    numbers = tuple(row["phone_number_ids"])
     return RunningCampaign(
         row["campaign_id"],
         row["name"],
-        [template.compiled(product) for template in frozen_templates(row["template"])],
-        tuple(row["phone_number_ids"]),
+        make_payloads(templates),
+        len(templates[0].placeholders),
+        numbers,
         _window(row),
         ZoneInfo(row["time_zone"]),
+        files=HeaderFiles(templates, numbers) if templates[0].has_variable_media else None,
     )
 
 

@@ -47,7 +47,7 @@ class HeaderFileRenewal:
     async def _renew(self, campaign: RunningCampaign) -> None:
         async with self._pool.acquire(timeout=5) as connection:
             uploads = await uploads_of(connection, campaign.campaign_id, campaign.phone_number_ids)
-        due = [upload for upload in uploads if upload.valid_s < RENEW_BEFORE_S]
+        due = [upload for upload in uploads if upload.is_listed and upload.valid_s < RENEW_BEFORE_S]
         async with self._open_uploads() as upload_file:
             files = FileUploads(self._pool, upload_file)
             for upload in due:

@@ -1,12 +1,13 @@
 """The local files in the headers of one campaign's messages: how a message names them, and when that ends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from engine.clock import SECOND_NS
+from engine.core.campaign_template import MakePayload, make_payloads
 from engine.core.media_limits import kind_of
-from engine.core.message import Media, media_source
+from engine.core.message import CompiledTemplate, Media, media_source
 from engine.store.header_files import HeaderFile, Upload
 
 # Files are uploaded again this long before their ids end: a person has two days to put a lost file back.
@@ -19,10 +20,11 @@ READ_AGAIN_WHEN_DUE_S = 10
 
 @dataclass(slots=True)
 class HeaderFiles:
-    """`sources`: for each number, what `payload_with_media` needs. `problem`: why the last renewal failed."""
+    """`payloads`: for each number, as `make_payloads`. `problem`: why the last renewal failed."""
 
-    filename: str | None
-    sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    templates: Sequence[CompiledTemplate]
+    numbers: Sequence[str]
+    payloads: dict[str, list[MakePayload]] = field(default_factory=dict)
     problem: str = ""
     read_again_ns: int = 0
     _first: HeaderFile | None = None  # whose id ends first
@@ -30,12 +32,14 @@ class HeaderFiles:
 
     def read(self, uploads: Sequence[Upload], now_ns: int) -> None:
         """Take over what the database knows of the uploads."""
-        sources: dict[str, dict[str, str]] = {}
+        sources: dict[str, dict[str, str]] = {number: {} for number in self.numbers}
         for upload in uploads:
-            of_number = sources.setdefault(upload.phone_number_id, {})
-            of_number[upload.file.reference] = self._source(upload)
-        first = min(uploads, key=lambda upload: upload.valid_s, default=None)
-        self.sources, self._first = sources, None if first is None else first.file
+            if upload.media_id is not None:
+                sources[upload.phone_number_id][upload.file.reference] = self._source(upload)
+        self.payloads = {number: make_payloads(self.templates, of) for number, of in sources.items()}
+        listed = (upload for upload in uploads if upload.is_listed)
+        first = min(listed, key=lambda upload: upload.valid_s, default=None)
+        self._first = None if first is None else first.file
         self._ends_ns = now_ns + int((0 if first is None else first.valid_s) * SECOND_NS)
         wait_s = READ_AGAIN_WHEN_DUE_S if self.is_due(now_ns) else READ_AGAIN_S
         self.read_again_ns = now_ns + wait_s * SECOND_NS
@@ -53,5 +57,5 @@ class HeaderFiles:
 
     def _source(self, upload: Upload) -> str:
         is_document = kind_of(upload.file.mime_type) == "document"
-        shown = self.filename or PurePath(upload.file.path).name
-        return media_source(Media(media_id=upload.media_id or "", filename=shown if is_document else None))
+        shown = self.templates[0].filename or PurePath(upload.file.path).name
+        return media_source(Media(media_id=upload.media_id, filename=shown if is_document else None))

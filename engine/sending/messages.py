@@ -1,13 +1,12 @@
 """The values of the sending flow: granted claims, their messages, and a running campaign."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from engine.core.campaign_template import MakePayload
 from engine.core.daily_window import DailyWindow
-from engine.core.message import CompiledTemplate
 from engine.core.retry import Budget
 from engine.sending.header_files import HeaderFiles
 from engine.store.claims import Candidate
@@ -41,14 +40,15 @@ class RunningCampaign:
     """A campaign that the database says is running.
 
     `sending` is False while it is blocked (`blocked_reason`, as stored) or `stopped` by this process.
-    `payloads` makes the body of a message, by the recipient's `template_index`.
+    `payloads` makes the message of a recipient, by its `template_index`.
     On the monotonic clock: `expires_ns`, from the time left that the database last reported (its clock and
     ours may differ), and `none_free_until_ns`, until when no number asks for a free range of it.
     """
 
     campaign_id: int
     name: str
-    templates: Sequence[CompiledTemplate]
+    payloads: Sequence[MakePayload]
+    variable_count: int
     phone_number_ids: Sequence[str]
     window: DailyWindow | None
     time_zone: ZoneInfo
@@ -57,21 +57,8 @@ class RunningCampaign:
     blocked_reason: str = ""
     none_free_until_ns: int = 0
     expires_ns: int | None = None
-    payloads: Sequence[Callable[[int | str, Sequence[str], str | None], bytes]] = field(init=False)
-    variable_count: int = field(init=False)
-    files: HeaderFiles | None = field(init=False)  # None: headers have no media that differ by recipient
+    files: HeaderFiles | None = None  # None: no header has media that differ by recipient
 
-    def __post_init__(self) -> None:
-        first = self.templates[0]
-        self.payloads = [template.payload for template in self.templates]
-        self.variable_count = len(first.placeholders)
-        self.files = HeaderFiles(first.filename) if first.has_variable_media else None
-
-    def payloads_of(
-        self, phone_number_id: str
-    ) -> Sequence[Callable[[int | str, Sequence[str], str | None], bytes]]:
+    def payloads_of(self, phone_number_id: str) -> Sequence[MakePayload]:
         """`payloads` for messages of one number: the service's id of a file is of that number."""
-        if self.files is None:
-            return self.payloads
-        sources = self.files.sources.get(phone_number_id, {})
-        return [partial(template.payload_with_media, sources) for template in self.templates]
+        return self.payloads if self.files is None else self.files.payloads[phone_number_id]

@@ -28,13 +28,14 @@ class HeaderFile:
 @dataclass(frozen=True, slots=True)
 class Upload:
     """A file for one number. `media_id`: None if it was never uploaded. `valid_s`: how long it can be sent
-    from now on.
+    from now on. `is_listed`: whether the account still lists the number.
     """
 
     file: HeaderFile
     phone_number_id: str
     media_id: str | None
     valid_s: float
+    is_listed: bool
 
 
 async def add_files(connection: Connection, campaign_id: int, files: Collection[HeaderFile]) -> None:
@@ -46,7 +47,7 @@ async def add_files(connection: Connection, campaign_id: int, files: Collection[
 
 
 async def uploads_of(connection: Connection, campaign_id: int, numbers: Sequence[str]) -> list[Upload]:
-    """Every file of a campaign for each of these numbers that the account lists."""
+    """Every file of a campaign for each of these numbers."""
     rows = await connection.fetch(queries("header_files")["of_campaign"], campaign_id, list(numbers))
     return [
         Upload(
@@ -54,6 +55,7 @@ async def uploads_of(connection: Connection, campaign_id: int, numbers: Sequence
             row["phone_number_id"],
             row["media_id"],
             row["valid_s"],
+            row["is_listed"],
         )
         for row in rows
     ]

@@ -5,13 +5,12 @@ INSERT INTO campaign_files (campaign_id, reference, path, sha256, mime_type)
 SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]);
 
 -- name: of_campaign
--- Each file of a campaign for each of its numbers that the account still lists, and how long its upload can be sent.
-SELECT reference, path, sha256, mime_type, numbers.phone_number_id, media_id,
-       greatest(coalesce(extract(epoch FROM expires_at - now()), 0), 0)::float8 AS valid_s
-FROM campaign_files
-CROSS JOIN (SELECT phone_number_id FROM numbers WHERE phone_number_id = ANY($2::text[]) AND unlisted_at IS NULL) AS numbers
+-- Each file of a campaign for each of its numbers, and how long its upload can be sent.
+SELECT reference, path, sha256, mime_type, phone_number_id, media_id, unlisted_at IS NULL AS is_listed,
+       CASE WHEN media_id IS NULL THEN 0 ELSE greatest(extract(epoch FROM expires_at - now()), 0) END::float8 AS valid_s
+FROM campaign_files CROSS JOIN numbers
 LEFT JOIN uploads USING (sha256, mime_type, phone_number_id)
-WHERE campaign_id = $1;
+WHERE campaign_id = $1 AND phone_number_id = ANY($2::text[]);
 
 -- name: path
 SELECT path FROM campaign_files WHERE campaign_id = $1 AND reference = $2;

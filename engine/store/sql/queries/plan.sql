@@ -20,14 +20,14 @@ SELECT pg_try_advisory_lock(hashtextextended('drumbeat.create:' || $1, 0));
 
 -- name: same_identity
 -- The campaign that already has this name or external id.
-SELECT campaign_id, name, external_id, content_hash, options, planned_at, state,
+SELECT campaign_id, name, external_id, content_hash, options, template, planned_at, state,
        audience_rows, rejected, duplicates, recipients
 FROM campaigns
 WHERE name = $1 OR external_id = $2
 ORDER BY external_id IS NOT DISTINCT FROM $2 DESC;
 
--- name: options_of_campaign
-SELECT options FROM campaigns WHERE campaign_id = $1;
+-- name: frozen_campaign
+SELECT options, template FROM campaigns WHERE campaign_id = $1;
 
 -- name: same_audience
 -- Other campaigns whose stored option $1, the hash of the audience, is $2. A person reads the list.
@@ -86,6 +86,10 @@ $$;
 CREATE TEMPORARY TABLE staged_recipients (batch integer PRIMARY KEY, rows bytea NOT NULL);
 ALTER TABLE staged_recipients ALTER COLUMN rows SET STORAGE EXTERNAL;
 
+-- name: stage_template_indexes
+-- Only if there are several templates: every row would be a fifth longer.
+ALTER TABLE staging ADD COLUMN template_index smallint NOT NULL;
+
 -- name: stage_recipients
 INSERT INTO staged_recipients (batch, rows) VALUES ($1, $2);
 
@@ -132,6 +136,11 @@ SELECT line FROM suppressed WHERE line > $1 AND line <= $2 ORDER BY line;
 -- name: count_suppressed
 -- The recipients that would be skipped.
 SELECT count(*) FROM suppressed WHERE NOT EXISTS (SELECT FROM left_out WHERE left_out.line = suppressed.line);
+
+-- name: count_by_template
+SELECT template_index, count(*) AS recipients FROM staging
+WHERE NOT EXISTS (SELECT FROM left_out WHERE left_out.line = staging.line)
+GROUP BY template_index;
 
 -- name: insert_campaign
 INSERT INTO campaigns (

@@ -1,0 +1,80 @@
+"""The templates of one campaign, the first of them for whoever names no other, and which rows get which."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from campaigns.audience.row_check import RowRules
+from campaigns.audience.template_choice import TemplateChoice
+from campaigns.planning.spec import CampaignSpec
+from campaigns.planning.template import (
+    check_header,
+    load_template,
+    other_languages,
+)
+from campaigns.pluralise import pluralise
+from engine.core.campaign_template import CampaignTemplate
+from engine.errors import ConfigurationError
+from engine.store.database import Connection
+
+EMPTY = "(empty)"  # shown for a cell without a language
+
+
+async def load_templates(
+    connection: Connection, spec: CampaignSpec, *, database: str
+) -> list[CampaignTemplate]:
+    """The templates that the options ask for, and their headers checked against the options.
+
+    Raises ConfigurationError for a template that cannot be sent, and UsageError for options that do not fit.
+    """
+    templates = await _load(connection, spec, database)
+    for template in templates:
+        check_header(template)
+    return templates
+
+
+async def _load(connection: Connection, spec: CampaignSpec, database: str) -> list[CampaignTemplate]:
+    if spec.message is not None:
+        return [CampaignTemplate(spec.template, spec.language, {}, None, spec.message)]
+    first = await load_template(
+        connection, spec.template, spec.language, spec.header_media, database=database
+    )
+    if spec.language_column is None:
+        return [first]
+    return [first, *await other_languages(connection, first)]
+
+
+def rules_for(spec: CampaignSpec, templates: Sequence[CampaignTemplate]) -> RowRules:
+    """The rules of `spec`, with the choice between the templates if there is one."""
+    if spec.language_column is None:
+        return spec.rules
+    languages = tuple(template.language for template in templates)
+    return replace(spec.rules, choice=TemplateChoice(languages, spec.language_column))
+
+
+def with_recipients(
+    templates: Sequence[CampaignTemplate], by_template: Mapping[int, int]
+) -> list[CampaignTemplate]:
+    """The templates with how many recipients get each; one template alone stays as it is."""
+    if len(templates) == 1:
+        return list(templates)
+    return [
+        replace(template, recipients=by_template.get(index, 0)) for index, template in enumerate(templates)
+    ]
+
+
+def unmatched_text(unmatched: Mapping[str, int]) -> str:
+    """The most frequent first: `fr 12, (empty) 3`."""
+    ordered = sorted(unmatched.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{value or EMPTY} {count:,}" for value, count in ordered)
+
+
+def check_languages(spec: CampaignSpec, unmatched: Mapping[str, int]) -> None:
+    """ConfigurationError if --strict-language is given and rows name no language of the template."""
+    if spec.strict_language and unmatched:
+        rows = pluralise(sum(unmatched.values()), "row names", "rows name")
+        raise ConfigurationError(
+            f"{rows} no language of the template, and --strict-language allows none:"
+            f" {unmatched_text(unmatched)}",
+            where=f"{spec.audience_name}, column {spec.language_column}",
+            remedy="correct the cells, or add the languages to the template",
+        )
