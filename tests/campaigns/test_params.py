@@ -68,7 +68,11 @@ def test_columns_stand_in_the_order_of_the_placeholders(
     ("asked", "params", "says"),
     [
         (NAMED, ["frist_name:Vorname", "day:day"], 'no placeholder "frist_name".*perhaps .*"first_name".*'),
-        (NAMED, ["frist_name:Vorname"], "it has first_name, day, button-0, button-1; see .drumbeat templates show offer"),
+        (
+            NAMED,
+            ["frist_name:Vorname"],
+            "it has first_name, day, button-0, button-1; see .drumbeat templates show offer",
+        ),
         (
             NAMED,
             ["day:day", "button-0:link"],
