@@ -23,7 +23,12 @@ from campaigns.planning.disk_limit import stop_when_disk_is_short
 from campaigns.planning.exclusion import Exclusion, open_exclusions, stage_exclusions
 from campaigns.planning.filling import fill
 from campaigns.planning.freeze import freeze
-from campaigns.planning.header_files import header_files, require_few_files, upload_files
+from campaigns.planning.header_files import (
+    header_content,
+    header_files,
+    require_few_files,
+    upload_files,
+)
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
 from campaigns.planning.range_size import range_size
 from campaigns.planning.schedule import Schedule
@@ -90,11 +95,12 @@ async def create_campaign(
     with ExitStack() as files:
         source = await open_source(url, spec, files)
         audience_sha256 = await asyncio.to_thread(source.sha256)
+        header = await asyncio.to_thread(header_content, spec)
         connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
         try:
             exclusions = await open_exclusions(connection, spec.exclude, files)
             excluded = [exclusion.content for exclusion in exclusions]
-            identity = identify(spec, schedule, audience_sha256, excluded)
+            identity = identify(spec, schedule, audience_sha256, excluded, header)
             await _lock(connection, spec)
             known = await _known(connection, spec, identity, dry_run=dry_run)
             guarded = stop_when_disk_is_short(disk, progress)

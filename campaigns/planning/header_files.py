@@ -5,9 +5,10 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-from campaigns.audience.header_media import file_problem
+from campaigns.audience.header_media import file_problem, is_link
 from campaigns.audience.reject_file import REASONS
 from campaigns.planning.plan import PlanProgress, ProgressCallback
+from campaigns.planning.spec import CampaignSpec
 from engine.core.header_file import HEAD_BYTES, mime_type
 from engine.errors import ConfigurationError, UsageError
 from engine.sending.header_file_uploads import FileUploads, OpenUploads, sha256_of
@@ -28,6 +29,17 @@ def require_header_file(kind: str, path: Path) -> None:
         problem = "media_unreadable"
     if problem is not None:
         raise UsageError(f"--header-file {path} cannot be sent as {kind}: {REASONS[problem]}")
+
+
+def header_content(spec: CampaignSpec) -> str | None:
+    """What identifies the one link or file of all headers: the link, or the hash of the file. None without.
+
+    ConfigurationError if the file cannot be read.
+    """
+    if spec.header is None or spec.header_column is not None:
+        return None
+    named = spec.header[1:]
+    return named if is_link(named) else sha256_of(spec.media_directory / named)
 
 
 def require_few_files(files: Collection[str], numbers: Sequence[str], where: str) -> None:

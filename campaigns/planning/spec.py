@@ -13,7 +13,7 @@ from campaigns.audience.campaign_source import VARIABLES, CampaignResult
 from campaigns.audience.formats import STANDARD_INPUT
 from campaigns.audience.header_media import is_link
 from campaigns.audience.opening import AS_IT_IS, ReadOptions
-from campaigns.audience.row_check import RowRules
+from campaigns.audience.row_check import RowRules, is_literal
 from campaigns.audience.sql_source import WHERE, SqlQuery
 from campaigns.planning.schedule import Schedule, check_max_failed, read_schedule
 from engine.core.message import Media
@@ -82,6 +82,11 @@ class CampaignSpec:
             self.defaults,
             tuple(self.as_mobile),
         )
+
+    @property
+    def header_column(self) -> str | None:
+        """The column of `header`, if it is one."""
+        return None if self.header is None or is_literal(self.header) else self.header
 
     @property
     def media_directory(self) -> Path:
@@ -160,12 +165,16 @@ class Identity:
 
 
 def identify(
-    spec: CampaignSpec, schedule: Schedule, audience_sha256: str, excluded: Sequence[str] = ()
+    spec: CampaignSpec,
+    schedule: Schedule,
+    audience_sha256: str,
+    excluded: Sequence[str] = (),
+    header_content: str | None = None,
 ) -> Identity:
     """The identity of a campaign. Times are compared as moments, and the order of numbers does not count.
 
-    `excluded`: what identifies the contents of `--exclude`. The options of an audience are among them only if
-    given: earlier versions did not have them, and their campaigns must stay the same.
+    `excluded` and `header_content`: what identifies the contents of `--exclude` and `--header-file`. The
+    options of an audience and of a header of each row are among them only if given: earlier versions did not have them, and their campaigns must stay the same.
     """
     media = spec.header_media
     of_audience = {
@@ -173,6 +182,8 @@ def identify(
         "--default": dict(spec.defaults),
         "--exclude": sorted(set(excluded)),
         "--as-mobile": sorted({country.upper() for country in spec.as_mobile}),
+        "--header-column": spec.header_column,
+        "--header-file": header_content,
         "--language-column": spec.language_column,
         "--strict-language": spec.strict_language,
     }
@@ -195,7 +206,6 @@ def identify(
             "--max-failed": spec.max_failed,
             "--strict": spec.strict,
             "header media": None if media is None else [media.media_id, media.link, media.filename],
-            **({} if spec.header is None else {"header": spec.header}),
             **({} if spec.message is None else {"message": spec.message}),
             **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
             **{name: value for name, value in of_audience.items() if value},

@@ -63,7 +63,7 @@ def sha256_of(path: Path) -> str:
         raise ConfigurationError(
             f"the header file cannot be read: {error.strerror}",
             where=str(path),
-            remedy="put it back, or let your user read it",
+            remedy="put it there, or let your user read it",
         ) from error
 
 

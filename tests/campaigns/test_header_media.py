@@ -176,9 +176,23 @@ async def test_one_file_for_all(
     assert {row["variables"][0] for row in await recipients(pool)} == {"pictures/b.png"}
 
 
-@pytest.mark.parametrize(
-    ("name", "code"), [("none.jpg", "media_missing"), ("note.png", "media_type"), ("large.jpg", "media_size")]
-)
+async def test_the_content_of_the_one_file_is_part_of_the_campaign(
+    offers: str, write_audience: WriteAudience, uploads: Uploads, tmp_path: Path
+) -> None:
+    audience = write_audience(rows("", ""))
+    fixed = spec_of(audience, header="=pictures/b.png", header_directory=tmp_path)
+    await create_campaign(offers, fixed, open_uploads=uploads.open)
+    (tmp_path / "other.png").write_bytes(PNG)
+    same = replace(fixed, header="=other.png")
+    assert (await create_campaign(offers, same, open_uploads=uploads.open)).unchanged
+    (tmp_path / "other.png").write_bytes(PNG + b"!")
+    with pytest.raises(ConfigurationError, match=r"--header-file was .* and is"):
+        await create_campaign(offers, same, open_uploads=uploads.open)
+    with pytest.raises(ConfigurationError, match="--header-column was not given and is picture"):
+        await create_campaign(offers, spec_of(audience), open_uploads=uploads.open)
+
+
+@pytest.mark.parametrize(("name", "code"), [("note.png", "media_type"), ("large.jpg", "media_size")])
 async def test_the_one_file_is_checked_before_anything_is_stored(
     offers: str, pool: Pool, write_audience: WriteAudience, tmp_path: Path, name: str, code: str
 ) -> None:
@@ -243,3 +257,12 @@ async def test_options_that_do_not_fit(
     with pytest.raises((UsageError, ConfigurationError), match=says):
         await create_campaign(offers, spec)
     assert await everything(pool) == dict.fromkeys(await everything(pool), 0)
+
+
+async def test_a_one_file_that_is_not_there(
+    offers: str, pool: Pool, write_audience: WriteAudience, tmp_path: Path
+) -> None:
+    fixed = spec_of(write_audience(rows("")), header="=none.jpg", header_directory=tmp_path)
+    with pytest.raises(ConfigurationError, match=r"cannot be read: No such file.*none.jpg.*: put it there"):
+        await create_campaign(offers, fixed)
+    assert await pool.fetchval("SELECT count(*) FROM campaigns") == 0
