@@ -43,7 +43,7 @@ async def add_files(connection: Connection, campaign_id: int, files: Collection[
     columns = [
         [getattr(file, name) for file in files] for name in ("reference", "path", "sha256", "mime_type")
     ]
-    await connection.execute(queries("header_files")["add"], campaign_id, *columns)
+    await connection.execute(queries("plan")["insert_campaign_files"], campaign_id, *columns)
 
 
 async def uploads_of(connection: Connection, campaign_id: int, numbers: Sequence[str]) -> list[Upload]:

@@ -1,9 +1,5 @@
 -- Local files that headers of messages show, and their uploads.
 
--- name: add
-INSERT INTO campaign_files (campaign_id, reference, path, sha256, mime_type)
-SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]);
-
 -- name: of_campaign
 -- Each file of a campaign for each of its numbers, and how long its upload can be sent.
 SELECT reference, path, sha256, mime_type, phone_number_id, media_id, unlisted_at IS NULL AS is_listed,
