@@ -13,6 +13,7 @@ from campaigns.cli.status_text import how_to_resume, no_worker
 from campaigns.cli.task_runner import with_connection, with_settings
 from campaigns.life.actor import actor
 from campaigns.life.control import CampaignChange, cancel, pause, pause_all, resume, resume_all, start
+from campaigns.life.template_check import TemplateCheck, checking
 from campaigns.life.token_check import check_token, waits_for_token
 from engine.core.states import CampaignState
 from engine.errors import UsageError
@@ -25,7 +26,7 @@ app = typer.Typer(add_completion=False)
 @app.command("start")
 def start_campaign(name: CampaignName, json: Json = False) -> None:
     """Hand a campaign to the workers, which send it at once or at its start time."""
-    _print_changes([_change(start, name)], json)
+    _print_changes(with_settings(partial(_start, name=name)), json)
 
 
 @app.command("pause")
@@ -68,13 +69,30 @@ def cancel_campaign(name: CampaignName, json: Json = False) -> None:
     _print_changes([_change(cancel, name)], json)
 
 
+async def _start(pool: Pool, settings: Settings, *, name: str) -> list[CampaignChange]:
+    check = checking(pool, settings)
+    async with pool.acquire() as connection:
+        change = await start(connection, name, actor=actor(), check=check)
+    _note_all(check)
+    return [change]
+
+
+def _note_all(check: TemplateCheck) -> None:
+    for line in dict.fromkeys(check.notes):
+        note(line)
+
+
 async def _resume(pool: Pool, settings: Settings, *, name: str | None) -> list[CampaignChange]:
     async with pool.acquire() as connection:
         if await waits_for_token(connection, name) and (unchecked := await check_token(settings)):
             note(f"the access token was not checked: {unchecked}")
+        check = checking(pool, settings)
         if name is None:
-            return await resume_all(connection, actor=actor())
-        return [await resume(connection, name, actor=actor())]
+            changes = await resume_all(connection, actor=actor(), check=check)
+        else:
+            changes = [await resume(connection, name, actor=actor(), check=check)]
+    _note_all(check)
+    return changes
 
 
 def _change(action: Callable[..., Awaitable[CampaignChange]], name: str) -> CampaignChange:

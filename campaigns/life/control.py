@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
+from typing import TypeAlias
 
 import asyncpg
 
@@ -55,6 +57,9 @@ class Campaign:
     started_at: datetime | None
     finished_at: datetime | None
     test_of: str | None
+
+
+Check: TypeAlias = Callable[[Campaign], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,23 +141,31 @@ async def is_future(connection: Connection, campaign: Campaign) -> bool:
     return bool(await connection.fetchval(queries("campaign_control")["is_future"], campaign.campaign_id))
 
 
-async def start(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
+async def no_check(_: Campaign) -> None:
+    """For callers that have compared the templates already."""
+
+
+async def start(
+    connection: Connection, name: str, *, actor: str = "", check: Check = no_check
+) -> CampaignChange:
     """Release a campaign to the workers: at once, or at its start time. `actor`, here and below: who asked
-    for it, for the audit.
+    for it, for the audit. `check` raises if the campaign's messages would be refused; see `TemplateCheck`.
 
     TryLater if it is paused, since only `resume` lifts a pause, if it is not planned, or if it would start
     now and all of its numbers are stopped.
     """
-    return await _release(connection, name, CampaignEvent.START, actor)
+    return await _release(connection, name, CampaignEvent.START, actor, check)
 
 
-async def resume(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
+async def resume(
+    connection: Connection, name: str, *, actor: str = "", check: Check = no_check
+) -> CampaignChange:
     """Lift a pause. Before its start time, the campaign waits for that time again.
 
     TryLater if all of its numbers are stopped: it would be paused again at once, and the stop of a number is
     lifted by `resume_number` alone.
     """
-    return await _release(connection, name, CampaignEvent.RESUME, actor)
+    return await _release(connection, name, CampaignEvent.RESUME, actor, check)
 
 
 async def pause(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
@@ -179,9 +192,11 @@ async def pause_all(connection: Connection, *, actor: str = "") -> list[Campaign
     return moved
 
 
-async def resume_all(connection: Connection, *, actor: str = "") -> list[CampaignChange]:
+async def resume_all(
+    connection: Connection, *, actor: str = "", check: Check = no_check
+) -> list[CampaignChange]:
     """Lift every pause, whatever made it. A campaign whose numbers are all stopped stays paused. So does one
-    that never started: it may have been a draft, which nobody released.
+    that `check` refuses, or that never started: it may have been a draft, which nobody released.
     """
     moved = []
     for row in await connection.fetch(queries("campaign_control")["paused"]):
@@ -191,10 +206,10 @@ async def resume_all(connection: Connection, *, actor: str = "") -> list[Campaig
             moved.append(_stays_paused(name, f"it has never started; release it with `{release}`"))
             continue
         try:
-            moved.append(await resume(connection, name, actor=actor))
+            moved.append(await resume(connection, name, actor=actor, check=check))
         except IllegalTransition:  # it ended meanwhile
             continue
-        except TryLater as refusal:
+        except (TryLater, ConfigurationError) as refusal:
             moved.append(_stays_paused(name, str(refusal)))
     return moved
 
@@ -228,7 +243,12 @@ async def skip_remaining(connection: Connection, campaign_id: int, state: Campai
     return skipped
 
 
-async def _release(connection: Connection, name: str, asked: CampaignEvent, actor: str) -> CampaignChange:
+async def _release(
+    connection: Connection, name: str, asked: CampaignEvent, actor: str, check: Check
+) -> CampaignChange:
+    campaign = await find_campaign(connection, name)
+    if campaign.planned_at is not None and allows(campaign.state, asked):
+        await check(campaign)  # a call of the service, so the campaign is not locked meanwhile
     async with connection.transaction():
         campaign = await _locked(connection, name)
         require_planned(campaign)

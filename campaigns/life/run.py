@@ -1,15 +1,18 @@
 """Runs one campaign in this process: whether it may start, and whether it ended completely."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 import structlog
 
 from campaigns.command_text import command_text
 from campaigns.life.control import Campaign, find_campaign, is_future, skip_remaining, start
+from campaigns.life.template_check import TemplateCheck
 from campaigns.results.status import FINAL_STATES, PRUNED_IN_DOUBT, CampaignStatus, campaign_status
 from engine.app import run_numbers
 from engine.core.states import REASONS, CampaignState, ReasonCode, RecipientState
@@ -23,6 +26,8 @@ from engine.system_error import system_error_text
 WAIT_PERIOD_S = 1.0
 CONNECT_S_MAX = 10.0
 CUT_SHORT = "the database did not answer while the run ended, so some results are not stored"
+
+Begin: TypeAlias = Callable[[Campaign, Connection], Awaitable[None]]
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +60,7 @@ async def run_campaign(
     disk: Disk | None = None,
     max_failed: str | None = None,
     metrics: MetricsAddress | None = None,
+    compare_templates: bool = True,
 ) -> RunResult:
     """Send a campaign until it is finished, paused or cancelled, or until `stop` is set.
 
@@ -62,22 +68,23 @@ async def run_campaign(
     Raises TryLater if the start is in the future or another process has a number; with `wait`, it waits for
     both, and starts a draft for the process that has the number: a worker then sends it. Raises Unreachable
     if the service does not answer. `max_failed` overrides the campaign's own.
-    `metrics`: where metrics are served while it sends.
+    `metrics`: where metrics are served while it sends. `compare_templates` False: they were read just now.
     """
     logged_reason = ""
+    begin = partial(_begin, TemplateCheck(pool, service) if compare_templates else None)
     while not stop.is_set():
         campaign = await find_campaign(pool, name)
         if campaign.state in FINAL_STATES:
             await _close(pool, campaign)
             break
         try:
-            await _send(pool, service, campaign, stop, disk, metrics)
+            await _send(pool, service, campaign, stop, disk, metrics, begin)
             break
         except TryLater as error:
             if not wait or campaign.state is CampaignState.PAUSED:
                 raise
             if isinstance(error, NumberHeld):
-                await _start_for_owner(pool, campaign)
+                await _start_for_owner(pool, campaign, begin)
             if str(error) != logged_reason:
                 logged_reason = str(error)
                 log.info("run_postponed", reason=logged_reason)
@@ -97,6 +104,7 @@ async def _send(
     stop: asyncio.Event,
     disk: Disk | None,
     metrics: MetricsAddress | None,
+    begin: Begin,
 ) -> None:
     await _require_startable(pool, campaign)
     await require_reachable(service)
@@ -108,7 +116,7 @@ async def _send(
         stop=stop,
         disk=disk,
         metrics=metrics,
-        on_owned=partial(_start_draft, campaign),
+        on_owned=partial(begin, campaign),
     )
     if not end.drained:
         raise Unreachable(CUT_SHORT, remedy="run it again; statuses settle the recipients in doubt")
@@ -190,13 +198,22 @@ async def _require_startable(pool: Pool, campaign: Campaign) -> None:
             )
 
 
-async def _start_draft(campaign: Campaign, connection: Connection) -> None:
-    """Only when a process owns the numbers: a run that is refused leaves the campaign as it was."""
+async def _begin(check: TemplateCheck | None, campaign: Campaign, connection: Connection) -> None:
+    """Check the templates, and start a draft.
+
+    Only when a process owns the numbers: a run that is refused leaves the campaign as it was. Nor does a run
+    that is repeated each minute spend management calls while another process sends.
+    """
+    if check is not None:
+        await check(campaign)
+        for note in check.notes:
+            log.warning("templates_compared", campaign=campaign.name, note=note)
     if campaign.state is CampaignState.DRAFT:
         await start(connection, campaign.name)
 
 
-async def _start_for_owner(pool: Pool, campaign: Campaign) -> None:
+async def _start_for_owner(pool: Pool, campaign: Campaign, begin: Begin) -> None:
     """A worker never gives its numbers to a run, so a draft that waited for them would wait for ever."""
-    async with pool.acquire() as connection:
-        await _start_draft(campaign, connection)
+    if campaign.state is CampaignState.DRAFT:
+        async with pool.acquire() as connection:
+            await begin(campaign, connection)

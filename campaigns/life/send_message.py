@@ -89,7 +89,7 @@ async def run_message(
     """Send a planned message and return what happened to it. While another process has the number, wait: that
     process may send the message. Raises the error that `paused` makes of a pause.
     """
-    end = await run_campaign(pool, service, name, stop=stop, wait=True, disk=disk)
+    end = await run_campaign(pool, service, name, stop=stop, wait=True, disk=disk, compare_templates=False)
     if end.status.state is CampaignState.PAUSED and not end.stopped:
         raise paused(end.status)
     campaign = await find_campaign(pool, name)

@@ -173,11 +173,11 @@ def identify(
 ) -> Identity:
     """The identity of a campaign. Times are compared as moments, and the order of numbers does not count.
 
-    `excluded` and `header_content`: what identifies the contents of `--exclude` and `--header-file`. The
-    options of an audience and of a header of each row are among them only if given: earlier versions did not have them, and their campaigns must stay the same.
+    `excluded` and `header_content`: what identifies the contents of `--exclude` and `--header-file`. Options
+    that earlier versions did not have are among them only if given: their campaigns must stay the same.
     """
     media = spec.header_media
-    of_audience = {
+    later = {
         "--map": dict(spec.mapped),
         "--default": dict(spec.defaults),
         "--exclude": sorted(set(excluded)),
@@ -208,7 +208,7 @@ def identify(
             "header media": None if media is None else [media.media_id, media.link, media.filename],
             **({} if spec.message is None else {"message": spec.message}),
             **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
-            **{name: value for name, value in of_audience.items() if value},
+            **{name: value for name, value in later.items() if value},
         }
     )
 

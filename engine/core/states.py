@@ -7,7 +7,14 @@ The state of a recipient is never set: the database derives it from what is reco
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
-from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, UsageError
+from engine.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    DrumbeatError,
+    Incomplete,
+    TryLater,
+    UsageError,
+)
 
 
 class CampaignState(StrEnum):
@@ -96,6 +103,7 @@ class ReasonCode(StrEnum):
     PERMISSION_MISSING = "permission_missing"
     ACCOUNT_REFUSED = "account_refused"
     TEMPLATE_REFUSED = "template_refused"
+    TEMPLATE_CHANGED = "template_changed"
     RECIPIENTS_REFUSED = "recipients_refused"
     NUMBERS_STOPPED = "numbers_stopped"
     PAUSED_BY_HAND = "paused_by_hand"
@@ -129,6 +137,9 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.PERMISSION_MISSING: Reason("the access token lacks a permission", AuthenticationError),
     ReasonCode.ACCOUNT_REFUSED: Reason("the service blocked or locked the account, or it is unpaid"),
     ReasonCode.TEMPLATE_REFUSED: Reason("the service does not send the template"),
+    ReasonCode.TEMPLATE_CHANGED: Reason(
+        "the template changed, and its messages would be refused", ConfigurationError
+    ),
     ReasonCode.RECIPIENTS_REFUSED: Reason("many recipients in a row were refused"),
     ReasonCode.NUMBERS_STOPPED: Reason("the service stopped all of its numbers"),
     ReasonCode.PAUSED_BY_HAND: Reason("a person paused it"),

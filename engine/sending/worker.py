@@ -18,6 +18,7 @@ from engine.sending.number_sender import NumberSender
 from engine.sending.number_sharing import NumberSharing
 from engine.sending.owned_numbers import OwnedNumbers, release_leases
 from engine.sending.pacer import Ticker
+from engine.sending.template_watch import TemplateWatch
 from engine.store.abandoned_numbers import recover_abandoned_numbers
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.queries import queries
@@ -56,6 +57,7 @@ class Worker:
         phone_number_ids: Sequence[str],
         campaign_id: int | None,
         read_numbers: Callable[[], Awaitable[None]],
+        template_watch: TemplateWatch,
         on_owned: OnOwned = do_nothing,
     ) -> None:
         """`read_numbers` reads the numbers from the service; what it raises is logged, never fatal.
@@ -74,6 +76,7 @@ class Worker:
         self._housekeeping = CampaignHousekeeping(context, campaign_id)
         self._number_refresh = NumberRefresh(read_numbers, context.timing.reread_period_s)
         self._file_renewal = HeaderFileRenewal(context.pool, context.campaign_cache, context.open_uploads)
+        self._template_watch = template_watch
         self._side_tasks: dict[str, asyncio.Task[None]] = {}  # by what they do
         self.senders = self._numbers.senders
         self.has_started = False  # it has taken the numbers that it could get
@@ -145,6 +148,8 @@ class Worker:
         if await self._numbers.renew(connection) and self._number_refresh.allowed:
             self._start_side_task("refresh", self._number_refresh.run)
         await self._housekeeping.move_due(connection)
+        if await self._template_watch.find_due(connection):
+            self._start_side_task("templates", self._template_watch.run)
         await self._reader.refresh(connection)
         if self._housekeeping.to_close:
             self._start_side_task("closing", self._housekeeping.close_ended)

@@ -88,7 +88,11 @@ FROM account_events WHERE acted_at IS NULL ORDER BY received_at, occurred_at LIM
 UPDATE account_events SET acted_at = now() WHERE event_key = $1;
 
 -- name: set_template_status
-UPDATE templates SET status = $3 WHERE name = $1 AND language = $2;
+-- The event may follow a change of its text, so campaigns are compared with it.
+UPDATE templates SET status = $3, compare_at = now() WHERE name = $1 AND language = $2;
+
+-- name: note_template_change
+UPDATE templates SET compare_at = now() WHERE name = $1 AND language = $2;
 
 -- name: refresh_number
 -- The tier is taken from the event. synced_at NULL asks for the rest to be read from the service.
