@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.cli.create import campaign_spec
+from campaigns.cli.task_runner import uploads_with
 from campaigns.life import control
 from campaigns.life.actor import actor
 from campaigns.life.control import Campaign, CampaignChange, find_campaign, require_planned
@@ -85,7 +86,13 @@ class Drumbeat:
 
     async def create(self, spec: CampaignSpec, *, dry_run: bool = False) -> CreatedCampaign:
         """As `campaign create`; `spec` comes from `campaign_spec`."""
-        return await create_campaign(self.url, spec, disk=self.settings.disk(), dry_run=dry_run)
+        return await create_campaign(
+            self.url,
+            spec,
+            disk=self.settings.disk(),
+            dry_run=dry_run,
+            open_uploads=uploads_with(self.settings),
+        )
 
     async def apply(self, manifest: Path | str, *, dry_run: bool = False, **changes: Any) -> CreatedCampaign:
         """As `campaign apply`. `changes` replace keys of the manifest. ChangeRefused has what differs."""
@@ -195,7 +202,12 @@ class Drumbeat:
 
     async def _change(self, spec: CampaignSpec, *, dry_run: bool) -> CreatedCampaign:
         return await create_campaign(
-            self.url, spec, disk=self.settings.disk(), dry_run=dry_run, change_by=actor()
+            self.url,
+            spec,
+            disk=self.settings.disk(),
+            dry_run=dry_run,
+            change_by=actor(),
+            open_uploads=uploads_with(self.settings),
         )
 
     async def _planned(self, name: str) -> Campaign:

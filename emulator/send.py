@@ -25,7 +25,7 @@ from emulator.people import People
 from emulator.refusals import Refusals
 from emulator.schedule import StatusSchedule
 from emulator.standing import Standing
-from emulator.templates.fill import fill
+from emulator.templates.fill import beside_body, fill
 from emulator.tokens import Tokens
 
 WINDOW_NS = 24 * 3600 * SECOND_NS
@@ -135,7 +135,10 @@ class SendEndpoint:
             kind = self._kinds_by_template[template.id] = self._kinds.index_of(
                 MessageKind(self.number.id, "template", template.name, template.language)
             )
-        return kind, fill(template, components, self._media)
+        values = fill(template, components, self._media)
+        if components and (len(components) > 1 or not template.body_alone):
+            return kind, {"body": values, "components": beside_body(components)}
+        return kind, values
 
     def _unsendable(self, asked: Any) -> Refused:
         """What is wrong with the name or the language of a template, or with the template."""

@@ -10,7 +10,7 @@ import structlog
 
 from engine.api.call_budget import BURST, CALL_EVERY_S
 from engine.api.lanes import LaneTransport
-from engine.api.service import Service, service_of
+from engine.api.service import Service, service_of, uploading
 from engine.api.transport import Transport
 from engine.backoff import wait_s
 from engine.core.connection_limit import connections_within
@@ -90,6 +90,7 @@ async def run_numbers(
         stop_requests=StopRequests(campaign_cache),
         access_token=access_token,
         quotas=Quotas(service.quota_scope),
+        open_uploads=lambda: uploading(replace(service, access_token=token_file.value)),
     )
     find_block = partial(_find_block, disk_space, results_writer)
     reader = CampaignReader(

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from engine.api.service import Service
-
-REUSE_DAYS = 30  # the interface, "Limits"
+from engine.core.media_limits import REUSE_DAYS
 
 
 @dataclass(frozen=True, slots=True)

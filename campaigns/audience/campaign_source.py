@@ -18,6 +18,7 @@ from engine.store.database import Connection
 from engine.store.queries import queries
 
 FORM = "campaign"
+VARIABLES = "variables"  # key of the stored options: the column or `=text` of each variable
 PHONE = "phone"
 CellOf: TypeAlias = Callable[[Any], str]
 
@@ -36,7 +37,7 @@ class CampaignResult:
 
 
 async def spool_campaign(connection: Connection, source: CampaignResult, spool: Spool) -> dict[str, str]:
-    """Write the recipients to the spool, with the columns of their campaign: `phone`, one for each `--param`,
+    """Write the recipients to the spool, with the columns of their campaign: `phone`, one for each variable,
     and that of `--language-column`. Return what is noted with the new campaign.
     """
     campaign = await find_campaign(connection, source.name)
@@ -68,7 +69,8 @@ async def _not_retried(connection: Connection, page: Sequence[Any]) -> Sequence[
 def _columns(options: Mapping[str, Any], templates: Sequence[CampaignTemplate]) -> dict[str, CellOf]:
     """Each column, and its cell of a record. The phone stands under both names that it may have."""
     columns: dict[str, CellOf] = {PHONE: _phone, options["--phone-column"]: _phone}
-    for at, param in enumerate(options["--param"]):
+    params = options.get(VARIABLES, options["--param"])  # earlier versions stored only --param
+    for at, param in enumerate(params):
         columns.setdefault(variable_column(at + 1) if is_literal(param) else param, partial(_variable, at))
     if (column := options.get("--language-column")) is not None:
         columns.setdefault(column, lambda record: templates[record["template_index"]].language)

@@ -41,12 +41,22 @@ REASONS = {
         "no such number, and it ends in .0: a spreadsheet stored the phone as a number, which loses the + and"
         " leading zeros; format the column as text and export again"
     ),
-    "variable_empty": "the variable is empty",
+    "variable_empty": "the variable is empty; fill the cell, or use --default",
     "variable_newline": "the variable holds a line break",
     "variable_tab": "the variable holds a tab",
     "variable_spaces": "the variable holds more than four spaces in a row",
     "variable_control": "the variable holds a NUL character",
     "variable_too_long": "the variable is longer than 1,024 characters",
+    "media_empty": "the cell names no link and no file for the header; fill it, or use --default",
+    "media_link": "the service takes header media by HTTPS only; begin the link with https://",
+    "media_missing": "there is no such file; name it as it is reached from the audience's directory",
+    "media_outside": "the path leads out of the audience's directory; copy the file there",
+    "media_unreadable": "the file cannot be read: it is no file, or your user may not read it",
+    "media_type": (
+        "the file is not what the header shows: a JPEG or PNG picture, an MP4 or 3GPP video, or a document"
+        " (PDF, text, Word, Excel, PowerPoint)"
+    ),
+    "media_size": "the file is empty or too large: pictures have up to 5 MB, videos 16 MB, documents 100 MB",
     "duplicate": "an earlier line has the same phone, and is kept",
     "excluded": "the phone is in what --exclude names",
 }

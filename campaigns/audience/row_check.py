@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import compress, repeat
 
 from campaigns.audience.columns import column_index
+from campaigns.audience.header_media import HeaderMedia, HeaderMediaCheck
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reader import AudienceTable, Row, RowBatch, is_blank
 from campaigns.audience.reject_file import Reject
@@ -28,8 +29,8 @@ class CheckedBatch:
 
     A good row has its line, its phone in digits of E.164, a variable for each placeholder, and perhaps the
     index of its template; without `template_indexes`, all rows have the first one. They are stored as
-    columns, because a tuple for each row would double the cost of its variables. `unmatched` counts what the
-    good rows name as their language and is none.
+    columns, because a tuple for each row would double the cost of its variables. `files`: what they name as
+    files of the header. `unmatched` counts what the good rows name as their language and is none.
     """
 
     read_bytes: int
@@ -38,6 +39,7 @@ class CheckedBatch:
     variables: Sequence[tuple[str, ...]]
     rejects: list[Reject]
     template_indexes: Sequence[int] = ()
+    files: frozenset[str] = frozenset()
     unmatched: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -52,7 +54,7 @@ class RowRules:
     `params`: a column for each placeholder in order, or `=text` for a fixed text. `region`: the country of
     national numbers. `mapped`: another name for a column → its name in the audience. `defaults`: a column →
     the text for its empty cells. Columns are given by either name. `as_mobile`: see `mobile_forms`. `choice`:
-    which of several templates a row gets.
+    which of several templates a row gets. `media`: the first of `params` is the media of the header.
     """
 
     phone_column: str = "phone"
@@ -61,6 +63,7 @@ class RowRules:
     mapped: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)
     as_mobile: tuple[str, ...] = ()
+    media: HeaderMedia | None = None
     choice: TemplateChoice | None = None
 
     @property
@@ -82,6 +85,7 @@ class RowCheck:
     picks: tuple[int | str, ...]  # for each placeholder the index of its column, or its fixed text
     exported: tuple[int, ...]  # variable columns that `campaign export` may have written
     defaults: tuple[tuple[int, str], ...]  # index of a column, and the text for its empty cells
+    media: HeaderMediaCheck | None = None  # of the first pick
     chooser: TemplateChooser | None = None  # if there are several templates
 
     def check(self, batch: RowBatch) -> CheckedBatch:
@@ -93,18 +97,23 @@ class RowCheck:
             columns[index] = list(map(as_written, columns[index]))
         for index, text in self.defaults:
             columns[index] = [cell if cell and not cell.isspace() else text for cell in columns[index]]
+        if self.media is not None and isinstance(self.picks[0], int):
+            columns[self.picks[0]] = list(map(str.strip, columns[self.picks[0]]))
         phones = self.normalise_all(columns[self.phone_index])
         refused = self._refused(batch, columns, phones)
         kept = bytearray(b"\1") * len(phones)
         for at in refused:
             kept[at] = 0
         rejects = batch.rejects + [reject for reject in refused.values() if reject is not None]
+        variables = list(compress(self._variables(columns), kept))
+        media = self.media
         checked = CheckedBatch(
             batch.read_bytes,
             list(compress(batch.lines, kept)),
             list(compress(phones, kept)),  # type: ignore[arg-type]  # a good phone is an int
-            list(compress(self._variables(columns), kept)),
+            variables,
             sorted(rejects, key=_line_of),
+            files=frozenset() if media is None else media.files([row[0] for row in variables]),
         )
         if self.chooser is not None:
             at_language = self.chooser.language_index
@@ -127,12 +136,24 @@ class RowCheck:
             if isinstance(phone, str):
                 row = batch.rows[at]
                 refused[at] = self._reject(batch.lines[at], row, phone)
+        for at, refused_media in self._refused_media(batch, columns):
+            refused.setdefault(at, refused_media)
         for index, _ in self.variable_columns:
             for at in suspects(columns[index]):
                 reject = self._variable_reject(batch.lines[at], [column[at] for column in columns])
                 if reject is not None:
                     refused.setdefault(at, reject)
         return refused
+
+    def _refused_media(
+        self, batch: RowBatch, columns: Sequence[Sequence[str]]
+    ) -> Iterator[tuple[int, Reject]]:
+        if self.media is None or not isinstance(self.picks[0], int):
+            return
+        column = dict(self.variable_columns)[self.picks[0]]
+        for at, cell in enumerate(columns[self.picks[0]]):
+            if (problem := self.media.problem(cell)) is not None:
+                yield at, Reject(batch.lines[at], problem, column, cell)
 
     def _reject(self, line: int, row: Row, code: str) -> Reject | None:
         return None if is_blank(row) else Reject(line, code, self.phone_column, row[self.phone_index])
@@ -179,6 +200,7 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
             if index != phone_index and (is_export(header) or is_variable_column(header[index]))
         ),
         defaults=defaults,
+        media=None if rules.media is None else HeaderMediaCheck(rules.media),
         chooser=None if rules.choice is None else _chooser(rules.choice, index_of),
     )
 

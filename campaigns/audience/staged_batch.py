@@ -37,7 +37,7 @@ class StagedBatch:
 
     `keys`: line and canonical phone of each row, and the index of the template if there are several.
     `recipients`: line, phone as in the file, index of the template, and the variables as an array.
-    `unmatched`: see `CheckedBatch`.
+    `unmatched`, `files`: see `CheckedBatch`.
     """
 
     read_bytes: int
@@ -46,6 +46,7 @@ class StagedBatch:
     keys: bytes
     recipients: bytes
     rejects: list[Reject]
+    files: frozenset[str] = frozenset()
     unmatched: Counter[str] = field(default_factory=Counter)
 
 
@@ -83,6 +84,7 @@ def _joined(parts: Sequence[StagedBatch], read_bytes: int) -> StagedBatch:
         b"\n".join([part.keys for part in with_rows]),
         b"\n".join([part.recipients for part in with_rows]),
         [reject for part in parts for reject in part.rejects],
+        frozenset().union(*(part.files for part in parts)),
         unmatched,
     )
 
@@ -107,6 +109,7 @@ def encode_for_copy(batch: CheckedBatch) -> StagedBatch:
         "\n".join(keys).encode(),
         _escaped("\n".join(recipients)),
         batch.rejects,
+        batch.files,
         batch.unmatched,
     )
 

@@ -49,14 +49,21 @@ from campaigns.cli.order_options import (
 from campaigns.cli.planning_progress import GUESS, planning_shown
 from campaigns.cli.printing import print_json
 from campaigns.cli.status_text import audience_sum, quota_warning
-from campaigns.cli.task_runner import ready_database, run_loop, with_database
+from campaigns.cli.task_runner import ready_database, run_loop, uploads_with, with_database
 from campaigns.cli.template_options import (
     Experiment,
+    HeaderColumn,
+    HeaderFile,
+    HeaderFilename,
+    HeaderLink,
+    HeaderMediaId,
     LanguageColumn,
+    Params,
     StrictLanguage,
     Template,
     Variants,
     first_template,
+    header_of,
 )
 from campaigns.command_text import command_text
 from campaigns.manifest.command import takes_options
@@ -70,9 +77,7 @@ from campaigns.planning.variants import read_variants
 from campaigns.pluralise import pluralise
 from campaigns.preview.plan import days_needed
 from campaigns.template_shares import share_lines, shares_json
-from engine.core.message import Media
 from engine.core.states import CampaignState
-from engine.errors import UsageError
 from engine.process.settings import load_settings
 
 app = typer.Typer(add_completion=False)
@@ -80,12 +85,6 @@ app = typer.Typer(add_completion=False)
 Language = Annotated[str, typer.Option(help="Language of the template, such as pt_BR.")]
 Numbers = Annotated[
     list[str], typer.Option(help="Phone number ID to send with; repeat for more.", metavar="PNID")
-]
-Params = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Column for a placeholder; repeat for each, in order. =text is a fixed text.", metavar="COLUMN"
-    ),
 ]
 ExternalId = Annotated[
     str | None, typer.Option(help="Your own key. Like the name, it belongs to one campaign.", metavar="K")
@@ -116,9 +115,6 @@ OnUnknown = Annotated[
     ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse the file if any row is bad.")]
-HeaderMediaId = Annotated[str | None, typer.Option(help="Header media: the id of an uploaded file.")]
-HeaderLink = Annotated[str | None, typer.Option(help="Header media: an HTTPS URL.")]
-HeaderFilename = Annotated[str | None, typer.Option(help="File name that is shown for a header document.")]
 
 
 @keeps_given
@@ -166,8 +162,10 @@ def campaign_spec(
     canary_approve: CanaryApprove = False,
     strict: Strict = False,
     rejects: Annotated[Path | None, rejects_option("rejects")] = None,
-    header_media_id: HeaderMediaId = None,
+    header_column: HeaderColumn = None,
+    header_file: HeaderFile = None,
     header_link: HeaderLink = None,
+    header_media_id: HeaderMediaId = None,
     header_filename: HeaderFilename = None,
 ) -> CampaignSpec:
     """The campaign that these options describe; UsageError for options that contradict each other.
@@ -176,6 +174,7 @@ def campaign_spec(
     what stands here, and a manifest has a key for each.
     """
     variants = read_variants(variant or ())
+    header = header_of(header_column, header_file, header_link, header_media_id, header_filename)
     return CampaignSpec(
         name=name,
         template=first_template(template, variants, experiment),
@@ -194,7 +193,9 @@ def campaign_spec(
         max_failed=max_failed,
         strict=strict,
         rejects=rejects,
-        header_media=header_media(header_media_id, header_link, header_filename),
+        header_media=header.media,
+        header=header.header,
+        header_directory=header.directory,
         reading=ReadOptions(file_format, sheet),
         mapped=pairs("--map", column_map),
         defaults=pairs("--default", default),
@@ -232,7 +233,15 @@ def _create(
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
         created = run_loop(
-            create_campaign(url, spec, progress, disk=settings.disk(), dry_run=dry_run, change_by=change_by)
+            create_campaign(
+                url,
+                spec,
+                progress,
+                disk=settings.disk(),
+                dry_run=dry_run,
+                change_by=change_by,
+                open_uploads=uploads_with(settings),
+            )
         )
     show_created(created, json=json)
 
@@ -245,18 +254,6 @@ def show_created(created: CreatedCampaign, *, json: bool) -> None:
         print_json({**_as_json(created), "days": days})
     else:
         _print(created, days)
-
-
-def header_media(media_id: str | None, link: str | None, filename: str | None) -> Media | None:
-    if media_id and link:
-        raise UsageError(
-            "the header takes one media file", remedy="give --header-media-id or --header-link, not both"
-        )
-    if filename and not (media_id or link):
-        raise UsageError(
-            "--header-filename needs a media file", remedy="give --header-media-id or --header-link as well"
-        )
-    return Media(media_id, link, filename) if media_id or link else None
 
 
 def _as_json(created: CreatedCampaign) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.cli.create import HeaderFilename, HeaderLink, HeaderMediaId, header_media
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import Json, Region
 from campaigns.cli.printing import note, print_json
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.task_runner import ready_database, run_loop, with_settings
+from campaigns.cli.template_options import HeaderFilename, HeaderLink, HeaderMediaId, header_of
 from campaigns.command_text import command_text
 from campaigns.life.send_message import new_name, plan_message, run_message
 from campaigns.planning.free_form import read_message, with_reply
@@ -83,7 +83,7 @@ def send(
         numbers=(number,),
         params=tuple(f"={value}" for value in param or ()),
         region=region,
-        header_media=header_media(header_media_id, header_link, header_filename),
+        header_media=header_of(None, None, header_link, header_media_id, header_filename).media,
         message=content,
     )
     raise typer.Exit(_plan_and_run(spec, to, json=json))

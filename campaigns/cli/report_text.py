@@ -15,7 +15,8 @@ from engine.core.sanitise import sanitise
 from engine.core.states import RecipientState
 
 OPTIONS_SHOWN = (
-    "--param", "--start-at", "--expires-at", "--window", "--time-zone", "--on-unknown", "--max-failed",
+    "--param", "--header-column", "--start-at", "--expires-at", "--window", "--time-zone", "--on-unknown",
+    "--max-failed",
 )  # fmt: skip
 STEADY_S = 5.0  # a shorter run is mostly its first and last second, so its share of the limit misleads
 

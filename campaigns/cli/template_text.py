@@ -6,38 +6,56 @@ from typing import Any
 from campaigns.account.templates import StoredTemplate
 from engine.core.campaign_template import CampaignTemplate
 from engine.core.message import Media, UnusableTemplate
+from engine.core.placeholder import MEDIA, Placeholder
 from engine.core.sanitise import sanitise
 
 # A template whose header takes media compiles only with some. The placeholders do not depend on which.
 _ANY_MEDIA = Media(media_id="0")
+_HEADER_OPTIONS = "--header-column, --header-file, --header-link or --header-media-id"
+_OPTIONAL = {
+    "payload": "what your webhook gets when the button is pressed",
+    "token": "what comes back with the answers of the form",
+    "product": "the product whose picture the button shows",
+}
 
 
 def template_lines(stored: StoredTemplate) -> Iterator[str]:
     """A title, the components, then the options of `campaign create` in the order of `--param`."""
     yield f"{stored.name}  {stored.language}  {stored.status}  {stored.category or ''}".rstrip()
     for component in stored.definition.get("components") or ():
-        yield f"  {_component_text(component)}"
+        yield from _component_lines(component)
     template = CampaignTemplate(stored.name, stored.language, stored.definition, _ANY_MEDIA)
     if template.header_kind:
-        yield f"  --header-link or --header-media-id: {template.header_kind} of the header"
+        yield f"  {_HEADER_OPTIONS}: {template.header_kind} of the header"
     try:
-        placeholders = template.compiled().placeholders
+        required, optional = template.compiled().placeholders, template.optional_buttons()
     except UnusableTemplate as error:
         yield f"  not usable: {sanitise(error.what)}"
         return
-    for number, placeholder in enumerate(placeholders, 1):
-        yield f"  --param {number}: {placeholder.component} {{{{{sanitise(placeholder.name)}}}}}"
+    for placeholder in required:
+        if placeholder.component != MEDIA:
+            yield f"  {_option(placeholder)}"
+    for placeholder in optional:
+        yield f"  {_option(placeholder)}, optional: {_OPTIONAL[placeholder.name]}"
 
 
-def _component_text(component: Mapping[str, Any]) -> str:
+def _option(placeholder: Placeholder) -> str:
+    """What to write for a placeholder: `--param first_name:COLUMN`, and where it stands."""
+    return f"--param {sanitise(placeholder.word)}:COLUMN  {sanitise(str(placeholder))}"
+
+
+def _component_lines(component: Mapping[str, Any]) -> Iterator[str]:
     kind = sanitise(str(component.get("type", ""))).lower()
     buttons = component.get("buttons")
     if isinstance(buttons, list):
-        return f"{kind}: " + ", ".join(map(_button_text, buttons))
+        for index, button in enumerate(buttons):
+            yield f"  button {index}: {_button_text(button)}"
+        return
     text = str(component.get("text") or component.get("format") or "")
-    return f"{kind}: " + "\n".join(map(sanitise, text.split("\n")))
+    yield f"  {kind}: " + "\n".join(map(sanitise, text.split("\n")))
 
 
 def _button_text(button: Mapping[str, Any]) -> str:
-    text, url = sanitise(str(button.get("text", ""))), sanitise(str(button.get("url") or ""))
-    return f"{text} ({url})" if url else text
+    text, kind = (sanitise(str(button.get(name) or "")) for name in ("text", "type"))
+    url = sanitise(str(button.get("url") or ""))
+    return f"{text} ({url or kind})".strip()

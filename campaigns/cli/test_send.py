@@ -9,7 +9,7 @@ from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.preview import Row
 from campaigns.cli.printing import note, print_json, print_rows
 from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.task_runner import ready_database, run_loop, with_database, with_settings
+from campaigns.cli.task_runner import ready_database, run_loop, uploads_with, with_database, with_settings
 from campaigns.life.send_message import SentToOne, run_message
 from campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
 from campaigns.preview.test_send import own_phones, plan_tests
@@ -43,7 +43,8 @@ def test_send(
     phones = own_phones(to, chosen.options.get("--region"))
     url = ready_database(settings)
     with database_blamed(url):
-        names = run_loop(plan_tests(url, chosen, phones, disk=settings.disk()))
+        disk, uploads = settings.disk(), uploads_with(settings)
+        names = run_loop(plan_tests(url, chosen, phones, disk=disk, open_uploads=uploads))
     if not json:
         note(f"row {chosen.row}, {template_text(chosen.template)}")
     raise typer.Exit(_run(names, chosen, json=json))

@@ -25,6 +25,7 @@ from engine.core.states import CampaignState, RecipientState
 from engine.errors import Incomplete, UsageError
 from engine.process.disk_space import Disk
 from engine.process.settings import ServiceSettings
+from engine.sending.header_file_uploads import OpenUploads, no_uploads
 from engine.store.database import Pool
 
 URGENT = OrderOptions(Priority.URGENT)  # a password reset must not wait behind a sale
@@ -63,7 +64,14 @@ def new_name() -> str:
     return f"message-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
-async def plan_message(url: str, spec: CampaignSpec, to: str, *, disk: Disk | None = None) -> None:
+async def plan_message(
+    url: str,
+    spec: CampaignSpec,
+    to: str,
+    *,
+    disk: Disk | None = None,
+    open_uploads: OpenUploads = no_uploads,
+) -> None:
     """Store the campaign `spec` with the recipient `to`. The same call again changes nothing.
 
     UsageError if `to` is no phone; other errors as `create_campaign`.
@@ -74,7 +82,8 @@ async def plan_message(url: str, spec: CampaignSpec, to: str, *, disk: Disk | No
     with tempfile.TemporaryDirectory(prefix="drumbeat-message-") as directory:
         audience = Path(directory) / "recipient.csv"
         await asyncio.to_thread(audience.write_text, f"phone\n+{phone}\n", "utf-8")
-        await create_campaign(url, replace(spec, audience=audience, region=None, order=URGENT), disk=disk)
+        spec = replace(spec, audience=audience, region=None, order=URGENT)
+        await create_campaign(url, spec, disk=disk, open_uploads=open_uploads)
 
 
 async def run_message(

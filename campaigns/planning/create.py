@@ -21,6 +21,7 @@ from campaigns.planning.change_rules import Effect, effect_of
 from campaigns.planning.created import CreatedCampaign, existing_campaign, known_campaign
 from campaigns.planning.disk_limit import stop_when_disk_is_short
 from campaigns.planning.exclusion import open_exclusions
+from campaigns.planning.header_files import header_content
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S, ProgressCallback, no_progress
 from campaigns.planning.planning import Planning, limits_per_s_of
 from campaigns.planning.removal import lock_names, remove_leftovers
@@ -33,6 +34,7 @@ from campaigns.planning.spec import (
     identify,
 )
 from engine.process.disk_space import Disk
+from engine.sending.header_file_uploads import OpenUploads, no_uploads
 from engine.store.database import Connection, close, connect
 from engine.store.queries import queries
 
@@ -45,10 +47,12 @@ async def create_campaign(
     disk: Disk | None = None,
     dry_run: bool = False,
     change_by: str | None = None,
+    open_uploads: OpenUploads = no_uploads,
 ) -> CreatedCampaign:
     """Plan a campaign from its audience, or find that it is planned already. `dry_run`: check everything, and
     store nothing. `change_by`: who changes a campaign that exists with other options, by the table in
-    `change_rules.py`, which may plan a draft anew; None: such a campaign is refused.
+    `change_rules.py`, which may plan a draft anew; None: such a campaign is refused. `open_uploads`: connects
+    to the service if local files of headers must be uploaded.
 
     Raises UsageError for a wrong option, ConfigurationError for a wrong file, template or number and for a
     name that another campaign has, and TryLater while another process creates it. It then leaves nothing
@@ -61,14 +65,17 @@ async def create_campaign(
     with ExitStack() as files:
         source = await open_source(url, spec, files)
         audience_sha256 = await asyncio.to_thread(source.sha256)
+        header = await asyncio.to_thread(header_content, spec)
         connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
         try:
             exclusions = await open_exclusions(connection, spec.exclude, files)
             excluded = [exclusion.content for exclusion in exclusions]
-            identity = identify(spec, schedule, audience_sha256, excluded)
+            identity = identify(spec, schedule, audience_sha256, excluded, header)
             await lock_names(connection, spec.name, spec.external_id)
             guarded = stop_when_disk_is_short(disk, progress)
-            planning = Planning(url, connection, spec, guards, identity, exclusions, guarded, dry_run)
+            planning = Planning(
+                url, connection, spec, guards, identity, exclusions, guarded, dry_run, open_uploads
+            )
             created = await _create_or_change(planning, source, change_by)
             return replace(created, same_audience=await _same_audience(connection, identity, created))
         finally:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from campaigns.audience.campaign_source import VARIABLES
 from campaigns.audience.opening import OpenAudience
 from campaigns.audience.parallel_check import staged_batches
 from campaigns.audience.reader import AudienceTable
@@ -24,8 +25,10 @@ from campaigns.planning.change import (
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.cutting import cutting_of
 from campaigns.planning.exclusion import Exclusion, stage_exclusions
+from campaigns.planning.filling import fill
 from campaigns.planning.freeze import freeze
 from campaigns.planning.guards import Guards
+from campaigns.planning.header_files import header_files, require_few_files, upload_files
 from campaigns.planning.plan import PlanCounts, ProgressCallback
 from campaigns.planning.range_size import RangePlan, plan_ranges, range_size
 from campaigns.planning.recent import recent_campaigns
@@ -37,13 +40,15 @@ from campaigns.planning.spec import (
     Identity,
 )
 from campaigns.planning.staging import Staged, find_duplicates, stage
-from campaigns.planning.template_set import check_languages, load_templates, rules_for, with_recipients
+from campaigns.planning.template_set import check_languages, load_templates, with_recipients
 from campaigns.pluralise import pluralise
 from campaigns.template_shares import shares_in
 from engine.core.campaign_template import CampaignTemplate, freeze_templates
 from engine.errors import ConfigurationError
+from engine.sending.header_file_uploads import OpenUploads
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Connection
+from engine.store.header_files import HeaderFile, add_files
 from engine.store.queries import queries
 
 
@@ -59,6 +64,7 @@ class Planning:
     exclusions: Sequence[Exclusion]
     progress: ProgressCallback
     dry_run: bool
+    open_uploads: OpenUploads
     replaces: Replaced | None = None
 
     async def run(self, source: OpenAudience) -> CreatedCampaign:
@@ -68,24 +74,26 @@ class Planning:
         database = await describe_database(self.connection)
         limits_per_s = await limits_per_s_of(self.connection, self.spec.phone_number_ids, database)
         templates = await load_templates(self.connection, self.spec, database=database)
-        rules = rules_for(self.spec, templates)
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience_file or Path("audience"))
         with RejectFile(rejects_path, self.spec.audience_file) as rejects:
             table = await asyncio.to_thread(source.table)
             require_no_reject_list(table.header, table.name)
-            staged = await self._stage(table, source, rejects, rules)
+            filling = fill(self.spec, templates, table.header)
+            staged = await self._stage(table, source, rejects, filling.rules)
             published = None if self.dry_run else rejects.publish()
             self._check_counts(staged, published)
             check_languages(self.spec, staged.unmatched)
-            templates = with_recipients(templates, staged.by_template)
+            templates = with_recipients(filling.templates, staged.by_template)
             same_people = await recent_campaigns(self.connection, self.spec)
             if self.dry_run:
                 suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
                 campaign_id, counts = 0, _counts(staged, suppressed)
             else:
+                files = await self._upload(staged, filling.rules)
                 ranges = self._ranges(staged, limits_per_s)
                 noted = {**source.noted, **({UNMATCHED: dict(staged.unmatched)} if staged.unmatched else {})}
-                campaign_id, counts = await self._freeze(templates, staged, ranges, noted)
+                columns = self._columns(templates, filling.rules.params, noted)
+                campaign_id, counts = await self._freeze(columns, files, staged, ranges)
         codes, encoding = dict(rejects.counts), table.encoding
         return CreatedCampaign(
             campaign_id,
@@ -160,19 +168,27 @@ class Planning:
             len(limits_per_s),
         )
 
+    async def _upload(self, staged: Staged, rules: RowRules) -> list[HeaderFile]:
+        """The local files of the headers, which the service has then."""
+        if rules.media is None or not staged.files:
+            return []
+        numbers = self.spec.phone_number_ids
+        require_few_files(staged.files, numbers, self.spec.audience_name)
+        media = rules.media
+        files = await asyncio.to_thread(header_files, media.kind, media.directory, staged.files)
+        await upload_files(self.connection, self.open_uploads, files, numbers, self.progress)
+        return files
+
     async def _freeze(
-        self,
-        templates: Sequence[CampaignTemplate],
-        staged: Staged,
-        ranges: RangePlan,
-        noted: Mapping[str, Any],
+        self, columns: tuple[Any, ...], files: Sequence[HeaderFile], staged: Staged, ranges: RangePlan
     ) -> tuple[int, PlanCounts]:
-        columns = self._columns(templates, noted)
         if self.replaces is not None:
             await self.replaces.remove(self.connection, self.identity)
         row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *columns)
         assert row is not None
         campaign_id: int = row["campaign_id"]
+        if files:
+            await add_files(self.connection, campaign_id, files)
         await self.connection.execute(queries("guards")["set_guards"], campaign_id, *self.guards.columns())
         cutting = cutting_of(self.guards, datetime.now(UTC), ranges)
         frozen = await freeze(
@@ -208,13 +224,16 @@ class Planning:
             canary.minutes * 60,
         )
 
-    def _columns(self, templates: Sequence[CampaignTemplate], noted: Mapping[str, Any]) -> tuple[Any, ...]:
+    def _columns(
+        self, templates: Sequence[CampaignTemplate], variables: Sequence[str], noted: Mapping[str, Any]
+    ) -> tuple[Any, ...]:
         """The arguments of the statement `insert_campaign`."""
+        options = {**self.identity.options, VARIABLES: list(variables)}
         return (
             self.spec.name,
             self.spec.external_id,
             self.identity.content_hash,
-            {**self.identity.options, NOTED: {**noted, GIVEN: dict(self.spec.given)}},
+            {**options, NOTED: {**noted, GIVEN: dict(self.spec.given)}},
             freeze_templates(templates),
             self.spec.phone_number_ids,
             self.spec.on_unknown,

@@ -1,7 +1,6 @@
 """The options of `campaign create`, and the identity by which a repeated create is recognised."""
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,9 +9,11 @@ from typing import Any
 
 import orjson
 
-from campaigns.audience.campaign_source import CampaignResult
+from campaigns.audience.campaign_source import VARIABLES, CampaignResult
+from campaigns.audience.formats import STANDARD_INPUT
+from campaigns.audience.header_media import is_link
 from campaigns.audience.opening import AS_IT_IS, ReadOptions
-from campaigns.audience.row_check import RowRules
+from campaigns.audience.row_check import RowRules, is_literal
 from campaigns.audience.sql_source import WHERE, SqlQuery
 from campaigns.planning.guards import NO_GUARDS, GuardOptions, Guards
 from campaigns.planning.order_options import NO_ORDER, OrderOptions
@@ -32,7 +33,6 @@ NAME = "name"
 RETRY_OF = "retry of"  # key of the stored options: the campaign whose failed recipients are sent to again
 RETRY_CODES = "retry of codes"  # key of the stored options: only of those that failed with these
 TEST_OF = "test of"  # key of the stored options: the campaign that is tested
-LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service downloads by HTTPS only
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class CampaignSpec:
     `audience`: a file, `-` for standard input, a query, or the result of a campaign; `reading`: how to read a
     file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns. Times are ISO
     8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
+    `header`: a column, or `=FILE`, for the media of the header; `header_media.is_variable` is set then. Paths
+    of files begin in `header_directory`, or else in the directory of the audience.
     `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
     `test_of`: the campaign that a `campaign test-send` tests. `retry_of`, `retry_codes`: of `campaign retry`.
     `language_column`: names the language of each row; `language` is then for rows that name none of the
@@ -68,6 +70,8 @@ class CampaignSpec:
     strict: bool = False
     rejects: Path | None = None
     header_media: Media | None = None
+    header: str | None = None
+    header_directory: Path | None = None
     message: dict[str, Any] | None = None
     test_of: str | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -95,6 +99,18 @@ class CampaignSpec:
             self.defaults,
             tuple(self.as_mobile),
         )
+
+    @property
+    def header_column(self) -> str | None:
+        """The column of `header`, if it is one."""
+        return None if self.header is None or is_literal(self.header) else self.header
+
+    @property
+    def media_directory(self) -> Path:
+        """Where the paths of header files begin: beside the audience, or here if that is no file."""
+        if self.header_directory is not None:
+            return self.header_directory
+        return Path.cwd() if self.audience_file in (None, STANDARD_INPUT) else self.audience_file.parent
 
     @property
     def audience_file(self) -> Path | None:
@@ -154,7 +170,7 @@ class CampaignSpec:
 
     def _check_link(self) -> None:
         link = None if self.header_media is None else self.header_media.link
-        if link is not None and not LINK.fullmatch(link):
+        if link is not None and not is_link(link):
             raise UsageError(
                 f"--header-link {link!r} is not an HTTPS URL",
                 remedy="use a URL such as https://files.example/a.jpg",
@@ -191,25 +207,31 @@ class Identity:
 
     def differences(self, stored: Mapping[str, Any]) -> list[Difference]:
         """The options that differ from the stored ones."""
-        given = {**stored, **self.options}.keys() - {NOTED}
+        given = {**stored, **self.options}.keys() - {NOTED, VARIABLES}
         names = [name for name in given if stored.get(name) != self.options.get(name)]
         return [Difference(name, stored.get(name), self.options.get(name)) for name in sorted(names)]
 
 
 def identify(
-    spec: CampaignSpec, schedule: Schedule, audience_sha256: str, excluded: Sequence[str] = ()
+    spec: CampaignSpec,
+    schedule: Schedule,
+    audience_sha256: str,
+    excluded: Sequence[str] = (),
+    header_content: str | None = None,
 ) -> Identity:
     """The identity of a campaign. Times are compared as moments, and the order of numbers does not count.
 
-    `excluded`: what identifies the contents of `--exclude`. The options of an audience are among them only if
-    given: earlier versions did not have them, and their campaigns must stay the same.
+    `excluded` and `header_content`: what identifies the contents of `--exclude` and `--header-file`. Options
+    that earlier versions did not have are among them only if given: their campaigns must stay the same.
     """
     media = spec.header_media
-    of_audience = {
+    later = {
         "--map": dict(spec.mapped),
         "--default": dict(spec.defaults),
         "--exclude": sorted(set(excluded)),
         "--as-mobile": sorted({country.upper() for country in spec.as_mobile}),
+        "--header-column": spec.header_column,
+        "--header-file": header_content,
         "--language-column": spec.language_column,
         "--strict-language": spec.strict_language,
         "--variant": [str(variant) for variant in spec.variants],
@@ -237,7 +259,7 @@ def identify(
             **({} if spec.message is None else {"message": spec.message}),
             **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
             **retry_options(spec.retry_of, spec.retry_codes),
-            **{name: value for name, value in of_audience.items() if value},
+            **{name: value for name, value in later.items() if value},
             **spec.order.identity(),
             **spec.guards.identity(),
         }
@@ -246,7 +268,9 @@ def identify(
 
 def identify_again(spec: CampaignSpec, schedule: Schedule, stored: Mapping[str, Any]) -> Identity:
     """The identity with these options and the audience of the stored campaign, which is not read again."""
-    return identify(spec, schedule, stored[AUDIENCE_CONTENT], stored.get("--exclude", ()))
+    return identify(
+        spec, schedule, stored[AUDIENCE_CONTENT], stored.get("--exclude", ()), stored.get("--header-file")
+    )
 
 
 def retry_options(retry_of: str | None, codes: Sequence[int]) -> dict[str, Any]:

@@ -49,12 +49,14 @@ class Staged:
 
     `unmatched` counts rows by the language that they name and that the campaign does not have.
     `by_template`: recipients by the index of their template, if there are several; `find_duplicates` sets it.
+    `files`: what the rows name as files of the header.
     """
 
     rows: int = 0
     rejected: int = 0
     chunks: list[Chunk] = field(default_factory=list)
     batch_count: int = 0  # batches with rows; also the number of the next one
+    files: set[str] = field(default_factory=set)
     unmatched: Counter[str] = field(default_factory=Counter)
     by_template: Counter[int] = field(default_factory=Counter)
     _open_rows: int = 0
@@ -81,6 +83,7 @@ class Staged:
         self.rows += batch.rows
         self._open_rows += batch.rows
         self._last_line = max(self._last_line, batch.last_line)
+        self.files |= batch.files
         add_bounded(self.unmatched, batch.unmatched)
         if self._open_rows >= CHUNK_ROWS:
             self.end_chunk()

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from campaigns.pluralise import pluralise
 from engine.core.campaign_template import CampaignTemplate
-from engine.core.message import CompiledTemplate, Media
+from engine.core.message import Media
 from engine.core.placeholders import placeholder_differences
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Connection
@@ -70,29 +69,16 @@ def check_header(template: CampaignTemplate) -> None:
     if kind and media is None:
         raise UsageError(
             f"{what} needs one {kind} in its header",
-            remedy="name it with --header-link or --header-media-id",
+            remedy="name it with --header-column, --header-file, --header-link or --header-media-id",
         )
     if media is not None and not kind:
         raise UsageError(
-            f"{what} has no media in its header", remedy="remove --header-link and --header-media-id"
+            f"{what} has no media in its header", remedy="remove the options that begin with --header-"
         )
     if media is not None and media.filename and kind != "document":
         raise UsageError(
             f"{what} has a header with {kind}, which shows no file name", remedy="remove --header-filename"
         )
-
-
-def check_params(template: CompiledTemplate, params: Sequence[str]) -> None:
-    """UsageError, with the list of placeholders, unless there is one --param for each."""
-    wanted = len(template.placeholders)
-    if len(params) == wanted:
-        return
-    listed = ", ".join(f"{found.component} {{{{{found.name}}}}}" for found in template.placeholders)
-    raise UsageError(
-        f"the template {template.name} ({template.language}) has {pluralise(wanted, 'placeholder')}, "
-        f"but --param is given {'once' if len(params) == 1 else f'{len(params)} times'}",
-        remedy=f"give a column or =text for each, in this order: {listed}" if listed else "remove --param",
-    )
 
 
 def check_same_placeholders(templates: Sequence[CampaignTemplate]) -> None:

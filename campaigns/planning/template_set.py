@@ -8,8 +8,6 @@ from campaigns.audience.template_choice import TemplateChoice
 from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.template import (
     check_header,
-    check_params,
-    check_same_placeholders,
     load_template,
     other_languages,
 )
@@ -25,15 +23,13 @@ EMPTY = "(empty)"  # shown for a cell without a language
 async def load_templates(
     connection: Connection, spec: CampaignSpec, *, database: str
 ) -> list[CampaignTemplate]:
-    """The templates that the options ask for, checked against the options and each other.
+    """The templates that the options ask for, and their headers checked against the options.
 
     Raises ConfigurationError for a template that cannot be sent, and UsageError for options that do not fit.
     """
     templates = await _load(connection, spec, database)
     for template in templates:
         check_header(template)
-    check_params(templates[0].compiled(), spec.params)
-    check_same_placeholders(templates)
     return templates
 
 

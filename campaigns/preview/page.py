@@ -1,9 +1,15 @@
 """The page of a preview: one HTML file that opens offline and loads nothing."""
 
+from base64 import b64encode
+from pathlib import Path
+
 from jinja2 import Environment, PackageLoader
 
 from campaigns.preview.recipient import ChosenRecipient
 from campaigns.template_shares import template_text
+from engine.core.header_file import HEAD_BYTES, is_sendable_size, mime_type
+
+_PICTURE = "image"
 
 
 def page_of(chosen: ChosenRecipient) -> str:
@@ -11,6 +17,21 @@ def page_of(chosen: ChosenRecipient) -> str:
     environment = Environment(
         loader=PackageLoader("campaigns.preview", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    message = chosen.rendered()
+    shows_picture = message.media is not None and message.media.kind == _PICTURE
+    picture = _picture(chosen.header_file) if shows_picture and chosen.header_file is not None else None
     return environment.get_template("page.html.j2").render(
-        chosen=chosen, message=chosen.rendered(), template_text=template_text(chosen.template)
+        chosen=chosen, message=message, picture=picture, template_text=template_text(chosen.template)
     )
+
+
+def _picture(file: Path) -> str | None:
+    """A picture of this machine as a data URL; None if it is no longer there, or no longer one."""
+    try:
+        if not is_sendable_size(_PICTURE, file.stat().st_size):
+            return None
+        content = file.read_bytes()
+    except OSError:
+        return None
+    found = mime_type(_PICTURE, file.name, content[:HEAD_BYTES])
+    return None if found is None else f"data:{found};base64,{b64encode(content).decode()}"

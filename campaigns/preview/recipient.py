@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from campaigns.audience.phone import Normaliser
@@ -37,6 +38,7 @@ class ChosenRecipient:
     placeholders. `row`: the line of the audience file.
 
     `skip_reason`: why nothing is sent to the recipient, or None. `options`: those of `campaign create`.
+    `header_file`: the local file that the header shows.
     """
 
     campaign: str
@@ -47,6 +49,7 @@ class ChosenRecipient:
     row: int
     values: tuple[str, ...]
     skip_reason: str | None
+    header_file: Path | None = None
 
     def rendered(self) -> RenderedMessage:
         template = self.template
@@ -85,6 +88,7 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
             _nobody(name, choice), where=await describe_database(pool), remedy="choose another one"
         )
     template = templates[found["template_index"]]
+    values = _values_for(template, templates[0], found["variables"])
     return ChosenRecipient(
         campaign=campaign.name,
         phone_number_ids=tuple(campaign.phone_number_ids),
@@ -92,9 +96,19 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
         template=template,
         phone=found["phone"],
         row=found["line"],
-        values=_values_for(template, templates[0], found["variables"]),
+        values=values,
         skip_reason=found["skip_reason"],
+        header_file=await _header_file(pool, campaign.campaign_id, template, values),
     )
+
+
+async def _header_file(
+    pool: Pool, campaign_id: int, template: CampaignTemplate, values: Sequence[str]
+) -> Path | None:
+    if not template.compiled().has_variable_media:
+        return None
+    path = await pool.fetchval(queries("header_files")["path"], campaign_id, values[0])
+    return None if path is None else Path(path)
 
 
 def _values_for(

@@ -10,8 +10,10 @@ from pathlib import Path
 from campaigns.life.send_message import plan_message
 from campaigns.planning.spec import CampaignSpec
 from campaigns.preview.recipient import ChosenRecipient, read_phone
+from engine.core.placeholder import MEDIA
 from engine.errors import UsageError
 from engine.process.disk_space import Disk
+from engine.sending.header_file_uploads import OpenUploads, no_uploads
 from engine.store.database import close, connect
 from engine.store.queries import queries
 
@@ -30,12 +32,17 @@ def own_phones(texts: Sequence[str], region: str | None) -> list[int]:
 
 
 async def plan_tests(
-    url: str, chosen: ChosenRecipient, phones: Sequence[int], *, disk: Disk | None = None
+    url: str,
+    chosen: ChosenRecipient,
+    phones: Sequence[int],
+    *,
+    disk: Disk | None = None,
+    open_uploads: OpenUploads = no_uploads,
 ) -> list[str]:
     """Store a campaign for each phone, and return their names. Errors as `create_campaign`."""
     names = await _new_names(url, chosen.campaign, len(phones))
     for name, phone in zip(names, phones, strict=True):
-        await plan_message(url, _spec(chosen, name), f"+{phone}", disk=disk)
+        await plan_message(url, _spec(chosen, name), f"+{phone}", disk=disk, open_uploads=open_uploads)
     return names
 
 
@@ -60,7 +67,22 @@ def _spec(chosen: ChosenRecipient, name: str) -> CampaignSpec:
         language=chosen.template.language,
         audience=Path(),
         numbers=chosen.phone_number_ids[:1],
-        params=tuple(f"={value}" for value in chosen.values),
+        params=_params(chosen),
         header_media=chosen.template.header_media,
+        header=_header(chosen),
         test_of=chosen.campaign,
     )
+
+
+def _params(chosen: ChosenRecipient) -> tuple[str, ...]:
+    """Each value by the name of its placeholder: optional buttons have no place in the order."""
+    filled = zip(chosen.template.compiled().placeholders, chosen.values, strict=True)
+    texts = {each.word: value for each, value in filled if each.component != MEDIA}
+    return tuple(f"{word}:={value}" for word, value in texts.items())
+
+
+def _header(chosen: ChosenRecipient) -> str | None:
+    """The link or file of the header, if it is the recipient's own."""
+    if not chosen.template.compiled().has_variable_media:
+        return None
+    return f"={chosen.header_file or chosen.values[0]}"

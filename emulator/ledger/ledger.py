@@ -74,7 +74,7 @@ class Ledger:
             "language": kind.language,
             "tag": tag,
             "received_at_ns": message.received_ns,
-            "parameters" if kind.template else "content": content,
+            **(_filled(content) if kind.template else {"content": content}),
         }
 
     def rows(self, after: int, limit: int) -> Iterator[dict[str, Any]]:
@@ -109,3 +109,10 @@ class Ledger:
         self.kinds.load(state["kinds"])
         self.messages.load(state["segments"], len(self.kinds))
         self.ids.load(state["ids"], len(self))
+
+
+def _filled(content: Any) -> dict[str, Any]:
+    """`parameters`: the values of the body; `components`: what filled the header and the buttons, if any."""
+    if isinstance(content, dict):
+        return {"parameters": content["body"], "components": content["components"]}
+    return {"parameters": content}

@@ -49,6 +49,11 @@ def fill(template: Template, components: Any, media: MediaKinds) -> list[Any]:
     return body
 
 
+def beside_body(components: Sequence[Any]) -> list[Any]:
+    """What fills the header and the buttons, as it was sent."""
+    return [component for component in components if component["type"].lower() != "body"]
+
+
 def _plain_body(needs: Needs, component: Any) -> list[Any] | None:
     """The values of a component in the usual form; None if it needs the full check."""
     try:

@@ -19,6 +19,7 @@ _BUTTON_MEMBERS = {
     "URL": ("text", "url"),
     "PHONE_NUMBER": ("text", "phone_number"),
     "COPY_CODE": ("example",),
+    "OTP": ("otp_type",),
     "FLOW": ("text",),
     "CATALOG": ("text",),
 }

@@ -6,6 +6,20 @@ from typing import Any
 from emulator.templates.template import Template
 
 _URL = "https://lantern.example"
+_PICTURE = {"type": "HEADER", "format": "IMAGE", "example": {"header_handle": [f"{_URL}/plant.jpg"]}}
+_PLANT = {
+    "body_text_named_params": [
+        {"param_name": "first_name", "example": "Ana"},
+        {"param_name": "plant", "example": "lavender"},
+        {"param_name": "day", "example": "Friday"},
+    ]
+}
+
+
+def _plant_buttons(see: str, refuse: str) -> dict[str, Any]:
+    link = {"type": "URL", "text": see, "url": _URL + "/p/{{1}}", "example": [f"{_URL}/p/lavender"]}
+    return {"type": "BUTTONS", "buttons": [link, {"type": "QUICK_REPLY", "text": refuse}]}
+
 
 # name, language, category, status, format of the parameters, components
 _SAMPLES: list[tuple[str, str, str, str, str, list[dict[str, Any]]]] = [
@@ -90,6 +104,30 @@ _SAMPLES: list[tuple[str, str, str, str, str, list[dict[str, Any]]]] = [
                     }
                 ],
             },
+        ],
+    ),
+    (
+        "plant_ready", "en_US", "MARKETING", "APPROVED", "NAMED",
+        [
+            _PICTURE,
+            {
+                "type": "BODY",
+                "text": "Hi {{first_name}}, your {{plant}} is here. We keep it for you until {{day}}.",
+                "example": _PLANT,
+            },
+            _plant_buttons("See it", "Not now"),
+        ],
+    ),
+    (
+        "plant_ready", "de", "MARKETING", "APPROVED", "NAMED",
+        [
+            _PICTURE,
+            {
+                "type": "BODY",
+                "text": "{{plant}} wartet bis {{day}} auf Sie, {{first_name}}.",
+                "example": _PLANT,
+            },
+            _plant_buttons("Ansehen", "Nicht jetzt"),
         ],
     ),
     (

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Self
 
 from engine.api.call_budget import CallBudget, LocalCallBudget
@@ -73,3 +76,10 @@ def service_of(settings: ServiceSettings, budget: CallBudget | None = None) -> S
         budget=budget,
         proxy=settings.proxy,
     )
+
+
+@asynccontextmanager
+async def uploading(settings: ServiceSettings) -> AsyncIterator[Callable[[str, Path, str], Awaitable[str]]]:
+    """A client that uploads files; gives `Service.media.upload`."""
+    async with service_of(settings) as service:
+        yield service.media.upload

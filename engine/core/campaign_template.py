@@ -7,11 +7,14 @@ recipient has one list of values.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any, Self, TypeAlias
 
 from engine.core.free_form import compile_message
-from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, Placeholder, compile_template
+from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, compile_template
+from engine.core.placeholder import Placeholder
+from engine.core.template_buttons import fillable_buttons
 
 # Makes the body of a message from the phone, the values and the tag; see `CompiledTemplate.payload`.
 MakePayload: TypeAlias = Callable[[int | str, Sequence[str], str | None], bytes]
@@ -25,6 +28,7 @@ class CampaignTemplate:
     `name` is its type.
 
     `variant` is its name in an experiment. `recipients`: how many get it, if the campaign has several.
+    `buttons`: the indexes of optional buttons that are filled.
     """
 
     name: str
@@ -34,6 +38,7 @@ class CampaignTemplate:
     message: dict[str, Any] | None = None
     variant: str = ""
     recipients: int | None = None
+    buttons: tuple[int, ...] = ()
 
     def compiled(self, product: str = "") -> CompiledTemplate:
         """`product`: the service's word for itself in each payload. Who builds no payload needs none.
@@ -43,7 +48,17 @@ class CampaignTemplate:
         if self.message is not None:
             return compile_message(self.message, product)
         definition = {**self.definition, "name": self.name, "language": self.language}
-        return compile_template(definition, product, header_media=self.header_media)
+        return compile_template(definition, product, header_media=self.header_media, buttons=self.buttons)
+
+    def filled(self, buttons: Sequence[int]) -> Self:
+        """The same template, with these optional buttons filled."""
+        return replace(self, buttons=tuple(buttons))
+
+    def optional_buttons(self) -> list[Placeholder]:
+        """Placeholders of buttons that a message may leave as they are."""
+        parts = {str(part.get("type", "")).upper(): part for part in self.definition.get("components") or ()}
+        buttons = parts.get("BUTTONS", {}).get("buttons") or ()
+        return [button.placeholder for button in fillable_buttons(buttons) if button.kind.is_optional]
 
     @property
     def header_kind(self) -> str:
@@ -62,6 +77,7 @@ class CampaignTemplate:
             "definition": self.definition,
             "header_media": None if media is None else asdict(media),
             **({} if self.message is None else {"message": self.message}),
+            **({"buttons": self.buttons} if self.buttons else {}),
             **({"variant": self.variant} if self.variant else {}),
             **({} if self.recipients is None else {"recipients": self.recipients}),
         }
@@ -93,23 +109,34 @@ def _thawed(stored: Mapping[str, Any]) -> CampaignTemplate:
         stored.get("message"),
         stored.get("variant", ""),
         stored.get("recipients"),
+        tuple(stored.get("buttons", ())),
     )
 
 
-def make_payloads(templates: Sequence[CompiledTemplate]) -> list[MakePayload]:
+def make_payloads(
+    templates: Sequence[CompiledTemplate], sources: Mapping[str, str] | None = None
+) -> list[MakePayload]:
     """How to make the message of a recipient, by `template_index`. The values have the order of the first
     template's placeholders, whatever the order in the others.
+
+    `sources`: see `payload_with_media`; None: no header has media that differ by recipient.
     """
     first = templates[0].placeholders
-    return [_make_payload(template, value_order(first, template.placeholders)) for template in templates]
+    return [
+        _in_order(
+            template.payload if sources is None else partial(template.payload_with_media, sources),
+            value_order(first, template.placeholders),
+        )
+        for template in templates
+    ]
 
 
-def _make_payload(template: CompiledTemplate, order: Sequence[int]) -> MakePayload:
+def _in_order(payload: MakePayload, order: Sequence[int]) -> MakePayload:
     if order == list(range(len(order))):
-        return template.payload
+        return payload
 
     def make(to: int | str, variables: Sequence[str], tag: str | None) -> bytes:
-        return template.payload(to, [variables[at] for at in order], tag)
+        return payload(to, [variables[at] for at in order], tag)
 
     return make
 

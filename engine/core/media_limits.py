@@ -1,4 +1,4 @@
-"""How large a file may be, by its kind (the interface, "Limits")."""
+"""How large a file may be, by its kind, and how long an upload can be sent (the interface, "Limits")."""
 
 from engine.errors import UsageError
 
@@ -10,6 +10,8 @@ BYTES_MAX = {
     "document": 100 * MEGABYTE,
     "sticker": 500 * 1024,
 }
+REUSE_DAYS = 30
+REUSE_S = REUSE_DAYS * 24 * 3600
 STICKER_TYPE = "image/webp"
 
 

@@ -1,26 +1,28 @@
 """Compiles a template once for a campaign. Each message is then a join of prepared pieces.
 
-The placeholders have the order of `--param`: header text, body, URL buttons. Within a text, a POSITIONAL
-template orders them by number, a NAMED one by first appearance. The shapes of components are an open point.
+The placeholders have the order of `--param`: the media of a header that differ by recipient, header text,
+body, buttons. Within a text, a POSITIONAL template orders them by number, a NAMED one by first appearance.
+The shapes of components are an open point.
 """
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
+from engine.core.placeholder import MEDIA, Placeholder
+from engine.core.template_buttons import UnsendableButton, filled_buttons, names_in
 from engine.errors import ConfigurationError
 
 VARIABLE_CHARACTERS_MAX = 1024  # the limit for the whole body of a template
 
-_PLACEHOLDER = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 _SUSPECT = re.compile(r"[\n\r\v\f\x85\u2028\u2029]|\t|\x00| {5}")
 _REASON_OF_SUSPECT = {"\t": "tab", "\x00": "control", "     ": "spaces"}
 MEDIA_FORMATS = frozenset({"IMAGE", "VIDEO", "DOCUMENT"})
-# Buttons whose parameters the interface does not document. Without them, every message would fail.
-_BUTTONS_UNSUPPORTED = frozenset({"COPY_CODE", "OTP", "CATALOG", "MPM"})
+# Components that need parameters of which the interface says nothing. Without them, every message would fail.
+_COMPONENTS_UNSUPPORTED = frozenset({"CAROUSEL", "LIMITED_TIME_OFFER"})
 
 # Stands for a value while the body is serialised. It holds NULs, which no name of a template does.
 _SENTINEL = "\x00value\x00"
@@ -33,29 +35,30 @@ class UnusableTemplate(ConfigurationError):
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """The media of a header, the same for a whole campaign: an uploaded `media_id` or an HTTPS `link`."""
+    """The media of a header: an uploaded `media_id`, an HTTPS `link`, or `is_variable`: the first variable of
+    each recipient, which is a link or the reference of a file. `filename`: what a document is shown as.
+    """
 
     media_id: str | None = None
     link: str | None = None
     filename: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Placeholder:
-    """A variable of the template. `component`: header, body or button. `name`: its name, or its number."""
-
-    component: str
-    name: str
+    is_variable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledTemplate:
-    """A template ready for its variables. Made by `compile_template`."""
+    """A template ready for its variables. Made by `compile_template`. `filename`: of variable media."""
 
     name: str
     language: str
     placeholders: tuple[Placeholder, ...]
     skeleton: tuple[str, ...]
+    filename: str | None = None
+
+    @property
+    def has_variable_media(self) -> bool:
+        """Whether `payload_with_media` makes its payloads."""
+        return bool(self.placeholders) and self.placeholders[0].component == MEDIA
 
     def payload(self, to: int | str, variables: Sequence[str], tag: str | None) -> bytes:
         """The JSON body of one message. `to`: digits only. `tag`: None for services without opaque data.
@@ -70,28 +73,56 @@ class CompiledTemplate:
         pieces[-1] = "}" if tag is None else f',"biz_opaque_callback_data":"{tag}"}}'
         return "".join(pieces).encode("utf-8")
 
+    def payload_with_media(
+        self, sources: Mapping[str, str], to: int | str, variables: Sequence[str], tag: str | None
+    ) -> bytes:
+        """As `payload`, for a template whose first variable is the media of the header.
+
+        `sources`: the reference of a file → what `media_source` made of its id; any other value is a link.
+        """
+        media, *rest = variables
+        pieces = list(self.skeleton)
+        pieces[1] = str(to)
+        pieces[3] = sources.get(media) or media_source(Media(link=media, filename=self.filename))
+        pieces[5:-1:2] = map(encode_basestring_ascii, rest)
+        pieces[-1] = "}" if tag is None else f',"biz_opaque_callback_data":"{tag}"}}'
+        return "".join(pieces).encode("utf-8")
+
+
+def media_source(media: Media) -> str:
+    """The JSON of a picture, video or document in a header: its id or link, and the name it is shown with."""
+    return json.dumps(_source(media), separators=(",", ":"))
+
+
+def _source(media: Media) -> dict[str, str]:
+    source: dict[str, str] = {"id": media.media_id} if media.media_id else {"link": str(media.link)}
+    return {**source, "filename": media.filename} if media.filename else source
+
 
 def compile_template(
     definition: Mapping[str, Any],
     product: str,
     *,
     header_media: Media | None = None,
+    buttons: Collection[int] = (),
 ) -> CompiledTemplate:
     """Compile a template as the service lists it: name, language, components, parameter_format.
 
-    Raises UnusableTemplate, which names the part that cannot be sent.
+    `buttons`: the indexes of optional buttons that are filled. Raises UnusableTemplate, which names the part
+    that cannot be sent.
     """
     name, language = str(definition.get("name", "")), str(definition.get("language", ""))
     where = f"template {name}, language {language}"
     named = str(definition.get("parameter_format") or "POSITIONAL").upper() == "NAMED"
-    reader = _Reader(where, named, header_media)
+    reader = _Reader(where, named, header_media, buttons)
     for component in definition.get("components") or ():
         reader.read(component)
     template: dict[str, Any] = {"name": name, "language": {"code": language}}
     if components := reader.components():
         template["components"] = components
     skeleton = _skeleton(product, template)
-    return CompiledTemplate(name, language, tuple(reader.placeholders()), skeleton)
+    filename = None if header_media is None else header_media.filename
+    return CompiledTemplate(name, language, tuple(reader.placeholders()), skeleton, filename)
 
 
 def check_variable(value: str) -> str | None:
@@ -123,20 +154,23 @@ def _skeleton(product: str, template: dict[str, Any]) -> tuple[str, ...]:
 class _Reader:
     """Collects the components to send, in a fixed order, whatever the order of the definition."""
 
-    def __init__(self, where: str, named: bool, header_media: Media | None) -> None:
+    def __init__(self, where: str, named: bool, header_media: Media | None, buttons: Collection[int]) -> None:
         self._where = where
         self._named = named
         self._header_media = header_media
+        self._filled_buttons = buttons
         self._header: list[dict[str, Any]] = []
         self._body: list[dict[str, Any]] = []
         self._buttons: list[dict[str, Any]] = []
         self._placeholders: dict[str, list[Placeholder]] = {"header": [], "body": [], "button": []}
+        self._media: list[Placeholder] = []
 
     def components(self) -> list[dict[str, Any]]:
         return self._header + self._body + self._buttons
 
     def placeholders(self) -> list[Placeholder]:
-        return self._placeholders["header"] + self._placeholders["body"] + self._placeholders["button"]
+        texts = self._placeholders
+        return self._media + texts["header"] + texts["body"] + texts["button"]
 
     def read(self, component: Mapping[str, Any]) -> None:
         kind = str(component.get("type", "")).upper()
@@ -146,8 +180,9 @@ class _Reader:
             if parameters := self._text_parameters("body", str(component.get("text") or "")):
                 self._body.append({"type": "body", "parameters": parameters})
         elif kind == "BUTTONS":
-            for index, button in enumerate(component.get("buttons") or ()):
-                self._read_button(index, button)
+            self._read_buttons(component.get("buttons") or ())
+        elif kind in _COMPONENTS_UNSUPPORTED:
+            raise UnusableTemplate(f"a component of type {kind} cannot be sent", where=self._where)
 
     def _read_header(self, component: Mapping[str, Any]) -> None:
         form = str(component.get("format") or "TEXT").upper()
@@ -162,49 +197,37 @@ class _Reader:
 
     def _media_parameter(self, kind: str) -> dict[str, Any]:
         media = self._header_media
+        if media is not None and media.is_variable:
+            self._media.append(Placeholder(MEDIA, kind))
+            return {"type": kind, kind: _SENTINEL}
         if media is None or (media.media_id is None) == (media.link is None):
             raise UnusableTemplate(
                 f"the header needs one {kind}, given by media id or by link",
                 where=self._where,
-                remedy="give --header-media-id or --header-link",
+                remedy="give --header-column, --header-file, --header-link or --header-media-id",
             )
-        source: dict[str, str] = {"id": media.media_id} if media.media_id else {"link": str(media.link)}
-        if kind == "document" and media.filename:
-            source["filename"] = media.filename
-        return {"type": kind, kind: source}
+        return {"type": kind, kind: _source(media if kind == "document" else replace(media, filename=None))}
 
-    def _read_button(self, index: int, button: Mapping[str, Any]) -> None:
-        kind = str(button.get("type", "")).upper()
-        if kind in _BUTTONS_UNSUPPORTED:
-            raise UnusableTemplate(f"a button of type {kind} cannot be sent", where=self._where)
-        names = _names_in(str(button.get("url") or "")) if kind == "URL" else []
-        if len(names) > 1:
-            raise UnusableTemplate(
-                f"button {index} has {len(names)} placeholders, only one is allowed", where=self._where
-            )
-        if names:
-            self._placeholders["button"].append(Placeholder("button", names[0]))
-            parameters = [{"type": "text", "text": _SENTINEL}]
-            self._buttons.append(
-                {"type": "button", "sub_type": "url", "index": str(index), "parameters": parameters}
-            )
+    def _read_buttons(self, buttons: Sequence[Mapping[str, Any]]) -> None:
+        try:
+            filled = filled_buttons(buttons, self._filled_buttons)
+        except UnsendableButton as problem:
+            raise UnusableTemplate(str(problem), where=self._where) from None
+        self._placeholders["button"] += [button.placeholder for button in filled]
+        self._buttons += [button.component(_SENTINEL) for button in filled]
 
     def _text_parameters(self, component: str, text: str) -> list[dict[str, Any]]:
-        names = _names_in(text) if self._named else self._numbers_in(component, text)
+        names = names_in(text) if self._named else self._numbers_in(component, text)
         self._placeholders[component] += [Placeholder(component, name) for name in names]
         if self._named:
             return [{"type": "text", "parameter_name": name, "text": _SENTINEL} for name in names]
         return [{"type": "text", "text": _SENTINEL} for _ in names]
 
     def _numbers_in(self, component: str, text: str) -> list[str]:
-        names = sorted(_names_in(text), key=lambda name: (len(name), name))
+        names = sorted(names_in(text), key=lambda name: (len(name), name))
         if names != [str(number) for number in range(1, len(names) + 1)]:
             raise UnusableTemplate(
                 f"the placeholders of the {component} are {', '.join(names)}, not 1 to {len(names)}",
                 where=self._where,
             )
         return names
-
-
-def _names_in(text: str) -> list[str]:
-    return list(dict.fromkeys(_PLACEHOLDER.findall(text)))

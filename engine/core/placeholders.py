@@ -5,20 +5,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from engine.core.message import CompiledTemplate, Placeholder
+from engine.core.message import CompiledTemplate
+from engine.core.placeholder import Placeholder
 
 
 def placeholder_differences(first: Sequence[Placeholder], other: Sequence[Placeholder]) -> list[str]:
     """What `other` lacks and what it has besides, each as `no body {{2}}` or `a button {{1}}`; the order does
     not count.
     """
-    wanted, found = Counter(map(_text, first)), Counter(map(_text, other))
+    wanted, found = Counter(map(str, first)), Counter(map(str, other))
     lacking = [f"no {text}" for text in (wanted - found).elements()]
     return lacking + [f"a {text}" for text in (found - wanted).elements()]
-
-
-def _text(placeholder: Placeholder) -> str:
-    return f"{placeholder.component} {{{{{placeholder.name}}}}}"
 
 
 def request_changes(before: CompiledTemplate, now: CompiledTemplate) -> list[str]:
@@ -45,7 +42,7 @@ def _slots(template: CompiledTemplate) -> Iterator[tuple[str, str]]:
     for component in body["template"].get("components", ()):
         where = str(component["type"])
         if "index" in component:
-            where = f"{where} {int(component['index']) + 1}"
+            where = f"{where} {component['index']}"
         for position, parameter in enumerate(component.get("parameters", ()), 1):
             yield where, _what(parameter, position, str(component.get("sub_type", "")))
 

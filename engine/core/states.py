@@ -120,6 +120,7 @@ class ReasonCode(StrEnum):
     RECIPIENT_HOURS = "recipient_hours"
     DISK_FULL = "disk_full"
     RESULTS_NOT_STORED = "results_not_stored"
+    HEADER_FILE = "header_file"
     NOBODY_SENDS = "nobody_sends"
     RESENDING = "resending"
     REOPENED = "reopened"
@@ -164,6 +165,7 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.RECIPIENT_HOURS: Reason("it is quiet hours for all of its recipients"),
     ReasonCode.DISK_FULL: Reason("the disk is nearly full"),
     ReasonCode.RESULTS_NOT_STORED: Reason("outcomes cannot be stored"),
+    ReasonCode.HEADER_FILE: Reason("a file of its header is not at the service, and cannot be uploaded"),
     ReasonCode.NOBODY_SENDS: Reason("no process sends with any of its numbers"),
     # a campaign that runs again
     ReasonCode.RESENDING: Reason("recipients in doubt are sent to again"),
@@ -181,6 +183,7 @@ WAITS = frozenset(
         ReasonCode.RECIPIENT_HOURS,
         ReasonCode.DISK_FULL,
         ReasonCode.RESULTS_NOT_STORED,
+        ReasonCode.HEADER_FILE,
     }
 )
 

@@ -19,11 +19,13 @@ from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
 from engine.errors import ConfigurationError
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.campaign_guards import stored_guards
+from engine.sending.header_files import HeaderFiles
 from engine.sending.messages import RunningCampaign
 from engine.sending.quotas import Quotas
 from engine.sending.recipient_hours import RecipientHours, database_now
 from engine.store.campaign_states import apply_if_allowed, set_reason
 from engine.store.database import Connection
+from engine.store.header_files import uploads_of
 from engine.store.queries import queries
 
 BLOCKED_PREFIX = "waiting: "  # of the stored reason while a running campaign may not send
@@ -97,10 +99,11 @@ class CampaignReader:
         campaign = self._cache.get(row["campaign_id"]) or await self._compile(connection, row)
         if campaign is None:
             return
+        file_block = await _file_block(connection, campaign)  # first: once started, it may send at once
         _follow_edits(campaign, row)
         if started := self._cache.start(campaign):
             campaign.blocked_reason = _stored_blocked_reason(row)
-        block = block or _closed_hours(campaign, row["database_now"])
+        block = block or _closed_hours(campaign, row["database_now"]) or file_block
         block = block or await self._used_up(connection, campaign)
         await self._block(connection, campaign, block, started=started)
 
@@ -170,15 +173,25 @@ def _closed_hours(campaign: RunningCampaign, now: datetime) -> Block | None:
     return None if closed is None else Block(closed.reason, ReasonCode.RECIPIENT_HOURS)
 
 
+async def _file_block(connection: Connection, campaign: RunningCampaign) -> Block | None:
+    if (files := campaign.files) is None:
+        return None
+    if (now_ns := monotonic_ns()) >= files.read_again_ns:
+        files.read(await uploads_of(connection, campaign.campaign_id, campaign.phone_number_ids), now_ns)
+    reason = files.blocked_reason(now_ns)
+    return Block(reason, ReasonCode.HEADER_FILE) if reason else None
+
+
 def _running_campaign(row: asyncpg.Record, product: str, clock_skew: ClockSkew) -> RunningCampaign:
     templates = [template.compiled(product) for template in frozen_templates(row["template"])]
     guards = stored_guards(dict(row))
+    numbers = tuple(row["phone_number_ids"])
     return RunningCampaign(
         row["campaign_id"],
         row["name"],
         make_payloads(templates),
         len(templates[0].placeholders),
-        tuple(row["phone_number_ids"]),
+        numbers,
         guards.hours,
         guards.time_zone,
         RecipientHours(
@@ -186,6 +199,7 @@ def _running_campaign(row: asyncpg.Record, product: str, clock_skew: ClockSkew) 
         ),
         guards.cap,
         is_retry=row["is_retry"],
+        files=HeaderFiles(templates, numbers) if templates[0].has_variable_media else None,
     )
 
 

@@ -16,6 +16,7 @@ from engine.sending.access_token import AccessToken
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.feeder import Feeder
+from engine.sending.header_file_uploads import OpenUploads
 from engine.sending.messages import ClaimedMessage, GrantedClaims
 from engine.sending.quotas import Quotas
 from engine.sending.results_writer import ResultsWriter
@@ -77,6 +78,7 @@ class FlowContext:
     breaker: CircuitBreaker
     stop_requests: StopRequests
     access_token: AccessToken
+    open_uploads: OpenUploads
     quotas: Quotas = field(default_factory=Quotas)
     numbers: Mapping[str, PeerNumber] = field(default_factory=dict)  # the owned ones
     clock_skew: ClockSkew = field(default_factory=ClockSkew)
@@ -103,7 +105,8 @@ class FlowContext:
         for candidate, attempt_no in zip(granted.candidates, granted.attempt_nos, strict=True):
             campaign_id, range_id, seq, phone, variables, template_index, _, _, spent = candidate
             if range_id != encoded_for:
-                encoded_for, payloads = range_id, self.campaign_cache[campaign_id].payloads
+                encoded_for, campaign = range_id, self.campaign_cache[campaign_id]
+                payloads = campaign.payloads_of(lease.phone_number_id)
                 encode = self._tag_encoder(range_id, lease.epoch)
             body = payloads[template_index](phone, variables, encode(seq, attempt_no))
             fields = (campaign_id, range_id, seq, attempt_no, body, expires_ns, spent)

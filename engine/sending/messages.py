@@ -10,6 +10,7 @@ from engine.core.frequency_cap import FrequencyCap
 from engine.core.order import Priority
 from engine.core.retry import Budget
 from engine.core.sending_hours import SendingHours
+from engine.sending.header_files import HeaderFiles
 from engine.sending.recipient_hours import ALWAYS, RecipientHours
 from engine.store.claims import Candidate
 
@@ -68,3 +69,8 @@ class RunningCampaign:
     share_percent: int | None = None
     is_watched: bool = False
     is_retry: bool = False
+    files: HeaderFiles | None = None  # None: no header has media that differ by recipient
+
+    def payloads_of(self, phone_number_id: str) -> Sequence[MakePayload]:
+        """`payloads` for messages of one number: the service's id of a file is of that number."""
+        return self.payloads if self.files is None else self.files.payloads[phone_number_id]

@@ -13,6 +13,7 @@ from engine.sending.campaign_health import CampaignHealth
 from engine.sending.campaign_housekeeping import CampaignHousekeeping
 from engine.sending.campaign_reader import CampaignReader
 from engine.sending.flow_context import FlowContext
+from engine.sending.header_file_renewal import HeaderFileRenewal
 from engine.sending.number_refresh import NumberRefresh
 from engine.sending.number_sender import NumberSender
 from engine.sending.number_sharing import NumberSharing
@@ -76,6 +77,7 @@ class Worker:
         self._housekeeping = CampaignHousekeeping(context, campaign_id)
         self._health = CampaignHealth(context)
         self._number_refresh = NumberRefresh(read_numbers, context.timing.reread_period_s)
+        self._file_renewal = HeaderFileRenewal(context.pool, context.campaign_cache, context.open_uploads)
         self._template_watch = template_watch
         self._side_tasks: dict[str, asyncio.Task[None]] = {}  # by what they do
         self.senders = self._numbers.senders
@@ -155,6 +157,8 @@ class Worker:
         await self._reader.refresh(connection)
         if self._housekeeping.to_close:
             self._start_side_task("closing", self._housekeeping.close_ended)
+        if self._file_renewal.is_due:
+            self._start_side_task("header files", self._file_renewal.run)
         if self._sharing is not None:
             await self._sharing.balance(connection)
         await recover_abandoned_numbers(connection, self._numbers.owner, self._numbers.wanted)

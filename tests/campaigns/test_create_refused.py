@@ -88,8 +88,12 @@ async def pictured(ready: str, pool: Pool) -> str:
 @pytest.mark.parametrize(
     ("template", "media", "words"),
     [
-        ("poster", None, "poster .en. needs one image.*--header-link or --header-media-id"),
-        ("order", IMAGE, "order .en. has no media.*remove --header-link"),
+        (
+            "poster",
+            None,
+            "poster .en. needs one image.*--header-column, .*--header-link or --header-media-id",
+        ),
+        ("order", IMAGE, "order .en. has no media.*remove .* --header-"),
         ("poster", replace(IMAGE, filename="a.pdf"), "--header-filename"),
         ("poster", Media(link="not-a-url"), "--header-link 'not-a-url' is not an HTTPS URL.*https://"),
         ("poster", Media(link="http://files.example/a.jpg"), "--header-link"),

@@ -16,6 +16,7 @@ from engine.sending.campaign_reader import CampaignReader
 from engine.sending.feeder import Feeder
 from engine.sending.first_attempts import FirstAttempts
 from engine.sending.flow_context import FlowContext
+from engine.sending.number_quota import NumberQuota
 from engine.store.database import Connection, Pool
 from engine.store.leases import take_lease
 from tests.campaigns.conftest import PHONE
@@ -131,7 +132,8 @@ async def claim_all(context: FlowContext, connection: Connection) -> list[int]:
     feeder = Feeder(context.pool, lease, context.campaign_cache)
     feed = await feeder.feed()
     assert feed is not None
-    granted = await FirstAttempts(context, lease, feeder, PairGuard()).claim(feed, 1_000)
+    first = FirstAttempts(context, lease, feeder, PairGuard(), NumberQuota(context, "1001"))
+    granted = await first.claim(feed, 1_000)
     return [candidate.phone for candidate in granted.candidates]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from campaigns.cli import main
 from campaigns.cli.printing import print_json
-from campaigns.cli.template_text import _component_text
+from campaigns.cli.template_text import _component_lines
 from engine.core.sanitise import CONTROLS
 from tests.cli.processes import Drumbeat
 
@@ -28,9 +28,9 @@ def test_an_unexpected_error_shows_no_phone_and_no_password(capsys: pytest.Captu
 
 def test_a_template_is_shown_line_by_line() -> None:
     body = {"type": "BODY\x1b", "text": f"Hello\n{HOSTILE}"}
-    assert _component_text(body) == "body: Hello\na]0;title2Jb"
+    assert list(_component_lines(body)) == ["  body: Hello\na]0;title2Jb"]
     buttons = {"type": "BUTTONS", "buttons": [{"text": HOSTILE}, {"text": 7}]}
-    assert _component_text(buttons) == "buttons: a]0;title2Jb, 7"
+    assert list(_component_lines(buttons)) == ["  button 0: a]0;title2Jb ()", "  button 1: 7 ()"]
 
 
 def test_json_keeps_a_text_and_shows_no_control(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""`templates show` lists each placeholder in the order of `--param`, and says what cannot be sent."""
+"""`templates show` lists what to write for each placeholder, and says what cannot be sent."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -17,14 +17,21 @@ def lines(*components: dict[str, Any], parameter_format: str = "POSITIONAL") -> 
     return list(template_lines(StoredTemplate("offer", "de", "APPROVED", "MARKETING", now, definition)))
 
 
-def test_the_placeholders_of_a_url_follow_those_of_the_body() -> None:
-    assert lines({"type": "BUTTONS", "buttons": [TRACK, CALL]}, BODY) == [
+def test_every_placeholder_has_a_word_and_two_links_differ() -> None:
+    buttons = [TRACK, CALL, {"type": "COPY_CODE", "text": "Copy"}, {**TRACK, "text": "Rate"}]
+    assert lines({"type": "BUTTONS", "buttons": buttons}, BODY) == [
         "offer  de  APPROVED  MARKETING",
-        "  buttons: Track (https://shop.example/{{1}}), Call me",
+        "  button 0: Track (https://shop.example/{{1}})",
+        "  button 1: Call me (QUICK_REPLY)",
+        "  button 2: Copy (COPY_CODE)",
+        "  button 3: Rate (https://shop.example/{{1}})",
         "  body: Hi {{1}}, order {{2}}",
-        "  --param 1: body {{1}}",
-        "  --param 2: body {{2}}",
-        "  --param 3: button {{1}}",
+        "  --param 1:COLUMN  body {{1}}",
+        "  --param 2:COLUMN  body {{2}}",
+        "  --param button-0:COLUMN  button 0 {{1}}",
+        "  --param button-2:COLUMN  button 2 code",
+        "  --param button-3:COLUMN  button 3 {{1}}",
+        "  --param button-1:COLUMN  button 1 payload, optional: what your webhook gets when the button is pressed",
     ]
 
 
@@ -32,20 +39,20 @@ def test_named_placeholders_are_listed_by_name_and_header_text_comes_first() -> 
     header = {"type": "HEADER", "format": "TEXT", "text": "For {{city}}"}
     body = {"type": "BODY", "text": "Hi {{first_name}}"}
     assert lines(body, header, parameter_format="NAMED")[3:] == [
-        "  --param 1: header {{city}}",
-        "  --param 2: body {{first_name}}",
+        "  --param city:COLUMN  header {{city}}",
+        "  --param first_name:COLUMN  body {{first_name}}",
     ]
 
 
 def test_a_header_with_media_names_its_options() -> None:
     assert lines({"type": "HEADER", "format": "IMAGE"})[1:] == [
         "  header: IMAGE",
-        "  --header-link or --header-media-id: image of the header",
+        "  --header-column, --header-file, --header-link or --header-media-id: image of the header",
     ]
 
 
 def test_a_template_that_cannot_be_sent_says_why() -> None:
-    button = {"type": "COPY_CODE", "text": "Copy"}
+    button = {"type": "MPM", "text": "Our picks"}
     assert lines({"type": "BUTTONS", "buttons": [button]})[-1] == (
-        "  not usable: a button of type COPY_CODE cannot be sent"
+        "  not usable: button 0 of type MPM cannot be sent: it needs a list of products for each message"
     )

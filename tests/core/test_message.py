@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.message import Media, Placeholder, UnusableTemplate, check_variable, compile_template
+from engine.core.message import Media, UnusableTemplate, check_variable, compile_template
+from engine.core.placeholder import Placeholder
 
 
 def template(*components: dict[str, Any], form: str | None = None) -> dict[str, Any]:
@@ -88,7 +89,7 @@ def test_placeholders_are_ordered_by_header_body_button_and_by_number() -> None:
         "parameters": [{"type": "text", "text": "path"}],
     }
     assert compiled.placeholders[0] == Placeholder("header", "1")
-    assert compiled.placeholders[-1] == Placeholder("button", "1")
+    assert compiled.placeholders[-1] == Placeholder("button", "1", 1)
 
 
 def test_named_parameters_are_ordered_by_first_appearance() -> None:
@@ -126,7 +127,8 @@ def test_a_media_header_by_link() -> None:
         body("{{1}} and {{3}}"),
         body("{{name}}"),
         {"type": "HEADER", "format": "LOCATION"},
-        {"type": "BUTTONS", "buttons": [{"type": "COPY_CODE"}]},
+        {"type": "BUTTONS", "buttons": [{"type": "MPM"}]},
+        {"type": "CAROUSEL", "cards": []},
         {"type": "BUTTONS", "buttons": [{"type": "URL", "url": "https://x.example/{{1}}/{{2}}"}]},
     ],
 )

@@ -59,7 +59,7 @@ def changes(before: list[dict[str, Any]], now: list[dict[str, Any]], form: str =
         (
             [body("Hi"), links("https://x/{{1}}", "https://y")],
             [body("Hi"), links("https://x", "https://y/{{1}}")],
-            ["button 1 url {{1}} was removed", "button 2 url {{1}} was added"],
+            ["button 0 url {{1}} was removed", "button 1 url {{1}} was added"],
         ),
     ],
 )

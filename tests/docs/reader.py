@@ -45,7 +45,7 @@ class Reader:
     def __init__(
         self, drumbeat: Drumbeat, replaced: Mapping[str, str], exit_codes: Mapping[str, int]
     ) -> None:
-        self._drumbeat = drumbeat
+        self.drumbeat = drumbeat
         self._replaced = replaced
         self._exit_codes = exit_codes
 
@@ -62,26 +62,26 @@ class Reader:
         """A block that needs a shell runs in one; the commands of any other start quicker without."""
         for line in commands:
             if exported := _EXPORT.fullmatch(line):
-                self._drumbeat.settings[exported[1].lower()] = exported[2]
+                self.drumbeat.settings[exported[1].lower()] = exported[2]
         commands = [line for line in commands if not _EXPORT.fullmatch(line)]
         if any(_FOR_A_SHELL.search(line) and not _SERVER.match(line) for line in commands):
             self._judge("; ".join(commands), self._shell("\n".join(commands)))
             return
         for line in commands:
             if _SERVER.match(line):
-                with serving(self._drumbeat, *_words(line.removesuffix("&")), "--port", "0"):
+                with serving(self.drumbeat, *_words(line.removesuffix("&")), "--port", "0"):
                     continue
-            self._judge(line, self._drumbeat(*_words(line)))
+            self._judge(line, self.drumbeat(*_words(line)))
 
     def _judge(self, line: str, done: Done) -> None:
         wanted = self._exit_codes.get(line, 0)
         assert done.exit_code == wanted, f"{line}\nended with {done.exit_code}\n{done.stdout}{done.stderr}"
 
     def _shell(self, commands: str) -> Done:
-        settings = {f"DRUMBEAT_{name.upper()}": value for name, value in self._drumbeat.settings.items()}
+        settings = {f"DRUMBEAT_{name.upper()}": value for name, value in self.drumbeat.settings.items()}
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", commands],
-            cwd=self._drumbeat.directory,
+            cwd=self.drumbeat.directory,
             env={**os.environ, **settings, "PATH": f"{BIN}:{os.environ['PATH']}"},
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -135,6 +135,8 @@ async def test_named_parameters_headers_and_buttons(client: Client) -> None:
     }
     message["template"]["components"] = [header, body, button]
     assert (await client.send(message)).status == 200
+    (row,) = (await client.ask("ledger?after=1"))["messages"]
+    assert (row["parameters"], row["components"]) == (["Ana"], [header, button])
     for missing in (header, body, button):
         message["template"]["components"] = [each for each in (header, body, button) if each is not missing]
         assert (await client.send(message)).code == 132012

@@ -86,6 +86,7 @@ async def test_types_and_formats_come_in_any_case(client: Client) -> None:
         {"type": "URL", "text": "no url"},
         {"type": "PHONE_NUMBER", "text": "no number"},
         {"type": "COPY_CODE"},
+        {"type": "OTP", "text": "no kind of copy"},
         {"type": "QUICK_REPLY"},
         "QUICK_REPLY",
     ],
@@ -124,6 +125,17 @@ async def test_every_button_is_filled_on_send(client: Client) -> None:
     assert await sent(code, button(1, "flow", type="action", action={})) == 132012
     assert await sent(button(0, "copy_code", type="text", text="SPRING24")) == 132012
     assert await sent(code, button(3, "phone_number", type="text", text="x")) == 132012
+
+
+async def test_the_button_of_a_one_time_code_is_filled_like_a_link(client: Client) -> None:
+    otp = {"type": "OTP", "otp_type": "COPY_CODE", "text": "Copy code"}
+    code = {"type": "BODY", "add_security_recommendation": False}
+    buttons = {"type": "BUTTONS", "buttons": [otp]}
+    assert await reviewed(client, code, buttons, category="AUTHENTICATION") == "APPROVED"
+    message = template("5511987654321", "123456", name="fresh")
+    assert (await client.send(message)).code == 132012
+    message["template"]["components"].append(button(0, "url", type="text", text="123456"))
+    assert (await client.send(message)).status == 200
 
 
 async def test_a_location_header_takes_a_place(client: Client) -> None:

@@ -17,6 +17,7 @@ from engine.sending.access_token import AccessToken
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.flow_context import FlowContext
+from engine.sending.header_file_uploads import no_uploads
 from engine.sending.results_writer import ResultsWriter
 from engine.sending.stop_requests import StopRequests
 from engine.sending.timing import Timing
@@ -60,7 +61,14 @@ def context_of(pool: Pool) -> FlowContext:
     timing = Timing()
     results_writer = ResultsWriter(pool, timing.batch_period_s)
     token = AccessToken(SecretFile("access_token", SecretStr("t"), None), lambda _: None)
-    parts = results_writer, ClaimBatcher(pool), CircuitBreaker(float), StopRequests(campaign_cache), token
+    parts = (
+        results_writer,
+        ClaimBatcher(pool),
+        CircuitBreaker(float),
+        StopRequests(campaign_cache),
+        token,
+        no_uploads,
+    )
     return FlowContext(pool, service, timing, "abcdefgh", campaign_cache, *parts)
 
 

@@ -58,7 +58,7 @@ def test_a_recipient_becomes_a_message_of_its_template_with_every_field() -> Non
     def payload(to: int, variables: list[str], tag: str | None) -> bytes:
         return repr((to, variables, tag)).encode()
 
-    running = SimpleNamespace(payloads=[lambda *_: b"another template", payload])
+    running = SimpleNamespace(payloads_of=lambda _number: [lambda *_: b"another template", payload])
     context = object.__new__(FlowContext)
     context.installation = "abcdefgh"
     context.campaign_cache = cast("CampaignCache", {3: running})

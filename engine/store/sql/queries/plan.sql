@@ -195,6 +195,10 @@ INSERT INTO campaigns (
 ) VALUES ($1, $2, $3, $4, 'planning', 'planning', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 RETURNING campaign_id, (now() AT TIME ZONE 'UTC')::date AS day;
 
+-- name: insert_campaign_files
+INSERT INTO campaign_files (campaign_id, reference, path, sha256, mime_type)
+SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]);
+
 -- name: create_partitions
 SELECT create_partitions($1);
 

@@ -1,0 +1,37 @@
+"""What fills a campaign's templates: their optional buttons, and a column or fixed text for each variable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from campaigns.audience.header_media import HeaderMedia, is_link
+from campaigns.audience.row_check import RowRules, is_literal
+from campaigns.planning.header_files import require_header_file
+from campaigns.planning.params import read_params
+from campaigns.planning.spec import CampaignSpec
+from campaigns.planning.template import check_same_placeholders
+from campaigns.planning.template_set import rules_for
+from engine.core.campaign_template import CampaignTemplate
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """The templates as messages fill them, and the rules of the rows that do."""
+
+    templates: Sequence[CampaignTemplate]
+    rules: RowRules
+
+
+def fill(spec: CampaignSpec, templates: Sequence[CampaignTemplate], header: Sequence[str]) -> Filling:
+    """`header`: the columns of the audience. UsageError for a placeholder that nothing fills, or that not all
+    templates have, and as `read_params` does.
+    """
+    found = read_params(templates[0], spec.params, [*header, *spec.mapped])
+    filled = [template.filled(found.buttons) for template in templates]
+    check_same_placeholders(filled)
+    rules = replace(rules_for(spec, filled), params=found.columns)
+    if spec.header is None:
+        return Filling(filled, rules)
+    media = HeaderMedia(templates[0].header_kind, spec.media_directory)
+    if is_literal(spec.header) and not is_link(spec.header[1:]):
+        require_header_file(media.kind, media.directory / spec.header[1:])
+    return Filling(filled, replace(rules, params=(spec.header, *found.columns), media=media))

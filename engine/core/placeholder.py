@@ -1,0 +1,38 @@
+"""The variables of a template, and the words that name them on the command line."""
+
+from dataclasses import dataclass
+
+MEDIA = "media"  # component of the placeholder for a header's picture, video or document
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A variable of the template.
+
+    `component`: media, header, body or button. `name`: its name or number; of media their kind, and of a
+    button without a URL what fills it. `button`: the index of the button, from 0.
+    """
+
+    component: str
+    name: str
+    button: int | None = None
+
+    @property
+    def word(self) -> str:
+        """Names it in `--param WORD:COLUMN`. Names of the service hold no hyphen, so no word is a name."""
+        if self.button is not None:
+            return f"button-{self.button}"
+        if self.component == "header" and self.name.isdecimal():
+            return f"header-{self.name}"
+        return self.name
+
+    def __str__(self) -> str:
+        """Where it stands, for people: `body {{1}}`, `button 0 {{1}}`, `button 1 payload`."""
+        if self.component == MEDIA:
+            return f"header {self.name}"
+        where = self.component if self.button is None else f"{self.component} {self.button}"
+        return f"{where} {self.name if self._fills_whole else f'{{{{{self.name}}}}}'}"
+
+    @property
+    def _fills_whole(self) -> bool:
+        return self.button is not None and not self.name.isdecimal()
