@@ -68,7 +68,13 @@ class StopRequests:
         self.waiting: dict[StopRequest, StopRequest] = {}
 
     def add(self, request: StopRequest) -> None:
-        """Add a request. An equal one that already waits stays, but a longer rest replaces a shorter one."""
+        """Add a request. An equal one that already waits stays, but a longer rest replaces a shorter one.
+
+        A late reply may refuse the account when every campaign is stopped already. Kept, its request would
+        pause a campaign that a person resumes next.
+        """
+        if isinstance(request, AccountStop) and not self._campaign_cache.running:
+            return
         waiting = self.waiting.setdefault(request, request)
         if (
             isinstance(waiting, NumberRest)
