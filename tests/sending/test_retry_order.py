@@ -3,6 +3,7 @@
 from engine.core.guard import PairGuard
 from engine.sending.campaign_reader import CampaignReader
 from engine.sending.feeder import Feeder
+from engine.sending.number_quota import NumberQuota
 from engine.sending.retries import Retries
 from engine.store.database import Pool
 from engine.store.leases import take_lease
@@ -31,7 +32,7 @@ async def test_retries_of_a_low_priority_wait_for_the_higher_one(pool: Pool) -> 
         await CampaignReader(context.campaign_cache, "chat", None).refresh(connection)
     feeder = Feeder(pool, lease, context.campaign_cache)
     await feeder.recover()
-    retries = Retries(context, lease, feeder, PairGuard(burst=9))
+    retries = Retries(context, lease, feeder, PairGuard(burst=9), NumberQuota(context, SLOW))
 
     async def claimed(day: int) -> list[int]:
         granted = await retries.claim(day * DAY_NS, 10)
