@@ -190,7 +190,8 @@ def _reaction(row: ErrorCode) -> str:
     if row.outcome is not Rejected:
         return "tries again later"
     if row.systematic:
-        return "fails the recipient; several in a row pause the campaign"
+        stopped = {Scope.NUMBER: "stop the number", Scope.ACCOUNT: "pause every campaign"}
+        return f"fails the recipient; 20 in a row {stopped.get(row.shared_by, 'pause the campaign')}"
     pauses = {Scope.TEMPLATE: "campaign", Scope.NUMBER: "number", Scope.ACCOUNT: "account"}
     return f"pauses the {pauses[row.scope]}" if row.scope in pauses else "fails the recipient"
 

@@ -1,4 +1,7 @@
-"""`drumbeat campaign start`, `pause`, `resume` and `cancel`. Running processes follow within a second."""
+"""`drumbeat campaign start`, `pause`, `resume`, `approve` and `cancel`.
+
+Running processes follow within a second.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -14,6 +17,7 @@ from campaigns.cli.task_runner import with_connection, with_settings
 from campaigns.life.actor import actor
 from campaigns.life.control import (
     CampaignChange,
+    approve,
     cancel,
     find_campaign,
     pause,
@@ -22,6 +26,7 @@ from campaigns.life.control import (
     resume_all,
     start,
 )
+from campaigns.life.template_check import TemplateCheck, checking
 from campaigns.life.token_check import check_token, waits_for_token
 from engine.core.states import CampaignState
 from engine.errors import UsageError
@@ -34,7 +39,7 @@ app = typer.Typer(add_completion=False)
 @app.command("start")
 def start_campaign(name: CampaignName, json: Json = False) -> None:
     """Hand a campaign to the workers, which send it at once or at its start time."""
-    _print_changes([_change(start, name)], json)
+    _print_changes(with_settings(partial(_start, name=name)), json)
 
 
 @app.command("pause")
@@ -71,10 +76,32 @@ def resume_campaign(
         note(f"{change.name}: stays paused, because {change.stays_paused}")
 
 
+@app.command("approve")
+def approve_campaign(name: CampaignName, json: Json = False) -> None:
+    """Approve the canary of a campaign: the rest is sent if the canary is healthy.
+
+    Given early, it counts when the canary's results are there.
+    """
+    _print_changes([_change(approve, name)], json)
+
+
 @app.command("cancel")
 def cancel_campaign(name: CampaignName, json: Json = False) -> None:
     """End a campaign for good. Recipients who were not sent to are skipped."""
     _print_changes([_change(cancel, name)], json)
+
+
+async def _start(pool: Pool, settings: Settings, *, name: str) -> list[CampaignChange]:
+    check = checking(pool, settings)
+    async with pool.acquire() as connection:
+        change = await start(connection, name, actor=actor(), check=check)
+    _note_all(check)
+    return [change]
+
+
+def _note_all(check: TemplateCheck) -> None:
+    for line in dict.fromkeys(check.notes):
+        note(line)
 
 
 async def _resume(pool: Pool, settings: Settings, *, name: str | None) -> list[CampaignChange]:
@@ -82,9 +109,13 @@ async def _resume(pool: Pool, settings: Settings, *, name: str | None) -> list[C
         name = None if name is None else (await find_campaign(connection, name)).name
         if await waits_for_token(connection, name) and (unchecked := await check_token(settings)):
             note(f"the access token was not checked: {unchecked}")
+        check = checking(pool, settings)
         if name is None:
-            return await resume_all(connection, actor=actor())
-        return [await resume(connection, name, actor=actor())]
+            changes = await resume_all(connection, actor=actor(), check=check)
+        else:
+            changes = [await resume(connection, name, actor=actor(), check=check)]
+    _note_all(check)
+    return changes
 
 
 def _change(action: Callable[..., Awaitable[CampaignChange]], name: str) -> CampaignChange:

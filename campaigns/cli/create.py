@@ -35,16 +35,38 @@ from campaigns.cli.options import (
     Region,
     rejects_option,
 )
+from campaigns.cli.order_options import (
+    Canary,
+    CanaryApprove,
+    CanaryMaxFailed,
+    CanaryMinutes,
+    PauseAtFailed,
+    Priority,
+    Share,
+    order_of,
+)
 from campaigns.cli.planning_progress import GUESS, planning_shown
 from campaigns.cli.printing import print_json
-from campaigns.cli.status_text import audience_sum
-from campaigns.cli.task_runner import ready_database, run_loop
+from campaigns.cli.status_text import audience_sum, quota_warning
+from campaigns.cli.task_runner import ready_database, run_loop, with_database
+from campaigns.cli.template_options import (
+    Experiment,
+    LanguageColumn,
+    StrictLanguage,
+    Template,
+    Variants,
+    first_template,
+)
 from campaigns.command_text import command_text
 from campaigns.manifest.command import takes_options
 from campaigns.manifest.options import keeps_given
 from campaigns.planning.create import CreatedCampaign, create_campaign
 from campaigns.planning.spec import CampaignSpec
+from campaigns.planning.template_set import unmatched_text
+from campaigns.planning.variants import read_variants
 from campaigns.pluralise import pluralise
+from campaigns.preview.plan import days_needed
+from campaigns.template_shares import share_lines, shares_json
 from engine.core.message import Media
 from engine.core.states import CampaignState
 from engine.errors import UsageError
@@ -52,7 +74,6 @@ from engine.process.settings import load_settings
 
 app = typer.Typer(add_completion=False)
 
-Template = Annotated[str, typer.Option(help="Name of an approved template.")]
 Language = Annotated[str, typer.Option(help="Language of the template, such as pt_BR.")]
 Numbers = Annotated[
     list[str], typer.Option(help="Phone number ID to send with; repeat for more.", metavar="PNID")
@@ -97,9 +118,13 @@ HeaderFilename = Annotated[str | None, typer.Option(help="File name that is show
 @keeps_given
 def campaign_spec(
     name: NewName,
-    template: Template,
     language: Language,
     number: Numbers,
+    template: Template = None,
+    variant: Variants = None,
+    experiment: Experiment = None,
+    language_column: LanguageColumn = None,
+    strict_language: StrictLanguage = False,
     audience: AudienceFile = None,
     audience_sql: AudienceSql = None,
     audience_database: AudienceDatabase = None,
@@ -122,6 +147,13 @@ def campaign_spec(
     time_zone: TimeZone = "UTC",
     on_unknown: OnUnknown = "hold",
     max_failed: MaxFailed = None,
+    priority: Priority = "normal",
+    share: Share = None,
+    pause_at_failed: PauseAtFailed = None,
+    canary: Canary = None,
+    canary_max_failed: CanaryMaxFailed = None,
+    canary_minutes: CanaryMinutes = None,
+    canary_approve: CanaryApprove = False,
     strict: Strict = False,
     rejects: Annotated[Path | None, rejects_option("rejects")] = None,
     header_media_id: HeaderMediaId = None,
@@ -133,9 +165,10 @@ def campaign_spec(
     This signature is the one list of the options of a campaign: `create`, `apply`, `clone` and `edit` take
     what stands here, and a manifest has a key for each.
     """
+    variants = read_variants(variant or ())
     return CampaignSpec(
         name=name,
-        template=template,
+        template=first_template(template, variants, experiment),
         language=language,
         audience=audience_of(audience, audience_sql, audience_database, audience_campaign, state, code),
         numbers=tuple(number),
@@ -157,6 +190,13 @@ def campaign_spec(
         defaults=pairs("--default", default),
         exclude=tuple(exclude or ()),
         as_mobile=tuple(as_mobile or ()),
+        language_column=language_column,
+        strict_language=strict_language,
+        order=order_of(
+            priority, share, pause_at_failed, canary, canary_max_failed, canary_minutes, canary_approve
+        ),
+        variants=variants,
+        experiment=experiment,
     )
 
 
@@ -183,14 +223,16 @@ def _create(
         created = run_loop(
             create_campaign(url, spec, progress, disk=settings.disk(), dry_run=dry_run, change_by=change_by)
         )
-    show_created(created, json=json)
+    show_created(created, spec, json=json)
 
 
-def show_created(created: CreatedCampaign, *, json: bool) -> None:
+def show_created(created: CreatedCampaign, spec: CampaignSpec, *, json: bool) -> None:
+    recipients, scope = created.counts.recipients, load_settings().quota_scope
+    days = with_database(lambda pool: days_needed(pool, spec.phone_number_ids, recipients, scope))
     if json:
-        print_json(_as_json(created))
+        print_json({**_as_json(created), "days": days})
     else:
-        _print(created)
+        _print(created, days)
 
 
 def header_media(media_id: str | None, link: str | None, filename: str | None) -> Media | None:
@@ -223,12 +265,14 @@ def _as_json(created: CreatedCampaign) -> dict[str, Any]:
         "encoding": None if created.encoding is None else created.encoding.label,
         "encoding_guessed": created.encoding is not None and created.encoding.is_guess,
         "same_audience": list(created.same_audience),
+        "templates": shares_json(created.templates, counts.recipients),
+        "unmatched_languages": dict(created.unmatched),
         "same_people": [earlier.as_json() for earlier in created.same_people],
         "changes": [change.as_json() for change in created.changes],
     }
 
 
-def _print(created: CreatedCampaign) -> None:
+def _print(created: CreatedCampaign, days: int) -> None:
     counts = created.counts
     state = "a dry run, nothing is stored" if created.dry_run else created.state
     typer.echo(
@@ -240,6 +284,12 @@ def _print(created: CreatedCampaign) -> None:
     if counts.suppressed:
         are = pluralise(counts.suppressed, "recipient is", "recipients are")
         typer.echo(f"{are} on the suppression list and will be skipped")
+    for line in share_lines(created.templates):
+        typer.echo(line)
+    if created.unmatched:
+        typer.echo(
+            f"no language of the template, so they get the fallback: {unmatched_text(created.unmatched)}"
+        )
     if created.encoding is not None and created.encoding.is_guess:
         typer.echo(f"read as {created.encoding.label}: {GUESS}")
     codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
@@ -249,6 +299,8 @@ def _print(created: CreatedCampaign) -> None:
         typer.echo(f"rejected and duplicate rows: {codes}")
     for line in _earlier_lines(created):
         typer.echo(line)
+    if days > 1:
+        typer.echo(quota_warning(days))
     if not created.unchanged and not created.dry_run and created.state == CampaignState.DRAFT:
         typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")
 

@@ -88,7 +88,7 @@ def _amended(spec: CampaignSpec, *, dry_run: bool, json: bool) -> bool:
     with database_blamed(url):
         changed = run_loop(amend_campaign(url, spec, change_by=actor(), dry_run=dry_run))
     if changed is not None:
-        show_created(changed, json=json)
+        show_created(changed, spec, json=json)
     return changed is not None
 
 

@@ -49,6 +49,8 @@ CAMPAIGN_COMMANDS = {
     "start": "campaigns.cli.control",
     "pause": "campaigns.cli.control",
     "resume": "campaigns.cli.control",
+    "approve": "campaigns.cli.control",
+    "order": "campaigns.cli.order",
     "cancel": "campaigns.cli.control",
     "report": "campaigns.cli.report",
     "export": "campaigns.cli.report",

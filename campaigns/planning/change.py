@@ -109,6 +109,9 @@ def _columns(known: KnownCampaign, asked: Asked) -> tuple[Any, ...]:
         schedule.start_at,
         schedule.expires_at,
         spec.max_failed,
+        spec.order.priority.word,
+        spec.order.share_percent,
+        spec.order.pause_at_failed,
     )
 
 

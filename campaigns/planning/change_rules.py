@@ -22,6 +22,9 @@ CHANGEABLE: dict[str, frozenset[CampaignState]] = {
     "--window": _LIVE,
     "--time-zone": _LIVE,
     "--max-failed": _LIVE,
+    "--priority": _LIVE,
+    "--share": _LIVE,
+    "--pause-at-failed": _LIVE,
     "--start-at": _UNSENT,
     "--on-unknown": _UNSENT,
     # A running process takes a campaign's numbers once, and a number that holds a range keeps it.

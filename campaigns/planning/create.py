@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from campaigns.audience.opening import OpenAudience
 from campaigns.audience.parallel_check import staged_batches
 from campaigns.audience.reader import AudienceTable
 from campaigns.audience.reject_file import RejectFile, default_rejects_path, require_no_reject_list
+from campaigns.audience.row_check import RowRules
 from campaigns.audience.staged_batch import CheckSpec
 from campaigns.describe_database import describe_database
 from campaigns.planning.change import (
@@ -32,7 +33,7 @@ from campaigns.planning.disk_limit import stop_when_disk_is_short
 from campaigns.planning.exclusion import Exclusion, open_exclusions, stage_exclusions
 from campaigns.planning.freeze import freeze
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
-from campaigns.planning.range_size import range_size
+from campaigns.planning.range_size import RangePlan, plan_ranges, range_size
 from campaigns.planning.recent import RecentCampaign, recent_campaigns
 from campaigns.planning.removal import lock_names, remove_leftovers
 from campaigns.planning.schedule import Schedule, require_future_end
@@ -40,13 +41,15 @@ from campaigns.planning.source import open_source
 from campaigns.planning.spec import (
     AUDIENCE_CONTENT,
     NOTED,
+    UNMATCHED,
     CampaignSpec,
     Identity,
     identify,
 )
 from campaigns.planning.staging import Staged, find_duplicates, stage
-from campaigns.planning.template import check_header, check_params, load_template
+from campaigns.planning.template_set import check_languages, load_templates, rules_for, with_recipients
 from campaigns.pluralise import pluralise
+from campaigns.template_shares import TemplateShare, shares_in
 from engine.core.campaign_template import CampaignTemplate, freeze_templates
 from engine.core.states import CampaignState
 from engine.errors import ConfigurationError
@@ -64,7 +67,8 @@ class CreatedCampaign:
     `encoding`: how the audience was decoded; None if it was not read again. `same_audience`: other campaigns
     with the same file, except those cancelled before they sent anything. `same_people`: see
     `recent_campaigns`. `changes`: of a campaign that existed. `dry_run`: it does not exist, its
-    `campaign_id` is 0, and the rest is what a create would say now.
+    `campaign_id` is 0, and the rest is what a create would say now. `templates`: with the recipients of each
+    if there are several. `unmatched`: rows by a language that no template has; they get the fallback.
     """
 
     campaign_id: int
@@ -77,6 +81,8 @@ class CreatedCampaign:
     encoding: Encoding | None = None
     same_audience: Sequence[str] = ()
     dry_run: bool = False
+    templates: Sequence[TemplateShare] = ()
+    unmatched: Mapping[str, int] = field(default_factory=dict)
     changes: Sequence[Change] = ()
     same_people: Sequence[RecentCampaign] = ()
 
@@ -191,6 +197,7 @@ def existing_campaign(
         {},
         changes=changes,
         dry_run=dry_run and not unchanged,
+        templates=shares_in(row["template"]),
     )
 
 
@@ -222,23 +229,25 @@ class _Planning:
         require_future_end(self.schedule)
         database = await describe_database(self.connection)
         limits_per_s = await _limits_per_s(self.connection, self.spec.phone_number_ids, database)
-        template = await self._template(database)
-        check_header(template)
-        check_params(template.compiled(), self.spec.params)
+        templates = await load_templates(self.connection, self.spec, database=database)
+        rules = rules_for(self.spec, templates)
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience_file or Path("audience"))
         with RejectFile(rejects_path, self.spec.audience_file) as rejects:
             table = await asyncio.to_thread(source.table)
             require_no_reject_list(table.header, table.name)
-            staged = await self._stage(table, source, rejects)
+            staged = await self._stage(table, source, rejects, rules)
             published = None if self.dry_run else rejects.publish()
             self._check_counts(staged, published)
+            check_languages(self.spec, staged.unmatched)
+            templates = with_recipients(templates, staged.by_template)
             same_people = await recent_campaigns(self.connection, self.spec)
             if self.dry_run:
                 suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
                 campaign_id, counts = 0, _counts(staged, suppressed)
             else:
-                size = range_size(staged.recipients, limits_per_s)
-                campaign_id, counts = await self._freeze(template, staged, size, source.noted)
+                ranges = self._ranges(staged, limits_per_s)
+                noted = {**source.noted, **({UNMATCHED: dict(staged.unmatched)} if staged.unmatched else {})}
+                campaign_id, counts = await self._freeze(templates, staged, ranges, noted)
         codes, encoding = dict(rejects.counts), table.encoding
         return CreatedCampaign(
             campaign_id,
@@ -250,22 +259,21 @@ class _Planning:
             codes,
             encoding,
             dry_run=self.dry_run,
+            templates=shares_in(freeze_templates(templates)),
+            unmatched=staged.unmatched,
             same_people=same_people,
         )
 
-    async def _template(self, database: str) -> CampaignTemplate:
-        spec = self.spec
-        if spec.message is not None:
-            return CampaignTemplate(spec.template, spec.language, {}, None, spec.message)
-        return await load_template(
-            self.connection, spec.template, spec.language, spec.header_media, database=database
-        )
-
-    async def _stage(self, table: AudienceTable, source: OpenAudience, rejects: RejectFile) -> Staged:
-        check = CheckSpec(table.header, table.name, self.spec.rules, table.delimiter)
+    async def _stage(
+        self, table: AudienceTable, source: OpenAudience, rejects: RejectFile, rules: RowRules
+    ) -> Staged:
+        check = CheckSpec(table.header, table.name, rules, table.delimiter)
+        has_choice = rules.choice is not None
         phone_column = check.row_check().phone_column
         with closing(staged_batches(table, check)) as batches:
-            staged = await stage(self.connection, batches, rejects, table.total_bytes, self.progress)
+            staged = await stage(
+                self.connection, batches, rejects, table.total_bytes, self.progress, has_choice=has_choice
+            )
         source.require_unchanged()
         await stage_exclusions(self.connection, self.exclusions, self.spec.rules)
         await find_duplicates(
@@ -275,6 +283,7 @@ class _Planning:
             phone_column,
             self.progress,
             has_exclusions=bool(self.exclusions),
+            has_choice=has_choice,
         )
         return staged
 
@@ -296,19 +305,35 @@ class _Planning:
                 "there is nobody to send to: --exclude names all recipients", where=name, remedy=listed
             )
 
+    def _ranges(self, staged: Staged, limits_per_s: Sequence[float]) -> RangePlan:
+        canary = self.spec.order.canary
+        return plan_ranges(
+            [chunk.recipients for chunk in staged.chunks],
+            range_size(staged.recipients, limits_per_s),
+            0 if canary is None else canary.recipients,
+            len(limits_per_s),
+        )
+
     async def _freeze(
-        self, template: CampaignTemplate, staged: Staged, size: int, noted: Mapping[str, str]
+        self,
+        templates: Sequence[CampaignTemplate],
+        staged: Staged,
+        ranges: RangePlan,
+        noted: Mapping[str, Any],
     ) -> tuple[int, PlanCounts]:
-        columns = self._columns(template, noted)
+        columns = self._columns(templates, noted)
         if self.replaces is not None:
             await self.replaces.remove(self.connection, self.identity)
         row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *columns)
         assert row is not None
         campaign_id: int = row["campaign_id"]
-        frozen = await freeze(self.connection, self.url, campaign_id, row["day"], staged, size, self.progress)
+        frozen = await freeze(
+            self.connection, self.url, campaign_id, row["day"], staged, ranges, self.progress
+        )
         counts = _counts(staged, frozen.suppressed)
         if frozen.recipients != counts.recipients:
             raise RuntimeError(f"{counts.recipients} recipients were staged, {frozen.recipients} frozen")
+        await self._insert_canary(campaign_id, counts.recipients, ranges.canary_ranges)
         await self.connection.execute(
             queries("plan")["finish_plan"],
             campaign_id,
@@ -319,14 +344,27 @@ class _Planning:
         )
         return campaign_id, counts
 
-    def _columns(self, template: CampaignTemplate, noted: Mapping[str, str]) -> tuple[Any, ...]:
+    async def _insert_canary(self, campaign_id: int, recipients: int, ranges: int) -> None:
+        if (canary := self.spec.order.canary) is None:
+            return
+        await self.connection.execute(
+            queries("plan")["insert_canary"],
+            campaign_id,
+            min(canary.recipients, recipients),
+            ranges,
+            canary.max_failed,
+            canary.needs_approval,
+            canary.minutes * 60,
+        )
+
+    def _columns(self, templates: Sequence[CampaignTemplate], noted: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of the statement `insert_campaign`."""
         return (
             self.spec.name,
             self.spec.external_id,
             self.identity.content_hash,
             {**self.identity.options, NOTED: {**noted, GIVEN: dict(self.spec.given)}},
-            freeze_templates([template]),
+            freeze_templates(templates),
             self.spec.phone_number_ids,
             self.spec.on_unknown,
             self.schedule.window_opens,
@@ -335,6 +373,9 @@ class _Planning:
             self.schedule.start_at,
             self.schedule.expires_at,
             self.spec.max_failed,
+            self.spec.order.priority.word,
+            self.spec.order.share_percent,
+            self.spec.order.pause_at_failed,
         )
 
 

@@ -79,10 +79,10 @@ def read_time_zone(name: str) -> str:
         ) from None
 
 
-def check_max_failed(text: str) -> None:
+def check_max_failed(text: str, option: str = "--max-failed") -> None:
     """UsageError unless the text is `N`, or `N%` up to 100 %."""
     found = _MAX_FAILED.fullmatch(text)
     if found is None or (found[2] is not None and float(found[2]) > 100):
         raise UsageError(
-            f"--max-failed {text!r} is neither a number nor a percentage", remedy="write 100 or 2.5%"
+            f"{option} {text!r} is neither a number nor a percentage", remedy="write 100 or 2.5%"
         )

@@ -14,7 +14,9 @@ from campaigns.audience.campaign_source import CampaignResult
 from campaigns.audience.opening import AS_IT_IS, ReadOptions
 from campaigns.audience.row_check import RowRules
 from campaigns.audience.sql_source import WHERE, SqlQuery
+from campaigns.planning.order_options import NO_ORDER, OrderOptions
 from campaigns.planning.schedule import Schedule, check_max_failed, read_schedule
+from campaigns.planning.variants import Variant
 from engine.core.message import Media
 from engine.core.sanitise import CONTROLS
 from engine.errors import UsageError
@@ -22,6 +24,7 @@ from engine.errors import UsageError
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
 AUDIENCE_CONTENT = "the audience's content"  # key of the hash of the file or rows in the stored options
+UNMATCHED = "languages not matched"  # key of what is noted: rows by what they name as their language
 NOTED = "noted"  # key of what is stored for people and does not identify the campaign
 BY_EXTERNAL_ID = "external:"  # before an external id that stands for a name
 NAME = "name"
@@ -37,8 +40,10 @@ class CampaignSpec:
     file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns. Times are ISO
     8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
     `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
-    `test_of`: the campaign that a `campaign test-send` tests. `given`: the options by the keys of a manifest,
-    which clones and edits start from; empty if the campaign was made otherwise.
+    `test_of`: the campaign that a `campaign test-send` tests. `language_column`: names the language of each
+    row; `language` is then for rows that name none of the template's. `variants`: templates among which
+    people are divided by the key `experiment`; `template` is the first one's then. `given`: the options by
+    the keys of a manifest, which clones and edits start from; empty if the campaign was made otherwise.
     """
 
     name: str
@@ -67,6 +72,11 @@ class CampaignSpec:
     defaults: Mapping[str, str] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     as_mobile: tuple[str, ...] = ()
+    language_column: str | None = None
+    strict_language: bool = False
+    order: OrderOptions = NO_ORDER
+    variants: tuple[Variant, ...] = ()
+    experiment: str | None = None
 
     @property
     def rules(self) -> RowRules:
@@ -120,6 +130,7 @@ class CampaignSpec:
             )
         if self.max_failed is not None:
             check_max_failed(self.max_failed)
+        self.order.check()
         self._check_link()
         return read_schedule(self.start_at, self.expires_at, self.window, self.time_zone)
 
@@ -181,6 +192,10 @@ def identify(
         "--default": dict(spec.defaults),
         "--exclude": sorted(set(excluded)),
         "--as-mobile": sorted({country.upper() for country in spec.as_mobile}),
+        "--language-column": spec.language_column,
+        "--strict-language": spec.strict_language,
+        "--variant": [str(variant) for variant in spec.variants],
+        "--experiment": spec.experiment,
     }
     return Identity(
         {
@@ -204,6 +219,7 @@ def identify(
             **({} if spec.message is None else {"message": spec.message}),
             **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
             **{name: value for name, value in of_audience.items() if value},
+            **spec.order.identity(),
         }
     )
 

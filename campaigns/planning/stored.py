@@ -38,6 +38,7 @@ async def stored_options(connection: Pool | Connection, name: str) -> StoredOpti
 
 async def stored_values(connection: Pool | Connection, campaign_id: int) -> dict[str, Any]:
     """The options as they were given; empty if they are not stored."""
-    options = await connection.fetchval(queries("plan")["options_of_campaign"], campaign_id)
-    values: dict[str, Any] = options.get(NOTED, {}).get(GIVEN, {})
+    frozen = await connection.fetchrow(queries("plan")["frozen_campaign"], campaign_id)
+    assert frozen is not None, "a campaign's row is never deleted once it is planned"
+    values: dict[str, Any] = frozen["options"].get(NOTED, {}).get(GIVEN, {})
     return values

@@ -1,11 +1,13 @@
 """The template of a campaign: read from the store, and checked against the options."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
 from campaigns.pluralise import pluralise
 from engine.core.campaign_template import CampaignTemplate
 from engine.core.message import CompiledTemplate, Media
+from engine.core.placeholders import placeholder_differences
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -33,6 +35,16 @@ async def load_template(
             remedy="run `drumbeat templates sync` once it is approved",
         )
     return CampaignTemplate(name, language, found["definition"], header_media)
+
+
+async def other_languages(connection: Connection, template: CampaignTemplate) -> list[CampaignTemplate]:
+    """The template in its other languages, as far as they are approved."""
+    rows = await connection.fetch(queries("plan")["templates_of_name"], template.name)
+    return [
+        replace(template, language=row["language"], definition=row["definition"])
+        for row in rows
+        if row["language"] != template.language and row["status"] == SENDABLE_STATUS
+    ]
 
 
 async def _unknown(
@@ -81,3 +93,20 @@ def check_params(template: CompiledTemplate, params: Sequence[str]) -> None:
         f"but --param is given {'once' if len(params) == 1 else f'{len(params)} times'}",
         remedy=f"give a column or =text for each, in this order: {listed}" if listed else "remove --param",
     )
+
+
+def check_same_placeholders(templates: Sequence[CampaignTemplate]) -> None:
+    """UsageError, with every difference, unless the other templates have the placeholders of the first."""
+    first, *others = templates
+    wanted = first.compiled().placeholders
+    parts = [
+        f"{other.name} ({other.language}) has {', '.join(differences)}"
+        for other in others
+        if (differences := placeholder_differences(wanted, other.compiled().placeholders))
+    ]
+    if parts:
+        raise UsageError(
+            f"the templates of a campaign need the same placeholders as {first.name} ({first.language}):"
+            f" {'; '.join(parts)}",
+            remedy="correct them at the service, then run `drumbeat templates sync`",
+        )

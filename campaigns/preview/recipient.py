@@ -1,5 +1,6 @@
 """A stored recipient of a campaign, and the message that the recipient will read."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ from campaigns.audience.reject_file import REASONS
 from campaigns.describe_database import describe_database
 from campaigns.life.control import find_campaign, require_planned
 from campaigns.results.export import require_kept
-from engine.core.campaign_template import CampaignTemplate, frozen_templates
+from engine.core.campaign_template import CampaignTemplate, frozen_templates, value_order
 from engine.core.phone_aliases import phone_aliases
 from engine.core.rendering import RenderedMessage, render_message
 from engine.errors import ConfigurationError, UsageError
@@ -32,7 +33,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class ChosenRecipient:
-    """A recipient with the campaign's frozen template. `row`: the line of the audience file.
+    """A recipient with its frozen template of the campaign, and a value for each of that template's
+    placeholders. `row`: the line of the audience file.
 
     `skip_reason`: why nothing is sent to the recipient, or None. `options`: those of `campaign create`.
     """
@@ -59,6 +61,7 @@ def preview_json(chosen: ChosenRecipient) -> dict[str, Any]:
         "name": chosen.campaign,
         "template": chosen.template.name,
         "language": chosen.template.language,
+        "variant": chosen.template.variant or None,
         "phone": str(chosen.phone),
         "row": chosen.row,
         "skip_reason": chosen.skip_reason,
@@ -81,16 +84,25 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
         raise ConfigurationError(
             _nobody(name, choice), where=await describe_database(pool), remedy="choose another one"
         )
+    template = templates[found["template_index"]]
     return ChosenRecipient(
         campaign=campaign.name,
         phone_number_ids=tuple(campaign.phone_number_ids),
         options=row["options"],
-        template=templates[found["template_index"]],
+        template=template,
         phone=found["phone"],
         row=found["line"],
-        values=tuple(found["variables"]),
+        values=_values_for(template, templates[0], found["variables"]),
         skip_reason=found["skip_reason"],
     )
+
+
+def _values_for(
+    template: CampaignTemplate, first: CampaignTemplate, stored: Sequence[str]
+) -> tuple[str, ...]:
+    """The stored values, which have the order of the first template's placeholders, in the template's own."""
+    order = value_order(first.compiled().placeholders, template.compiled().placeholders)
+    return tuple(stored[at] for at in order)
 
 
 async def _find(pool: Pool, campaign_id: int, choice: Choice, region: str | None) -> Any:

@@ -16,9 +16,11 @@ from campaigns.planning.amend import amend_campaign
 from campaigns.planning.change import ChangeRefused
 from campaigns.planning.change_rules import Effect
 from campaigns.planning.create import CreatedCampaign, create_campaign
+from campaigns.planning.order_options import OrderOptions
 from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.stored import stored_options
 from campaigns.results.report import campaign_report
+from engine.core.order import Priority
 from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
@@ -57,15 +59,25 @@ async def test_what_may_change_while_it_runs_is_changed_and_then_nothing_more(
     await create_campaign(ready, asked)
     await state(pool, "running")
     before = await everything(pool)
-    wanted = replace(asked, expires_at=LATER, window="09:00-20:00", max_failed="5%")
+    wanted = replace(
+        asked,
+        expires_at=LATER,
+        window="09:00-20:00",
+        max_failed="5%",
+        order=OrderOptions(Priority.HIGH, 30, "7%"),
+    )
 
     first = await changed(ready, wanted)
     assert {found.difference.option: found.effect for found in first.changes} == {
         "--expires-at": Effect.APPLIED,
+        "--pause-at-failed": Effect.APPLIED,
+        "--priority": Effect.APPLIED,
+        "--share": Effect.APPLIED,
         "--max-failed": Effect.APPLIED,
         "--window": Effect.APPLIED,
     }
     row = await stored(pool)
+    assert (row["priority"], row["share_percent"], row["pause_at_failed"]) == ("high", 30, "7%")
     assert (row["max_failed"], f"{row['window_closes']:%H:%M}") == ("5%", "20:00")
     assert row["expires_at"].isoformat() == LATER
     assert await everything(pool) == before

@@ -3,8 +3,10 @@
 import pytest
 
 from campaigns.planning.change_rules import CHANGEABLE, Effect, decide_changes, effect_of
+from campaigns.planning.order_options import OrderOptions
 from campaigns.planning.schedule import read_schedule
 from campaigns.planning.spec import AUDIENCE_CONTENT, CampaignSpec, Difference, identify
+from engine.core.order import Priority
 from engine.core.states import CampaignState as State
 
 APPLIED, ANEW, REFUSED = Effect.APPLIED, Effect.PLANNED_ANEW, Effect.REFUSED
@@ -14,6 +16,7 @@ APPLIED, ANEW, REFUSED = Effect.APPLIED, Effect.PLANNED_ANEW, Effect.REFUSED
     ("option", "draft", "scheduled", "running", "finished"),
     [
         ("--expires-at", APPLIED, APPLIED, APPLIED, REFUSED),
+        ("--priority", APPLIED, APPLIED, APPLIED, REFUSED),
         ("--window", APPLIED, APPLIED, APPLIED, REFUSED),
         ("--time-zone", APPLIED, APPLIED, APPLIED, REFUSED),
         ("--max-failed", APPLIED, APPLIED, APPLIED, REFUSED),
@@ -61,6 +64,7 @@ def test_the_strongest_effect_counts(options: list[str], effect: Effect) -> None
 
 def test_the_table_names_options_that_identify_a_campaign(tmp_path: object) -> None:
     """A row for an option that is not compared would never be used."""
-    spec = CampaignSpec("spring", "order", "en", tmp_path, ("1",))  # type: ignore[arg-type]
+    order = OrderOptions(Priority.HIGH, 30, "7%")  # compared only if given
+    spec = CampaignSpec("spring", "order", "en", tmp_path, ("1",), order=order)  # type: ignore[arg-type]
     identity = identify(spec, read_schedule(None, None, None, "UTC"), "")
     assert identity.options.keys() >= CHANGEABLE.keys()

@@ -97,7 +97,7 @@ def test_an_option_of_the_command_line_replaces_a_key_and_those_of_its_group(man
     ("text", "says"),
     [
         ("start-at = 1", "there is no key start-at: did you mean start_at?"),
-        ("xyzzy = 1", "there is no key xyzzy: keys are name, template,"),
+        ("xyzzy = 1", "there is no key xyzzy: keys are name, language,"),
         ('param = "name"', """the key param is 'name': write a list, such as ["a", "b"]"""),
         ("region = true", "the key region is True: write a text in quotes"),
         ('strict = "perhaps"', "the key strict is 'perhaps': write true or false"),
@@ -116,7 +116,7 @@ def test_what_is_wrong_names_file_key_and_cure(manifest: Path, text: str, says: 
 
 def test_every_problem_of_a_manifest_is_named_at_once(manifest: Path) -> None:
     manifest.write_text('audience = "a.csv"\nspeed = 3\n')
-    with pytest.raises(ConfigurationError, match=r"key name is missing; .*template is missing.*no key speed"):
+    with pytest.raises(ConfigurationError, match=r"key name is missing; .*number is missing.*no key speed"):
         read_manifest(manifest, campaign_spec)
 
 
@@ -143,7 +143,7 @@ def test_what_was_given_makes_the_same_campaign_again_without_passwords(
 ) -> None:
     """A clone starts from it, perhaps in another directory."""
     monkeypatch.chdir(tmp_path)
-    first = campaign_spec("a", "order", "en", ["1"], audience=Path("a.csv"), file_format=Format.CSV)
+    first = campaign_spec("a", "en", ["1"], template="order", audience=Path("a.csv"), file_format=Format.CSV)
     assert first.given == {
         "name": "a",
         "template": "order",
@@ -153,7 +153,7 @@ def test_what_was_given_makes_the_same_campaign_again_without_passwords(
         "format": "csv",
     }
     secret = campaign_spec(
-        "a", "t", "en", ["1"], audience_sql="SELECT 1", audience_database="postgres://:x@h/"
+        "a", "en", ["1"], template="t", audience_sql="SELECT 1", audience_database="postgres://:x@h/"
     )
     assert secret.given.keys() == {"name", "template", "language", "number", "audience_sql"}
     keys = by_key(campaign_spec, {"file_format": Format.CSV, "column_map": ["a=b"]})

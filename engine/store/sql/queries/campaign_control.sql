@@ -56,5 +56,12 @@ SELECT EXISTS (SELECT FROM campaigns
                  AND ($1::text IS NULL OR name = $1));
 
 -- name: paused
-SELECT name, started_at IS NOT NULL AS started FROM campaigns
+SELECT name, reason, reason_code, started_at IS NOT NULL AS started FROM campaigns
 WHERE state = 'paused' AND planned_at IS NOT NULL ORDER BY campaign_id;
+
+-- name: set_order
+-- NULL: it stays. $4: the share is removed.
+UPDATE campaigns
+SET priority = coalesce($2, priority), share_percent = CASE WHEN $4 THEN NULL ELSE coalesce($3, share_percent) END
+WHERE campaign_id = $1
+RETURNING priority, share_percent;

@@ -20,14 +20,14 @@ SELECT pg_try_advisory_lock(hashtextextended('drumbeat.create:' || $1, 0));
 
 -- name: same_identity
 -- The campaign that already has this name or external id.
-SELECT campaign_id, name, external_id, content_hash, options, planned_at, state,
+SELECT campaign_id, name, external_id, content_hash, options, template, planned_at, state,
        audience_rows, rejected, duplicates, recipients
 FROM campaigns
 WHERE name = $1 OR external_id = $2
 ORDER BY external_id IS NOT DISTINCT FROM $2 DESC;
 
--- name: options_of_campaign
-SELECT options FROM campaigns WHERE campaign_id = $1;
+-- name: frozen_campaign
+SELECT options, template FROM campaigns WHERE campaign_id = $1;
 
 -- name: same_audience
 -- Other campaigns whose stored option $1, the hash of the audience, is $2. A person reads the list.
@@ -70,7 +70,8 @@ RETURNING campaign_id;
 -- Options that change without a new plan. Nothing if the campaign is not as it was when it was compared.
 UPDATE campaigns
 SET content_hash = $4, options = $5, phone_number_ids = $6, on_unknown = $7, window_opens = $8, window_closes = $9,
-    time_zone = $10, start_at = $11, expires_at = $12, max_failed = $13
+    time_zone = $10, start_at = $11, expires_at = $12, max_failed = $13, priority = $14, share_percent = $15,
+    pause_at_failed = $16
 WHERE campaign_id = $1 AND content_hash = $2 AND state = $3 AND planned_at IS NOT NULL
 RETURNING campaign_id;
 
@@ -99,6 +100,10 @@ CREATE FUNCTION pg_temp.canonical_phone(phone bigint) RETURNS bigint LANGUAGE sq
 $$;
 CREATE TEMPORARY TABLE staged_recipients (batch integer PRIMARY KEY, rows bytea NOT NULL);
 ALTER TABLE staged_recipients ALTER COLUMN rows SET STORAGE EXTERNAL;
+
+-- name: stage_template_indexes
+-- Only if there are several templates: every row would be a fifth longer.
+ALTER TABLE staging ADD COLUMN template_index smallint NOT NULL;
 
 -- name: stage_recipients
 INSERT INTO staged_recipients (batch, rows) VALUES ($1, $2);
@@ -171,11 +176,16 @@ SELECT line FROM suppressed WHERE line > $1 AND line <= $2 ORDER BY line;
 -- The recipients that would be skipped.
 SELECT count(*) FROM suppressed WHERE NOT EXISTS (SELECT FROM left_out WHERE left_out.line = suppressed.line);
 
+-- name: count_by_template
+SELECT template_index, count(*) AS recipients FROM staging
+WHERE NOT EXISTS (SELECT FROM left_out WHERE left_out.line = staging.line)
+GROUP BY template_index;
+
 -- name: insert_campaign
 INSERT INTO campaigns (
     name, external_id, content_hash, options, reason, reason_code, template, phone_number_ids, on_unknown,
-    window_opens, window_closes, time_zone, start_at, expires_at, max_failed
-) VALUES ($1, $2, $3, $4, 'planning', 'planning', $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    window_opens, window_closes, time_zone, start_at, expires_at, max_failed, priority, share_percent, pause_at_failed
+) VALUES ($1, $2, $3, $4, 'planning', 'planning', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 RETURNING campaign_id, (now() AT TIME ZONE 'UTC')::date AS day;
 
 -- name: create_partitions
@@ -198,6 +208,9 @@ WITH written AS MATERIALIZED (
     SELECT range_id, $1, last_seq, skipped FROM written
 )
 SELECT coalesce(sum(last_seq), 0)::bigint AS recipients, coalesce(sum(skipped), 0)::bigint AS suppressed FROM written;
+
+-- name: insert_canary
+INSERT INTO canaries (campaign_id, recipients, ranges, max_failed, needs_approval, wait_s) VALUES ($1, $2, $3, $4, $5, $6);
 
 -- name: finish_plan
 UPDATE campaigns
