@@ -117,6 +117,7 @@ HeaderFilename = Annotated[str | None, typer.Option(help="File name that is show
 
 @keeps_given
 def campaign_spec(
+    *,
     name: NewName,
     language: Language,
     number: Numbers,
