@@ -119,6 +119,7 @@ Strict = Annotated[bool, typer.Option("--strict", help="Refuse the file if any r
 
 @keeps_given
 def campaign_spec(
+    *,
     name: NewName,
     language: Language,
     number: Numbers,

@@ -36,7 +36,12 @@ def asked(write_audience: WriteAudience) -> CampaignSpec:
     rows = [f"{PHONE + row},Name {row},A{row}" for row in range(10)]
     audience = write_audience("phone,name,order\n" + "\n".join(rows) + "\n")
     return campaign_spec(
-        "spring", "order", "en", ["1001", "1002"], audience=audience, param=["name", "order"]
+        name="spring",
+        template="order",
+        language="en",
+        number=["1001", "1002"],
+        audience=audience,
+        param=["name", "order"],
     )
 
 
@@ -203,10 +208,10 @@ async def test_a_clone_has_the_options_of_the_other_but_no_key_of_its_own(
     ready: str, pool: Pool, asked: CampaignSpec
 ) -> None:
     first = campaign_spec(
-        "spring",
-        "order",
-        "en",
-        ["1001"],
+        name="spring",
+        template="order",
+        language="en",
+        number=["1001"],
         audience=asked.audience_file,
         param=["name", "order"],
         external_id="crm-7",

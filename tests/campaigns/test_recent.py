@@ -19,7 +19,9 @@ ARGENTINIAN, AS_MOBILE = 541123456789, 5491123456789  # one phone, in its two va
 @pytest.fixture
 def asked(write_audience: WriteAudience) -> CampaignSpec:
     path = write_audience("phone\n" + "\n".join(str(PHONE + row) for row in range(10)))
-    return campaign_spec("spring", "order", "en", ["1001"], audience=path, param=["=a", "=b"])
+    return campaign_spec(
+        name="spring", template="order", language="en", number=["1001"], audience=path, param=["=a", "=b"]
+    )
 
 
 def other(spec: CampaignSpec, write_audience: WriteAudience, phones: list[int], name: str) -> CampaignSpec:

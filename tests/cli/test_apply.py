@@ -1,9 +1,11 @@
 """Manifests, clones, edits and deletes as commands: what they print, and their exit codes."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import write_audience
 from tests.cli.processes import Drumbeat, Service
 
 MANIFEST = """
@@ -89,3 +91,24 @@ def test_drafts_are_cloned_edited_and_deleted(drumbeat: Drumbeat, manifest: Path
     refused = drumbeat("campaign", "edit", "spring", "--language", "en_US")
     assert refused.exit_code == 78
     assert "refused: it may change only in a draft, and the campaign is running" in refused.stdout
+
+
+def test_a_run_ends_at_its_time_and_the_next_one_continues(
+    drumbeat: Drumbeat, synced: Service, tmp_path: Path
+) -> None:
+    people = write_audience(tmp_path / "many.csv", 3_000)
+    options = ("--template", "order_shipped", "--language", "pt_BR", "--number", "1", "--audience", people)
+    drumbeat.ok("campaign", "create", "spring", *options, "--param", "name", "--param", "order")
+    run = ("campaign", "run", "spring", "--quiet", "--until")
+    late = drumbeat(*run, "2020-01-01T00:00Z")
+    assert (late.exit_code, synced.accepted()) == (75, 0)
+    assert drumbeat.ok("campaign", "status", "spring", "--json").json["state"] == "draft"
+
+    soon = (datetime.now(UTC) + timedelta(seconds=4)).isoformat()
+    ended = drumbeat(*run, soon)  # 3,000 people take 15 s at 200/s
+    assert ended.exit_code == 75
+    assert "recipients left: run it again to continue" in ended.complaint
+    status = drumbeat.ok("campaign", "status", "spring", "--json").json
+    assert status["state"] == "running"
+    assert status["counts"]["unknown"] == 0
+    assert 0 < synced.accepted() == status["counts"]["accepted"] < 3_000

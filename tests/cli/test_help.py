@@ -77,7 +77,7 @@ def test_help_fits_a_terminal_of_80_columns(
     [
         (("campaing",), "Did you mean 'campaign'? Try `drumbeat --help`."),
         (("campaign", "export", "x", "--state", "lost"), "'--state': 'lost' is not one of 'pending'"),
-        (("campaign", "create", "x"), "Missing option '--template'"),
+        (("campaign", "create", "x"), "Missing option '--language'"),
         (("campaign", "pause"), "name one campaign, or give --all"),
         (("campaign", "resume"), "name one campaign, or give --all"),
         (("campaign", "resume", "x", "--all"), "name one campaign, or give --all"),

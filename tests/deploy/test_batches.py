@@ -51,15 +51,18 @@ def emulated(drumbeat: Drumbeat) -> Iterator[Service]:
         drumbeat.ok("templates", "sync")
         rows = "".join(f"+1415555010{person},Ada,A-{person}\n" for person in range(PEOPLE))
         (drumbeat.directory / "customers.csv").write_text(f"phone,first_name,order\n{rows}")
+        manifest = (DEPLOY / "orders.toml").read_text().replace("/var/lib/drumbeat", str(drumbeat.directory))
+        (drumbeat.directory / "orders.toml").write_text(manifest)
         (drumbeat.directory / "opt-outs.csv").write_text("phone\n+14155550199\n")
         yield Service(url)
 
 
 def shell(drumbeat: Drumbeat, script: str) -> subprocess.CompletedProcess[str]:
     settings = {f"DRUMBEAT_{name.upper()}": value for name, value in drumbeat.settings.items()}
-    local = script.replace("/opt/drumbeat/bin", str(COMMANDS)).replace(
-        "/var/lib/drumbeat", str(drumbeat.directory)
-    )
+    local = script.replace("/opt/drumbeat/bin", str(COMMANDS))
+    for place in ("/var/lib/drumbeat", "/etc/drumbeat/campaigns"):
+        local = local.replace(place, str(drumbeat.directory))
+    local = local.replace("-d 17:00", "-d +1hour")  # of whatever day and hour it is
     return subprocess.run(
         ["sh", "-ec", local],
         env={"PATH": f"{COMMANDS}:{os.defpath}", "NUMBER": NUMBER, **settings},

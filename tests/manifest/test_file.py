@@ -143,7 +143,14 @@ def test_what_was_given_makes_the_same_campaign_again_without_passwords(
 ) -> None:
     """A clone starts from it, perhaps in another directory."""
     monkeypatch.chdir(tmp_path)
-    first = campaign_spec("a", "en", ["1"], template="order", audience=Path("a.csv"), file_format=Format.CSV)
+    first = campaign_spec(
+        name="a",
+        language="en",
+        number=["1"],
+        template="order",
+        audience=Path("a.csv"),
+        file_format=Format.CSV,
+    )
     assert first.given == {
         "name": "a",
         "template": "order",
@@ -153,7 +160,12 @@ def test_what_was_given_makes_the_same_campaign_again_without_passwords(
         "format": "csv",
     }
     secret = campaign_spec(
-        "a", "en", ["1"], template="t", audience_sql="SELECT 1", audience_database="postgres://:x@h/"
+        name="a",
+        language="en",
+        number=["1"],
+        template="t",
+        audience_sql="SELECT 1",
+        audience_database="postgres://:x@h/",
     )
     assert secret.given.keys() == {"name", "template", "language", "number", "audience_sql"}
     keys = by_key(campaign_spec, {"file_format": Format.CSV, "column_map": ["a=b"]})
