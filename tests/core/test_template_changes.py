@@ -29,7 +29,7 @@ KEY = ("order", "pt_BR")
         (definition({**BODY, "text": "Hello {{1}}"}, LINK), [], ["order (pt_BR)"]),
         (definition(BODY, LINK, {"type": "FOOTER", "text": "Reply STOP"}), [], ["order (pt_BR)"]),
         (definition({**BODY, "text": "Hi {{1}}, {{2}}"}, LINK), ["order (pt_BR): body {{2}} was added"], []),
-        (definition({**BODY, "text": "Hi"}), ["order (pt_BR): body {{1}} was removed, button 1 url {{1}} was removed"], []),
+        (definition({**BODY, "text": "Hi"}), ["order (pt_BR): body {{1}} was removed, button 0 url {{1}} was removed"], []),
         (definition({"type": "HEADER", "format": "IMAGE"}, BODY, LINK), ["order (pt_BR): header image was added"], []),
         (definition({**BODY, "text": "{{2}}"}, LINK), ["order (pt_BR): the placeholders of the body are 2, not 1 to 1"], []),
         (None, ["order (pt_BR) no longer exists"], []),
@@ -61,5 +61,5 @@ def test_one_sentence_names_every_language() -> None:
     text = misfit_text(template_changes([FROZEN, spanish], {("order", "es"): definition(BODY)}))
     assert text == (
         "its template changed after the campaign was created: order (pt_BR) no longer exists;"
-        " order (es): button 1 url {{1}} was removed"
+        " order (es): button 0 url {{1}} was removed"
     )
