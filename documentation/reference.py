@@ -8,14 +8,18 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from typer import Context
 from typer.main import get_group
 
+from campaigns.cli.create import campaign_spec
 from campaigns.cli.main import app
+from campaigns.manifest.options import CampaignOption, options_of
+from campaigns.planning.change_rules import CHANGEABLE
 from engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, ErrorCode
 from engine.core.outcome import Rejected, Scope, Throttled
+from engine.core.states import CampaignState
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 MADE_FROM_CODE = "<!-- Made from the code by `python -m documentation.reference --write`. -->\n"
@@ -26,10 +30,40 @@ VALUES = {
     "Path": "PATH",
 }  # of options that name their value by its type only
 
+FORMS = {bool: "true or false", int: "number", Path: "path"}  # of keys; the others are texts
+
 OPTIONS = """# Options
 
 Every command with its arguments and options, as `drumbeat COMMAND --help` shows them.
 [Commands](commands.md) has one line for each command.
+"""
+
+MANIFEST = """# Manifest
+
+A manifest describes a campaign in a TOML file, for `drumbeat campaign apply FILE`. Its keys are the options
+of [`campaign create`](options.md#campaign-create), with `_` for `-`, and `name`.
+[A how-to](../how-to/campaigns-from-cron-and-code.md) shows its use.
+
+```toml
+name = "spring"
+template = "order_shipped"
+language = "en_US"
+number = ["106540352242922"]
+audience = "customers.csv"                  # relative to this file
+param = ["first_name", "order"]
+expires_at = 2030-03-02T20:00:00-03:00      # a time needs an offset
+[default]                                   # first_name=friend on the command line
+first_name = "friend"
+```
+
+* A *list* is written `["a", "b"]`, also if it has one value. A list of *pairs* may be a table.
+* A path is relative to the manifest. The audience `"-"` is standard input.
+* An unknown key, a missing one and a wrong value are refused with 78, the file, the key and the cure.
+* An option on the command line replaces the key: `--name`, `--audience` and so on.
+
+The same manifest again changes nothing. If it differs from the stored campaign, each difference is shown with
+its old and its new value. If all of them *may change* in the campaign's present state, they are applied; the
+rest of a draft is planned anew, and of any other campaign it is refused with 78. Then nothing is changed.
 """
 
 ERRORS = """# Error codes
@@ -45,6 +79,7 @@ def pages() -> dict[str, str]:
         "options.md": MADE_FROM_CODE
         + OPTIONS
         + "".join(_command(*found) for found in commands(get_group(app))),
+        "manifest.md": MADE_FROM_CODE + MANIFEST + _manifest(),
         "error-codes.md": MADE_FROM_CODE + ERRORS + _error_codes(),
     }
 
@@ -95,6 +130,33 @@ def _default(option: Any) -> str:
     return f" Default: `{option.default}`."
 
 
+def _manifest() -> str:
+    rows = [
+        f"| `{option.key}` | {_form(option)} | {_cell(option.help)}{' Required.' * option.is_required} |"
+        f" {_may_change(option)} |"
+        for option in options_of(campaign_spec)
+    ]
+    return "\n| key | value | meaning | may change |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
+
+
+def _form(option: CampaignOption) -> str:
+    if option.is_pairs:
+        return "list of pairs"
+    if option.is_list:
+        return "list"
+    kinds = {option.type, *get_args(option.type)}
+    return next((word for kind, word in FORMS.items() if kind in kinds), "text")
+
+
+def _may_change(option: CampaignOption) -> str:
+    if option.key == "name":
+        return "never"
+    states = CHANGEABLE.get(f"--{option.key.replace('_', '-')}")
+    if states is None:
+        return "in a draft"
+    return "until it ends" if CampaignState.RUNNING in states else "before it runs"
+
+
 def _error_codes() -> str:
     codes: dict[ErrorCode, list[int]] = {}
     for code, row in sorted(ERROR_CODES.items()):
@@ -128,7 +190,8 @@ def _reaction(row: ErrorCode) -> str:
     if row.outcome is not Rejected:
         return "tries again later"
     if row.systematic:
-        return "fails the recipient; several in a row pause the campaign"
+        stopped = {Scope.NUMBER: "stop the number", Scope.ACCOUNT: "pause every campaign"}
+        return f"fails the recipient; 20 in a row {stopped.get(row.shared_by, 'pause the campaign')}"
     pauses = {Scope.TEMPLATE: "campaign", Scope.NUMBER: "number", Scope.ACCOUNT: "account"}
     return f"pauses the {pauses[row.scope]}" if row.scope in pauses else "fails the recipient"
 

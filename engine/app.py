@@ -31,6 +31,7 @@ from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.flow_context import FlowContext
 from engine.sending.listed_templates import read_templates
 from engine.sending.number_sync import sync_numbers
+from engine.sending.quotas import Quotas
 from engine.sending.results_writer import ResultsWriter
 from engine.sending.stop_requests import StopRequests
 from engine.sending.template_watch import TemplateWatch
@@ -89,9 +90,18 @@ async def run_numbers(
         stop_requests=StopRequests(campaign_cache),
         access_token=access_token,
         open_uploads=lambda: uploading(replace(service, access_token=token_file.value)),
+        quotas=Quotas(service.quota_scope),
     )
     find_block = partial(_find_block, disk_space, results_writer)
-    reader = CampaignReader(campaign_cache, service.product, campaign_id, find_block, context.clock_skew)
+    reader = CampaignReader(
+        campaign_cache,
+        service.product,
+        campaign_id,
+        find_block,
+        context.clock_skew,
+        phone_number_ids,
+        context.quotas,
+    )
     keep_large_blocks()
     read_numbers = partial(_read_numbers, pool, service, token_file)
     watch = TemplateWatch(pool, partial(_read_templates, pool, service, token_file))

@@ -1,4 +1,7 @@
-"""`drumbeat campaign start`, `pause`, `resume` and `cancel`. Running processes follow within a second."""
+"""`drumbeat campaign start`, `pause`, `resume`, `approve` and `cancel`.
+
+Running processes follow within a second.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -12,7 +15,17 @@ from campaigns.cli.printing import note, print_json
 from campaigns.cli.status_text import how_to_resume, no_worker
 from campaigns.cli.task_runner import with_connection, with_settings
 from campaigns.life.actor import actor
-from campaigns.life.control import CampaignChange, cancel, pause, pause_all, resume, resume_all, start
+from campaigns.life.control import (
+    CampaignChange,
+    approve,
+    cancel,
+    find_campaign,
+    pause,
+    pause_all,
+    resume,
+    resume_all,
+    start,
+)
 from campaigns.life.template_check import TemplateCheck, checking
 from campaigns.life.token_check import check_token, waits_for_token
 from engine.core.states import CampaignState
@@ -63,6 +76,15 @@ def resume_campaign(
         note(f"{change.name}: stays paused, because {change.stays_paused}")
 
 
+@app.command("approve")
+def approve_campaign(name: CampaignName, json: Json = False) -> None:
+    """Approve the canary of a campaign: the rest is sent if the canary is healthy.
+
+    Given early, it counts when the canary's results are there.
+    """
+    _print_changes([_change(approve, name)], json)
+
+
 @app.command("cancel")
 def cancel_campaign(name: CampaignName, json: Json = False) -> None:
     """End a campaign for good. Recipients who were not sent to are skipped."""
@@ -84,6 +106,7 @@ def _note_all(check: TemplateCheck) -> None:
 
 async def _resume(pool: Pool, settings: Settings, *, name: str | None) -> list[CampaignChange]:
     async with pool.acquire() as connection:
+        name = None if name is None else (await find_campaign(connection, name)).name
         if await waits_for_token(connection, name) and (unchecked := await check_token(settings)):
             note(f"the access token was not checked: {unchecked}")
         check = checking(pool, settings)

@@ -15,10 +15,11 @@ from campaigns.command_text import command_text
 from campaigns.describe_database import describe_database
 from campaigns.results.status import NOBODY_SENDS, present_reason, stored_code
 from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, ReasonCode, allows
-from engine.errors import ConfigurationError, TryLater
+from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.process.identity import this_process
 from engine.store.abandoned_numbers import recover_abandoned_numbers
 from engine.store.campaign_states import apply_event, apply_if_allowed
+from engine.store.canaries import CANARY_PAUSES, accept_pause, approve_canary, read_canary
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
@@ -88,7 +89,10 @@ class CampaignChange:
 
 
 async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
-    """The campaign with this name; ConfigurationError names the database and similar names."""
+    """The campaign with this name, or with the external id KEY if the name is `external:KEY`.
+
+    ConfigurationError names the database and similar names.
+    """
     row = await database.fetchrow(queries("campaign_control")["find"], name)
     if row is not None:
         return _campaign(row)
@@ -173,11 +177,11 @@ async def pause(connection: Connection, name: str, *, actor: str = "") -> Campai
     async with connection.transaction():
         campaign = await _locked(connection, name)
         if campaign.state is CampaignState.PAUSED:
-            return CampaignChange(name, campaign.state, changed=False)
+            return CampaignChange(campaign.name, campaign.state, changed=False)
         event, code = CampaignEvent.PAUSE, ReasonCode.PAUSED_BY_HAND
         state = await apply_event(connection, campaign.campaign_id, event, PAUSED_BY_HAND, code)
         await _audit(connection, campaign.campaign_id, "pause", actor)
-    return CampaignChange(name, state, changed=True)
+    return CampaignChange(campaign.name, state, changed=True)
 
 
 async def pause_all(connection: Connection, *, actor: str = "") -> list[CampaignChange]:
@@ -196,7 +200,8 @@ async def resume_all(
     connection: Connection, *, actor: str = "", check: Check = no_check
 ) -> list[CampaignChange]:
     """Lift every pause, whatever made it. A campaign whose numbers are all stopped stays paused. So does one
-    that `check` refuses, or that never started: it may have been a draft, which nobody released.
+    that `check` refuses, or that never started: it may have been a draft, which nobody released. So does one
+    whose canary waits for a person's decision.
     """
     moved = []
     for row in await connection.fetch(queries("campaign_control")["paused"]):
@@ -204,6 +209,10 @@ async def resume_all(
         if not row["started"]:
             release = command_text("campaign", "resume", name)
             moved.append(_stays_paused(name, f"it has never started; release it with `{release}`"))
+            continue
+        if row["reason_code"] in CANARY_PAUSES:
+            decide = command_text("campaign", "resume", name)
+            moved.append(_stays_paused(name, f"{row['reason']}; send the rest with `{decide}`"))
             continue
         try:
             moved.append(await resume(connection, name, actor=actor, check=check))
@@ -216,6 +225,32 @@ async def resume_all(
 
 def _stays_paused(name: str, reason: str) -> CampaignChange:
     return CampaignChange(name, CampaignState.PAUSED, changed=False, stays_paused=reason)
+
+
+async def approve(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
+    """Approve the canary: the rest is sent when it is healthy, or at once if it waits for the approval.
+
+    UsageError if the campaign has no canary. TryLater if its canary paused it for another reason.
+    """
+    async with connection.transaction():
+        campaign = await _locked(connection, name)
+        canary = await read_canary(connection, campaign.campaign_id)
+        if canary is None:
+            raise UsageError(
+                f'the campaign "{name}" has no canary', remedy="see --canary of `campaign create`"
+            )
+        if campaign.reason_code in CANARY_PAUSES - {ReasonCode.APPROVAL_NEEDED}:
+            raise TryLater(
+                f'the campaign "{name}" is paused: {campaign.reason}',
+                remedy=f"send the rest all the same with `{command_text('campaign', 'resume', name)}`",
+            )
+        if canary.approved_at is not None or canary.passed_at is not None:
+            return CampaignChange(name, campaign.state, changed=False)
+        await approve_canary(connection, campaign.campaign_id)
+        await _audit(connection, campaign.campaign_id, "approve", actor)
+        if campaign.reason_code is ReasonCode.APPROVAL_NEEDED:
+            return await resume(connection, name)
+    return CampaignChange(name, campaign.state, changed=True)
 
 
 async def cancel(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
@@ -232,7 +267,7 @@ async def cancel(connection: Connection, name: str, *, actor: str = "") -> Campa
             await apply_event(connection, campaign.campaign_id, event, CANCELLED_BY_HAND, code)
             await _audit(connection, campaign.campaign_id, "cancel", actor)
     skipped = await skip_remaining(connection, campaign.campaign_id, CampaignState.CANCELLED)
-    return CampaignChange(name, CampaignState.CANCELLED, changed, skipped)
+    return CampaignChange(campaign.name, CampaignState.CANCELLED, changed, skipped)
 
 
 async def skip_remaining(connection: Connection, campaign_id: int, state: CampaignState) -> int:
@@ -256,7 +291,7 @@ async def _release(
             return await _released(connection, campaign, campaign.state, changed=False)
         if campaign.state is CampaignState.PAUSED and asked is CampaignEvent.START:
             raise TryLater(
-                f'the campaign "{name}" is paused: {campaign.reason}',
+                f'the campaign "{campaign.name}" is paused: {campaign.reason}',
                 remedy="lift the pause with `campaign resume`",
             )
         if not allows(campaign.state, asked):
@@ -264,6 +299,8 @@ async def _release(
         event = CampaignEvent.SCHEDULE if await is_future(connection, campaign) else asked
         if event is asked:
             await _require_sending_number(connection, campaign)
+        if campaign.state is CampaignState.PAUSED:
+            await accept_pause(connection, campaign.campaign_id, campaign.reason_code)
         state = await apply_event(connection, campaign.campaign_id, event, "")
         await _audit(connection, campaign.campaign_id, asked.value, actor)
     return await _released(connection, campaign, state, changed=True)

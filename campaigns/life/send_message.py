@@ -17,8 +17,10 @@ from campaigns.command_text import command_text
 from campaigns.life.control import find_campaign
 from campaigns.life.run import paused, run_campaign
 from campaigns.planning.create import create_campaign
+from campaigns.planning.order_options import OrderOptions
 from campaigns.planning.spec import CampaignSpec
 from campaigns.results.export import COLUMNS, export_rows, require_kept
+from engine.core.order import Priority
 from engine.core.states import CampaignState, RecipientState
 from engine.errors import Incomplete, UsageError
 from engine.process.disk_space import Disk
@@ -26,6 +28,7 @@ from engine.process.settings import ServiceSettings
 from engine.sending.header_file_uploads import OpenUploads, no_uploads
 from engine.store.database import Pool
 
+URGENT = OrderOptions(Priority.URGENT)  # a password reset must not wait behind a sale
 _ACCEPTED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVERED, RecipientState.READ)
 
 
@@ -79,7 +82,7 @@ async def plan_message(
     with tempfile.TemporaryDirectory(prefix="drumbeat-message-") as directory:
         audience = Path(directory) / "recipient.csv"
         await asyncio.to_thread(audience.write_text, f"phone\n+{phone}\n", "utf-8")
-        spec = replace(spec, audience=audience, region=None)
+        spec = replace(spec, audience=audience, region=None, order=URGENT)
         await create_campaign(url, spec, disk=disk, open_uploads=open_uploads)
 
 

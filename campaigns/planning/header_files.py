@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-from campaigns.audience.header_media import file_problem, is_link
+from campaigns.audience.header_media import HeaderMedia, file_problem, is_link
 from campaigns.audience.reject_file import REASONS
+from campaigns.audience.row_check import RowRules
 from campaigns.planning.plan import PlanProgress, ProgressCallback
 from campaigns.planning.spec import CampaignSpec
 from engine.core.header_file import HEAD_BYTES, mime_type
@@ -42,8 +43,7 @@ def header_content(spec: CampaignSpec) -> str | None:
     return named if is_link(named) else sha256_of(spec.media_directory / named)
 
 
-def require_few_files(files: Collection[str], numbers: Sequence[str], where: str) -> None:
-    """ConfigurationError if the files of an audience are more than Drumbeat uploads."""
+def _require_few(files: Collection[str], numbers: Sequence[str], where: str) -> None:
     if len(files) * len(numbers) > UPLOADS_MAX:
         raise ConfigurationError(
             f"the header names {len(files):,} files for {len(numbers):,} numbers; {UPLOADS_MAX:,} uploads are"
@@ -53,9 +53,33 @@ def require_few_files(files: Collection[str], numbers: Sequence[str], where: str
         )
 
 
-def header_files(kind: str, directory: Path, references: Collection[str]) -> list[HeaderFile]:
-    """The files as they are now. ConfigurationError if one was removed since its row was read."""
-    return [_header_file(kind, directory, reference) for reference in sorted(references)]
+async def upload_named(
+    connection: Connection,
+    open_uploads: OpenUploads,
+    spec: CampaignSpec,
+    rules: RowRules,
+    named: Collection[str],
+    progress: ProgressCallback,
+) -> Sequence[HeaderFile]:
+    """Upload the files that the rows name. Errors as `_found` and the service's client."""
+    if rules.media is None or not named:
+        return ()
+    numbers = spec.phone_number_ids
+    files = await _found(rules.media, named, numbers, spec.audience_name)
+    await _upload(connection, open_uploads, files, numbers, progress)
+    return files
+
+
+async def _found(
+    media: HeaderMedia, references: Collection[str], numbers: Sequence[str], where: str
+) -> list[HeaderFile]:
+    """The files as they are now. ConfigurationError if one was removed since its row was read, or if they are
+    more than Drumbeat uploads.
+    """
+    _require_few(references, numbers, where)
+    return await asyncio.to_thread(
+        lambda: [_header_file(media.kind, media.directory, reference) for reference in sorted(references)]
+    )
 
 
 def _header_file(kind: str, directory: Path, reference: str) -> HeaderFile:
@@ -70,7 +94,7 @@ def _header_file(kind: str, directory: Path, reference: str) -> HeaderFile:
     return HeaderFile(reference, str(path), sha256, found)
 
 
-async def upload_files(
+async def _upload(
     connection: Connection,
     open_uploads: OpenUploads,
     files: Sequence[HeaderFile],

@@ -11,6 +11,7 @@ from campaigns.planning.template import (
     load_template,
     other_languages,
 )
+from campaigns.planning.variants import Variant
 from campaigns.pluralise import pluralise
 from engine.core.campaign_template import CampaignTemplate
 from engine.errors import ConfigurationError
@@ -35,20 +36,31 @@ async def load_templates(
 async def _load(connection: Connection, spec: CampaignSpec, database: str) -> list[CampaignTemplate]:
     if spec.message is not None:
         return [CampaignTemplate(spec.template, spec.language, {}, None, spec.message)]
+    variants = spec.variants or (Variant("", spec.template),)
+    found = [await _languages(connection, spec, variant, database) for variant in variants]
+    in_all = [language for language in found[0] if all(language in languages for languages in found)]
+    return [languages[language] for languages in found for language in in_all]
+
+
+async def _languages(
+    connection: Connection, spec: CampaignSpec, variant: Variant, database: str
+) -> dict[str, CampaignTemplate]:
+    """The templates of a variant by language, the fallback first."""
     first = await load_template(
-        connection, spec.template, spec.language, spec.header_media, database=database
+        connection, variant.template, spec.language, spec.header_media, database=database
     )
-    if spec.language_column is None:
-        return [first]
-    return [first, *await other_languages(connection, first)]
+    others = [] if spec.language_column is None else await other_languages(connection, first)
+    return {each.language: replace(each, variant=variant.name) for each in (first, *others)}
 
 
 def rules_for(spec: CampaignSpec, templates: Sequence[CampaignTemplate]) -> RowRules:
     """The rules of `spec`, with the choice between the templates if there is one."""
-    if spec.language_column is None:
+    if spec.language_column is None and not spec.variants:
         return spec.rules
-    languages = tuple(template.language for template in templates)
-    return replace(spec.rules, choice=TemplateChoice(languages, spec.language_column))
+    languages = tuple(dict.fromkeys(template.language for template in templates))
+    weights = tuple(variant.weight for variant in spec.variants) or (1,)
+    experiment = spec.name if spec.experiment is None else spec.experiment
+    return replace(spec.rules, choice=TemplateChoice(languages, spec.language_column, experiment, weights))
 
 
 def with_recipients(

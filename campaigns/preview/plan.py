@@ -15,10 +15,12 @@ from campaigns.results.export import require_kept
 from campaigns.template_shares import TemplateShare, shares_in, shares_json, template_text
 from engine.core.daily_window import DailyWindow
 from engine.core.forecast import NumberLimits, NumberShare, first_send, last_send, sending_s, shares
+from engine.core.quota import QuotaScope
 from engine.errors import ConfigurationError
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Pool
 from engine.store.queries import queries
+from engine.store.quota import read_number_standings
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,9 @@ def _cost_json(cost: Cost) -> dict[str, Any]:
     return {**asdict(cost), "totals": {currency: str(total) for currency, total in cost.totals.items()}}
 
 
-async def plan_of(pool: Pool, name: str, prices: PriceTable | None, now: datetime) -> CampaignPlan:
+async def plan_of(
+    pool: Pool, name: str, prices: PriceTable | None, now: datetime, scope: QuotaScope = QuotaScope.NUMBER
+) -> CampaignPlan:
     """Read a campaign's recipients and numbers, and compute its plan as if it started `now` or at its start.
 
     ConfigurationError if the campaign does not exist, was pruned, or if prices are asked for and the category
@@ -102,15 +106,12 @@ async def plan_of(pool: Pool, name: str, prices: PriceTable | None, now: datetim
     )
     groups = [dict(group) for group in counted]
     countries = _countries(groups)
-    numbers = [
-        NumberLimits(**dict(number))
-        for number in await pool.fetch(sql["numbers"], campaign.phone_number_ids, DEFAULT_LIMIT_PER_S)
-    ]
+    numbers = await number_limits(pool, campaign.phone_number_ids)
     recipients = sum(countries.values())
     templates = shares_in(row["template"])
     categories = await _categories(pool, templates)
     return CampaignPlan(
-        name=name,
+        name=campaign.name,
         template=campaign.template,
         language=campaign.language,
         templates=templates,
@@ -118,11 +119,25 @@ async def plan_of(pool: Pool, name: str, prices: PriceTable | None, now: datetim
         category=", ".join(sorted({category for category in categories if category})) or None,
         recipients=recipients,
         countries=countries,
-        numbers=shares(recipients, numbers),
+        numbers=shares(recipients, numbers, scope),
         timing=timing(dict(row), sending_s(recipients, numbers), now),
         left_out=await _left_out(pool, campaign_id, dict(row)),
         cost=None if prices is None else _cost(groups, templates, categories, prices),
     )
+
+
+async def number_limits(pool: Pool, phone_number_ids: Sequence[str]) -> list[NumberLimits]:
+    """The limits of stored numbers, and how much of their messaging limits they have used."""
+    rows = await pool.fetch(queries("preview")["numbers"], list(phone_number_ids), DEFAULT_LIMIT_PER_S)
+    standings = await read_number_standings(pool)
+    used = {number: standing.used for number, standing in standings.items()}
+    return [NumberLimits(**dict(row), people_used=used.get(row["phone_number_id"], 0)) for row in rows]
+
+
+async def days_needed(pool: Pool, phone_number_ids: Sequence[str], recipients: int, scope: QuotaScope) -> int:
+    """In how many periods of 24 hours the messaging limits allow so many recipients, at least."""
+    numbers = await number_limits(pool, phone_number_ids)
+    return max((share.days for share in shares(recipients, numbers, scope)), default=1)
 
 
 def timing(row: Mapping[str, Any], seconds: float, now: datetime) -> Timing:

@@ -90,7 +90,7 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
     template = templates[found["template_index"]]
     values = _values_for(template, templates[0], found["variables"])
     return ChosenRecipient(
-        campaign=name,
+        campaign=campaign.name,
         phone_number_ids=tuple(campaign.phone_number_ids),
         options=row["options"],
         template=template,

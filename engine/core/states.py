@@ -106,10 +106,17 @@ class ReasonCode(StrEnum):
     TEMPLATE_CHANGED = "template_changed"
     RECIPIENTS_REFUSED = "recipients_refused"
     NUMBERS_STOPPED = "numbers_stopped"
+    ADDRESS_REFUSED = "address_refused"
+    FAILURES_EXCEEDED = "failures_exceeded"
+    CANARY_FAILED = "canary_failed"
+    CANARY_SILENT = "canary_silent"
+    APPROVAL_NEEDED = "approval_needed"
     PAUSED_BY_HAND = "paused_by_hand"
     DATABASE_ROLLED_BACK = "database_rolled_back"
     UNREADABLE = "unreadable"
+    CANARY = "canary"
     WINDOW_CLOSED = "window_closed"
+    MESSAGING_LIMIT = "messaging_limit"
     DISK_FULL = "disk_full"
     RESULTS_NOT_STORED = "results_not_stored"
     HEADER_FILE = "header_file"
@@ -142,11 +149,18 @@ REASONS: dict[ReasonCode, Reason] = {
     ),
     ReasonCode.RECIPIENTS_REFUSED: Reason("many recipients in a row were refused"),
     ReasonCode.NUMBERS_STOPPED: Reason("the service stopped all of its numbers"),
+    ReasonCode.ADDRESS_REFUSED: Reason("not the service answered, but a proxy or another server"),
+    ReasonCode.FAILURES_EXCEEDED: Reason("more recipients failed than its limit allows"),
+    ReasonCode.CANARY_FAILED: Reason("too many recipients of its canary failed"),
+    ReasonCode.CANARY_SILENT: Reason("too few recipients of its canary have a status"),
+    ReasonCode.APPROVAL_NEEDED: Reason("its canary is healthy and waits for approval"),
     ReasonCode.PAUSED_BY_HAND: Reason("a person paused it"),
     ReasonCode.DATABASE_ROLLED_BACK: Reason("the database was restored, copied or failed over"),
     ReasonCode.UNREADABLE: Reason("the stored campaign cannot be read"),
-    # a running campaign that does not send now
+    # a running campaign that does not send now, or not to everybody
+    ReasonCode.CANARY: Reason("only its canary is sent to so far"),
     ReasonCode.WINDOW_CLOSED: Reason("its daily sending window is closed"),
+    ReasonCode.MESSAGING_LIMIT: Reason("the messaging limits of its numbers are used up"),
     ReasonCode.DISK_FULL: Reason("the disk is nearly full"),
     ReasonCode.RESULTS_NOT_STORED: Reason("outcomes cannot be stored"),
     ReasonCode.HEADER_FILE: Reason("a file of its header is not at the service, and cannot be uploaded"),
@@ -160,14 +174,13 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.CANCELLED_BY_HAND: Reason("a person cancelled it", Incomplete),
 }
 # Codes of a running campaign that waits: `CampaignReader` sets and clears them.
-WAITS = frozenset(
-    {
-        ReasonCode.WINDOW_CLOSED,
-        ReasonCode.DISK_FULL,
-        ReasonCode.RESULTS_NOT_STORED,
-        ReasonCode.HEADER_FILE,
-    }
-)
+WAITS = frozenset({
+    ReasonCode.WINDOW_CLOSED,
+    ReasonCode.MESSAGING_LIMIT,
+    ReasonCode.DISK_FULL,
+    ReasonCode.RESULTS_NOT_STORED,
+    ReasonCode.HEADER_FILE,
+})  # fmt: skip
 
 
 class RecipientState(StrEnum):

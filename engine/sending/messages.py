@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from engine.core.campaign_template import MakePayload
 from engine.core.daily_window import DailyWindow
+from engine.core.order import Priority
 from engine.core.retry import Budget
 from engine.sending.header_files import HeaderFiles
 from engine.store.claims import Candidate
@@ -43,6 +44,7 @@ class RunningCampaign:
     `payloads` makes the message of a recipient, by its `template_index`.
     On the monotonic clock: `expires_ns`, from the time left that the database last reported (its clock and
     ours may differ), and `none_free_until_ns`, until when no number asks for a free range of it.
+    `is_watched`: it has an error budget, or a canary that has not passed: see `CampaignHealth`.
     """
 
     campaign_id: int
@@ -57,6 +59,9 @@ class RunningCampaign:
     blocked_reason: str = ""
     none_free_until_ns: int = 0
     expires_ns: int | None = None
+    priority: Priority = Priority.NORMAL
+    share_percent: int | None = None
+    is_watched: bool = False
     files: HeaderFiles | None = None  # None: no header has media that differ by recipient
 
     def payloads_of(self, phone_number_id: str) -> Sequence[MakePayload]:

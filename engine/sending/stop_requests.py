@@ -39,11 +39,15 @@ class AccountStop:
 
 @dataclass(frozen=True, slots=True)
 class NumberRest:
-    """The service or the governor suspends a number. `wait_s` None: until a person resumes it."""
+    """The service or the governor suspends a number. `wait_s` None: until a person resumes it.
+
+    `for_quota`: a new messaging limit ends the rest.
+    """
 
     phone_number_id: str
     reason: str = field(compare=False)
     wait_s: float | None = field(compare=False)
+    for_quota: bool = field(default=False, compare=False)
 
     def is_longer_than(self, other: "StopRequest") -> bool:
         if not isinstance(other, NumberRest) or other.wait_s is None:
@@ -64,7 +68,13 @@ class StopRequests:
         self.waiting: dict[StopRequest, StopRequest] = {}
 
     def add(self, request: StopRequest) -> None:
-        """Add a request. An equal one that already waits stays, but a longer rest replaces a shorter one."""
+        """Add a request. An equal one that already waits stays, but a longer rest replaces a shorter one.
+
+        A late reply may refuse the account when every campaign is stopped already. Kept, its request would
+        pause a campaign that a person resumes next.
+        """
+        if isinstance(request, AccountStop) and not self._campaign_cache.running:
+            return
         waiting = self.waiting.setdefault(request, request)
         if (
             isinstance(waiting, NumberRest)
@@ -116,7 +126,7 @@ async def _let_rest(connection: Connection, rest: NumberRest) -> None:
         await stop(connection, number, reason)
     else:
         log.warning("number_suspended", number=number, until=_moment_in(rest.wait_s), reason=reason)
-        await suspend(connection, number, rest.wait_s, reason)
+        await suspend(connection, number, rest.wait_s, reason, for_quota=rest.for_quota)
 
 
 def _moment_in(wait_s: float) -> str:

@@ -24,7 +24,7 @@ FIXED = {
     "campaign resume", "campaign cancel", "campaign report", "campaign export", "campaign settle",
     "webhooks serve", "emulator serve", "notify test", "templates create", "templates delete", "media upload",
     "media get", "media delete", "numbers show", "numbers register", "profile show", "profile update", "analytics",
-    "message send",
+    "message send", "campaign approve", "campaign order",
 }  # fmt: skip
 
 

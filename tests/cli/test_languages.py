@@ -95,3 +95,26 @@ def test_an_unknown_language_is_refused_if_asked(drumbeat: Drumbeat, synced: Ser
     assert "(empty) 1, de 1" in refused.complaint
     assert f"{people.name}, column tongue" in refused.complaint
     assert Counter(drumbeat.ok("campaign", "list", "--json").json["campaigns"]) == Counter()
+
+
+def test_two_variants_are_sent_and_reported(drumbeat: Drumbeat, synced: Service, audience: Path) -> None:
+    create = [*CREATE[:3], *CREATE[5:], "--variant", "plain=order_shipped", "--variant", "offer=spring_offer"]
+    made = drumbeat.ok(*create, "--audience", audience, *PARAMS[:4], "--json").json
+    assert {share["variant"] for share in made["templates"]} == {"plain", "offer"}
+
+    drumbeat.ok("campaign", "run", "spring")
+
+    report = drumbeat.ok("campaign", "report", "spring", "--json").json
+    wanted = {share["variant"]: share["recipients"] for share in made["templates"]}
+    assert {found["variant"]: found["accepted"]["recipients"] for found in report["variants"]} == wanted
+    names = Counter(message["template"] for message in synced.ledger())
+    assert names == Counter({"order_shipped": wanted["plain"], "spring_offer": wanted["offer"]})
+    assert "too early" in drumbeat.ok("campaign", "report", "spring").stdout
+
+
+def test_one_template_or_variants_are_needed(drumbeat: Drumbeat, audience: Path) -> None:
+    without = [*CREATE[:3], *CREATE[5:], "--audience", audience]
+    both = [*CREATE, "--variant", "a=b", "--variant", "c=d", "--audience", audience]
+    for words in (without, both):
+        refused = drumbeat(*words)
+        assert (refused.exit_code, "give --template or --variant" in refused.complaint) == (2, True)

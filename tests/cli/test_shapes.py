@@ -73,7 +73,7 @@ def test_numbers_and_their_limits(drumbeat: Drumbeat, synced: Service) -> None:
         assert drumbeat("numbers", "limit", "1", rate).exit_code == 2
     told = drumbeat.ok("numbers", "list").stdout
     assert told.splitlines()[0].split() == [
-        "NUMBER", "PHONE", "NAME", "QUALITY", "TIER", "LIMIT", "PERMITTED", "RATE", "STATE",
+        "NUMBER", "PHONE", "NAME", "QUALITY", "TIER", "PEOPLE", "LIMIT", "PERMITTED", "RATE", "STATE",
     ]  # fmt: skip
 
 

@@ -44,6 +44,10 @@ def write_files(directory: Path) -> None:
     """The files that the how-tos name."""
     table = "".join(",".join(row) + "\n" for row in [HEADER, *ROWS])
     (directory / "customers.csv").write_text(table, "utf-8")
+    tongues = ("pt-br", "en", "de", "")
+    by_language = [(*row, tongues[at % 4]) for at, row in enumerate(ROWS)]
+    table = "".join(",".join(row) + "\n" for row in [(*HEADER, "language"), *by_language])
+    (directory / "by-language.csv").write_text(table, "utf-8")
     (directory / "staff.csv").write_text("phone\n+4930901820\n", "utf-8")
     (directory / "unsubscribed.csv").write_text("phone\n+442079460958\n", "utf-8")
     prices = Path(__file__).parents[2] / "docs/how-to/prices.csv"

@@ -14,6 +14,7 @@ HOW_TOS = sorted((ROOT / "docs/how-to").glob("*.md"))
 BEFORE = {
     "prepare-an-audience.md": Before(sent=("spring",), emulator=("--fault", "refusal:1,count=1,code=131049")),
     "schedule-and-steer.md": Before(("spring", "summer")),
+    "send-in-several-languages.md": Before(drafts=()),
 }
 # Their commands run in tests of their own.
 ELSEWHERE = {"measure-this-machine.md": "tests/benchmarks/test_command.py"}

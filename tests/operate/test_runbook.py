@@ -33,6 +33,7 @@ def test_every_reason_code_has_its_row_with_the_exit_code_of_a_run() -> None:
     for code, reason in REASONS.items():
         meaning, ends, command, exit_code = found[f"`{code}`"]
         assert exit_code == str(reason.error.exit_code), code
+        meaning = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", meaning)
         assert meaning.startswith(reason.meaning.split(",")[0]), code
         assert ends, code
         assert "`drumbeat " in command, code
