@@ -11,12 +11,14 @@ from campaigns.audience.phone import Normaliser
 from campaigns.audience.reject_file import REASONS, RejectFile, default_rejects_path
 from campaigns.audience.row_check import RowRules, row_check
 from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
+from campaigns.results.audit_pages import note_audit
 from engine.core.phone_aliases import canonical_phone, phone_aliases
 from engine.errors import UsageError
-from engine.store.database import Connection
+from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 PAGE_ROWS = 5_000
+PAGE_MAX = 100  # of a page that people read
 REASON_CHARACTERS_MAX = 200
 ADDED_BY_HAND = "added by hand"
 
@@ -40,20 +42,52 @@ class Suppression:
     added_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class SuppressionPage:
+    """`next`: what continues the list as `after`; None at its end."""
+
+    entries: list[Suppression]
+    next: int | None
+
+
 async def add_suppressions(
-    connection: Connection, phones: Sequence[str], reason: str = ADDED_BY_HAND, region: str | None = None
+    connection: Connection,
+    phones: Sequence[str],
+    reason: str = ADDED_BY_HAND,
+    region: str | None = None,
+    *,
+    actor: str = "",
 ) -> SuppressionCounts:
-    """Add phones to the list. UsageError, and nothing is added, if one of them cannot be read."""
-    return await _add(connection, _read_phones(phones, region), _checked_reason(reason))
+    """Add phones to the list. UsageError, and nothing is added, if one of them cannot be read. `actor`, here
+    and below: who asked for it, for the audit.
+    """
+    numbers, reason = _read_phones(phones, region), _checked_reason(reason)
+    async with connection.transaction():
+        counts = await _add(connection, numbers, reason)
+        if counts.changed:
+            await note_audit(connection, actor, "suppress-add", phones=counts.changed, reason=reason)
+    return counts
 
 
 async def remove_suppressions(
-    connection: Connection, phones: Sequence[str], region: str | None = None
+    connection: Connection, phones: Sequence[str], region: str | None = None, *, actor: str = ""
 ) -> SuppressionCounts:
     """Remove phones from the list. UsageError, and nothing is removed, if one of them cannot be read."""
     numbers = _read_phones(phones, region)
-    removed = await connection.fetch(queries("suppression")["remove"], _with_aliases(numbers))
-    return _counts(numbers, [row["phone"] for row in removed])
+    async with connection.transaction():
+        removed = await connection.fetch(queries("suppression")["remove"], _with_aliases(numbers))
+        counts = _counts(numbers, [row["phone"] for row in removed])
+        if counts.changed:
+            await note_audit(connection, actor, "suppress-remove", phones=counts.changed)
+    return counts
+
+
+async def suppression_page(pool: Pool, *, after: int = 0, limit: int = PAGE_MAX) -> SuppressionPage:
+    """The entries with the next greater phones, at most PAGE_MAX."""
+    limit = max(1, min(limit, PAGE_MAX))
+    rows = await pool.fetch(queries("suppression")["page"], after, limit)
+    entries = [Suppression(row["phone"], row["reason"], row["added_at"]) for row in rows]
+    return SuppressionPage(entries, entries[-1].phone if len(entries) == limit else None)
 
 
 async def list_suppressions(connection: Connection) -> AsyncIterator[Suppression]:

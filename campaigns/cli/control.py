@@ -12,8 +12,8 @@ from campaigns.cli.printing import note, print_json
 from campaigns.cli.status_text import how_to_resume, no_worker
 from campaigns.cli.task_runner import with_connection, with_settings
 from campaigns.life.actor import actor
-from campaigns.life.control import CampaignChange, cancel, pause, pause_all, resume, resume_all, start
-from campaigns.life.token_check import check_token, waits_for_token
+from campaigns.life.control import CampaignChange, cancel, pause, pause_all, start
+from campaigns.life.token_check import resume_checked
 from engine.core.states import CampaignState
 from engine.errors import UsageError
 from engine.process.settings import Settings
@@ -70,11 +70,10 @@ def cancel_campaign(name: CampaignName, json: Json = False) -> None:
 
 async def _resume(pool: Pool, settings: Settings, *, name: str | None) -> list[CampaignChange]:
     async with pool.acquire() as connection:
-        if await waits_for_token(connection, name) and (unchecked := await check_token(settings)):
-            note(f"the access token was not checked: {unchecked}")
-        if name is None:
-            return await resume_all(connection, actor=actor())
-        return [await resume(connection, name, actor=actor())]
+        resumed = await resume_checked(connection, settings, name, actor=actor())
+    if resumed.unchecked:
+        note(f"the access token was not checked: {resumed.unchecked}")
+    return resumed.changes
 
 
 def _change(action: Callable[..., Awaitable[CampaignChange]], name: str) -> CampaignChange:

@@ -39,10 +39,9 @@ from campaigns.cli.status_text import audience_sum
 from campaigns.cli.task_runner import ready_database, run_loop
 from campaigns.command_text import command_text
 from campaigns.planning.create import CreatedCampaign, create_campaign
+from campaigns.planning.header_media import header_media
 from campaigns.planning.spec import CampaignSpec
 from campaigns.pluralise import pluralise
-from engine.core.message import Media
-from engine.errors import UsageError
 from engine.process.settings import load_settings
 
 app = typer.Typer(add_completion=False)
@@ -169,18 +168,6 @@ def _create(spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool) -> No
         print_json(_as_json(created))
     else:
         _print(created)
-
-
-def header_media(media_id: str | None, link: str | None, filename: str | None) -> Media | None:
-    if media_id and link:
-        raise UsageError(
-            "the header takes one media file", remedy="give --header-media-id or --header-link, not both"
-        )
-    if filename and not (media_id or link):
-        raise UsageError(
-            "--header-filename needs a media file", remedy="give --header-media-id or --header-link as well"
-        )
-    return Media(media_id, link, filename) if media_id or link else None
 
 
 def _as_json(created: CreatedCampaign) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.cli.create import HeaderFilename, HeaderLink, HeaderMediaId, header_media
+from campaigns.cli.create import HeaderFilename, HeaderLink, HeaderMediaId
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import Json, Region
 from campaigns.cli.printing import note, print_json
@@ -14,6 +14,7 @@ from campaigns.cli.task_runner import ready_database, run_loop, with_settings
 from campaigns.command_text import command_text
 from campaigns.life.send_message import new_name, plan_message, run_message
 from campaigns.planning.free_form import read_message, with_reply
+from campaigns.planning.header_media import header_media
 from campaigns.planning.spec import CampaignSpec
 from engine.app import POOL_CONNECTIONS
 from engine.core.message_types import Text
