@@ -12,7 +12,7 @@ from engine.core.states import RecipientState
 BAR_UNITS = 1_000
 CHART_WIDTH, CHART_HEIGHT = 600, 100
 CHARTS_MAX = 12  # more numbers are only in the table
-SPAN_S = HISTORY * PERIOD_S
+SPAN_MIN_S, SPAN_MAX_S = 60.0, HISTORY * PERIOD_S
 HEADROOM = 1.15  # the line of the limit must not lie on the edge
 
 # The order in which a campaign's bar shows the states.
@@ -80,9 +80,10 @@ def rate_charts(status: CampaignStatus, rates: Mapping[str, Sequence[RatePoint]]
 
 def _rate_chart(number: str, points: Sequence[RatePoint], limit_per_s: float) -> RateChart:
     peak, latest_s = max(point.per_s for point in points), points[-1].at_s
+    span_s = min(max(latest_s - points[0].at_s, SPAN_MIN_S), SPAN_MAX_S)
     top = HEADROOM * max(limit_per_s, peak)
     placed = " ".join(
-        f"{CHART_WIDTH * (1 - (latest_s - point.at_s) / SPAN_S):.1f},{_height(point.per_s, top):.1f}"
+        f"{CHART_WIDTH * (1 - (latest_s - point.at_s) / span_s):.1f},{_height(point.per_s, top):.1f}"
         for point in points
     )
     return RateChart(number, placed, _height(limit_per_s, top), points[-1].per_s, peak, limit_per_s)

@@ -46,7 +46,7 @@ class Route:
 
 
 CONSOLE = web.AppKey("console", Console)
-_CALLER = "caller"
+_CALLER: web.RequestKey[Caller | None] = web.RequestKey("caller", Caller)
 
 
 def console_of(request: web.Request) -> Console:
@@ -65,5 +65,4 @@ def caller_of(request: web.Request) -> Caller:
 
 
 def maybe_caller(request: web.Request) -> Caller | None:
-    found: Caller | None = request.get(_CALLER)
-    return found
+    return request.get(_CALLER)

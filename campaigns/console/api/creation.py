@@ -9,8 +9,8 @@ from aiohttp import BodyPartReader, MultipartReader, web
 
 from campaigns.console.api.replying import once, reply
 from campaigns.console.api.shapes import CreateRequest
+from campaigns.console.api.upload_planning import create_from_upload
 from campaigns.console.context import caller_of, console_of
-from campaigns.console.creation import create_from_upload
 from campaigns.console.problems import Refused
 from campaigns.console.uploads import Upload, discard, store_upload
 

@@ -64,9 +64,7 @@ def _describe(operation: Operation, schemas: dict[str, Schema]) -> Schema:
     found: Schema = {
         "summary": operation.summary,
         "description": f"Needs the role {operation.role.value}.",
-        "operationId": operation.handler.__name__
-        if operation.handler.__name__ != "handle"
-        else f"{operation.path.rpartition('/')[2]}_campaign",
+        "operationId": _name(operation),
         "parameters": _parameters(operation, schemas),
         "responses": {
             str(operation.status): {
@@ -83,6 +81,11 @@ def _describe(operation: Operation, schemas: dict[str, Schema]) -> Schema:
         body = _schema(operation.request, schemas, "validation")
         found["requestBody"] = {"required": True, "content": {operation.request_type: {"schema": body}}}
     return found
+
+
+def _name(operation: Operation) -> str:
+    """`post_campaigns_name_start`."""
+    return "_".join([operation.method.lower(), *re.findall(r"\w+", operation.path.replace("-", "_"))])
 
 
 def _parameters(operation: Operation, schemas: dict[str, Schema]) -> list[Schema]:
