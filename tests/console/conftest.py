@@ -53,6 +53,8 @@ class Caller:
             aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
             session.request(method, self.url + path, headers=headers, **options) as reply,
         ):
+            if reply.content_type == "text/event-stream":  # it does not end
+                return Reply(reply.status, reply.headers, "", None)
             is_json = reply.content_type.endswith("json")
             text = await reply.text()
             return Reply(
