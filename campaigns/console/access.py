@@ -75,7 +75,7 @@ class Doorkeeper:
         if scheme.lower() == "bearer":
             found = await find_token(self._pool, secret.strip())
             return None if found is None else Caller(f"token {found[0]}", found[1], Via.TOKEN)
-        if self._settings.trusts(request.remote):
+        if self._settings.user_header is not None and self._settings.is_proxy(request.remote):
             return await self._of_proxy(request)
         if cookie := request.cookies.get(self.cookie):
             session = await open_session(self._pool, cookie, used=used)

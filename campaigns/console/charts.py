@@ -66,15 +66,21 @@ def segments(counts: Mapping[RecipientState, int]) -> list[Segment]:
     return [Segment(part.state, part.start * scale, part.width * scale) for part in found]
 
 
-def funnel(counts: Mapping[RecipientState, int]) -> dict[RecipientState, int]:
-    """How many messages came at least so far."""
-    return {step: sum(counts[state] for state in _REACHED[index:]) for index, step in enumerate(_REACHED)}
+def funnel(counts: Mapping[RecipientState, int], accepted: int) -> dict[RecipientState, int]:
+    """How many messages came at least so far. `accepted`: by the service, whatever became of them.
+
+    A person may take recipients in doubt as sent: they count as accepted without a reply of the service.
+    """
+    found = {step: sum(counts[state] for state in _REACHED[index:]) for index, step in enumerate(_REACHED)}
+    return {**found, RecipientState.ACCEPTED: max(accepted, found[RecipientState.ACCEPTED])}
 
 
 def rate_charts(status: CampaignStatus, rates: Mapping[str, Sequence[RatePoint]]) -> list[RateChart]:
-    """A chart for each number of which there are two readings."""
+    """A chart for each number of which there are two readings, once anything was sent between readings."""
     limits = {number.phone_number_id: number.limit_per_s for number in status.numbers}
     drawn = [(number, points) for number, points in rates.items() if len(points) > 1 and number in limits]
+    if not any(point.per_s for _, points in drawn for point in points):
+        return []
     return [_rate_chart(number, points, limits[number]) for number, points in drawn[:CHARTS_MAX]]
 
 

@@ -38,19 +38,22 @@ class ConsoleSettings:
         name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
         return name in LOOPBACK_NAMES
 
-    def trusts(self, peer: str | None) -> bool:
-        """Whether the header of this peer names the user."""
-        if self.user_header is None or not peer:
-            return False
-        return any(ip_address(peer) in network for network in self.proxies)
+    def is_proxy(self, peer: str | None) -> bool:
+        """Whether the peer is a proxy of ours, whose headers count."""
+        return bool(peer) and any(ip_address(peer or "") in network for network in self.proxies)
+
+    def address_of(self, peer: str | None, forwarded_for: str) -> str:
+        """Whose request it is. Of the header X-Forwarded-For only what our proxy added counts: the last part."""
+        last = forwarded_for.rpartition(",")[2].strip()
+        return last if last and self.is_proxy(peer) else peer or ""
 
 
 def console_settings(settings: Settings) -> ConsoleSettings:
-    """ConfigurationError if the header of a proxy is named without the proxy, or the reverse."""
-    if (settings.console_user_header is None) != (settings.console_proxies is None):
+    """ConfigurationError if the header of a proxy is named without the proxy."""
+    if settings.console_user_header is not None and settings.console_proxies is None:
         raise ConfigurationError(
-            "a proxy that signs users in needs both its header and its address",
-            remedy="set DRUMBEAT_CONSOLE_USER_HEADER and DRUMBEAT_CONSOLE_PROXIES",
+            "anybody could send the header that names the user",
+            remedy="set DRUMBEAT_CONSOLE_PROXIES to the addresses that may",
         )
     networks = [ip_network(part.strip()) for part in (settings.console_proxies or "").split(",") if part]
     return ConsoleSettings(

@@ -19,9 +19,10 @@ from campaigns.console.context import console_of, maybe_caller
 from engine.store.database import LOST_CONNECTION
 
 PERIOD_S = 1.0
-# A comment keeps proxies from closing a silent stream, and shows whether somebody still reads. Then the
-# session is looked at again, too.
+# An event without content keeps proxies from closing a silent stream, and shows each side that the other is
+# there. Then the session is looked at again, too.
 QUIET_S = 15.0
+BEAT = "beat"
 RETRY_MS = 2_000  # when a browser connects again
 AWAY = "away"  # the event while the database does not answer
 
@@ -69,7 +70,7 @@ async def _send(
         elif time.monotonic() - written_s >= QUIET_S:
             if not await _may_go_on(request):
                 return
-            await response.write(b":\n\n")
+            await response.write(event(BEAT, ""))
             written_s = time.monotonic()
 
 

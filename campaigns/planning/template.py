@@ -1,13 +1,13 @@
 """The template of a campaign: read from the store, and checked against the options."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
 from campaigns.pluralise import pluralise
 from engine.core.free_form import compile_message
-from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, compile_template
+from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, Placeholder, compile_template
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -53,6 +53,16 @@ class CampaignTemplate:
             "header_media": None if media is None else asdict(media),
             **({} if self.message is None else {"message": self.message}),
         }
+
+
+# A template whose header takes media compiles only with some. The placeholders do not depend on which.
+_ANY_MEDIA = Media(media_id="0")
+
+
+def placeholders_of(template: CampaignTemplate) -> tuple[Placeholder, ...]:
+    """The placeholders in the order of `--param`. UnusableTemplate if the template cannot be filled."""
+    media = _ANY_MEDIA if template.header_kind else None
+    return tuple(replace(template, header_media=media).compiled().placeholders)
 
 
 async def load_template(

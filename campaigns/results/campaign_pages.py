@@ -8,7 +8,7 @@ import asyncpg
 
 from campaigns.results.status import NOBODY_SENDS, stored_code
 from engine.core.states import WAITS, CampaignState, ReasonCode
-from engine.store.database import Connection
+from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 PAGE_MAX = 100
@@ -65,6 +65,11 @@ async def campaign_page(
     }
     listed = [_listed(row, owned) for row in rows]
     return CampaignPage(listed, listed[-1].campaign_id if len(listed) == limit else None)
+
+
+async def accepted_messages(pool: Pool, campaign_id: int) -> int:
+    """How many messages of a campaign the service accepted, as its list shows it."""
+    return int(await pool.fetchval(queries("results_pages")["accepted"], campaign_id))
 
 
 def _listed(row: asyncpg.Record, owned: set[str]) -> ListedCampaign:

@@ -122,11 +122,13 @@ async def _happen(pool: Pool) -> None:
 
 
 @asynccontextmanager
-async def console(pool: Pool, database_url: str, home: Path, **settings: Any) -> AsyncIterator[str]:
-    """A console on a free port; gives its URL."""
+async def console(
+    pool: Pool, database_url: str, home: Path, *, port: int = 0, **settings: Any
+) -> AsyncIterator[str]:
+    """A console, on a free port unless one is given; gives its URL."""
     given = Settings(home=home, database_url=database_url, **settings)
     async with running_console(
-        pool, database_url, given, host="127.0.0.1", port=0, stop=asyncio.Event()
+        pool, database_url, given, host="127.0.0.1", port=port, stop=asyncio.Event()
     ) as url:
         yield url
 

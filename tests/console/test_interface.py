@@ -246,7 +246,7 @@ async def test_a_dry_run_stores_nothing_and_lists_the_bad_rows(
 ) -> None:
     reply = await manager.post(f"{PREFIX}/campaigns", data=form({**SPEC, "dry_run": True}))
     assert (reply.body["recipients"], reply.body["rejected"]) == (1, 1)
-    assert reply.body["reject_codes"] == {"phone_malformed": 1}
+    assert [(row["line"], row["code"]) for row in reply.body["rejects"]] == [(3, "phone_malformed")]
     assert await pool.fetchval("SELECT count(*) FROM campaigns") == 1
     assert list((tmp_path / "uploads").iterdir()) == []
 

@@ -22,6 +22,11 @@ ONLY_SEND = {
     "POST /api/v1/suppressions",
     "GET /campaigns/{name}/ask/{action}",
     "POST /campaigns/{name}/act/{action}",
+    "POST /campaigns/{name}/test",
+    "GET /new",
+    "POST /new",
+    "GET /new/{reference}",
+    "POST /new/{reference}",
     "POST /numbers/{number}/resume",
     "POST /suppression",
 }
@@ -53,6 +58,7 @@ VALUES = {
     "action": "x",
     "version": "0",
     "file": "x.css",
+    "reference": "0",
 }
 
 

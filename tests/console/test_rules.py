@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.audience.glimpse import guess_params, guess_phone_column
 from campaigns.console.charts import BAR_UNITS, funnel, rate_charts, segments
 from campaigns.console.language import LANGUAGES, choose_language, texts_of
 from campaigns.console.live import RatePoint
@@ -12,6 +13,7 @@ from campaigns.console.settings import ConsoleSettings, console_settings, requir
 from campaigns.console.sign_in_limit import ADDRESS_ATTEMPTS, KEYS_MAX, NAME_ATTEMPTS, REFILL_S, SignInLimit
 from campaigns.results.campaign_pages import needs_person
 from campaigns.results.status import CampaignStatus, NumberProgress
+from engine.core.message import Placeholder
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode, RecipientState
 from engine.errors import ConfigurationError
 from engine.process.settings import Settings
@@ -72,17 +74,25 @@ def test_without_users_only_this_machine_is_served(
             require_guarded(settings, host, has_users=has_users)
 
 
-@pytest.mark.parametrize("given", [{"console_user_header": "X-User"}, {"console_proxies": "10.0.0.1"}])
-def test_a_proxy_needs_its_header_and_its_address(given: dict[str, str], tmp_path: Path) -> None:
+def test_a_header_of_nobody_signs_nobody_in(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="CONSOLE_PROXIES"):
-        console_settings(Settings(home=tmp_path, **given))  # type: ignore[arg-type]
+        console_settings(Settings(home=tmp_path, console_user_header="X-User"))
 
 
-@pytest.mark.parametrize("peer", ["10.1.2.3", "2001:db8::1"])
-def test_networks_of_both_kinds_are_trusted(peer: str, tmp_path: Path) -> None:
-    given = Settings(home=tmp_path, console_user_header="X-User", console_proxies="10.0.0.0/8, 2001:db8::/32")
-    assert console_settings(given).trusts(peer)
-    assert not console_settings(given).trusts("192.0.2.1")
+@pytest.mark.parametrize(
+    ("peer", "forwarded_for", "address"),
+    [
+        ("10.1.2.3", "192.0.2.7", "192.0.2.7"),
+        ("2001:db8::1", "invented, 192.0.2.7", "192.0.2.7"),
+        ("10.1.2.3", "", "10.1.2.3"),
+        ("192.0.2.1", "192.0.2.7", "192.0.2.1"),
+    ],
+)
+def test_only_a_proxy_of_ours_says_whose_request_it_is(
+    peer: str, forwarded_for: str, address: str, tmp_path: Path
+) -> None:
+    settings = console_settings(Settings(home=tmp_path, console_proxies="10.0.0.0/8, 2001:db8::/32"))
+    assert settings.address_of(peer, forwarded_for) == address
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
@@ -141,8 +151,9 @@ def counts(**given: int) -> dict[RecipientState, int]:
 
 
 def test_the_funnel_counts_who_came_at_least_so_far() -> None:
-    found = funnel(counts(accepted=1, sent=2, delivered=4, read=8, failed=16))
-    assert found == {S.ACCEPTED: 15, S.SENT: 14, S.DELIVERED: 12, S.READ: 8}
+    given = counts(accepted=1, sent=2, delivered=4, read=8, failed=16)
+    assert funnel(given, 20) == {S.ACCEPTED: 20, S.SENT: 14, S.DELIVERED: 12, S.READ: 8}
+    assert funnel(given, 0)[S.ACCEPTED] == 15
 
 
 def test_a_bar_fills_its_width_and_shows_a_single_recipient() -> None:
@@ -179,3 +190,23 @@ def test_what_does_not_go_on_by_itself_needs_a_person(
     state: CampaignState, code: ReasonCode | None, needs: bool
 ) -> None:
     assert needs_person(state, code) is needs
+
+
+@pytest.mark.parametrize(
+    ("columns", "phone"),
+    [
+        (("name", "Phone Number"), "Phone Number"),
+        (("hotel", "mobile"), "mobile"),
+        (("Telefon-Nr.", "email"), "Telefon-Nr."),
+        (("name", "city"), None),
+    ],
+)
+def test_the_column_of_phones_is_guessed(columns: tuple[str, ...], phone: str | None) -> None:
+    assert guess_phone_column(columns) == phone
+
+
+def test_placeholders_get_the_column_of_their_name_else_the_next() -> None:
+    columns = ("phone", "city", "first_name", "order")
+    places = [Placeholder("body", "1"), Placeholder("body", "First Name"), Placeholder("button", "2")]
+    assert guess_params(columns, places, "phone") == ["city", "first_name", "order"]
+    assert guess_params(("phone",), places, "phone") == ["", "", ""]

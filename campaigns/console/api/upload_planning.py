@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from campaigns.audience.inspection import inspect_audience
 from campaigns.audience.opening import ReadOptions
 from campaigns.console.api.shapes import CreateRequest
 from campaigns.console.context import Console
@@ -24,17 +26,22 @@ async def create_from_upload(
     console: Console, upload: Upload, asked: CreateRequest, *, actor: str
 ) -> dict[str, Any]:
     """Plan the campaign, or with `dry_run` only check everything. Errors as `create_campaign`."""
+    spec = spec_of(asked, upload)
     async with upload.errors_named():
         created = await create_campaign(
-            console.database_url,
-            spec_of(asked, upload),
-            disk=console.settings.disk(),
-            dry_run=asked.dry_run,
+            console.database_url, spec, disk=console.settings.disk(), dry_run=asked.dry_run
         )
+        if created.dry_run and created.counts.rejected:
+            await asyncio.to_thread(_list_rejects, upload, spec)
     if not (created.unchanged or created.dry_run):
         rows = created.counts.audience_rows
         await note_audit(console.pool, actor, "create", created.campaign_id, audience=upload.name, rows=rows)
-    return created_json(created)
+    return created_json(created, upload.rejects)
+
+
+def _list_rejects(upload: Upload, spec: CampaignSpec) -> None:
+    """A dry run keeps no list, and who corrects the file needs one. It has no duplicates."""
+    inspect_audience(upload.path, rejects_path=upload.rejects, rules=spec.rules, options=spec.reading)
 
 
 def spec_of(asked: CreateRequest, upload: Upload) -> CampaignSpec:
@@ -48,7 +55,7 @@ def spec_of(asked: CreateRequest, upload: Upload) -> CampaignSpec:
     return replace(spec, header_media=media, reading=reading, mapped=asked.map, defaults=asked.default)
 
 
-def created_json(created: CreatedCampaign) -> dict[str, Any]:
+def created_json(created: CreatedCampaign, rejects: Path) -> dict[str, Any]:
     counts = created.counts
     return {
         "name": created.name,
@@ -61,7 +68,7 @@ def created_json(created: CreatedCampaign) -> dict[str, Any]:
         "duplicates": counts.duplicates,
         "suppressed": counts.suppressed,
         "reject_codes": dict(created.reject_codes),
-        "rejects": [] if created.rejects_path is None else first_rejects(created.rejects_path),
+        "rejects": first_rejects(rejects) if rejects.exists() else [],
         "encoding": None if created.encoding is None else created.encoding.label,
         "encoding_guessed": created.encoding is not None and created.encoding.is_guess,
         "same_audience": list(created.same_audience),

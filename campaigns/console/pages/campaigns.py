@@ -18,7 +18,7 @@ from campaigns.console.roles import Role, permits
 from campaigns.console.streams import stream_events
 from campaigns.life.control import Campaign, cancel, find_campaign, is_future, pause, start
 from campaigns.results.audit_pages import campaign_audits
-from campaigns.results.campaign_pages import CampaignPage, campaign_page
+from campaigns.results.campaign_pages import CampaignPage, accepted_messages, campaign_page
 from engine.core.states import CampaignEvent, CampaignState, RecipientState, allows
 from engine.errors import NotFound
 
@@ -113,7 +113,7 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         status=status,
         counts=status.counts,
         segments=segments(status.counts),
-        funnel=funnel(status.counts),
+        funnel=funnel(status.counts, await accepted_messages(console.pool, campaign.campaign_id)),
         charts=rate_charts(status, console.watch.rates(campaign.campaign_id)),
         actions=actions,
         confirmed=CONFIRMED,

@@ -8,9 +8,11 @@ from campaigns.console.api.account import plus
 from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import RecipientQuery, RecipientsQuery
-from campaigns.console.context import console_of
-from campaigns.console.pages.rendering import page, path_of, redirect
+from campaigns.console.context import caller_of, console_of
+from campaigns.console.forms import field_of
+from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect
 from campaigns.preview.recipient import Choice, choose_recipient, read_phone
+from campaigns.preview.test_send import release_tests
 from campaigns.results.phone_history import phone_history
 from campaigns.results.recipient_pages import recipient_page
 from campaigns.results.report import campaign_report
@@ -43,6 +45,24 @@ async def show_message(request: web.Request) -> web.Response:
     campaign, asked = await named_campaign(request), query_of(request, RecipientQuery)
     chosen = await choose_recipient(console_of(request).pool, campaign.name, Choice(asked.row, asked.phone))
     return page(request, "message.html.j2", campaign=campaign, chosen=chosen, message=chosen.rendered())
+
+
+async def send_test(request: web.Request) -> web.Response:
+    """The message to one's own phones, as campaigns of their own, and then to the first of them."""
+    campaign, console = await named_campaign(request), console_of(request)
+    chosen = await choose_recipient(
+        console.pool, campaign.name, Choice(int(await field_of(request, "row") or 0) or None)
+    )
+    phones = [line.strip() for line in (await field_of(request, "phones")).splitlines() if line.strip()]
+    tests = await release_tests(
+        console.pool,
+        console.database_url,
+        chosen,
+        phones or [""],
+        disk=console.settings.disk(),
+        actor=caller_of(request).name,
+    )
+    return redirect(campaign_url(tests.campaigns[0]))
 
 
 async def find_person(request: web.Request) -> web.Response:

@@ -42,12 +42,13 @@ async def enter(request: web.Request) -> web.Response:
     """Start a session. The limit counts attempts, whatever their password."""
     console, name = console_of(request), await field_of(request, "name")
     password = str((await request.post()).get("password", ""))
-    wait_s = console.sign_in_limit.wait_s(name, request.remote or "", time.monotonic())
+    address = console.own.address_of(request.remote, request.headers.get("X-Forwarded-For", ""))
+    wait_s = console.sign_in_limit.wait_s(name, address, time.monotonic())
     if wait_s:
         raise Refused(429, "too_many_attempts", wait_s=wait_s)
     secret = await sign_in(console.pool, name, password)
     if secret is None:
-        log.warning("sign_in_refused", address=request.remote)
+        log.warning("sign_in_refused", address=address)
         return _form(request, Problem(403, "sign_in_refused", MESSAGES["sign_in_refused"]))
     console.sign_in_limit.forgive(name, time.monotonic())
     response = redirect(_then(request))

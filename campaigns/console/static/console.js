@@ -3,6 +3,7 @@
 "use strict";
 
 const QUIET_MS = 10000; // a proxy holds events back if none came for so long
+const SILENT_MS = 40000; // the server sends an event every 15 s: the connection is lost without a sign
 const POLL_MS = 2000, POLL_MAX_MS = 30000;
 
 const live = document.querySelector("[data-stream]");
@@ -38,6 +39,13 @@ function show(html) {
 
 let source = null, timer = null, pollMs = POLL_MS, heard = false;
 
+// Called for each event: without another one in time, connects again.
+function hear() {
+  heard = true;
+  clearTimeout(timer);
+  timer = setTimeout(() => { say("lost"); listen(); }, SILENT_MS);
+}
+
 function stop() {
   if (source) source.close();
   source = null;
@@ -49,15 +57,15 @@ function listen() {
   heard = false;
   source = new EventSource(live.dataset.stream);
   source.addEventListener("view", (event) => {
-    heard = true;
-    clearTimeout(timer);
+    hear();
     say("on");
     show(event.data);
   });
-  source.addEventListener("away", () => say("away"));
+  source.addEventListener("beat", hear);
+  source.addEventListener("away", () => { hear(); say("away"); });
   source.addEventListener("error", () => {
     say("lost");
-    if (source.readyState === EventSource.CLOSED) poll(); // the server refused: perhaps the session has ended
+    if (source && source.readyState === EventSource.CLOSED) poll(); // the server refused: perhaps the session has ended
   });
   timer = setTimeout(() => { if (!heard) poll(); }, QUIET_MS);
 }
@@ -88,4 +96,20 @@ if (live) {
 
 for (const field of document.querySelectorAll("[data-submit]")) {
   field.addEventListener("change", () => field.form.requestSubmit());
+}
+
+// A file that is dropped anywhere on the form is as good as one that was chosen.
+for (const form of document.querySelectorAll("[data-drop]")) {
+  const field = form.querySelector("input[type=file]");
+  for (const name of ["dragover", "dragleave", "drop"]) {
+    form.addEventListener(name, (event) => {
+      event.preventDefault();
+      form.classList.toggle("over", name === "dragover");
+      if (name === "drop" && event.dataTransfer.files.length) {
+        field.files = event.dataTransfer.files;
+        form.requestSubmit();
+      }
+    });
+  }
+  field.addEventListener("change", () => form.requestSubmit());
 }

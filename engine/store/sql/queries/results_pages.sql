@@ -14,6 +14,10 @@ WHERE ($1::bigint IS NULL OR campaign_id < $1)
   AND ($4 OR options ->> 'test of' IS NULL)
 ORDER BY campaign_id DESC LIMIT $3;
 
+-- name: accepted
+-- Messages of a campaign that the service accepted, those included that failed later.
+SELECT coalesce(sum(accepted), 0)::bigint FROM campaign_numbers WHERE campaign_id = $1;
+
 -- name: ranges_with_state
 -- The next ranges of a campaign after the ordinal $2, the one that is begun included, which hold recipients in the state $3.
 SELECT ranges.range_id, ranges.ordinal
