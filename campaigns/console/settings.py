@@ -43,7 +43,7 @@ class ConsoleSettings:
         return bool(peer) and any(ip_address(peer or "") in network for network in self.proxies)
 
     def address_of(self, peer: str | None, forwarded_for: str) -> str:
-        """Whose request it is. Of the header X-Forwarded-For only what our proxy added counts: the last part."""
+        """Whose request it is. Of X-Forwarded-For only what our proxy added counts: the last part."""
         last = forwarded_for.rpartition(",")[2].strip()
         return last if last and self.is_proxy(peer) else peer or ""
 
