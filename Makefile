@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test test-all check audit format tools chaos hosts clean
+.PHONY: setup demo test test-all check audit docs format tools chaos hosts clean
 
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
@@ -29,6 +29,7 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python requirements/licences.py
+	$(BIN)/python -m documentation.reference
 
 # Known vulnerabilities of what runs. It needs the advisories of the package index, so it is no part of `check`. --strict:
 # a package whose advisories cannot be had fails it too.
@@ -36,6 +37,11 @@ audit: setup
 	$(PYTHON) -m venv --clear .venv/audit
 	.venv/audit/bin/pip install --quiet --disable-pip-version-check pip-audit
 	.venv/audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/run.txt
+
+# The documents as a site: begin at site/index.html. Its search needs a web server, as `python -m http.server -d site` is.
+docs: setup
+	$(BIN)/python -m documentation.reference --write
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -f documentation/mkdocs.yaml
 
 format: setup
 	$(BIN)/ruff check --fix .
@@ -75,4 +81,4 @@ hosts: setup
 	$(BIN)/python -m benchmarks.hosts
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis site

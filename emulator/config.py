@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from emulator.tiers import TIERS, UNLIMITED
+
 # Of milliseconds, of seconds and of a factor: a larger one is a mistake.
 DELAY_LIMIT = 1e8
 # Up to here every JSON parser reads an integer exactly.
 SEED_LIMIT = 2**53
+QUOTA_SCOPES = ("number", "account")
 _FAULT_MEMBERS = ("kind", "probability", "count")
 
 
@@ -19,17 +22,23 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class NumberConfig:
-    """A phone number id and its rate, any positive number. `test_recipients` make it a test number."""
+    """A phone number id, its rate (any positive number) and its messaging limit.
+
+    `test_recipients` make it a test number.
+    """
 
     id: str
     rate_per_s: float
     test_recipients: tuple[str, ...] | None = None
+    tier: str = UNLIMITED
 
     def __post_init__(self) -> None:
         if not (self.id.isascii() and self.id.isdigit() and len(self.id) <= 20):
             raise ConfigError(f"a phone number id is up to 20 digits, not {self.id!r}")
         if not self.rate_per_s > 0 or math.isinf(self.rate_per_s):
             raise ConfigError(f"the rate of {self.id} is a positive number, not {self.rate_per_s}")
+        if self.tier not in TIERS:
+            raise ConfigError(f"the messaging limit of {self.id} is one of {', '.join(TIERS)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +62,8 @@ class EmulatorConfig:
     """`port` 0 is any free port. `status_delay` scales the delays of statuses: 1 is realistic, 0 is at once.
 
     Ratios are shares of recipients, chosen by the seed: who is not on the network (131026 at once), whose
-    message fails after acceptance (status `failed`), who reads it.
+    message fails after acceptance (status `failed`), who reads it. `quota_scope`: whether a messaging limit
+    holds for each number, or for all numbers of an account together.
     """
 
     host: str = "127.0.0.1"
@@ -81,6 +91,7 @@ class EmulatorConfig:
     event_retry_wait_s: float = 1.0
     events_per_post: int = 1_000
     management_calls_per_hour: int = 200
+    quota_scope: str = QUOTA_SCOPES[0]
     review_delay_s: float = 60.0
 
     def __post_init__(self) -> None:
@@ -89,6 +100,8 @@ class EmulatorConfig:
         if not self.product.isidentifier() or not self.product.isascii():
             raise ConfigError(f"the product's word is letters, digits and underscores, not {self.product!r}")
         self._check_numbers()
+        if self.quota_scope not in QUOTA_SCOPES:
+            raise ConfigError(f"quota_scope is one of {', '.join(QUOTA_SCOPES)}")
         if not 1 <= self.events_per_post <= 1_000:
             raise ConfigError("events_per_post is from 1 to 1000")
         if self.callback is not None:
@@ -120,12 +133,15 @@ def check_callback(url: str) -> None:
 
 
 def parse_number(text: str) -> NumberConfig:
-    """`PNID:RATE` as the command line takes it."""
-    number_id, colon, rate = text.partition(":")
+    """`PNID[:RATE[:TIER]]` as the command line takes it."""
+    number_id, colon, rest = text.partition(":")
+    rate, _, tier = rest.partition(":")
     try:
-        return NumberConfig(number_id, float(rate if colon else "80"))
+        return NumberConfig(number_id, float(rate if colon else "80"), tier=tier or UNLIMITED)
     except ValueError as error:
-        raise ConfigError(f"--number is PNID:RATE, such as 106540352242922:80; {text!r}: {error}") from None
+        raise ConfigError(
+            f"--number is PNID:RATE or PNID:RATE:TIER, such as 106540352242922:80; {text!r}: {error}"
+        ) from None
 
 
 def fault_config(content: Any) -> FaultConfig:

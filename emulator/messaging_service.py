@@ -114,13 +114,18 @@ class MessagingService:
         )
         if config.test_recipients is not None:
             number.test_recipients = frozenset(map(int, config.test_recipients))
+        if config.tier != number.tiers.word:
+            number.tiers.set(config.tier, self.clock.now_ns())
         if not self.accounts[account_id].verified:
             number.tiers.set(LOWEST, self.clock.now_ns())
         self.connect(number)
         return number
 
     def connect(self, number: Number) -> None:
-        """Give a number its send endpoint."""
+        """Give a number its send endpoint. With quota scope `account`, it shares the limit of the others."""
+        if self.config.quota_scope == "account":
+            others = (other for other in self.numbers.values() if other.account_id == number.account_id)
+            number.tiers = next(others, number).tiers
         self.numbers[number.id] = number
         context = SendContext(
             product=self.config.product,

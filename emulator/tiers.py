@@ -10,7 +10,7 @@ DAY_NS = 24 * 3600 * SECOND_NS
 # Words and limits in the order of growth (the steps are the interface's).
 TIERS = {"TIER_250": 250, "TIER_1K": 1_000, "TIER_10K": 10_000, "TIER_100K": 100_000, "TIER_UNLIMITED": None}
 WORDS = tuple(TIERS)
-LOWEST = WORDS[0]
+LOWEST, UNLIMITED = WORDS[0], WORDS[-1]
 
 
 class Tiers:

@@ -1,7 +1,7 @@
 """Puts the parts of a sending process together and runs its worker."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -10,13 +10,15 @@ import structlog
 
 from engine.api.call_budget import BURST, CALL_EVERY_S
 from engine.api.lanes import LaneTransport
-from engine.api.service import service_of
+from engine.api.service import Service, service_of
 from engine.api.transport import Transport
 from engine.backoff import wait_s
 from engine.core.connection_limit import connections_within
 from engine.core.pace.circuit_breaker import CircuitBreaker
 from engine.core.retry import Wait
 from engine.core.states import ReasonCode
+from engine.core.template_changes import Definitions
+from engine.errors import ConfigurationError
 from engine.process.disk_space import Disk, DiskSpaceGuard
 from engine.process.file_descriptors import raise_limit
 from engine.process.memory import keep_large_blocks, rare_collections
@@ -27,9 +29,12 @@ from engine.sending.campaign_cache import CampaignCache
 from engine.sending.campaign_reader import Block, CampaignReader
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.flow_context import FlowContext
+from engine.sending.listed_templates import read_templates
 from engine.sending.number_sync import sync_numbers
+from engine.sending.quotas import Quotas
 from engine.sending.results_writer import ResultsWriter
 from engine.sending.stop_requests import StopRequests
+from engine.sending.template_watch import TemplateWatch
 from engine.sending.timing import Timing
 from engine.sending.worker import OnOwned, RunEnd, Worker, do_nothing
 from engine.store.call_budget import SharedCallBudget
@@ -84,12 +89,22 @@ async def run_numbers(
         breaker=CircuitBreaker(partial(wait_s, Wait.UNREACHABLE)),
         stop_requests=StopRequests(campaign_cache),
         access_token=access_token,
+        quotas=Quotas(service.quota_scope),
     )
     find_block = partial(_find_block, disk_space, results_writer)
-    reader = CampaignReader(campaign_cache, service.product, campaign_id, find_block, context.clock_skew)
+    reader = CampaignReader(
+        campaign_cache,
+        service.product,
+        campaign_id,
+        find_block,
+        context.clock_skew,
+        phone_number_ids,
+        context.quotas,
+    )
     keep_large_blocks()
     read_numbers = partial(_read_numbers, pool, service, token_file)
-    worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers, on_owned)
+    watch = TemplateWatch(pool, partial(_read_templates, pool, service, token_file))
+    worker = Worker(context, transport, reader, phone_number_ids, campaign_id, read_numbers, watch, on_owned)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(transport.close)
         if metrics is not None:
@@ -123,6 +138,20 @@ async def _read_numbers(pool: Pool, service: ServiceSettings, token_file: Secret
     if service.waba_id is None:
         log.warning("numbers_not_read", problem="DRUMBEAT_WABA_ID is not set")
         return
-    budget = SharedCallBudget(pool, service.waba_id, burst=BURST, call_every_s=CALL_EVERY_S)
-    async with service_of(replace(service, access_token=token_file.value), budget) as client:
+    async with _client(pool, service, token_file) as client:
         await sync_numbers(pool, client.numbers, service.waba_id)
+
+
+async def _read_templates(
+    pool: Pool, service: ServiceSettings, token_file: SecretFile, names: Collection[str]
+) -> Definitions:
+    if service.waba_id is None:
+        raise ConfigurationError("DRUMBEAT_WABA_ID is not set")
+    async with _client(pool, service, token_file) as client:
+        return await read_templates(pool, client.templates, service.waba_id, names)
+
+
+def _client(pool: Pool, service: ServiceSettings, token_file: SecretFile) -> Service:
+    """A client with the present token and the budget of management calls that all processes share."""
+    budget = SharedCallBudget(pool, service.waba_id or "", burst=BURST, call_every_s=CALL_EVERY_S)
+    return service_of(replace(service, access_token=token_file.value), budget)

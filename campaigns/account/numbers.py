@@ -7,11 +7,13 @@ from datetime import datetime
 
 from campaigns.describe_database import describe_database
 from campaigns.results.audit_pages import note_audit
+from campaigns.results.status import quota_fields
 from engine.errors import ConfigurationError, NotFound, UsageError
 from engine.sending import number_sync
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S, NumbersSource
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
+from engine.store.quota import read_number_standings
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class BusinessNumber:
 
     `rate_per_s`: the pace that the owner keeps to, None without one; `achieved_per_s`: what it sent in the
     last seconds. `stopped`: until a person resumes it; `suspended_until`: a rest that ends by itself.
-    `unlisted_at`: since when the account no longer lists it.
+    `unlisted_at`: since when the account no longer lists it. `quota_*`: as in `NumberProgress`.
     """
 
     phone_number_id: str
@@ -40,6 +42,9 @@ class BusinessNumber:
     suspended_reason: str | None
     unlisted_at: datetime | None
     synced_at: datetime | None
+    quota_limit: int | None
+    quota_used: int | None
+    quota_more_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,10 @@ async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> list[
 async def list_numbers(pool: Pool) -> list[BusinessNumber]:
     """All stored numbers, ordered by id."""
     rows = await pool.fetch(queries("numbers")["list"], DEFAULT_LIMIT_PER_S)
-    return [BusinessNumber(**dict(row)) for row in rows]
+    standings = await read_number_standings(pool)
+    return [
+        BusinessNumber(**dict(row), **quota_fields(standings.get(row["phone_number_id"]))) for row in rows
+    ]
 
 
 async def set_limit(pool: Pool, phone_number_id: str, limit_per_s: float | None, *, actor: str = "") -> None:

@@ -4,6 +4,7 @@ Nearly every row is good. Therefore whole columns are checked in one call where 
 if their column fails.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, repeat
@@ -13,6 +14,7 @@ from campaigns.audience.phone import Normaliser
 from campaigns.audience.reader import AudienceTable, Row, RowBatch, is_blank
 from campaigns.audience.reject_file import Reject
 from campaigns.audience.spreadsheet import as_written, is_variable_column
+from campaigns.audience.template_choice import TemplateChoice, TemplateChooser
 from engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
 from engine.errors import UsageError
 
@@ -24,8 +26,10 @@ _NAME_THE_PHONES = "; name the column of the phone numbers with --phone-column"
 class CheckedBatch:
     """The good rows of a batch, and its rejects. `read_bytes`: how much of the file was read by then.
 
-    A good row has its line, its phone in digits of E.164, and a variable for each placeholder. They are
-    stored as columns, because a tuple for each row would double the cost of its variables.
+    A good row has its line, its phone in digits of E.164, a variable for each placeholder, and perhaps the
+    index of its template; without `template_indexes`, all rows have the first one. They are stored as
+    columns, because a tuple for each row would double the cost of its variables. `unmatched` counts what the
+    good rows name as their language and is none.
     """
 
     read_bytes: int
@@ -33,6 +37,8 @@ class CheckedBatch:
     phones: Sequence[int]
     variables: Sequence[tuple[str, ...]]
     rejects: list[Reject]
+    template_indexes: Sequence[int] = ()
+    unmatched: Counter[str] = field(default_factory=Counter)
 
     @property
     def rows(self) -> int:
@@ -45,7 +51,8 @@ class RowRules:
 
     `params`: a column for each placeholder in order, or `=text` for a fixed text. `region`: the country of
     national numbers. `mapped`: another name for a column → its name in the audience. `defaults`: a column →
-    the text for its empty cells. Columns are given by either name. `as_mobile`: see `mobile_forms`.
+    the text for its empty cells. Columns are given by either name. `as_mobile`: see `mobile_forms`. `choice`:
+    which of several templates a row gets.
     """
 
     phone_column: str = "phone"
@@ -54,6 +61,7 @@ class RowRules:
     mapped: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)
     as_mobile: tuple[str, ...] = ()
+    choice: TemplateChoice | None = None
 
     @property
     def literals(self) -> list[str]:
@@ -74,6 +82,7 @@ class RowCheck:
     picks: tuple[int | str, ...]  # for each placeholder the index of its column, or its fixed text
     exported: tuple[int, ...]  # variable columns that `campaign export` may have written
     defaults: tuple[tuple[int, str], ...]  # index of a column, and the text for its empty cells
+    chooser: TemplateChooser | None = None  # if there are several templates
 
     def check(self, batch: RowBatch) -> CheckedBatch:
         """Split a batch into good rows and rejects; blank rows are neither."""
@@ -90,13 +99,18 @@ class RowCheck:
         for at in refused:
             kept[at] = 0
         rejects = batch.rejects + [reject for reject in refused.values() if reject is not None]
-        return CheckedBatch(
+        checked = CheckedBatch(
             batch.read_bytes,
             list(compress(batch.lines, kept)),
             list(compress(phones, kept)),  # type: ignore[arg-type]  # a good phone is an int
             list(compress(self._variables(columns), kept)),
             sorted(rejects, key=_line_of),
         )
+        if self.chooser is not None:
+            at_language = self.chooser.language_index
+            cells = None if at_language is None else list(compress(columns[at_language], kept))
+            checked.template_indexes = self.chooser.choose(cells, checked.phones, checked.unmatched)
+        return checked
 
     def _variables(self, columns: Sequence[Sequence[str]]) -> Iterable[tuple[str, ...]]:
         if not self.picks:
@@ -163,7 +177,12 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
             index for index in columns if index != phone_index and is_variable_column(header[index])
         ),
         defaults=defaults,
+        chooser=None if rules.choice is None else _chooser(rules.choice, index_of),
     )
+
+
+def _chooser(choice: TemplateChoice, index_of: Callable[[str], int]) -> TemplateChooser:
+    return TemplateChooser(choice, None if choice.column is None else index_of(choice.column))
 
 
 def _check_texts(rules: RowRules) -> None:

@@ -1,12 +1,14 @@
 """Reads and checks a piece of an audience file, and writes its good rows as text for COPY."""
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from campaigns.audience.reader import Piece, RowBatch, read_plain
 from campaigns.audience.reject_file import Reject
 from campaigns.audience.row_check import CheckedBatch, RowCheck, RowRules, row_check
 from campaigns.audience.spool import read_spooled
+from campaigns.audience.template_choice import add_bounded
 from engine.core.phone_aliases import canonical_phone
 
 PART_CHARACTERS = 1 << 17  # its cells fit a core's cache: a fifth faster than a mebibyte at once
@@ -33,8 +35,9 @@ class StagedBatch:
     """The good rows of a piece as text for COPY, and its rejects. `rows`: how many good rows; `last_line`:
     the line of the last one.
 
-    `keys`: line and canonical phone of each row. `recipients`: line, phone as in the file, and the variables
-    as an array.
+    `keys`: line and canonical phone of each row, and the index of the template if there are several.
+    `recipients`: line, phone as in the file, index of the template, and the variables as an array.
+    `unmatched`: see `CheckedBatch`.
     """
 
     read_bytes: int
@@ -43,6 +46,7 @@ class StagedBatch:
     keys: bytes
     recipients: bytes
     rejects: list[Reject]
+    unmatched: Counter[str] = field(default_factory=Counter)
 
 
 class PieceCheck:
@@ -69,6 +73,9 @@ class PieceCheck:
 
 def _joined(parts: Sequence[StagedBatch], read_bytes: int) -> StagedBatch:
     with_rows = [part for part in parts if part.rows]
+    unmatched: Counter[str] = Counter()
+    for part in with_rows:
+        add_bounded(unmatched, part.unmatched)
     return StagedBatch(
         read_bytes,
         sum(part.rows for part in with_rows),
@@ -76,18 +83,23 @@ def _joined(parts: Sequence[StagedBatch], read_bytes: int) -> StagedBatch:
         b"\n".join([part.keys for part in with_rows]),
         b"\n".join([part.recipients for part in with_rows]),
         [reject for part in parts for reject in part.rejects],
+        unmatched,
     )
 
 
 def encode_for_copy(batch: CheckedBatch) -> StagedBatch:
     """Write the good rows of a checked batch as text for COPY."""
     keys = [f"{line}\t{phone}" for line, phone in zip(batch.lines, batch.phones, strict=True)]
+    indexes = batch.template_indexes or [0] * len(keys)
     recipients = [
-        f"{key}\t{{\0{_BETWEEN(variables)}\0}}" for key, variables in zip(keys, batch.variables, strict=True)
+        f"{key}\t{index}\t{{\0{_BETWEEN(variables)}\0}}"
+        for key, index, variables in zip(keys, indexes, batch.variables, strict=True)
     ]
     canonical = list(map(canonical_phone, batch.phones))
     if canonical != batch.phones:
         keys = [f"{line}\t{phone}" for line, phone in zip(batch.lines, canonical, strict=True)]
+    if batch.template_indexes:
+        keys = [f"{key}\t{index}" for key, index in zip(keys, batch.template_indexes, strict=True)]
     return StagedBatch(
         batch.read_bytes,
         len(keys),
@@ -95,6 +107,7 @@ def encode_for_copy(batch: CheckedBatch) -> StagedBatch:
         "\n".join(keys).encode(),
         _escaped("\n".join(recipients)),
         batch.rejects,
+        batch.unmatched,
     )
 
 

@@ -1,4 +1,7 @@
-"""`drumbeat campaign start`, `pause`, `resume` and `cancel`. Running processes follow within a second."""
+"""`drumbeat campaign start`, `pause`, `resume`, `approve` and `cancel`.
+
+Running processes follow within a second.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -12,8 +15,8 @@ from campaigns.cli.printing import note, print_json
 from campaigns.cli.status_text import how_to_resume, no_worker
 from campaigns.cli.task_runner import with_connection, with_settings
 from campaigns.life.actor import actor
-from campaigns.life.control import CampaignChange, cancel, pause, pause_all, start
-from campaigns.life.token_check import resume_checked
+from campaigns.life.control import CampaignChange, approve, cancel, pause, pause_all
+from campaigns.life.release import Released, resume_checked, start_checked
 from engine.core.states import CampaignState
 from engine.errors import UsageError
 from engine.process.settings import Settings
@@ -25,7 +28,7 @@ app = typer.Typer(add_completion=False)
 @app.command("start")
 def start_campaign(name: CampaignName, json: Json = False) -> None:
     """Hand a campaign to the workers, which send it at once or at its start time."""
-    _print_changes([_change(start, name)], json)
+    _print_changes(with_settings(partial(_start, name=name)), json)
 
 
 @app.command("pause")
@@ -62,18 +65,33 @@ def resume_campaign(
         note(f"{change.name}: stays paused, because {change.stays_paused}")
 
 
+@app.command("approve")
+def approve_campaign(name: CampaignName, json: Json = False) -> None:
+    """Approve the canary of a campaign: the rest is sent if the canary is healthy.
+
+    Given early, it counts when the canary's results are there.
+    """
+    _print_changes([_change(approve, name)], json)
+
+
 @app.command("cancel")
 def cancel_campaign(name: CampaignName, json: Json = False) -> None:
     """End a campaign for good. Recipients who were not sent to are skipped."""
     _print_changes([_change(cancel, name)], json)
 
 
+async def _start(pool: Pool, settings: Settings, *, name: str) -> list[CampaignChange]:
+    return _noted(await start_checked(pool, settings, name, actor=actor()))
+
+
 async def _resume(pool: Pool, settings: Settings, *, name: str | None) -> list[CampaignChange]:
-    async with pool.acquire() as connection:
-        resumed = await resume_checked(connection, settings, name, actor=actor())
-    if resumed.unchecked:
-        note(f"the access token was not checked: {resumed.unchecked}")
-    return resumed.changes
+    return _noted(await resume_checked(pool, settings, name, actor=actor()))
+
+
+def _noted(released: Released) -> list[CampaignChange]:
+    for line in released.notes:
+        note(line)
+    return released.changes
 
 
 def _change(action: Callable[..., Awaitable[CampaignChange]], name: str) -> CampaignChange:

@@ -1,5 +1,6 @@
 """`drumbeat campaign create`: an audience becomes a campaign, ready to be sent."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,31 +23,56 @@ from campaigns.cli.audience_options import (
     audience_of,
     pairs,
 )
+from campaigns.cli.changes_text import print_changes
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import (
-    CampaignName,
     DryRun,
     Json,
     MaxFailed,
+    NewName,
     PhoneColumn,
     Quiet,
     Region,
     rejects_option,
 )
+from campaigns.cli.order_options import (
+    Canary,
+    CanaryApprove,
+    CanaryMaxFailed,
+    CanaryMinutes,
+    PauseAtFailed,
+    Priority,
+    Share,
+    order_of,
+)
 from campaigns.cli.planning_progress import GUESS, planning_shown
 from campaigns.cli.printing import print_json
-from campaigns.cli.status_text import audience_sum
-from campaigns.cli.task_runner import ready_database, run_loop
+from campaigns.cli.status_text import audience_sum, quota_warning
+from campaigns.cli.task_runner import ready_database, run_loop, with_database
+from campaigns.cli.template_options import (
+    Experiment,
+    LanguageColumn,
+    StrictLanguage,
+    Template,
+    Variants,
+    first_template,
+)
 from campaigns.command_text import command_text
+from campaigns.manifest.command import takes_options
+from campaigns.manifest.options import keeps_given
 from campaigns.planning.create import CreatedCampaign, create_campaign
 from campaigns.planning.header_media import header_media
 from campaigns.planning.spec import CampaignSpec
+from campaigns.planning.template_set import unmatched_text
+from campaigns.planning.variants import read_variants
 from campaigns.pluralise import pluralise
+from campaigns.preview.plan import days_needed
+from campaigns.template_shares import share_lines, shares_json
+from engine.core.states import CampaignState
 from engine.process.settings import load_settings
 
 app = typer.Typer(add_completion=False)
 
-Template = Annotated[str, typer.Option(help="Name of an approved template.")]
 Language = Annotated[str, typer.Option(help="Language of the template, such as pt_BR.")]
 Numbers = Annotated[
     list[str], typer.Option(help="Phone number ID to send with; repeat for more.", metavar="PNID")
@@ -88,12 +114,16 @@ HeaderLink = Annotated[str | None, typer.Option(help="Header media: an HTTPS URL
 HeaderFilename = Annotated[str | None, typer.Option(help="File name that is shown for a header document.")]
 
 
-@app.command()
-def create(
-    name: CampaignName,
-    template: Template,
+@keeps_given
+def campaign_spec(
+    name: NewName,
     language: Language,
     number: Numbers,
+    template: Template = None,
+    variant: Variants = None,
+    experiment: Experiment = None,
+    language_column: LanguageColumn = None,
+    strict_language: StrictLanguage = False,
     audience: AudienceFile = None,
     audience_sql: AudienceSql = None,
     audience_database: AudienceDatabase = None,
@@ -116,23 +146,28 @@ def create(
     time_zone: TimeZone = "UTC",
     on_unknown: OnUnknown = "hold",
     max_failed: MaxFailed = None,
+    priority: Priority = "normal",
+    share: Share = None,
+    pause_at_failed: PauseAtFailed = None,
+    canary: Canary = None,
+    canary_max_failed: CanaryMaxFailed = None,
+    canary_minutes: CanaryMinutes = None,
+    canary_approve: CanaryApprove = False,
     strict: Strict = False,
     rejects: Annotated[Path | None, rejects_option("rejects")] = None,
     header_media_id: HeaderMediaId = None,
     header_link: HeaderLink = None,
     header_filename: HeaderFilename = None,
-    dry_run: DryRun = False,
-    json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Check the audience against the template and store its recipients. Send nothing.
+) -> CampaignSpec:
+    """The campaign that these options describe; UsageError for options that contradict each other.
 
-    If you repeat the same command, nothing changes. If the name exists with another file or other options,
-    the command refuses.
+    This signature is the one list of the options of a campaign: `create`, `apply`, `clone` and `edit` take
+    what stands here, and a manifest has a key for each.
     """
-    spec = CampaignSpec(
+    variants = read_variants(variant or ())
+    return CampaignSpec(
         name=name,
-        template=template,
+        template=first_template(template, variants, experiment),
         language=language,
         audience=audience_of(audience, audience_sql, audience_database, audience_campaign, state, code),
         numbers=tuple(number),
@@ -154,20 +189,49 @@ def create(
         defaults=pairs("--default", default),
         exclude=tuple(exclude or ()),
         as_mobile=tuple(as_mobile or ()),
+        language_column=language_column,
+        strict_language=strict_language,
+        order=order_of(
+            priority, share, pause_at_failed, canary, canary_max_failed, canary_minutes, canary_approve
+        ),
+        variants=variants,
+        experiment=experiment,
     )
-    _create(spec, dry_run=dry_run, json=json, quiet=quiet)
 
 
-def _create(spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool) -> None:
+@app.command()
+@takes_options(campaign_spec)
+def create(
+    *, options: dict[str, Any], dry_run: DryRun = False, json: Json = False, quiet: Quiet = False
+) -> None:
+    """Check the audience against the template and store its recipients. Send nothing.
+
+    If you repeat the same command, nothing changes. If the name exists with another file or other options,
+    the command refuses.
+    """
+    _create(campaign_spec(**options), dry_run=dry_run, json=json, quiet=quiet)
+
+
+def _create(
+    spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool, change_by: str | None = None
+) -> None:
     spec.checked_schedule()  # reports wrong options before a database is started
     settings = load_settings()
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
-        created = run_loop(create_campaign(url, spec, progress, disk=settings.disk(), dry_run=dry_run))
+        created = run_loop(
+            create_campaign(url, spec, progress, disk=settings.disk(), dry_run=dry_run, change_by=change_by)
+        )
+    show_created(created, spec, json=json)
+
+
+def show_created(created: CreatedCampaign, spec: CampaignSpec, *, json: bool) -> None:
+    recipients, scope = created.counts.recipients, load_settings().quota_scope
+    days = with_database(lambda pool: days_needed(pool, spec.phone_number_ids, recipients, scope))
     if json:
-        print_json(_as_json(created))
+        print_json({**_as_json(created), "days": days})
     else:
-        _print(created)
+        _print(created, days)
 
 
 def _as_json(created: CreatedCampaign) -> dict[str, Any]:
@@ -188,20 +252,31 @@ def _as_json(created: CreatedCampaign) -> dict[str, Any]:
         "encoding": None if created.encoding is None else created.encoding.label,
         "encoding_guessed": created.encoding is not None and created.encoding.is_guess,
         "same_audience": list(created.same_audience),
+        "templates": shares_json(created.templates, counts.recipients),
+        "unmatched_languages": dict(created.unmatched),
+        "same_people": [earlier.as_json() for earlier in created.same_people],
+        "changes": [change.as_json() for change in created.changes],
     }
 
 
-def _print(created: CreatedCampaign) -> None:
+def _print(created: CreatedCampaign, days: int) -> None:
     counts = created.counts
     state = "a dry run, nothing is stored" if created.dry_run else created.state
     typer.echo(
         f"{created.name}: {state}"
         + (", unchanged: this campaign exists already" if created.unchanged else "")
     )
+    print_changes(created.changes)
     typer.echo(audience_sum(counts.audience_rows, counts.recipients, counts.rejected, counts.duplicates))
     if counts.suppressed:
         are = pluralise(counts.suppressed, "recipient is", "recipients are")
         typer.echo(f"{are} on the suppression list and will be skipped")
+    for line in share_lines(created.templates):
+        typer.echo(line)
+    if created.unmatched:
+        typer.echo(
+            f"no language of the template, so they get the fallback: {unmatched_text(created.unmatched)}"
+        )
     if created.encoding is not None and created.encoding.is_guess:
         typer.echo(f"read as {created.encoding.label}: {GUESS}")
     codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
@@ -209,8 +284,21 @@ def _print(created: CreatedCampaign) -> None:
         typer.echo(f"rejected and duplicate rows: {created.rejects_path} ({codes})")
     elif codes:
         typer.echo(f"rejected and duplicate rows: {codes}")
+    for line in _earlier_lines(created):
+        typer.echo(line)
+    if days > 1:
+        typer.echo(quota_warning(days))
+    if not created.unchanged and not created.dry_run and created.state == CampaignState.DRAFT:
+        typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")
+
+
+def _earlier_lines(created: CreatedCampaign) -> Iterator[str]:
+    """Warnings about people who got, or are about to get, another message."""
     if created.same_audience:
         others = ", ".join(f'"{name}"' for name in created.same_audience)
-        typer.echo(f"warning: the same file is the audience of {others}: recipients get a message from each")
-    if not created.unchanged and not created.dry_run:
-        typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")
+        yield f"warning: the same file is the audience of {others}: recipients get a message from each"
+    for earlier in created.same_people:
+        people = pluralise(earlier.recipients, "recipient is", "recipients are")
+        since = f"{earlier.since:%Y-%m-%d %H:%MZ}"
+        sent = f"sent since {since}" if earlier.started else f"planned since {since} and not sent yet"
+        yield f'warning: {people} also in the campaign "{earlier.name}", {sent}'

@@ -18,7 +18,16 @@ _DEFAULTS = EmulatorConfig()
 
 Numbers = Annotated[
     list[str] | None,
-    typer.Option(metavar="PNID:RATE", help="A number and its messages per second; repeat for more."),
+    typer.Option(
+        metavar="PNID:RATE[:TIER]",
+        help="A number, its messages per second, and its messaging limit, such as TIER_1K; repeat for more.",
+    ),
+]
+QuotaScope = Annotated[
+    str,
+    typer.Option(
+        help="Whether a messaging limit holds for each `number`, or for all of the `account` together."
+    ),
 ]
 Token = Annotated[str, typer.Option(help="The access token.")]
 AppSecret = Annotated[str, typer.Option(help="Signs the events.")]
@@ -77,6 +86,7 @@ def serve(
     undeliverable_ratio: Undeliverable = 0.0,
     failed_ratio: Failed = 0.0,
     read_ratio: Read = _DEFAULTS.read_ratio,
+    quota_scope: QuotaScope = _DEFAULTS.quota_scope,
 ) -> None:
     try:
         faults = tuple(map(parse_fault, fault or []))
@@ -101,6 +111,7 @@ def serve(
             failed_ratio=failed_ratio,
             events_per_post=events_per_post,
             read_ratio=read_ratio,
+            quota_scope=quota_scope,
         )
         code = serve_emulator(config)
     except (ConfigError, UnicodeDecodeError) as error:

@@ -36,6 +36,10 @@ DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
 # The module of each command. A command imports only its own module, so that it starts fast.
 CAMPAIGN_COMMANDS = {
     "create": "campaigns.cli.create",
+    "apply": "campaigns.cli.apply",
+    "clone": "campaigns.cli.drafts",
+    "edit": "campaigns.cli.drafts",
+    "delete": "campaigns.cli.drafts",
     "preview": "campaigns.cli.preview",
     "test-send": "campaigns.cli.test_send",
     "plan": "campaigns.cli.plan",
@@ -45,6 +49,8 @@ CAMPAIGN_COMMANDS = {
     "start": "campaigns.cli.control",
     "pause": "campaigns.cli.control",
     "resume": "campaigns.cli.control",
+    "approve": "campaigns.cli.control",
+    "order": "campaigns.cli.order",
     "cancel": "campaigns.cli.control",
     "report": "campaigns.cli.report",
     "export": "campaigns.cli.report",

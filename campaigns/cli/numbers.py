@@ -15,7 +15,7 @@ from campaigns.account.numbers import (
 from campaigns.cli import number_at_service
 from campaigns.cli.options import Json
 from campaigns.cli.printing import note, print_json, print_rows
-from campaigns.cli.status_text import how_to_resume
+from campaigns.cli.status_text import how_to_resume, quota_text
 from campaigns.cli.task_runner import with_database, with_service
 from campaigns.command_text import command_text
 from campaigns.life.actor import actor
@@ -36,8 +36,9 @@ def sync(json: Json = False) -> None:
 def list_stored(json: Json = False) -> None:
     """Show the numbers and which process sends with each.
 
-    LIMIT is what the service or you allow, PERMITTED the pace that the sender keeps to now, and RATE what it
-    sent in the last seconds.
+    TIER is the messaging limit, and PEOPLE how many of them were written to in the last 24 hours. LIMIT is
+    what the service or you allow, PERMITTED the pace that the sender keeps to now, and RATE what it sent in
+    the last seconds.
     """
     _print(with_database(list_numbers), json)
 
@@ -88,7 +89,7 @@ def _print(numbers: list[BusinessNumber], json: bool) -> None:
         print_json({"schema": 1, "numbers": [asdict(number) for number in numbers]})
         return
     print_rows(
-        ("NUMBER", "PHONE", "NAME", "QUALITY", "TIER", "LIMIT", "PERMITTED", "RATE", "STATE"),
+        ("NUMBER", "PHONE", "NAME", "QUALITY", "TIER", "PEOPLE", "LIMIT", "PERMITTED", "RATE", "STATE"),
         [_row(number) for number in numbers],
     )
 
@@ -103,6 +104,7 @@ def _row(number: BusinessNumber) -> tuple[object, ...]:
         number.verified_name,
         number.quality_rating,
         number.messaging_limit_tier,
+        quota_text(number.quota_used, number.quota_limit),
         limit_text,
         permitted,
         f"{number.achieved_per_s:.1f}/s",
@@ -118,6 +120,8 @@ def state_text(number: BusinessNumber) -> str:
         return f"suspended until {number.suspended_until:%Y-%m-%d %H:%M:%S%z}: {number.suspended_reason}"
     if number.unlisted_at is not None:
         return f"not in the account since {number.unlisted_at:%Y-%m-%d %H:%M:%S%z}"
+    if number.quota_more_at is not None:
+        return f"messaging limit used up until {number.quota_more_at:%Y-%m-%d %H:%M:%S%z}"
     if number.owner is None:
         return (number.status or "").lower()
     return f"{'sending' if number.achieved_per_s else 'nothing to send'}: {number.owner}"

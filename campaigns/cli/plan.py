@@ -9,10 +9,13 @@ import typer
 
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.printing import print_json, print_rows
-from campaigns.cli.task_runner import with_database
+from campaigns.cli.status_text import quota_warning
+from campaigns.cli.task_runner import with_settings
+from campaigns.planning.template_set import unmatched_text
 from campaigns.pluralise import pluralise
 from campaigns.preview.plan import CampaignPlan, Timing, plan_of
 from campaigns.preview.prices import Cost, read_prices
+from campaigns.template_shares import share_lines
 from engine.core.forecast import NumberShare
 
 app = typer.Typer(add_completion=False)
@@ -35,7 +38,9 @@ def plan(
     whole campaign, also if a part of it is sent already.
     """
     table = None if prices is None else read_prices(prices)
-    found = with_database(lambda pool: plan_of(pool, name, table, datetime.now(UTC)))
+    found = with_settings(
+        lambda pool, settings: plan_of(pool, name, table, datetime.now(UTC), settings.quota_scope)
+    )
     if json:
         print_json(found.as_json())
     else:
@@ -43,10 +48,16 @@ def plan(
 
 
 def _print(found: CampaignPlan) -> None:
+    names = ", ".join(dict.fromkeys(template.name for template in found.templates))
+    languages = ", ".join(dict.fromkeys(template.language for template in found.templates))
     typer.echo(
-        f"{found.name}: {pluralise(found.recipients, 'message')} of {found.template} ({found.language}),"
+        f"{found.name}: {pluralise(found.recipients, 'message')} of {names} ({languages}),"
         f" category {found.category or 'unknown'}"
     )
+    for line in share_lines(found.templates):
+        typer.echo(f"  {line}")
+    if found.unmatched:
+        typer.echo(f"  rows that got the fallback: {unmatched_text(found.unmatched)}")
     rows: list[tuple[Any, ...]] = [(country, f"{count:,}") for country, count in found.countries.items()]
     print_rows(("COUNTRY", "RECIPIENTS"), rows)
     print_rows(
@@ -76,11 +87,11 @@ def _tier_lines(found: CampaignPlan) -> Iterator[str]:
     for number in found.numbers:
         if number.allowed is None:
             yield f"warning: the messaging limit of {number.phone_number_id} is not known"
+        elif number.people_per_day is not None and number.people_used:
+            used = f"{number.people_used:,} of {number.people_per_day:,}"
+            yield f"{number.phone_number_id} has written to {used} people in the last 24 hours"
     if found.days > 1:
-        yield (
-            f"warning: the messaging limits do not allow it in 24 hours: it takes {found.days} periods of 24"
-            " hours at least"
-        )
+        yield quota_warning(found.days)
 
 
 def _left_out_lines(found: CampaignPlan) -> Iterator[str]:

@@ -10,6 +10,7 @@ from campaigns.cli.output import opened, writing
 from campaigns.cli.printing import note, print_json
 from campaigns.cli.task_runner import with_database
 from campaigns.preview.recipient import Choice, choose_recipient, preview_json
+from campaigns.template_shares import template_text
 from engine.core.rendering import text_lines
 from engine.core.sanitise import sanitise
 
@@ -47,7 +48,7 @@ def preview(
     if json:
         print_json(preview_json(chosen))
         return
-    note(f"to +{chosen.phone}, row {chosen.row}")
+    note(f"to +{chosen.phone}, row {chosen.row}, {template_text(chosen.template)}")
     if chosen.skip_reason:
         note(f"nothing is sent to this recipient: {chosen.skip_reason}")
     for line in text_lines(chosen.rendered()):

@@ -7,6 +7,8 @@ from campaigns.cli.status_text import audience_sum
 from campaigns.command_text import command_text
 from campaigns.pluralise import pluralise
 from campaigns.results.report import NumberReport, ReasonCount, Report
+from campaigns.results.variants import result_lines
+from campaigns.template_shares import share_lines
 from engine.core.error_codes import remedy_of
 from engine.core.sanitise import sanitise
 from engine.core.states import RecipientState
@@ -27,6 +29,8 @@ def report_lines(report: Report) -> Iterator[str]:
         if has_template
         else f"Free-form message of type {report.template}"
     )
+    for line in share_lines(status.templates):
+        yield f"  {line}"
     if options := "; ".join(_options(report.options)):
         yield f"Planned with {options}"
     yield ""
@@ -42,6 +46,9 @@ def report_lines(report: Report) -> Iterator[str]:
             yield f"  {state:<10} {count:>12,}"
     if report.pruned:
         yield "  pruned: the recipients and their reasons were dropped; the counts stay"
+    if report.variants:
+        yield ""
+    yield from result_lines(report.variants)
     yield from _reasons(report)
     yield from _numbers(report)
     yield from _audits(report)

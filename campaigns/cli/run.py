@@ -6,19 +6,21 @@ from typing import Annotated
 import typer
 
 from campaigns.cli.options import CampaignName, DryRun, Json, MaxFailed, MetricsHost, Quiet
-from campaigns.cli.printing import print_json
+from campaigns.cli.printing import note, print_json
 from campaigns.cli.run_progress import view_for, watched
 from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.status_text import status_lines
+from campaigns.cli.status_text import quota_warning, status_lines
 from campaigns.cli.task_runner import with_settings
 from campaigns.command_text import command_text
 from campaigns.duration import duration
-from campaigns.life.control import find_campaign
+from campaigns.life.control import Campaign, find_campaign
 from campaigns.life.run import RunResult, run_campaign
-from campaigns.planning.schedule import check_max_failed
+from campaigns.planning.schedule import check_max_failed, read_moment
 from campaigns.pluralise import pluralise
+from campaigns.preview.plan import days_needed
 from campaigns.results.status import CampaignStatus, campaign_status
 from engine.app import POOL_CONNECTIONS
+from engine.core.quota import QuotaScope
 from engine.notifications.notifier import notifying
 from engine.process.settings import MetricsAddress, Settings
 from engine.process.telemetry import quieten
@@ -35,6 +37,13 @@ def run(
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait until the start time, and until another sender ends.")
     ] = False,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            help="Time to stop cleanly, with 75 if recipients are left: ISO 8601 with an offset.",
+            metavar="TIME",
+        ),
+    ] = None,
     dry_run: DryRun = False,
     max_failed: MaxFailed = None,
     metrics_port: Annotated[
@@ -50,6 +59,7 @@ def run(
     """
     if max_failed is not None:
         check_max_failed(max_failed)
+    ends_at = None if until is None else read_moment("--until", until)
     if quiet:
         quieten()
 
@@ -58,6 +68,8 @@ def run(
         if dry_run:
             return _print_plan(await campaign_status(pool, campaign.campaign_id), json)
         service, notifications = settings.service(), settings.notifications()
+        if not quiet:
+            await _warn_of_quota(pool, campaign, settings.quota_scope)
         with stop_on_signals() as stop:
             async with (
                 notifying(pool, notifications, stop.event),
@@ -72,6 +84,7 @@ def run(
                     disk=settings.disk(),
                     max_failed=max_failed,
                     metrics=_metrics_address(settings, metrics_host, metrics_port),
+                    until=ends_at,
                 )
             with suppress(OSError):  # `main` reports a failed stdout; the run's own end matters more
                 _print(end, json)
@@ -79,6 +92,13 @@ def run(
             return stop.exit_code
 
     raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
+
+
+async def _warn_of_quota(pool: Pool, campaign: Campaign, scope: QuotaScope) -> None:
+    waiting = (await campaign_status(pool, campaign.campaign_id)).waiting
+    days = await days_needed(pool, campaign.phone_number_ids, waiting, scope)
+    if days > 1:
+        note(f"{quota_warning(days)}; the run waits for each")
 
 
 def _metrics_address(settings: Settings, host: str | None, port: int | None) -> MetricsAddress | None:

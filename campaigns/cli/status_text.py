@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from campaigns.command_text import command_text
 from campaigns.duration import duration
 from campaigns.pluralise import pluralise
-from campaigns.results.status import FINAL_STATES, NOBODY_SENDS, CampaignStatus
+from campaigns.results.status import FINAL_STATES, NOBODY_SENDS, CampaignStatus, NumberProgress
+from campaigns.template_shares import share_lines
+from engine.core.canary import in_words
+from engine.core.order import Priority
 from engine.core.states import CampaignState, RecipientState
 
 
@@ -27,6 +30,19 @@ def no_worker(name: str, state: CampaignState) -> str:
     """What a released campaign waits for if no process has any of its numbers."""
     run = "" if state is CampaignState.SCHEDULED else f", or use `{command_text('campaign', 'run', name)}`"
     return f"no worker with its numbers is running: start one with `drumbeat worker`{run}"
+
+
+def quota_text(used: int | None, limit: int | None) -> str:
+    """How much of a messaging limit is used: `812 of 1,000`; empty without one."""
+    return "" if limit is None else f"{used or 0:,} of {limit:,}"
+
+
+def quota_warning(days: int) -> str:
+    """That the messaging limits are too low for one day."""
+    return (
+        f"warning: the messaging limits do not allow it in 24 hours: it takes {days} periods of 24 hours"
+        " at least"
+    )
 
 
 def how_to_resume(phone_number_id: str) -> str:
@@ -52,12 +68,32 @@ def progress_line(status: CampaignStatus, rate_per_s: float) -> str:
     )
 
 
+def order_text(priority: str, share_percent: int | None) -> str:
+    """`priority high, share 30 %`."""
+    return f"priority {priority}" + ("" if share_percent is None else f", share {share_percent} %")
+
+
+def _health_lines(status: CampaignStatus) -> Iterator[str]:
+    """The order, the canary and the error budget, as far as they were asked for."""
+    if status.priority != Priority.NORMAL.word or status.share_percent is not None:
+        yield order_text(status.priority, status.share_percent)
+    if (canary := status.canary) is not None:
+        approved = ", not approved yet" if canary.lacks_approval and canary.passed_at is None else ""
+        counts = f"{in_words(canary.counts)}, limit {canary.max_failed}"
+        yield f"canary of {canary.counts.recipients:,}: {canary.state}; {counts}{approved}"
+    if status.pause_at_failed is not None:
+        yield f"pauses when more than {status.pause_at_failed} failed"
+
+
 def status_lines(status: CampaignStatus) -> Iterator[str]:
     """The lines of `campaign status`."""
     yield f"{status.name}: {status.state}" + (f" ({status.reason})" if status.reason else "")
     if status.nobody_sends:
         yield f"{NOBODY_SENDS}; {how_to_continue(status.name)}"
     yield f"recipients {status.recipients:,}: {counts_line(status)}"
+    for line in share_lines(status.templates):
+        yield f"  {line}"
+    yield from _health_lines(status)
     if status.pruned_recipients:
         yield f"pruned: only the counts are left of {pluralise(status.pruned_recipients, 'recipient')}"
     if status.eta_s is not None and status.rate_per_s is not None:
@@ -70,11 +106,18 @@ def status_lines(status: CampaignStatus) -> Iterator[str]:
     ):
         if moment is not None:
             yield f"{name} {moment.isoformat(timespec='seconds')}"
-    for number in status.numbers:
-        rest = number.owner or "idle"
-        if number.suspended_reason:
-            rest = f"{'stopped' if number.stopped else 'suspended'}: {number.suspended_reason}"
-        if number.stopped:
-            rest += f"; {how_to_resume(number.phone_number_id)}"
-        sent = f"limit {number.limit_per_s:g}/s, {pluralise(number.attempts, 'request')}"
-        yield f"number {number.phone_number_id}: {sent}, {rest}"
+    yield from map(_number_line, status.numbers)
+
+
+def _number_line(number: NumberProgress) -> str:
+    rest = number.owner or "idle"
+    if number.suspended_reason:
+        rest = f"{'stopped' if number.stopped else 'suspended'}: {number.suspended_reason}"
+    if number.stopped:
+        rest += f"; {how_to_resume(number.phone_number_id)}"
+    sent = f"limit {number.limit_per_s:g}/s, {pluralise(number.attempts, 'request')}"
+    if number.quota_limit is not None:
+        sent += f", {quota_text(number.quota_used, number.quota_limit)} people in 24 hours"
+    if number.quota_more_at is not None:
+        sent += f" (more at {number.quota_more_at:%Y-%m-%d %H:%M:%SZ})"
+    return f"number {number.phone_number_id}: {sent}, {rest}"

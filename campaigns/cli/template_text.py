@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from campaigns.account.templates import StoredTemplate
-from campaigns.planning.template import CampaignTemplate
+from engine.core.campaign_template import CampaignTemplate
 from engine.core.message import Media, UnusableTemplate
 from engine.core.sanitise import sanitise
 
@@ -17,8 +17,7 @@ def template_lines(stored: StoredTemplate) -> Iterator[str]:
     yield f"{stored.name}  {stored.language}  {stored.status}  {stored.category or ''}".rstrip()
     for component in stored.definition.get("components") or ():
         yield f"  {_component_text(component)}"
-    definition = {**stored.definition, "name": stored.name, "language": stored.language}
-    template = CampaignTemplate(stored.name, stored.language, definition, _ANY_MEDIA)
+    template = CampaignTemplate(stored.name, stored.language, stored.definition, _ANY_MEDIA)
     if template.header_kind:
         yield f"  --header-link or --header-media-id: {template.header_kind} of the header"
     try:

@@ -7,12 +7,13 @@ import typer
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.preview import Row
-from campaigns.cli.printing import print_json, print_rows
+from campaigns.cli.printing import note, print_json, print_rows
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.task_runner import ready_database, run_loop, with_database, with_settings
 from campaigns.life.send_message import SentToOne, run_message
-from campaigns.preview.recipient import Choice, choose_recipient
+from campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
 from campaigns.preview.test_send import own_phones, plan_tests
+from campaigns.template_shares import template_text
 from engine.app import POOL_CONNECTIONS
 from engine.process.settings import Settings, load_settings
 from engine.process.telemetry import quieten
@@ -43,10 +44,12 @@ def test_send(
     url = ready_database(settings)
     with database_blamed(url):
         names = run_loop(plan_tests(url, chosen, phones, disk=settings.disk()))
-    raise typer.Exit(_run(names, json=json))
+    if not json:
+        note(f"row {chosen.row}, {template_text(chosen.template)}")
+    raise typer.Exit(_run(names, chosen, json=json))
 
 
-def _run(names: list[str], *, json: bool) -> int:
+def _run(names: list[str], chosen: ChosenRecipient, *, json: bool) -> int:
     async def main(pool: Pool, settings: Settings) -> int:
         sent: list[SentToOne] = []
         with stop_on_signals() as stop:
@@ -55,7 +58,7 @@ def _run(names: list[str], *, json: bool) -> int:
                 sent += [await run_message(pool, service, name, stop=stop.event, disk=disk)]
                 if stop.asked:
                     break
-        _print(sent, json=json)
+        _print(sent, chosen, json=json)
         if not stop.asked:
             for test in sent:
                 test.require_accepted()
@@ -64,9 +67,10 @@ def _run(names: list[str], *, json: bool) -> int:
     return with_settings(main, size=POOL_CONNECTIONS, by_key=True)
 
 
-def _print(sent: list[SentToOne], *, json: bool) -> None:
+def _print(sent: list[SentToOne], chosen: ChosenRecipient, *, json: bool) -> None:
     if json:
-        print_json({"schema": 1, "tests": [test.as_json() for test in sent]})
+        template = {"template": chosen.template.name, "language": chosen.template.language}
+        print_json({"schema": 1, **template, "tests": [test.as_json() for test in sent]})
         return
     rows: list[tuple[Any, ...]] = [(test.name, f"+{test.phone}", test.state, test.wamid) for test in sent]
     print_rows(("CAMPAIGN", "PHONE", "STATE", "WAMID"), rows)

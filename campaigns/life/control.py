@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
+from typing import TypeAlias
 
 import asyncpg
 
@@ -13,10 +15,11 @@ from campaigns.command_text import command_text
 from campaigns.describe_database import describe_database
 from campaigns.results.status import NOBODY_SENDS, present_reason, stored_code
 from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, ReasonCode, allows
-from engine.errors import NotFound, TryLater
+from engine.errors import ConfigurationError, NotFound, TryLater, UsageError
 from engine.process.identity import this_process
 from engine.store.abandoned_numbers import recover_abandoned_numbers
 from engine.store.campaign_states import apply_event, apply_if_allowed
+from engine.store.canaries import CANARY_PAUSES, accept_pause, approve_canary, read_canary
 from engine.store.closing import close_ranges
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
@@ -57,6 +60,9 @@ class Campaign:
     test_of: str | None
 
 
+Check: TypeAlias = Callable[[Campaign], Awaitable[None]]
+
+
 @dataclass(frozen=True, slots=True)
 class StoppedNumber:
     """A number that the service stopped, and why."""
@@ -83,7 +89,10 @@ class CampaignChange:
 
 
 async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
-    """The campaign with this name; NotFound names the database and similar names."""
+    """The campaign with this name, or with the external id KEY if the name is `external:KEY`.
+
+    NotFound names the database and similar names.
+    """
     row = await database.fetchrow(queries("campaign_control")["find"], name)
     if row is not None:
         return _campaign(row)
@@ -136,23 +145,31 @@ async def is_future(connection: Connection, campaign: Campaign) -> bool:
     return bool(await connection.fetchval(queries("campaign_control")["is_future"], campaign.campaign_id))
 
 
-async def start(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
+async def no_check(_: Campaign) -> None:
+    """For callers that have compared the templates already."""
+
+
+async def start(
+    connection: Connection, name: str, *, actor: str = "", check: Check = no_check
+) -> CampaignChange:
     """Release a campaign to the workers: at once, or at its start time. `actor`, here and below: who asked
-    for it, for the audit.
+    for it, for the audit. `check` raises if the campaign's messages would be refused; see `TemplateCheck`.
 
     TryLater if it is paused, since only `resume` lifts a pause, if it is not planned, or if it would start
     now and all of its numbers are stopped.
     """
-    return await _release(connection, name, CampaignEvent.START, actor)
+    return await _release(connection, name, CampaignEvent.START, actor, check)
 
 
-async def resume(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
+async def resume(
+    connection: Connection, name: str, *, actor: str = "", check: Check = no_check
+) -> CampaignChange:
     """Lift a pause. Before its start time, the campaign waits for that time again.
 
     TryLater if all of its numbers are stopped: it would be paused again at once, and the stop of a number is
     lifted by `resume_number` alone.
     """
-    return await _release(connection, name, CampaignEvent.RESUME, actor)
+    return await _release(connection, name, CampaignEvent.RESUME, actor, check)
 
 
 async def pause(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
@@ -160,11 +177,11 @@ async def pause(connection: Connection, name: str, *, actor: str = "") -> Campai
     async with connection.transaction():
         campaign = await _locked(connection, name)
         if campaign.state is CampaignState.PAUSED:
-            return CampaignChange(name, campaign.state, changed=False)
+            return CampaignChange(campaign.name, campaign.state, changed=False)
         event, code = CampaignEvent.PAUSE, ReasonCode.PAUSED_BY_HAND
         state = await apply_event(connection, campaign.campaign_id, event, PAUSED_BY_HAND, code)
         await _audit(connection, campaign.campaign_id, "pause", actor)
-    return CampaignChange(name, state, changed=True)
+    return CampaignChange(campaign.name, state, changed=True)
 
 
 async def pause_all(connection: Connection, *, actor: str = "") -> list[CampaignChange]:
@@ -179,9 +196,12 @@ async def pause_all(connection: Connection, *, actor: str = "") -> list[Campaign
     return moved
 
 
-async def resume_all(connection: Connection, *, actor: str = "") -> list[CampaignChange]:
+async def resume_all(
+    connection: Connection, *, actor: str = "", check: Check = no_check
+) -> list[CampaignChange]:
     """Lift every pause, whatever made it. A campaign whose numbers are all stopped stays paused. So does one
-    that never started: it may have been a draft, which nobody released.
+    that `check` refuses, or that never started: it may have been a draft, which nobody released. So does one
+    whose canary waits for a person's decision.
     """
     moved = []
     for row in await connection.fetch(queries("campaign_control")["paused"]):
@@ -190,17 +210,47 @@ async def resume_all(connection: Connection, *, actor: str = "") -> list[Campaig
             release = command_text("campaign", "resume", name)
             moved.append(_stays_paused(name, f"it has never started; release it with `{release}`"))
             continue
+        if row["reason_code"] in CANARY_PAUSES:
+            decide = command_text("campaign", "resume", name)
+            moved.append(_stays_paused(name, f"{row['reason']}; send the rest with `{decide}`"))
+            continue
         try:
-            moved.append(await resume(connection, name, actor=actor))
+            moved.append(await resume(connection, name, actor=actor, check=check))
         except IllegalTransition:  # it ended meanwhile
             continue
-        except TryLater as refusal:
+        except (TryLater, ConfigurationError) as refusal:
             moved.append(_stays_paused(name, str(refusal)))
     return moved
 
 
 def _stays_paused(name: str, reason: str) -> CampaignChange:
     return CampaignChange(name, CampaignState.PAUSED, changed=False, stays_paused=reason)
+
+
+async def approve(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
+    """Approve the canary: the rest is sent when it is healthy, or at once if it waits for the approval.
+
+    UsageError if the campaign has no canary. TryLater if its canary paused it for another reason.
+    """
+    async with connection.transaction():
+        campaign = await _locked(connection, name)
+        canary = await read_canary(connection, campaign.campaign_id)
+        if canary is None:
+            raise UsageError(
+                f'the campaign "{name}" has no canary', remedy="see --canary of `campaign create`"
+            )
+        if campaign.reason_code in CANARY_PAUSES - {ReasonCode.APPROVAL_NEEDED}:
+            raise TryLater(
+                f'the campaign "{name}" is paused: {campaign.reason}',
+                remedy=f"send the rest all the same with `{command_text('campaign', 'resume', name)}`",
+            )
+        if canary.approved_at is not None or canary.passed_at is not None:
+            return CampaignChange(name, campaign.state, changed=False)
+        await approve_canary(connection, campaign.campaign_id)
+        await _audit(connection, campaign.campaign_id, "approve", actor)
+        if campaign.reason_code is ReasonCode.APPROVAL_NEEDED:
+            return await resume(connection, name)
+    return CampaignChange(name, campaign.state, changed=True)
 
 
 async def cancel(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
@@ -217,7 +267,7 @@ async def cancel(connection: Connection, name: str, *, actor: str = "") -> Campa
             await apply_event(connection, campaign.campaign_id, event, CANCELLED_BY_HAND, code)
             await _audit(connection, campaign.campaign_id, "cancel", actor)
     skipped = await skip_remaining(connection, campaign.campaign_id, CampaignState.CANCELLED)
-    return CampaignChange(name, CampaignState.CANCELLED, changed, skipped)
+    return CampaignChange(campaign.name, CampaignState.CANCELLED, changed, skipped)
 
 
 async def skip_remaining(connection: Connection, campaign_id: int, state: CampaignState) -> int:
@@ -228,7 +278,12 @@ async def skip_remaining(connection: Connection, campaign_id: int, state: Campai
     return skipped
 
 
-async def _release(connection: Connection, name: str, asked: CampaignEvent, actor: str) -> CampaignChange:
+async def _release(
+    connection: Connection, name: str, asked: CampaignEvent, actor: str, check: Check
+) -> CampaignChange:
+    campaign = await find_campaign(connection, name)
+    if campaign.planned_at is not None and allows(campaign.state, asked):
+        await check(campaign)  # a call of the service, so the campaign is not locked meanwhile
     async with connection.transaction():
         campaign = await _locked(connection, name)
         require_planned(campaign)
@@ -236,7 +291,7 @@ async def _release(connection: Connection, name: str, asked: CampaignEvent, acto
             return await _released(connection, campaign, campaign.state, changed=False)
         if campaign.state is CampaignState.PAUSED and asked is CampaignEvent.START:
             raise TryLater(
-                f'the campaign "{name}" is paused: {campaign.reason}',
+                f'the campaign "{campaign.name}" is paused: {campaign.reason}',
                 remedy="lift the pause with `campaign resume`",
             )
         if not allows(campaign.state, asked):
@@ -244,6 +299,8 @@ async def _release(connection: Connection, name: str, asked: CampaignEvent, acto
         event = CampaignEvent.SCHEDULE if await is_future(connection, campaign) else asked
         if event is asked:
             await _require_sending_number(connection, campaign)
+        if campaign.state is CampaignState.PAUSED:
+            await accept_pause(connection, campaign.campaign_id, campaign.reason_code)
         state = await apply_event(connection, campaign.campaign_id, event, "")
         await _audit(connection, campaign.campaign_id, asked.value, actor)
     return await _released(connection, campaign, state, changed=True)

@@ -1,15 +1,20 @@
 """Runs one campaign in this process: whether it may start, and whether it ended completely."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 import structlog
 
 from campaigns.command_text import command_text
 from campaigns.life.control import Campaign, find_campaign, is_future, skip_remaining, start
+from campaigns.life.template_check import TemplateCheck
+from campaigns.life.time_limit import time_limit
 from campaigns.results.status import FINAL_STATES, PRUNED_IN_DOUBT, CampaignStatus, campaign_status
 from engine.app import run_numbers
 from engine.core.states import REASONS, CampaignState, ReasonCode, RecipientState
@@ -24,19 +29,31 @@ WAIT_PERIOD_S = 1.0
 CONNECT_S_MAX = 10.0
 CUT_SHORT = "the database did not answer while the run ended, so some results are not stored"
 
+Begin: TypeAlias = Callable[[Campaign, Connection], Awaitable[None]]
+
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of a run. `shortfall`: what is missing, in words; empty if a signal `stopped` the run."""
+    """The result of a run. `shortfall`: what is missing, in words; empty if a signal `stopped` the run, or
+    its time limit `until`.
+    """
 
     status: CampaignStatus
     stopped: bool
     shortfall: str
+    until: datetime | None = None
 
     def require_complete(self) -> None:
-        """Raise the error for a pause, or Incomplete for a shortfall; nothing if a signal stopped the run."""
+        """Raise the error for a pause, TryLater for a time limit, or Incomplete for a shortfall; nothing if a
+        signal stopped the run.
+        """
+        if self.until is not None:
+            raise TryLater(
+                f"the run ended at {self.until.isoformat()}, with {self.status.waiting:,} recipients left",
+                remedy="run it again to continue",
+            )
         if self.stopped:
             return
         if self.status.state is CampaignState.PAUSED:
@@ -55,39 +72,60 @@ async def run_campaign(
     disk: Disk | None = None,
     max_failed: str | None = None,
     metrics: MetricsAddress | None = None,
+    compare_templates: bool = True,
+    until: datetime | None = None,
 ) -> RunResult:
-    """Send a campaign until it is finished, paused or cancelled, or until `stop` is set.
+    """Send a campaign until it is finished, paused or cancelled, until `stop` is set, or until a time, which
+    then sets `stop`.
 
     Starts a draft or a due campaign. Never lifts a pause, and raises the error that `paused` makes of it.
     Raises TryLater if the start is in the future or another process has a number; with `wait`, it waits for
     both, and starts a draft for the process that has the number: a worker then sends it. Raises Unreachable
-    if the service does not answer. `max_failed` overrides the campaign's own.
-    `metrics`: where metrics are served while it sends.
+    if the service does not answer, TryLater if `until` has passed. `max_failed` overrides the campaign's own.
+    `metrics`: where metrics are served while it sends. `compare_templates` False: they were read just now.
     """
+    async with time_limit(pool, until, stop) as limit:
+        check = TemplateCheck(pool, service) if compare_templates else None
+        await _send_or_wait(pool, service, name, stop, wait=wait, disk=disk, metrics=metrics, check=check)
+    campaign = await find_campaign(pool, name)
+    status = await campaign_status(pool, campaign.campaign_id)
+    cut_short = limit.passed and status.state not in FINAL_STATES
+    stopped = stop.is_set() and (cut_short or not limit.passed)
+    missing = "" if stopped else shortfall(status, max_failed or campaign.max_failed)
+    return RunResult(status, stopped, missing, until if cut_short else None)
+
+
+async def _send_or_wait(
+    pool: Pool,
+    service: ServiceSettings,
+    name: str,
+    stop: asyncio.Event,
+    *,
+    wait: bool,
+    disk: Disk | None,
+    metrics: MetricsAddress | None,
+    check: TemplateCheck | None,
+) -> None:
     logged_reason = ""
+    begin = partial(_begin, check)
     while not stop.is_set():
         campaign = await find_campaign(pool, name)
         if campaign.state in FINAL_STATES:
             await _close(pool, campaign)
             break
         try:
-            await _send(pool, service, campaign, stop, disk, metrics)
+            await _send(pool, service, campaign, stop, disk, metrics, begin)
             break
         except TryLater as error:
             if not wait or campaign.state is CampaignState.PAUSED:
                 raise
             if isinstance(error, NumberHeld):
-                await _start_for_owner(pool, campaign)
+                await _start_for_owner(pool, campaign, begin)
             if str(error) != logged_reason:
                 logged_reason = str(error)
                 log.info("run_postponed", reason=logged_reason)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), WAIT_PERIOD_S)
-    campaign = await find_campaign(pool, name)
-    status = await campaign_status(pool, campaign.campaign_id)
-    stopped = stop.is_set()
-    missing = "" if stopped else shortfall(status, max_failed or campaign.max_failed)
-    return RunResult(status, stopped, missing)
 
 
 async def _send(
@@ -97,6 +135,7 @@ async def _send(
     stop: asyncio.Event,
     disk: Disk | None,
     metrics: MetricsAddress | None,
+    begin: Begin,
 ) -> None:
     await _require_startable(pool, campaign)
     await require_reachable(service)
@@ -108,7 +147,7 @@ async def _send(
         stop=stop,
         disk=disk,
         metrics=metrics,
-        on_owned=partial(_start_draft, campaign),
+        on_owned=partial(begin, campaign),
     )
     if not end.drained:
         raise Unreachable(CUT_SHORT, remedy="run it again; statuses settle the recipients in doubt")
@@ -142,6 +181,8 @@ def paused(status: CampaignStatus | Campaign) -> DrumbeatError:
     first = "lift the pause with "
     if error is AuthenticationError:
         first = "check the access token, then "
+    elif status.reason_code is ReasonCode.APPROVAL_NEEDED:
+        return error(message, remedy=f"approve it with `{command_text('campaign', 'approve', status.name)}`")
     elif status.reason_code is ReasonCode.NUMBERS_STOPPED:
         first = "let a number send again with `drumbeat numbers resume PNID`, then "
     return error(message, remedy=f"{first}`{resume}`")
@@ -190,13 +231,22 @@ async def _require_startable(pool: Pool, campaign: Campaign) -> None:
             )
 
 
-async def _start_draft(campaign: Campaign, connection: Connection) -> None:
-    """Only when a process owns the numbers: a run that is refused leaves the campaign as it was."""
+async def _begin(check: TemplateCheck | None, campaign: Campaign, connection: Connection) -> None:
+    """Check the templates, and start a draft.
+
+    Only when a process owns the numbers: a run that is refused leaves the campaign as it was. Nor does a run
+    that is repeated each minute spend management calls while another process sends.
+    """
+    if check is not None:
+        await check(campaign)
+        for note in check.notes:
+            log.warning("templates_compared", campaign=campaign.name, note=note)
     if campaign.state is CampaignState.DRAFT:
         await start(connection, campaign.name)
 
 
-async def _start_for_owner(pool: Pool, campaign: Campaign) -> None:
+async def _start_for_owner(pool: Pool, campaign: Campaign, begin: Begin) -> None:
     """A worker never gives its numbers to a run, so a draft that waited for them would wait for ever."""
-    async with pool.acquire() as connection:
-        await _start_draft(campaign, connection)
+    if campaign.state is CampaignState.DRAFT:
+        async with pool.acquire() as connection:
+            await begin(campaign, connection)

@@ -17,14 +17,17 @@ from campaigns.command_text import command_text
 from campaigns.life.control import find_campaign
 from campaigns.life.run import paused, run_campaign
 from campaigns.planning.create import create_campaign
+from campaigns.planning.order_options import OrderOptions
 from campaigns.planning.spec import CampaignSpec
 from campaigns.results.export import COLUMNS, export_rows, require_kept
+from engine.core.order import Priority
 from engine.core.states import CampaignState, RecipientState
 from engine.errors import Incomplete, UsageError
 from engine.process.disk_space import Disk
 from engine.process.settings import ServiceSettings
 from engine.store.database import Pool
 
+URGENT = OrderOptions(Priority.URGENT)  # a password reset must not wait behind a sale
 _ACCEPTED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVERED, RecipientState.READ)
 
 
@@ -71,7 +74,7 @@ async def plan_message(url: str, spec: CampaignSpec, to: str, *, disk: Disk | No
     with tempfile.TemporaryDirectory(prefix="drumbeat-message-") as directory:
         audience = Path(directory) / "recipient.csv"
         await asyncio.to_thread(audience.write_text, f"phone\n+{phone}\n", "utf-8")
-        await create_campaign(url, replace(spec, audience=audience, region=None), disk=disk)
+        await create_campaign(url, replace(spec, audience=audience, region=None, order=URGENT), disk=disk)
 
 
 async def run_message(
@@ -80,7 +83,7 @@ async def run_message(
     """Send a planned message and return what happened to it. While another process has the number, wait: that
     process may send the message. Raises the error that `paused` makes of a pause.
     """
-    end = await run_campaign(pool, service, name, stop=stop, wait=True, disk=disk)
+    end = await run_campaign(pool, service, name, stop=stop, wait=True, disk=disk, compare_templates=False)
     if end.status.state is CampaignState.PAUSED and not end.stopped:
         raise paused(end.status)
     campaign = await find_campaign(pool, name)

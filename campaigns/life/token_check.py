@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from campaigns.life.control import CampaignChange, resume, resume_all
 from engine.errors import AuthenticationError, DrumbeatError
 from engine.process.settings import Settings, secret_path
 from engine.store.database import Connection
 from engine.store.queries import queries
-
-
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """`unchecked`: why the token, which the service had refused, was not tried; else empty."""
-
-    changes: list[CampaignChange]
-    unchecked: str
-
-
-async def resume_checked(
-    connection: Connection, settings: Settings, name: str | None, *, actor: str
-) -> Resumed:
-    """Resume a campaign, or all if `name` is None. Try the access token first if the service had refused it:
-    AuthenticationError, and nothing is resumed, if it is still refused.
-    """
-    unchecked = await check_token(settings) if await waits_for_token(connection, name) else ""
-    if name is None:
-        return Resumed(await resume_all(connection, actor=actor), unchecked)
-    return Resumed([await resume(connection, name, actor=actor)], unchecked)
 
 
 async def waits_for_token(connection: Connection, name: str | None) -> bool:

@@ -1,10 +1,11 @@
 """Creates a campaign: checks everything, then plans. The same create again changes nothing."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,43 @@ from campaigns.audience.opening import OpenAudience
 from campaigns.audience.parallel_check import staged_batches
 from campaigns.audience.reader import AudienceTable
 from campaigns.audience.reject_file import RejectFile, default_rejects_path, require_no_reject_list
+from campaigns.audience.row_check import RowRules
 from campaigns.audience.staged_batch import CheckSpec
 from campaigns.describe_database import describe_database
+from campaigns.planning.change import (
+    GIVEN,
+    Asked,
+    KnownCampaign,
+    Replaced,
+    change_row,
+    differs,
+    require_allowed,
+)
+from campaigns.planning.change_rules import Change, Effect, effect_of
 from campaigns.planning.disk_limit import stop_when_disk_is_short
 from campaigns.planning.exclusion import Exclusion, open_exclusions, stage_exclusions
 from campaigns.planning.freeze import freeze
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanCounts, ProgressCallback, no_progress
-from campaigns.planning.range_size import range_size
-from campaigns.planning.schedule import Schedule
+from campaigns.planning.range_size import RangePlan, plan_ranges, range_size
+from campaigns.planning.recent import RecentCampaign, recent_campaigns
+from campaigns.planning.removal import lock_names, remove_leftovers
+from campaigns.planning.schedule import Schedule, require_future_end
 from campaigns.planning.source import open_source
-from campaigns.planning.spec import AUDIENCE_CONTENT, NOTED, CampaignSpec, Identity, identify
+from campaigns.planning.spec import (
+    AUDIENCE_CONTENT,
+    NOTED,
+    UNMATCHED,
+    CampaignSpec,
+    Identity,
+    identify,
+)
 from campaigns.planning.staging import Staged, find_duplicates, stage
-from campaigns.planning.template import CampaignTemplate, check_header, check_params, load_template
+from campaigns.planning.template_set import check_languages, load_templates, rules_for, with_recipients
 from campaigns.pluralise import pluralise
-from engine.errors import ConfigurationError, TryLater, UsageError
+from campaigns.template_shares import TemplateShare, shares_in
+from engine.core.campaign_template import CampaignTemplate, freeze_templates
+from engine.core.states import CampaignState
+from engine.errors import ConfigurationError
 from engine.process.disk_space import Disk
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Connection, close, connect
@@ -41,8 +65,10 @@ class CreatedCampaign:
 
     `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
     `encoding`: how the audience was decoded; None if it was not read again. `same_audience`: other campaigns
-    with the same file, except those cancelled before they sent anything. `dry_run`: it does not exist, its
-    `campaign_id` is 0, and the rest is what a create would say now.
+    with the same file, except those cancelled before they sent anything. `same_people`: see
+    `recent_campaigns`. `changes`: of a campaign that existed. `dry_run`: it does not exist, its
+    `campaign_id` is 0, and the rest is what a create would say now. `templates`: with the recipients of each
+    if there are several. `unmatched`: rows by a language that no template has; they get the fallback.
     """
 
     campaign_id: int
@@ -55,6 +81,10 @@ class CreatedCampaign:
     encoding: Encoding | None = None
     same_audience: Sequence[str] = ()
     dry_run: bool = False
+    templates: Sequence[TemplateShare] = ()
+    unmatched: Mapping[str, int] = field(default_factory=dict)
+    changes: Sequence[Change] = ()
+    same_people: Sequence[RecentCampaign] = ()
 
 
 async def create_campaign(
@@ -64,9 +94,11 @@ async def create_campaign(
     *,
     disk: Disk | None = None,
     dry_run: bool = False,
+    change_by: str | None = None,
 ) -> CreatedCampaign:
     """Plan a campaign from its audience, or find that it is planned already. `dry_run`: check everything, and
-    store nothing.
+    store nothing. `change_by`: who changes a campaign that exists with other options, by the table in
+    `change_rules.py`, which may plan a draft anew; None: such a campaign is refused.
 
     Raises UsageError for a wrong option, ConfigurationError for a wrong file, template or number and for a
     name that another campaign has, and TryLater while another process creates it. It then leaves nothing
@@ -83,14 +115,44 @@ async def create_campaign(
             exclusions = await open_exclusions(connection, spec.exclude, files)
             excluded = [exclusion.content for exclusion in exclusions]
             identity = identify(spec, schedule, audience_sha256, excluded)
-            await _lock(connection, spec)
-            known = await _known(connection, spec, identity, dry_run=dry_run)
+            await lock_names(connection, spec.name, spec.external_id)
             guarded = stop_when_disk_is_short(disk, progress)
             planning = _Planning(url, connection, spec, schedule, identity, exclusions, guarded, dry_run)
-            created = known or await planning.run(source)
+            created = await _create_or_change(planning, source, change_by)
             return replace(created, same_audience=await _same_audience(connection, identity, created))
         finally:
             await close(connection)
+
+
+async def _create_or_change(
+    planning: _Planning, source: OpenAudience, change_by: str | None
+) -> CreatedCampaign:
+    connection, spec = planning.connection, planning.spec
+    row = await planned_row(connection, spec, dry_run=planning.dry_run)
+    if row is None:
+        return await planning.run(source)
+    known = known_campaign(row)
+    if known.content_hash == planning.identity.content_hash:
+        return existing_campaign(row)
+    if change_by is None:
+        raise await differs(connection, known, planning.identity)
+    changes = known.changes_to(planning.identity)
+    await require_allowed(connection, known, changes)
+    if effect_of(changes) is Effect.PLANNED_ANEW:
+        anew = replace(planning, replaces=Replaced(known, change_by))
+        return replace(await anew.run(source), changes=changes)
+    asked = Asked(spec, planning.schedule, planning.identity, changes)
+    return await change_options(connection, row, asked, change_by, dry_run=planning.dry_run)
+
+
+async def change_options(
+    connection: Connection, row: asyncpg.Record, asked: Asked, actor: str, *, dry_run: bool
+) -> CreatedCampaign:
+    await _limits_per_s(connection, asked.spec.phone_number_ids, await describe_database(connection))
+    require_future_end(asked.schedule)
+    if not dry_run:
+        await change_row(connection, known_campaign(row), asked, actor=actor)
+    return existing_campaign(row, asked.changes, dry_run=dry_run)
 
 
 async def _same_audience(connection: Connection, identity: Identity, created: CreatedCampaign) -> list[str]:
@@ -101,18 +163,7 @@ async def _same_audience(connection: Connection, identity: Identity, created: Cr
     return [row["name"] for row in rows]
 
 
-async def _lock(connection: Connection, spec: CampaignSpec) -> None:
-    keys = [f"name:{spec.name}"] + ([f"external:{spec.external_id}"] if spec.external_id else [])
-    for key in keys:
-        if not await connection.fetchval(queries("plan")["try_lock"], key):
-            raise TryLater(
-                f'another process is creating the campaign "{spec.name}"', remedy="wait until it has ended"
-            )
-
-
-async def _known(
-    connection: Connection, spec: CampaignSpec, identity: Identity, *, dry_run: bool
-) -> CreatedCampaign | None:
+async def planned_row(connection: Connection, spec: CampaignSpec, *, dry_run: bool) -> asyncpg.Record | None:
     """The planned campaign with this name or external id, if any. Removes what an interrupted create left,
     unless it is a dry run.
     """
@@ -122,42 +173,32 @@ async def _known(
         if row["planned_at"] is not None:
             planned.append(row)
         elif not dry_run:
-            await _remove_leftovers(connection, row["campaign_id"])
-    if not planned:
-        return None
-    if planned[0]["content_hash"] != identity.content_hash:
-        differences = "; ".join(identity.differences(planned[0]["options"]))
-        raise ConfigurationError(
-            f'the campaign "{planned[0]["name"]}" exists with another file or other options: {differences}',
-            where=await describe_database(connection),
-            remedy="use another name or external id, or repeat the original options",
-        )
-    return _unchanged(planned[0])
+            await remove_leftovers(connection, row["campaign_id"])
+    return planned[0] if planned else None
 
 
-def _unchanged(row: asyncpg.Record) -> CreatedCampaign:
+def known_campaign(row: asyncpg.Record) -> KnownCampaign:
+    state = CampaignState(row["state"])
+    return KnownCampaign(row["campaign_id"], row["name"], state, row["content_hash"], row["options"])
+
+
+def existing_campaign(
+    row: asyncpg.Record, changes: Sequence[Change] = (), *, dry_run: bool = False
+) -> CreatedCampaign:
     counts = PlanCounts(row["audience_rows"], row["recipients"], row["rejected"], row["duplicates"], None)
-    return CreatedCampaign(row["campaign_id"], row["name"], row["state"], True, counts, None, {})
-
-
-async def _remove_leftovers(connection: Connection, campaign_id: int) -> None:
-    """Remove an unplanned campaign, its row last. TryLater while the interrupted create still writes."""
-    sql = queries("plan")
-    while True:
-        async with connection.transaction():
-            try:
-                await connection.execute(sql["seize_unplanned"], campaign_id)
-            except asyncpg.LockNotAvailableError as error:
-                raise TryLater(
-                    "another process is creating the campaign", remedy="wait until it has ended"
-                ) from error
-            rows = await connection.fetch(sql["leftover_ranges"], campaign_id)
-            ids = [row["range_id"] for row in rows]
-            for statement in ("remove_recipients", "remove_range_counters", "remove_ranges"):
-                await connection.execute(sql[statement], ids)
-        if not ids:
-            break
-    await connection.execute(sql["remove_unplanned"], campaign_id)
+    unchanged = not changes
+    return CreatedCampaign(
+        row["campaign_id"],
+        row["name"],
+        row["state"],
+        unchanged,
+        counts,
+        None,
+        {},
+        changes=changes,
+        dry_run=dry_run and not unchanged,
+        templates=shares_in(row["template"]),
+    )
 
 
 def _counts(staged: Staged, suppressed: int) -> PlanCounts:
@@ -182,27 +223,31 @@ class _Planning:
     exclusions: Sequence[Exclusion]
     progress: ProgressCallback
     dry_run: bool
+    replaces: Replaced | None = None
 
     async def run(self, source: OpenAudience) -> CreatedCampaign:
-        self._check_expiry()
+        require_future_end(self.schedule)
         database = await describe_database(self.connection)
         limits_per_s = await _limits_per_s(self.connection, self.spec.phone_number_ids, database)
-        template = await self._template(database)
-        check_header(template)
-        check_params(template.compiled(), self.spec.params)
+        templates = await load_templates(self.connection, self.spec, database=database)
+        rules = rules_for(self.spec, templates)
         rejects_path = self.spec.rejects or default_rejects_path(self.spec.audience_file or Path("audience"))
         with RejectFile(rejects_path, self.spec.audience_file) as rejects:
             table = await asyncio.to_thread(source.table)
             require_no_reject_list(table.header, table.name)
-            staged = await self._stage(table, source, rejects)
+            staged = await self._stage(table, source, rejects, rules)
             published = None if self.dry_run else rejects.publish()
             self._check_counts(staged, published)
+            check_languages(self.spec, staged.unmatched)
+            templates = with_recipients(templates, staged.by_template)
+            same_people = await recent_campaigns(self.connection, self.spec)
             if self.dry_run:
                 suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
                 campaign_id, counts = 0, _counts(staged, suppressed)
             else:
-                size = range_size(staged.recipients, limits_per_s)
-                campaign_id, counts = await self._freeze(template, staged, size, source.noted)
+                ranges = self._ranges(staged, limits_per_s)
+                noted = {**source.noted, **({UNMATCHED: dict(staged.unmatched)} if staged.unmatched else {})}
+                campaign_id, counts = await self._freeze(templates, staged, ranges, noted)
         codes, encoding = dict(rejects.counts), table.encoding
         return CreatedCampaign(
             campaign_id,
@@ -214,27 +259,21 @@ class _Planning:
             codes,
             encoding,
             dry_run=self.dry_run,
+            templates=shares_in(freeze_templates(templates)),
+            unmatched=staged.unmatched,
+            same_people=same_people,
         )
 
-    async def _template(self, database: str) -> CampaignTemplate:
-        spec = self.spec
-        if spec.message is not None:
-            return CampaignTemplate(spec.template, spec.language, {}, None, spec.message)
-        return await load_template(
-            self.connection, spec.template, spec.language, spec.header_media, database=database
-        )
-
-    def _check_expiry(self) -> None:
-        if self.schedule.expires_at is not None and self.schedule.expires_at <= datetime.now(UTC):
-            raise UsageError(
-                "--expires-at is in the past: nothing would be sent", remedy="choose a later time"
-            )
-
-    async def _stage(self, table: AudienceTable, source: OpenAudience, rejects: RejectFile) -> Staged:
-        check = CheckSpec(table.header, table.name, self.spec.rules, table.delimiter)
+    async def _stage(
+        self, table: AudienceTable, source: OpenAudience, rejects: RejectFile, rules: RowRules
+    ) -> Staged:
+        check = CheckSpec(table.header, table.name, rules, table.delimiter)
+        has_choice = rules.choice is not None
         phone_column = check.row_check().phone_column
         with closing(staged_batches(table, check)) as batches:
-            staged = await stage(self.connection, batches, rejects, table.total_bytes, self.progress)
+            staged = await stage(
+                self.connection, batches, rejects, table.total_bytes, self.progress, has_choice=has_choice
+            )
         source.require_unchanged()
         await stage_exclusions(self.connection, self.exclusions, self.spec.rules)
         await find_duplicates(
@@ -244,6 +283,7 @@ class _Planning:
             phone_column,
             self.progress,
             has_exclusions=bool(self.exclusions),
+            has_choice=has_choice,
         )
         return staged
 
@@ -265,17 +305,35 @@ class _Planning:
                 "there is nobody to send to: --exclude names all recipients", where=name, remedy=listed
             )
 
+    def _ranges(self, staged: Staged, limits_per_s: Sequence[float]) -> RangePlan:
+        canary = self.spec.order.canary
+        return plan_ranges(
+            [chunk.recipients for chunk in staged.chunks],
+            range_size(staged.recipients, limits_per_s),
+            0 if canary is None else canary.recipients,
+            len(limits_per_s),
+        )
+
     async def _freeze(
-        self, template: CampaignTemplate, staged: Staged, size: int, noted: Mapping[str, str]
+        self,
+        templates: Sequence[CampaignTemplate],
+        staged: Staged,
+        ranges: RangePlan,
+        noted: Mapping[str, Any],
     ) -> tuple[int, PlanCounts]:
-        columns = self._columns(template, noted)
+        columns = self._columns(templates, noted)
+        if self.replaces is not None:
+            await self.replaces.remove(self.connection, self.identity)
         row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *columns)
         assert row is not None
         campaign_id: int = row["campaign_id"]
-        frozen = await freeze(self.connection, self.url, campaign_id, row["day"], staged, size, self.progress)
+        frozen = await freeze(
+            self.connection, self.url, campaign_id, row["day"], staged, ranges, self.progress
+        )
         counts = _counts(staged, frozen.suppressed)
         if frozen.recipients != counts.recipients:
             raise RuntimeError(f"{counts.recipients} recipients were staged, {frozen.recipients} frozen")
+        await self._insert_canary(campaign_id, counts.recipients, ranges.canary_ranges)
         await self.connection.execute(
             queries("plan")["finish_plan"],
             campaign_id,
@@ -286,14 +344,27 @@ class _Planning:
         )
         return campaign_id, counts
 
-    def _columns(self, template: CampaignTemplate, noted: Mapping[str, str]) -> tuple[Any, ...]:
+    async def _insert_canary(self, campaign_id: int, recipients: int, ranges: int) -> None:
+        if (canary := self.spec.order.canary) is None:
+            return
+        await self.connection.execute(
+            queries("plan")["insert_canary"],
+            campaign_id,
+            min(canary.recipients, recipients),
+            ranges,
+            canary.max_failed,
+            canary.needs_approval,
+            canary.minutes * 60,
+        )
+
+    def _columns(self, templates: Sequence[CampaignTemplate], noted: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of the statement `insert_campaign`."""
         return (
             self.spec.name,
             self.spec.external_id,
             self.identity.content_hash,
-            {**self.identity.options, **({NOTED: dict(noted)} if noted else {})},
-            template.frozen(),
+            {**self.identity.options, NOTED: {**noted, GIVEN: dict(self.spec.given)}},
+            freeze_templates(templates),
             self.spec.phone_number_ids,
             self.spec.on_unknown,
             self.schedule.window_opens,
@@ -302,6 +373,9 @@ class _Planning:
             self.schedule.start_at,
             self.schedule.expires_at,
             self.spec.max_failed,
+            self.spec.order.priority.word,
+            self.spec.order.share_percent,
+            self.spec.order.pause_at_failed,
         )
 
 

@@ -42,7 +42,7 @@ async def _opened(connection: Connection, name: str, files: ExitStack) -> Exclus
     campaign = await find_campaign(connection, name)
     require_planned(campaign)
     await require_kept(connection, campaign.campaign_id, name)
-    return Exclusion(f"campaign {name}", None, campaign.campaign_id)
+    return Exclusion(f"campaign {campaign.name}", None, campaign.campaign_id)
 
 
 async def stage_exclusions(connection: Connection, exclusions: Sequence[Exclusion], rules: RowRules) -> None:

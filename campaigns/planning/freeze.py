@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
 from campaigns.planning.range_cut import COLUMNS, RangeCut
+from campaigns.planning.range_size import RangePlan
 from campaigns.planning.staging import Chunk, Staged
 from engine.store.copying import copy_text
 from engine.store.database import Connection, close, connect
@@ -27,10 +28,11 @@ _RANDOM_BITS = 47
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A chunk, the ids of its ranges, and the ordinal of the first range."""
+    """A chunk, the ids and sizes of its ranges, and the ordinal of the first range."""
 
     chunk: Chunk
     range_ids: list[int]
+    sizes: list[int]
     ordinal: int
 
 
@@ -47,7 +49,6 @@ class _Freezing:
     url: str
     campaign_id: int
     staged: Staged
-    range_size: int
     progress: ProgressCallback
     recipients: int = 0
     suppressed: int = 0
@@ -84,7 +85,7 @@ class _Freezing:
 
     async def _copy_text(self, job: _Job) -> AsyncGenerator[bytes, None]:
         left_out, suppressed = await self._lines(job.chunk)
-        cut = RangeCut(job.range_ids, self.range_size, left_out, suppressed)
+        cut = RangeCut(job.range_ids, job.sizes, left_out, suppressed)
         for batch in job.chunk.batches:
             async with self.reading:
                 rows = await self.reader.fetchval(queries("plan")["recipients_of_batch"], batch)
@@ -106,15 +107,15 @@ async def freeze(
     campaign_id: int,
     day: date,
     staged: Staged,
-    range_size: int,
+    ranges: RangePlan,
     progress: ProgressCallback,
 ) -> FrozenCounts:
     """Write all rows that `reader`'s session has staged."""
     sql = queries("plan")
     await reader.execute(sql["create_partitions"], day)
     first_id = await reader.fetchval(sql["first_range_id"], day)
-    freezing = _Freezing(reader, url, campaign_id, staged, range_size, progress)
-    jobs = _jobs(staged, range_size, first_id)
+    freezing = _Freezing(reader, url, campaign_id, staged, progress)
+    jobs = _jobs(staged, ranges, first_id)
     writers = [asyncio.create_task(freezing.write(jobs)) for _ in staged.chunks[:WRITERS]]
     try:
         await asyncio.gather(*writers)
@@ -125,11 +126,10 @@ async def freeze(
     return FrozenCounts(freezing.recipients, freezing.suppressed)
 
 
-def _jobs(staged: Staged, range_size: int, first_id: int) -> Iterator[_Job]:
+def _jobs(staged: Staged, ranges: RangePlan, first_id: int) -> Iterator[_Job]:
     ordinal = 0
-    for chunk in staged.chunks:
-        ranges = -(-chunk.recipients // range_size)
-        if ranges:
-            ids = [first_id + secrets.randbits(_RANDOM_BITS) for _ in range(ranges)]
-            yield _Job(chunk, ids, ordinal)
-            ordinal += ranges
+    for chunk, sizes in zip(staged.chunks, ranges.sizes, strict=True):
+        if sizes:
+            ids = [first_id + secrets.randbits(_RANDOM_BITS) for _ in sizes]
+            yield _Job(chunk, ids, sizes, ordinal)
+            ordinal += len(sizes)

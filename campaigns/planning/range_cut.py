@@ -10,14 +10,14 @@ from functools import cache
 from itertools import compress
 from operator import add
 
-# A staged row is the text of the last three; see `StagedBatch.recipients`.
-COLUMNS = ("range_id", "seq", "skip_reason", "line", "phone", "variables")
+# A staged row is the text of the last four; see `StagedBatch.recipients`.
+COLUMNS = ("range_id", "seq", "skip_reason", "line", "phone", "template_index", "variables")
 _NOT_SKIPPED = b"\t%d\t\\N\t"
 _SUPPRESSED = b"\t%d\tsuppressed\t"
 
 
 class RangeCut:
-    """Divides one chunk into ranges of `range_size` recipients; only the last range may be smaller.
+    """Divides one chunk into ranges; `sizes` says how many recipients each range takes.
 
     `duplicates` and `suppressed` are lines of the chunk, ascending. Duplicates are left out.
     """
@@ -25,15 +25,16 @@ class RangeCut:
     def __init__(
         self,
         range_ids: Sequence[int],
-        range_size: int,
+        sizes: Sequence[int],
         duplicates: Sequence[int] = (),
         suppressed: Sequence[int] = (),
     ) -> None:
         self._range_ids = range_ids
-        self._range_size = range_size
+        self._sizes = sizes
         self._duplicates = duplicates
         self._suppressed = suppressed
-        self._recipients = 0  # of this chunk, written so far
+        self._range = 0  # the position of the present range
+        self._seq = 0  # its recipients that are written
 
     def recipients(self, staged: bytes) -> bytes:
         """The next batch of the chunk as rows of `COLUMNS`; empty if all of it are duplicates."""
@@ -42,14 +43,15 @@ class RangeCut:
         cut: list[bytes] = []
         at = 0
         while at < len(rows):
-            ordinal, seq = divmod(self._recipients, self._range_size)
-            part = rows[at : at + self._range_size - seq]
-            heads = _heads(self._range_size)[seq : seq + len(part)]
+            size, seq = self._sizes[self._range], self._seq
+            part = rows[at : at + size - seq]
+            heads = _heads(size)[seq : seq + len(part)]
             for index in suppressed[bisect_left(suppressed, at) : bisect_left(suppressed, at + len(part))]:
                 heads[index - at] = _SUPPRESSED % (seq + index - at + 1)
-            new_row = b"\n%d" % self._range_ids[ordinal]
+            new_row = b"\n%d" % self._range_ids[self._range]
             cut.append(new_row[1:] + new_row.join(map(add, heads, part)))
-            self._recipients += len(part)
+            is_full = seq + len(part) == size
+            self._range, self._seq = (self._range + 1, 0) if is_full else (self._range, seq + len(part))
             at += len(part)
         return b"".join(text + b"\n" for text in cut)
 

@@ -1,6 +1,7 @@
-"""How many recipients a range holds, from the campaign's size and its numbers' limits."""
+"""How many recipients each range holds, from the campaign's size, its numbers' limits and its canary."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil
 
 # A number claims one range at a time. A thousand recipients are 12 s of work at 80/s and one second at
@@ -22,3 +23,35 @@ def range_size(recipients: int, limits_per_s: Sequence[float]) -> int:
     of_the_slowest = min(limits_per_s) * recipients / together_per_s / RANGES_EACH
     affordable = max(together_per_s / RANGES_PER_S, recipients / SMALL_RANGES_MAX)
     return min(RANGE_SIZE, ceil(max(of_the_slowest, affordable)))
+
+
+@dataclass(frozen=True, slots=True)
+class RangePlan:
+    """`sizes`: how many recipients each range takes, by chunk. `canary_ranges`: how many ranges, the first
+    ones, hold the canary.
+    """
+
+    sizes: list[list[int]]
+    canary_ranges: int = 0
+
+
+def plan_ranges(chunks: Sequence[int], size: int, canary: int = 0, numbers: int = 1) -> RangePlan:
+    """Ranges for chunks of so many recipients. The first `canary` recipients get ranges of their own, as many
+    as there are `numbers`, so that each number sends a part.
+    """
+    canary_size, canary_ranges, sizes = min(size, ceil(canary / numbers)), 0, []
+    for recipients in chunks:
+        head = min(canary, recipients)
+        canary -= head
+        of_canary = _cut(head, canary_size)
+        canary_ranges += len(of_canary)
+        sizes.append([*of_canary, *_cut(recipients - head, size)])
+    return RangePlan(sizes, canary_ranges)
+
+
+def _cut(recipients: int, size: int) -> list[int]:
+    """Full ranges, and a smaller one for the rest."""
+    if not recipients:
+        return []
+    full, rest = divmod(recipients, size)
+    return [size] * full + ([rest] if rest else [])

@@ -36,6 +36,12 @@ def read_schedule(
     return Schedule(start, end, opens, closes, read_time_zone(time_zone))
 
 
+def require_future_end(schedule: Schedule) -> None:
+    """UsageError if the campaign has expired before it is stored."""
+    if schedule.expires_at is not None and schedule.expires_at <= datetime.now(UTC):
+        raise UsageError("--expires-at is in the past: nothing would be sent", remedy="choose a later time")
+
+
 def read_moment(option: str, text: str) -> datetime:
     """Read a time in ISO 8601 with an offset, which is the same moment on every machine."""
     try:
@@ -73,10 +79,10 @@ def read_time_zone(name: str) -> str:
         ) from None
 
 
-def check_max_failed(text: str) -> None:
+def check_max_failed(text: str, option: str = "--max-failed") -> None:
     """UsageError unless the text is `N`, or `N%` up to 100 %."""
     found = _MAX_FAILED.fullmatch(text)
     if found is None or (found[2] is not None and float(found[2]) > 100):
         raise UsageError(
-            f"--max-failed {text!r} is neither a number nor a percentage", remedy="write 100 or 2.5%"
+            f"{option} {text!r} is neither a number nor a percentage", remedy="write 100 or 2.5%"
         )

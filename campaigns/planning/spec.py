@@ -14,7 +14,9 @@ from campaigns.audience.campaign_source import CampaignResult
 from campaigns.audience.opening import AS_IT_IS, ReadOptions
 from campaigns.audience.row_check import RowRules
 from campaigns.audience.sql_source import WHERE, SqlQuery
+from campaigns.planning.order_options import NO_ORDER, OrderOptions
 from campaigns.planning.schedule import Schedule, check_max_failed, read_schedule
+from campaigns.planning.variants import Variant
 from engine.core.message import Media
 from engine.core.sanitise import CONTROLS
 from engine.errors import UsageError
@@ -22,7 +24,10 @@ from engine.errors import UsageError
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
 AUDIENCE_CONTENT = "the audience's content"  # key of the hash of the file or rows in the stored options
+UNMATCHED = "languages not matched"  # key of what is noted: rows by what they name as their language
 NOTED = "noted"  # key of what is stored for people and does not identify the campaign
+BY_EXTERNAL_ID = "external:"  # before an external id that stands for a name
+NAME = "name"
 TEST_OF = "test of"  # key of the stored options: the campaign that is tested
 LINK = re.compile(r"https://[^\s/?#@]+(?:[/?#]\S*)?", re.IGNORECASE)  # the service downloads by HTTPS only
 
@@ -35,7 +40,10 @@ class CampaignSpec:
     file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns. Times are ISO
     8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
     `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
-    `test_of`: the campaign that a `campaign test-send` tests.
+    `test_of`: the campaign that a `campaign test-send` tests. `language_column`: names the language of each
+    row; `language` is then for rows that name none of the template's. `variants`: templates among which
+    people are divided by the key `experiment`; `template` is the first one's then. `given`: the options by
+    the keys of a manifest, which clones and edits start from; empty if the campaign was made otherwise.
     """
 
     name: str
@@ -58,11 +66,17 @@ class CampaignSpec:
     header_media: Media | None = None
     message: dict[str, Any] | None = None
     test_of: str | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
     reading: ReadOptions = AS_IT_IS
     mapped: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     as_mobile: tuple[str, ...] = ()
+    language_column: str | None = None
+    strict_language: bool = False
+    order: OrderOptions = NO_ORDER
+    variants: tuple[Variant, ...] = ()
+    experiment: str | None = None
 
     @property
     def rules(self) -> RowRules:
@@ -100,6 +114,11 @@ class CampaignSpec:
         """Check the options that need neither file nor database; UsageError names the one that is wrong."""
         if not self.name.strip() or len(self.name) > NAME_CHARACTERS_MAX or "\x00" in self.name:
             raise UsageError(f"a campaign's name must have 1 to {NAME_CHARACTERS_MAX} characters")
+        if self.name.startswith(BY_EXTERNAL_ID):
+            raise UsageError(
+                f"a campaign's name cannot begin with {BY_EXTERNAL_ID}",
+                remedy="that names the campaign with an external id; give the id with --external-id",
+            )
         for what, text in (("a campaign's name", self.name), ("--external-id", self.external_id or "")):
             if not CONTROLS.isdisjoint(text):
                 raise UsageError(f"{what} holds a control character", remedy="remove the character")
@@ -111,6 +130,7 @@ class CampaignSpec:
             )
         if self.max_failed is not None:
             check_max_failed(self.max_failed)
+        self.order.check()
         self._check_link()
         return read_schedule(self.start_at, self.expires_at, self.window, self.time_zone)
 
@@ -121,6 +141,20 @@ class CampaignSpec:
                 f"--header-link {link!r} is not an HTTPS URL",
                 remedy="use a URL such as https://files.example/a.jpg",
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An option whose stored value differs from the given one; None if it is not given."""
+
+    option: str
+    old: Any
+    new: Any
+
+    def __str__(self) -> str:
+        if self.option == AUDIENCE_CONTENT:
+            return f"{self.option} has changed"
+        return f"{self.option} was {text_of(self.old)} and is {text_of(self.new)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +171,11 @@ class Identity:
         content = orjson.dumps(self.options, option=orjson.OPT_SORT_KEYS)
         object.__setattr__(self, "content_hash", hashlib.sha256(content).hexdigest())
 
-    def differences(self, stored: dict[str, Any]) -> list[str]:
-        """A text for each option that differs from the stored ones."""
+    def differences(self, stored: Mapping[str, Any]) -> list[Difference]:
+        """The options that differ from the stored ones."""
         given = {**stored, **self.options}.keys() - {NOTED}
         names = [name for name in given if stored.get(name) != self.options.get(name)]
-        return [_difference(name, stored.get(name), self.options.get(name)) for name in sorted(names)]
+        return [Difference(name, stored.get(name), self.options.get(name)) for name in sorted(names)]
 
 
 def identify(
@@ -158,10 +192,14 @@ def identify(
         "--default": dict(spec.defaults),
         "--exclude": sorted(set(excluded)),
         "--as-mobile": sorted({country.upper() for country in spec.as_mobile}),
+        "--language-column": spec.language_column,
+        "--strict-language": spec.strict_language,
+        "--variant": [str(variant) for variant in spec.variants],
+        "--experiment": spec.experiment,
     }
     return Identity(
         {
-            "name": spec.name,
+            NAME: spec.name,
             "--external-id": spec.external_id,
             "--template": spec.template,
             "--language": spec.language,
@@ -181,21 +219,22 @@ def identify(
             **({} if spec.message is None else {"message": spec.message}),
             **({} if spec.test_of is None else {TEST_OF: spec.test_of}),
             **{name: value for name, value in of_audience.items() if value},
+            **spec.order.identity(),
         }
     )
+
+
+def identify_again(spec: CampaignSpec, schedule: Schedule, stored: Mapping[str, Any]) -> Identity:
+    """The identity with these options and the audience of the stored campaign, which is not read again."""
+    return identify(spec, schedule, stored[AUDIENCE_CONTENT], stored.get("--exclude", ()))
 
 
 def _moment(moment: datetime | None) -> str | None:
     return None if moment is None else moment.astimezone(UTC).isoformat()
 
 
-def _difference(name: str, was: Any, now: Any) -> str:
-    if name == AUDIENCE_CONTENT:
-        return f"{name} has changed"
-    return f"{name} was {_text(was)} and is {_text(now)}"
-
-
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A stored option in words."""
     if isinstance(value, dict):
         return ", ".join(f"{name}={text}" for name, text in value.items())
     if isinstance(value, list):  # media have an id, a link and a file name; some are None

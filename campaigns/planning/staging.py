@@ -4,6 +4,7 @@ Memory does not grow with the audience. A batch is read and checked while the pr
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from functools import partial
 
 from campaigns.audience.reject_file import Reject, RejectFile
 from campaigns.audience.staged_batch import StagedBatch
+from campaigns.audience.template_choice import add_bounded
 from campaigns.planning.plan import PlanProgress, ProgressCallback
 from campaigns.planning.range_size import RANGE_SIZE
 from engine.store.copying import copy_text
@@ -43,12 +45,18 @@ class Chunk:
 
 @dataclass(slots=True)
 class Staged:
-    """The contents of the staging tables."""
+    """The contents of the staging tables.
+
+    `unmatched` counts rows by the language that they name and that the campaign does not have.
+    `by_template`: recipients by the index of their template, if there are several; `find_duplicates` sets it.
+    """
 
     rows: int = 0
     rejected: int = 0
     chunks: list[Chunk] = field(default_factory=list)
     batch_count: int = 0  # batches with rows; also the number of the next one
+    unmatched: Counter[str] = field(default_factory=Counter)
+    by_template: Counter[int] = field(default_factory=Counter)
     _open_rows: int = 0
     _last_line: int = 0
 
@@ -73,6 +81,7 @@ class Staged:
         self.rows += batch.rows
         self._open_rows += batch.rows
         self._last_line = max(self._last_line, batch.last_line)
+        add_bounded(self.unmatched, batch.unmatched)
         if self._open_rows >= CHUNK_ROWS:
             self.end_chunk()
 
@@ -90,11 +99,18 @@ async def stage(
     rejects: RejectFile,
     total_bytes: int,
     progress: ProgressCallback,
+    *,
+    has_choice: bool = False,
 ) -> Staged:
-    """Copy all good rows to the session's staging tables and list the rejects."""
+    """Copy all good rows to the session's staging tables and list the rejects.
+
+    `has_choice`: the keys of the batches hold the index of a template.
+    """
     sql = queries("plan")
     await connection.execute(sql["prepare_session"])
     await connection.execute(sql["create_staging"])
+    if has_choice:
+        await connection.execute(sql["stage_template_indexes"])
     staged = Staged()
     async with aclosing(_read_ahead(batches)) as ready:
         async for batch in ready:
@@ -133,6 +149,7 @@ async def find_duplicates(
     progress: ProgressCallback,
     *,
     has_exclusions: bool = False,
+    has_choice: bool = False,
 ) -> None:
     """Find rows that are excluded or repeat an earlier phone, list them, and count them by chunk."""
     sql = queries("plan")
@@ -149,3 +166,6 @@ async def find_duplicates(
         chunk.duplicates = len(rows) - chunk.excluded
         checked += chunk.rows
         progress(PlanProgress("checking", checked, staged.rows, staged.rows))
+    if has_choice:
+        rows = await connection.fetch(sql["count_by_template"])
+        staged.by_template = Counter({row["template_index"]: row["recipients"] for row in rows})

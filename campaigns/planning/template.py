@@ -1,58 +1,19 @@
 """The template of a campaign: read from the store, and checked against the options."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any
 
 from campaigns.pluralise import pluralise
-from engine.core.free_form import compile_message
-from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, Placeholder, compile_template
+from engine.core.campaign_template import CampaignTemplate
+from engine.core.message import CompiledTemplate, Media, Placeholder
+from engine.core.placeholders import placeholder_differences
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Connection
 from engine.store.queries import queries
 
 SENDABLE_STATUS = "APPROVED"
 NAMES_SHOWN_MAX = 8
-
-
-@dataclass(frozen=True, slots=True)
-class CampaignTemplate:
-    """What a campaign stores: the service's definition of a template and the media of its header, or a
-    free-form `message`, whose `name` is its type.
-    """
-
-    name: str
-    language: str
-    definition: dict[str, Any]
-    header_media: Media | None
-    message: dict[str, Any] | None = None
-
-    def compiled(self) -> CompiledTemplate:
-        # Planning builds no payload, so the product's word is not needed.
-        if self.message is not None:
-            return compile_message(self.message, "")
-        return compile_template(self.definition, "", header_media=self.header_media)
-
-    @property
-    def header_kind(self) -> str:
-        """`image`, `video` or `document` if the header takes such media; else empty."""
-        for component in self.definition.get("components") or ():
-            form = str(component.get("format") or "").upper()
-            if str(component.get("type", "")).upper() == "HEADER" and form in MEDIA_FORMATS:
-                return form.lower()
-        return ""
-
-    def frozen(self) -> dict[str, Any]:
-        """The JSON of the column `campaigns.template`."""
-        media = self.header_media
-        return {
-            "name": self.name,
-            "language": self.language,
-            "definition": self.definition,
-            "header_media": None if media is None else asdict(media),
-            **({} if self.message is None else {"message": self.message}),
-        }
 
 
 # A template whose header takes media compiles only with some. The placeholders do not depend on which.
@@ -83,8 +44,17 @@ async def load_template(
             where=database,
             remedy="run `drumbeat templates sync` once it is approved",
         )
-    definition = {**found["definition"], "name": name, "language": language}
-    return CampaignTemplate(name, language, definition, header_media)
+    return CampaignTemplate(name, language, found["definition"], header_media)
+
+
+async def other_languages(connection: Connection, template: CampaignTemplate) -> list[CampaignTemplate]:
+    """The template in its other languages, as far as they are approved."""
+    rows = await connection.fetch(queries("plan")["templates_of_name"], template.name)
+    return [
+        replace(template, language=row["language"], definition=row["definition"])
+        for row in rows
+        if row["language"] != template.language and row["status"] == SENDABLE_STATUS
+    ]
 
 
 async def _unknown(
@@ -133,3 +103,20 @@ def check_params(template: CompiledTemplate, params: Sequence[str]) -> None:
         f"but --param is given {'once' if len(params) == 1 else f'{len(params)} times'}",
         remedy=f"give a column or =text for each, in this order: {listed}" if listed else "remove --param",
     )
+
+
+def check_same_placeholders(templates: Sequence[CampaignTemplate]) -> None:
+    """UsageError, with every difference, unless the other templates have the placeholders of the first."""
+    first, *others = templates
+    wanted = first.compiled().placeholders
+    parts = [
+        f"{other.name} ({other.language}) has {', '.join(differences)}"
+        for other in others
+        if (differences := placeholder_differences(wanted, other.compiled().placeholders))
+    ]
+    if parts:
+        raise UsageError(
+            f"the templates of a campaign need the same placeholders as {first.name} ({first.language}):"
+            f" {'; '.join(parts)}",
+            remedy="correct them at the service, then run `drumbeat templates sync`",
+        )

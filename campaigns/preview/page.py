@@ -3,6 +3,7 @@
 from jinja2 import Environment, PackageLoader
 
 from campaigns.preview.recipient import ChosenRecipient
+from campaigns.template_shares import template_text
 
 
 def page_of(chosen: ChosenRecipient) -> str:
@@ -10,4 +11,6 @@ def page_of(chosen: ChosenRecipient) -> str:
     environment = Environment(
         loader=PackageLoader("campaigns.preview", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.get_template("page.html.j2").render(chosen=chosen, message=chosen.rendered())
+    return environment.get_template("page.html.j2").render(
+        chosen=chosen, message=chosen.rendered(), template_text=template_text(chosen.template)
+    )

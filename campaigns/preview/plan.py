@@ -1,22 +1,26 @@
 """What a planned campaign will do: who gets a message, by which number, until when, and at what cost."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from campaigns.life.control import find_campaign, require_planned
+from campaigns.planning.spec import NOTED, UNMATCHED
 from campaigns.preview.countries import PREFIX_DIGITS, by_country
-from campaigns.preview.prices import Cost, PriceTable, cost_of
+from campaigns.preview.prices import Cost, PriceTable, cost_of, sum_of
 from campaigns.preview.recipient import SCAN_TIMEOUT_S
 from campaigns.results.export import require_kept
+from campaigns.template_shares import TemplateShare, shares_in, shares_json, template_text
 from engine.core.daily_window import DailyWindow
 from engine.core.forecast import NumberLimits, NumberShare, first_send, last_send, sending_s, shares
+from engine.core.quota import QuotaScope
 from engine.errors import ConfigurationError
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Pool
 from engine.store.queries import queries
+from engine.store.quota import read_number_standings
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +40,15 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
-    """`recipients`: to whom it sends. `left_out`: rows of the audience that get nothing, by reason."""
+    """`recipients`: to whom it sends. `left_out`: rows of the audience that get nothing, by reason.
+    `unmatched`: rows by a language that no template has. `category`: all of its templates', if they differ.
+    """
 
     name: str
     template: str
     language: str
+    templates: Sequence[TemplateShare]
+    unmatched: dict[str, int]
     category: str | None
     recipients: int
     countries: dict[str, int]
@@ -60,6 +68,8 @@ class CampaignPlan:
             "name": self.name,
             "template": self.template,
             "language": self.language,
+            "templates": shares_json(self.templates, self.recipients),
+            "unmatched_languages": self.unmatched,
             "category": self.category,
             "recipients": self.recipients,
             "countries": self.countries,
@@ -76,7 +86,9 @@ def _cost_json(cost: Cost) -> dict[str, Any]:
     return {**asdict(cost), "totals": {currency: str(total) for currency, total in cost.totals.items()}}
 
 
-async def plan_of(pool: Pool, name: str, prices: PriceTable | None, now: datetime) -> CampaignPlan:
+async def plan_of(
+    pool: Pool, name: str, prices: PriceTable | None, now: datetime, scope: QuotaScope = QuotaScope.NUMBER
+) -> CampaignPlan:
     """Read a campaign's recipients and numbers, and compute its plan as if it started `now` or at its start.
 
     ConfigurationError if the campaign does not exist, was pruned, or if prices are asked for and the category
@@ -89,26 +101,43 @@ async def plan_of(pool: Pool, name: str, prices: PriceTable | None, now: datetim
     sql = queries("preview")
     row = await pool.fetchrow(sql["campaign"], campaign_id)
     assert row is not None, "a campaign's row is never deleted once it is planned"
-    groups = await pool.fetch(sql["recipients_by_prefix"], campaign_id, PREFIX_DIGITS, timeout=SCAN_TIMEOUT_S)
-    countries = by_country((group["phone"], group["recipients"]) for group in groups)
-    numbers = [
-        NumberLimits(**dict(number))
-        for number in await pool.fetch(sql["numbers"], campaign.phone_number_ids, DEFAULT_LIMIT_PER_S)
-    ]
+    counted = await pool.fetch(
+        sql["recipients_by_prefix"], campaign_id, PREFIX_DIGITS, timeout=SCAN_TIMEOUT_S
+    )
+    groups = [dict(group) for group in counted]
+    countries = _countries(groups)
+    numbers = await number_limits(pool, campaign.phone_number_ids)
     recipients = sum(countries.values())
-    category = await pool.fetchval(sql["category"], campaign.template, campaign.language)
+    templates = shares_in(row["template"])
+    categories = await _categories(pool, templates)
     return CampaignPlan(
-        name=name,
+        name=campaign.name,
         template=campaign.template,
         language=campaign.language,
-        category=category,
+        templates=templates,
+        unmatched=row["options"].get(NOTED, {}).get(UNMATCHED, {}),
+        category=", ".join(sorted({category for category in categories if category})) or None,
         recipients=recipients,
         countries=countries,
-        numbers=shares(recipients, numbers),
+        numbers=shares(recipients, numbers, scope),
         timing=timing(dict(row), sending_s(recipients, numbers), now),
         left_out=await _left_out(pool, campaign_id, dict(row)),
-        cost=None if prices is None else _cost(countries, category, prices, campaign.template),
+        cost=None if prices is None else _cost(groups, templates, categories, prices),
     )
+
+
+async def number_limits(pool: Pool, phone_number_ids: Sequence[str]) -> list[NumberLimits]:
+    """The limits of stored numbers, and how much of their messaging limits they have used."""
+    rows = await pool.fetch(queries("preview")["numbers"], list(phone_number_ids), DEFAULT_LIMIT_PER_S)
+    standings = await read_number_standings(pool)
+    used = {number: standing.used for number, standing in standings.items()}
+    return [NumberLimits(**dict(row), people_used=used.get(row["phone_number_id"], 0)) for row in rows]
+
+
+async def days_needed(pool: Pool, phone_number_ids: Sequence[str], recipients: int, scope: QuotaScope) -> int:
+    """In how many periods of 24 hours the messaging limits allow so many recipients, at least."""
+    numbers = await number_limits(pool, phone_number_ids)
+    return max((share.days for share in shares(recipients, numbers, scope)), default=1)
 
 
 def timing(row: Mapping[str, Any], seconds: float, now: datetime) -> Timing:
@@ -131,10 +160,34 @@ async def _left_out(pool: Pool, campaign_id: int, row: Mapping[str, Any]) -> dic
     return {**found, **{group["reason"]: group["recipients"] for group in skipped}}
 
 
-def _cost(countries: Mapping[str, int], category: str | None, prices: PriceTable, template: str) -> Cost:
-    if category is None:
-        raise ConfigurationError(
-            f"the category of the template {template} is not known, so it has no price",
-            remedy="run `drumbeat templates sync`",
-        )
-    return cost_of(countries, category.upper(), prices)
+async def _categories(pool: Pool, templates: Sequence[TemplateShare]) -> list[str | None]:
+    """The category of each template; None if it is not known."""
+    keys = [template.name for template in templates], [template.language for template in templates]
+    rows = await pool.fetch(queries("preview")["categories"], *keys)
+    found = {(row["name"], row["language"]): row["category"] for row in rows}
+    return [found.get((template.name, template.language)) for template in templates]
+
+
+def _countries(groups: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    return by_country((group["phone"], group["recipients"]) for group in groups)
+
+
+def _cost(
+    groups: Sequence[Mapping[str, Any]],
+    templates: Sequence[TemplateShare],
+    categories: Sequence[str | None],
+    prices: PriceTable,
+) -> Cost:
+    """`groups`: recipients by `template_index` and phone, of the statement `recipients_by_prefix`."""
+    by_category: dict[str, list[Mapping[str, Any]]] = {}
+    for group in groups:
+        template, category = templates[group["template_index"]], categories[group["template_index"]]
+        if category is None:
+            raise ConfigurationError(
+                f"the category of {template_text(template)} is not known, so it has no price",
+                remedy="run `drumbeat templates sync`",
+            )
+        by_category.setdefault(category.upper(), []).append(group)
+    return sum_of(
+        [cost_of(_countries(found), category, prices) for category, found in sorted(by_category.items())]
+    )

@@ -4,7 +4,7 @@ Law: a price that is not in the table is not guessed. Its recipients are counted
 """
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -56,6 +56,24 @@ def cost_of(countries: Mapping[str, int], category: str, prices: PriceTable) -> 
         totals[price.currency] = totals.get(price.currency, Decimal(0)) + price.amount * recipients
         dates.append(price.as_of)
     return Cost(category, totals, unpriced, min(dates, default=None), max(dates, default=None))
+
+
+def sum_of(costs: Sequence[Cost]) -> Cost:
+    """The cost of messages of several categories together."""
+    totals: dict[str, Decimal] = {}
+    unpriced: dict[str, int] = {}
+    for cost in costs:
+        for currency, total in cost.totals.items():
+            totals[currency] = totals.get(currency, Decimal(0)) + total
+        for country, recipients in cost.unpriced.items():
+            unpriced[country] = unpriced.get(country, 0) + recipients
+    return Cost(
+        ", ".join(cost.category for cost in costs),
+        totals,
+        unpriced,
+        min((cost.oldest for cost in costs if cost.oldest), default=None),
+        max((cost.newest for cost in costs if cost.newest), default=None),
+    )
 
 
 def read_prices(path: Path) -> dict[tuple[str, str], Price]:

@@ -1,5 +1,6 @@
 """A stored recipient of a campaign, and the message that the recipient will read."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -7,9 +8,8 @@ from campaigns.audience.phone import Normaliser
 from campaigns.audience.reject_file import REASONS
 from campaigns.describe_database import describe_database
 from campaigns.life.control import find_campaign, require_planned
-from campaigns.planning.template import CampaignTemplate
 from campaigns.results.export import require_kept
-from engine.core.message import Media
+from engine.core.campaign_template import CampaignTemplate, frozen_templates, value_order
 from engine.core.phone_aliases import phone_aliases
 from engine.core.rendering import RenderedMessage, render_message
 from engine.errors import ConfigurationError, UsageError
@@ -33,7 +33,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class ChosenRecipient:
-    """A recipient with the campaign's frozen template. `row`: the line of the audience file.
+    """A recipient with its frozen template of the campaign, and a value for each of that template's
+    placeholders. `row`: the line of the audience file.
 
     `skip_reason`: why nothing is sent to the recipient, or None. `options`: those of `campaign create`.
     """
@@ -60,6 +61,7 @@ def preview_json(chosen: ChosenRecipient) -> dict[str, Any]:
         "name": chosen.campaign,
         "template": chosen.template.name,
         "language": chosen.template.language,
+        "variant": chosen.template.variant or None,
         "phone": str(chosen.phone),
         "row": chosen.row,
         "skip_reason": chosen.skip_reason,
@@ -74,24 +76,33 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
     await require_kept(pool, campaign.campaign_id, name)
     row = await pool.fetchrow(queries("preview")["campaign"], campaign.campaign_id)
     assert row is not None, "a campaign's row is never deleted once it is planned"
-    template = _template(row["template"])
-    if template.message is not None:
+    templates = frozen_templates(row["template"])
+    if templates[0].message is not None:
         raise UsageError(f'"{name}" is a message of `message send`, not of a template')
     found = await _find(pool, campaign.campaign_id, choice, row["options"].get("--region"))
     if found is None:
         raise ConfigurationError(
             _nobody(name, choice), where=await describe_database(pool), remedy="choose another one"
         )
+    template = templates[found["template_index"]]
     return ChosenRecipient(
-        campaign=name,
+        campaign=campaign.name,
         phone_number_ids=tuple(campaign.phone_number_ids),
         options=row["options"],
         template=template,
         phone=found["phone"],
         row=found["line"],
-        values=tuple(found["variables"]),
+        values=_values_for(template, templates[0], found["variables"]),
         skip_reason=found["skip_reason"],
     )
+
+
+def _values_for(
+    template: CampaignTemplate, first: CampaignTemplate, stored: Sequence[str]
+) -> tuple[str, ...]:
+    """The stored values, which have the order of the first template's placeholders, in the template's own."""
+    order = value_order(first.compiled().placeholders, template.compiled().placeholders)
+    return tuple(stored[at] for at in order)
 
 
 async def _find(pool: Pool, campaign_id: int, choice: Choice, region: str | None) -> Any:
@@ -116,14 +127,3 @@ def _nobody(name: str, choice: Choice) -> str:
     if choice.phone is not None:
         return f'the phone {choice.phone} is no recipient of "{name}"'
     return f'row {choice.row} of the audience of "{name}" is no recipient: rejected, a duplicate, or missing'
-
-
-def _template(stored: dict[str, Any]) -> CampaignTemplate:
-    media = stored.get("header_media")
-    return CampaignTemplate(
-        stored["name"],
-        stored["language"],
-        {**stored["definition"], "name": stored["name"], "language": stored["language"]},
-        Media(**media) if media else None,
-        stored.get("message"),
-    )

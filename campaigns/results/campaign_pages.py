@@ -7,11 +7,13 @@ from datetime import datetime
 import asyncpg
 
 from campaigns.results.status import NOBODY_SENDS, stored_code
-from engine.core.states import WAITS, CampaignState, ReasonCode
+from engine.core.states import CampaignState, ReasonCode
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 PAGE_MAX = 100
+# A running campaign waits for these until somebody acts. Its window and messaging limit open by themselves.
+_STUCK = (ReasonCode.NOBODY_SENDS, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_STORED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +88,5 @@ def needs_person(state: CampaignState, code: ReasonCode | None) -> bool:
     if state is CampaignState.PAUSED:
         return code is not ReasonCode.PAUSED_BY_HAND
     if state is CampaignState.RUNNING:
-        return code is ReasonCode.NOBODY_SENDS or (code in WAITS and code is not ReasonCode.WINDOW_CLOSED)
+        return code in _STUCK
     return state is CampaignState.FINISHED and code is ReasonCode.IN_DOUBT

@@ -15,6 +15,7 @@ import asyncpg
 from campaigns.audience.spreadsheet import safe_cell, variable_column
 from campaigns.command_text import command_text
 from campaigns.describe_database import describe_database
+from campaigns.template_shares import TemplateShare, shares_in
 from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError
@@ -23,8 +24,9 @@ from engine.store.queries import queries
 
 COLUMNS = (
     "phone", "state", "code", "reason", "line", "wamid", "phone_number_id",
-    "attempted_at", "sent_at", "delivered_at", "read_at", "failed_at",
+    "attempted_at", "sent_at", "delivered_at", "read_at", "failed_at", "language", "variant",
 )  # fmt: skip
+_OF_TEMPLATE = ("language", "variant")  # columns of the recipient's template
 _REASON = COLUMNS.index("reason")
 
 
@@ -42,8 +44,9 @@ async def export_rows(
     service gave no text; times are ISO 8601 in UTC. Each page is read alone, so that a long export holds no
     snapshot: a recipient that changes meanwhile has its state at the moment of reading.
     """
+    templates = shares_in(await pool.fetchval(queries("report")["templates"], campaign_id))
     async for page in export_records(pool, campaign_id, state):
-        yield [_cells(record) for record in page]
+        yield [_cells(record, templates[record["template_index"]]) for record in page]
 
 
 async def export_records(
@@ -73,8 +76,10 @@ async def count_variables(pool: Pool, campaign_id: int) -> int:
     return int(await pool.fetchval(queries("report")["variables"], campaign_id) or 0)
 
 
-def _cells(record: Any) -> list[str]:
-    values: list[Any] = [record[column] for column in COLUMNS]
+def _cells(record: Any, template: TemplateShare) -> list[str]:
+    values: list[Any] = [
+        getattr(template, column) if column in _OF_TEMPLATE else record[column] for column in COLUMNS
+    ]
     if record["state"] == RecipientState.FAILED and record["reason"] is not None:
         values[_REASON] = meaning_of(record["reason"]) or record["reason"]
     return [safe_cell(_text(value)) for value in (*values, *record["variables"])]

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from campaigns.results.status import CampaignStatus, campaign_status
+from campaigns.results.variants import VariantResult, results_json, variant_results, verdicts
 from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
 from engine.store.database import Pool
@@ -71,6 +72,7 @@ class Report:
     numbers: tuple[NumberReport, ...]
     audits: tuple[Audit, ...]
     pruned: bool
+    variants: tuple[VariantResult, ...] = ()
 
     @property
     def audience_adds_up(self) -> bool:
@@ -111,6 +113,8 @@ class Report:
             "cpu_us_per_message": None if cpu_us is None else round(cpu_us, 1),
             "audits": [asdict(audit) for audit in self.audits],
             "pruned": self.pruned,
+            "variants": results_json(self.variants),
+            "verdicts": verdicts(self.variants),
         }
 
 
@@ -134,6 +138,7 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
         numbers=tuple(NumberReport(**dict(number)) for number in numbers),
         audits=tuple(Audit(**dict(audit)) for audit in audits),
         pruned=not await pool.fetchval(sql["has_ranges"], campaign_id),
+        variants=await variant_results(pool, campaign_id, status.templates),
     )
 
 

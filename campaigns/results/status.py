@@ -1,15 +1,21 @@
 """The status of a campaign: recipients by present state, and how fast its numbers send."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import repeat
 from typing import Any
 
+from campaigns.template_shares import TemplateShare, shares_in, shares_json
 from engine.core.max_failed import exceeds_max_failed
+from engine.core.order import Priority
+from engine.core.quota import QuotaStanding
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
+from engine.store.canaries import StoredCanary, read_canary
 from engine.store.database import Pool
 from engine.store.queries import queries
+from engine.store.quota import read_number_standings
 
 SCHEMA = 1
 FINAL_STATES = frozenset({CampaignState.FINISHED, CampaignState.CANCELLED, CampaignState.EXPIRED})
@@ -25,7 +31,8 @@ class NumberProgress:
     """One number of a campaign. `rate_per_s`: the rate that its owner allows; None without an owner.
 
     `attempts` and `throttled` count requests for this campaign; `last_attempt_at`: when the last one was
-    made.
+    made. `quota_*`: to how many people it may write in 24 hours, to how many it did, and when it may write to
+    more; None without a messaging limit, and the last also while some are left.
     """
 
     phone_number_id: str
@@ -38,6 +45,9 @@ class NumberProgress:
     stopped: bool
     suspended_until: datetime | None
     suspended_reason: str | None
+    quota_limit: int | None = None
+    quota_used: int | None = None
+    quota_more_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,11 @@ class CampaignStatus:
     measured_per_s: float | None = None
     pruned_recipients: int = 0
     pruned_unknown: int = 0
+    templates: Sequence[TemplateShare] = ()
+    priority: str = Priority.NORMAL.word
+    share_percent: int | None = None
+    pause_at_failed: str | None = None
+    canary: StoredCanary | None = None
 
     @property
     def in_doubt(self) -> int:
@@ -111,7 +126,29 @@ class CampaignStatus:
             "nobody_sends": self.nobody_sends,
             "pruned_recipients": self.pruned_recipients,
             "pruned_unknown": self.pruned_unknown,
+            "templates": shares_json(self.templates, self.recipients),
+            "priority": self.priority,
+            "share_percent": self.share_percent,
+            "pause_at_failed": self.pause_at_failed,
+            "canary": None if self.canary is None else _canary_json(self.canary),
         }
+
+
+def _canary_json(canary: StoredCanary) -> dict[str, Any]:
+    counts = canary.counts
+    return {
+        "state": canary.state,
+        "recipients": counts.recipients,
+        "sent_to": counts.sent_to,
+        "arrived": counts.arrived,
+        "failed": counts.failed,
+        "max_failed": canary.max_failed,
+        "needs_approval": canary.needs_approval,
+        "wait_s": canary.wait_s,
+        "sent_at": canary.sent_at,
+        "approved_at": canary.approved_at,
+        "passed_at": canary.passed_at,
+    }
 
 
 def measured_per_s(before: CampaignStatus, after: CampaignStatus, elapsed_s: float) -> float:
@@ -138,6 +175,7 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
     numbers = await pool.fetch(
         queries("progress")["numbers"], campaign_id, row["phone_number_ids"], DEFAULT_LIMIT_PER_S
     )
+    standings = await read_number_standings(pool)
     code = stored_code(row["reason_code"])
     reason, code = present_reason(row["reason"], code, row["unknown"], row["pruned_unknown"])
     return CampaignStatus(
@@ -150,10 +188,26 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
         start_at=row["start_at"],
         started_at=row["started_at"],
         finished_at=row["finished_at"],
-        numbers=tuple(NumberProgress(**dict(number)) for number in numbers),
+        numbers=tuple(
+            NumberProgress(**dict(number), **quota_fields(standings.get(number["phone_number_id"])))
+            for number in numbers
+        ),
         pruned_recipients=row["pruned_recipients"],
         pruned_unknown=row["pruned_unknown"],
+        templates=shares_in(row["template"]),
+        priority=row["priority"],
+        share_percent=row["share_percent"],
+        pause_at_failed=row["pause_at_failed"],
+        canary=None if row["pruned_recipients"] else await read_canary(pool, campaign_id),
     )
+
+
+def quota_fields(standing: QuotaStanding | None) -> dict[str, Any]:
+    """How much of a number's messaging limit is used, as the fields of commands name it."""
+    if standing is None:
+        return {"quota_limit": None, "quota_used": None, "quota_more_at": None}
+    more_at = None if standing.left else standing.more_at
+    return {"quota_limit": standing.limit, "quota_used": standing.used, "quota_more_at": more_at}
 
 
 def stored_code(code: str | None) -> ReasonCode | None:

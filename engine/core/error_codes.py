@@ -21,8 +21,9 @@ class ErrorCode:
     its scope names: the campaign (TEMPLATE), the number or the account. With RECIPIENT it fails the recipient
     and pauses nothing.
 
-    `systematic`: several in a row pause the campaign. `opt_out`: the recipient wants no more messages.
-    `suspend_s`: the pause of the number ends after this time. `reason_code`: of the campaigns that it pauses.
+    `systematic`: several in a row stop `shared_by`, unless acceptances show that another scope is at fault:
+    see `engine.core.refusal_runs`. `opt_out`: the recipient wants no more messages. `suspend_s`: the pause of
+    the number ends after this time. `reason_code`: of the campaigns that it pauses.
     """
 
     outcome: type[Rejected | Throttled | Transient]
@@ -30,6 +31,7 @@ class ErrorCode:
     meaning: str
     remedy: str = ""
     systematic: bool = False
+    shared_by: Scope = Scope.TEMPLATE
     opt_out: bool = False
     suspend_s: float | None = None
     reason_code: ReasonCode = ReasonCode.RECIPIENTS_REFUSED
@@ -57,6 +59,9 @@ _SLOW_ACCOUNT = _THROTTLE(
     Scope.ACCOUNT, "rate limit of the app or account: the recipient waits for an attempt"
 )
 _SERVICE_FAILED = ErrorCode(Transient, Scope.RECIPIENT, "the service reported a failure of its own")
+_ADDRESS = partial(
+    _SYSTEMATIC, shared_by=Scope.ACCOUNT, reason_code=ReasonCode.ADDRESS_REFUSED
+)  # something other than the service answered
 _NUMBER_UNUSABLE = _PAUSE_NUMBER(
     "the number cannot send: it is not registered, or the token may not use it",
     "register it, or change the token",
@@ -78,7 +83,11 @@ ERROR_CODES: dict[int, ErrorCode] = {
     131009: _SYSTEMATIC("a parameter has a value that is not valid"),
     131021: _FAIL("the recipient is the number that sends"),
     131026: _FAIL("undeliverable: the recipient is not on the network, or has blocked the business"),
-    131030: _FAIL("a test number may send only to its allowed recipients", "add the recipient to its list"),
+    131030: _SYSTEMATIC(
+        "a test number may send only to its allowed recipients",
+        "add the recipients to its list, or use another number",
+        shared_by=Scope.NUMBER,
+    ),
     131031: _PAUSE_ACCOUNT("the account is locked", _SEE_ACCOUNT),
     131042: _PAUSE_ACCOUNT("the service could not charge the account", "check the account's payment method"),
     131047: _FAIL("the 24-hour window is closed, and this is not a template", "send a template"),
@@ -102,6 +111,8 @@ ERROR_CODES: dict[int, ErrorCode] = {
 HTTP_STATUSES: dict[int, ErrorCode] = {
     401: _TOKEN,
     403: _PERMISSION,
+    404: _ADDRESS("nothing is at this address", "check DRUMBEAT_BASE_URL and DRUMBEAT_API_VERSION"),
+    407: _ADDRESS("the proxy wants a login", "check the user and password in DRUMBEAT_PROXY_URL"),
     408: _SERVICE_FAILED,  # the service stopped reading the request, so it accepted nobody
     429: _SLOW_NUMBER,
 }
@@ -118,6 +129,11 @@ def opts_out(code: int | None) -> bool:
 def pause_reason(name: str) -> ReasonCode:
     """Why a refusal pauses campaigns. `name`: a code as text, or `http_<status>`."""
     return _row_of(name).reason_code
+
+
+def shared_by(name: str) -> Scope:
+    """What usually causes a systematic refusal. `name`: as for `pause_reason`."""
+    return _row_of(name).shared_by
 
 
 def meaning_of(name: str) -> str:

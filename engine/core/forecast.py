@@ -1,36 +1,34 @@
 """How long a campaign takes, by the limits and the messaging limits of its numbers, and by its window.
 
 Law: the numbers of a campaign end together, because recipients move from slow numbers to faster ones. So each
-number sends a share that is proportional to its limit.
+number sends a share that is proportional to its limit, but no more than its messaging limit allows in the
+periods of 24 hours that all of them together need at least.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import ceil
 from zoneinfo import ZoneInfo
 
 from engine.core.daily_window import DailyWindow, window_opens_at
+from engine.core.quota import TIERS, QuotaScope, limits
 
 DAY = timedelta(hours=24)
 DAYS_MAX = 3_650  # a campaign that takes longer gets no end
 
-# Unique people whom a number may write to first in any 24 hours. None: any number of people.
-TIERS: dict[str, int | None] = {
-    "TIER_250": 250,
-    "TIER_1K": 1_000,
-    "TIER_10K": 10_000,
-    "TIER_100K": 100_000,
-    "TIER_UNLIMITED": None,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class NumberLimits:
-    """`tier`: the messaging limit as the service lists it; None or an unknown word if it is not known."""
+    """`tier`: the messaging limit as the service lists it; None or an unknown word if it is not known.
+
+    `people_used`: to how many people it wrote in the last 24 hours, as far as they count.
+    """
 
     phone_number_id: str
     limit_per_s: float
     tier: str | None
+    people_used: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +44,68 @@ class NumberShare:
     tier: str | None
     recipients: int
     people_per_day: int | None
+    people_used: int
     allowed: bool | None
     days: int
 
 
-def shares(recipients: int, numbers: Sequence[NumberLimits]) -> list[NumberShare]:
+def quota_days(recipients: int, people_per_day: Sequence[int | None], scope: QuotaScope) -> int:
+    """The least periods of 24 hours in which numbers with these messaging limits write to so many people."""
+    known = [people for people in people_per_day if people is not None]
+    if len(known) < len(people_per_day) or not known:
+        return 1
+    per_day = known[0] if scope is QuotaScope.ACCOUNT else sum(known)
+    return max(1, ceil(recipients / per_day))
+
+
+def shares(
+    recipients: int, numbers: Sequence[NumberLimits], scope: QuotaScope = QuotaScope.NUMBER
+) -> list[NumberShare]:
     """The share of each number, in whole recipients that add up."""
-    total_per_s, found, given, passed_per_s = sum(number.limit_per_s for number in numbers), [], 0, 0.0
-    for number in numbers[:-1]:
-        passed_per_s += number.limit_per_s
-        share = round(recipients * passed_per_s / total_per_s) - given
-        given += share
-        found.append(_share(number, share))
-    return [*found, *(_share(number, recipients - given) for number in numbers[-1:])]
+    tiers = limits({number.phone_number_id: number.tier for number in numbers}, scope)
+    people = [tiers.get(number.phone_number_id) for number in numbers]
+    days = quota_days(recipients, people, scope)
+    allowed = [None if each is None or scope is QuotaScope.ACCOUNT else each * days for each in people]
+    given = _divide(recipients, [number.limit_per_s for number in numbers], allowed)
+    return [
+        _share(number, share, per_day, days if scope is QuotaScope.ACCOUNT else None)
+        for number, share, per_day in zip(numbers, given, people, strict=True)
+    ]
 
 
-def _share(number: NumberLimits, recipients: int) -> NumberShare:
-    people = TIERS.get(number.tier or "")
-    days = 1 if people is None else max(1, -(-recipients // people))
-    allowed = days == 1 if number.tier in TIERS else None
+def _divide(recipients: int, rates_per_s: Sequence[float], most: Sequence[int | None]) -> list[int]:
+    """Whole shares by the rates. What one number may not take goes to the others."""
+    fixed: dict[int, int] = {}
+    while True:
+        rest, total_per_s = recipients - sum(fixed.values()), 0.0
+        open_per_s = sum(rate_per_s for at, rate_per_s in enumerate(rates_per_s) if at not in fixed)
+        given, found = 0, dict(fixed)
+        for at, rate_per_s in enumerate(rates_per_s):
+            if at not in fixed:
+                total_per_s += rate_per_s
+                found[at] = round(rest * total_per_s / open_per_s) - given
+                given += found[at]
+        above = {
+            at: bound for at, share in found.items() if (bound := most[at]) is not None and share > bound
+        }
+        if not above:
+            return [found[at] for at in range(len(rates_per_s))]
+        fixed |= above
+
+
+def _share(number: NumberLimits, recipients: int, people: int | None, days: int | None) -> NumberShare:
+    """`days`: of all numbers together, if they share a messaging limit."""
+    own_days = days or (1 if people is None else max(1, ceil(recipients / people)))
+    known = people is not None or number.tier in TIERS
     return NumberShare(
-        number.phone_number_id, number.limit_per_s, number.tier, recipients, people, allowed, days
+        number.phone_number_id,
+        number.limit_per_s,
+        number.tier,
+        recipients,
+        people,
+        number.people_used,
+        own_days == 1 if known else None,
+        own_days,
     )
 
 

@@ -97,12 +97,18 @@ class Advice:
 
 _LOOK = ("campaign", "report", "NAME")
 _RESUME = ("campaign", "resume", "NAME")
+_APPROVE = ("campaign", "approve", "NAME")
 _PAUSES: dict[str, str] = {
     ReasonCode.AUTHENTICATION_FAILED: "Set a valid access token, then lift the pause.",
     ReasonCode.PERMISSION_MISSING: "Grant the missing permission to the access token, then lift the pause.",
     ReasonCode.ACCOUNT_REFUSED: "See the account's page at the service, then lift the pause.",
     ReasonCode.TEMPLATE_REFUSED: "See the template's page at the service, then lift the pause.",
     ReasonCode.RECIPIENTS_REFUSED: "Look at the errors in the report. If they are mended, lift the pause.",
+    ReasonCode.ADDRESS_REFUSED: "Correct the address of the service or of the proxy, then lift the pause.",
+    ReasonCode.FAILURES_EXCEEDED: "Look at the errors in the report. A resume begins a new budget.",
+    ReasonCode.CANARY_FAILED: "Look at the errors in the report. A resume sends to everybody else.",
+    ReasonCode.CANARY_SILENT: "Look whether events arrive. A resume sends to everybody else.",
+    ReasonCode.APPROVAL_NEEDED: "If the canary's results are good, approve the campaign.",
     ReasonCode.NUMBERS_STOPPED: "See the numbers' page at the service. If they are mended, lift the pause.",
 }
 _ENDS: dict[NotificationEvent, Advice] = {
@@ -133,7 +139,8 @@ def advice_for(notification: Notification) -> Advice:
     """What a person can do about it."""
     if notification.event is NotificationEvent.CAMPAIGN_PAUSED:
         sentence = _PAUSES.get(notification.reason_code or "", "Mend the cause, then lift the pause.")
-        return Advice(sentence, (_LOOK, _RESUME))
+        needs_approval = notification.reason_code == ReasonCode.APPROVAL_NEEDED
+        return Advice(sentence, (_LOOK, _APPROVE if needs_approval else _RESUME))
     if notification.needs_person and notification.event is NotificationEvent.CAMPAIGN_FINISHED:
         return _SETTLE
     return _ENDS[notification.event]

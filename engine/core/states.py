@@ -7,7 +7,14 @@ The state of a recipient is never set: the database derives it from what is reco
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
-from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, UsageError
+from engine.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    DrumbeatError,
+    Incomplete,
+    TryLater,
+    UsageError,
+)
 
 
 class CampaignState(StrEnum):
@@ -96,12 +103,20 @@ class ReasonCode(StrEnum):
     PERMISSION_MISSING = "permission_missing"
     ACCOUNT_REFUSED = "account_refused"
     TEMPLATE_REFUSED = "template_refused"
+    TEMPLATE_CHANGED = "template_changed"
     RECIPIENTS_REFUSED = "recipients_refused"
     NUMBERS_STOPPED = "numbers_stopped"
+    ADDRESS_REFUSED = "address_refused"
+    FAILURES_EXCEEDED = "failures_exceeded"
+    CANARY_FAILED = "canary_failed"
+    CANARY_SILENT = "canary_silent"
+    APPROVAL_NEEDED = "approval_needed"
     PAUSED_BY_HAND = "paused_by_hand"
     DATABASE_ROLLED_BACK = "database_rolled_back"
     UNREADABLE = "unreadable"
+    CANARY = "canary"
     WINDOW_CLOSED = "window_closed"
+    MESSAGING_LIMIT = "messaging_limit"
     DISK_FULL = "disk_full"
     RESULTS_NOT_STORED = "results_not_stored"
     NOBODY_SENDS = "nobody_sends"
@@ -128,13 +143,23 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.PERMISSION_MISSING: Reason("the access token lacks a permission", AuthenticationError),
     ReasonCode.ACCOUNT_REFUSED: Reason("the service blocked or locked the account, or it is unpaid"),
     ReasonCode.TEMPLATE_REFUSED: Reason("the service does not send the template"),
+    ReasonCode.TEMPLATE_CHANGED: Reason(
+        "the template changed, and its messages would be refused", ConfigurationError
+    ),
     ReasonCode.RECIPIENTS_REFUSED: Reason("many recipients in a row were refused"),
     ReasonCode.NUMBERS_STOPPED: Reason("the service stopped all of its numbers"),
+    ReasonCode.ADDRESS_REFUSED: Reason("not the service answered, but a proxy or another server"),
+    ReasonCode.FAILURES_EXCEEDED: Reason("more recipients failed than its limit allows"),
+    ReasonCode.CANARY_FAILED: Reason("too many recipients of its canary failed"),
+    ReasonCode.CANARY_SILENT: Reason("too few recipients of its canary have a status"),
+    ReasonCode.APPROVAL_NEEDED: Reason("its canary is healthy and waits for approval"),
     ReasonCode.PAUSED_BY_HAND: Reason("a person paused it"),
     ReasonCode.DATABASE_ROLLED_BACK: Reason("the database was restored, copied or failed over"),
     ReasonCode.UNREADABLE: Reason("the stored campaign cannot be read"),
-    # a running campaign that does not send now
+    # a running campaign that does not send now, or not to everybody
+    ReasonCode.CANARY: Reason("only its canary is sent to so far"),
     ReasonCode.WINDOW_CLOSED: Reason("its daily sending window is closed"),
+    ReasonCode.MESSAGING_LIMIT: Reason("the messaging limits of its numbers are used up"),
     ReasonCode.DISK_FULL: Reason("the disk is nearly full"),
     ReasonCode.RESULTS_NOT_STORED: Reason("outcomes cannot be stored"),
     ReasonCode.NOBODY_SENDS: Reason("no process sends with any of its numbers"),
@@ -147,7 +172,12 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.CANCELLED_BY_HAND: Reason("a person cancelled it", Incomplete),
 }
 # Codes of a running campaign that waits: `CampaignReader` sets and clears them.
-WAITS = frozenset({ReasonCode.WINDOW_CLOSED, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_STORED})
+WAITS = frozenset({
+    ReasonCode.WINDOW_CLOSED,
+    ReasonCode.MESSAGING_LIMIT,
+    ReasonCode.DISK_FULL,
+    ReasonCode.RESULTS_NOT_STORED,
+})  # fmt: skip
 
 
 class RecipientState(StrEnum):

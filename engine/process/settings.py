@@ -26,6 +26,7 @@ from pydantic_settings import (
 from engine.core.disk_space import LEAST_FREE_MIB
 from engine.core.guard import PAIR_BURST, PAIR_EVERY_S
 from engine.core.interface import API_VERSION, PRODUCT
+from engine.core.quota import QuotaScope
 from engine.core.retry import SILENCE_S
 from engine.errors import ConfigurationError
 from engine.process.disk_space import Disk
@@ -160,6 +161,7 @@ class ServiceSettings:
     """What the engine needs to call the service. `pair_*`: the limit for one number and one recipient.
 
     `tag`: whether requests carry opaque data, which the service returns in statuses (open point "Send").
+    `quota_scope`: whether a messaging limit holds for each number or for all of the account together.
     `silence_s`: how late a status may arrive. An attempt in doubt without a status for longer was probably
     not sent. `proxy_url`: the HTTP proxy for the service; a secret, since it may hold a password.
     `access_token_file`: where a sender looks for a new token; None: the token is from elsewhere.
@@ -172,6 +174,7 @@ class ServiceSettings:
     waba_id: str | None = None
     pair_rate_per_s: float = 1 / PAIR_EVERY_S
     pair_burst: int = PAIR_BURST
+    quota_scope: QuotaScope = QuotaScope.NUMBER
     tag: bool = True
     silence_s: float = SILENCE_S
     proxy_url: SecretStr | None = None
@@ -210,6 +213,7 @@ class Settings(BaseSettings):
     proxy_url: ProxyUrl | None = None
     pair_rate_per_s: float = Field(default=1 / PAIR_EVERY_S, gt=0)
     pair_burst: int = Field(default=PAIR_BURST, ge=1)
+    quota_scope: QuotaScope = QuotaScope.NUMBER
     tag: bool = True
     silence_s: float = Field(default=SILENCE_S, gt=0)
     # with less free space nothing is sent; 0 turns the check off
@@ -252,6 +256,7 @@ class Settings(BaseSettings):
             waba_id=self.waba_id,
             pair_rate_per_s=self.pair_rate_per_s,
             pair_burst=self.pair_burst,
+            quota_scope=self.quota_scope,
             tag=self.tag,
             silence_s=self.silence_s,
             proxy_url=self.proxy_url,

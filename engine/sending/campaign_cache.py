@@ -6,11 +6,9 @@
 from typing import Any
 
 from engine.clock import SECOND_NS, monotonic_ns
+from engine.core.refusal_runs import RefusalRuns
 from engine.sending.messages import RunningCampaign
 
-# One refused recipient is a recipient's problem; this many in a row, with none accepted between, is the
-# campaign's.
-SYSTEMATIC_REJECTIONS_MAX = 20
 # Campaigns kept; those that ended longest ago are removed first.
 KNOWN_MAX = 200
 # After one number found no free range, no other number asks for this long. Towards the end of a campaign all
@@ -25,8 +23,9 @@ class CampaignCache:
     def __init__(self) -> None:
         self._known: dict[int, RunningCampaign] = {}
         self._running: set[int] = set()
-        self.systematic_rejections: dict[int, int] = {}  # in a row, by campaign
+        self.refusal_runs = RefusalRuns()
         self.starts = 0  # how often a campaign was started or resumed
+        self.has_priorities = False  # the running campaigns have different priorities
 
     def __getitem__(self, campaign_id: int) -> RunningCampaign:
         return self._known[campaign_id]
@@ -91,7 +90,7 @@ class CampaignCache:
         self._running.add(campaign.campaign_id)
         self.starts += 1
         campaign.stopped = False
-        self.systematic_rejections.pop(campaign.campaign_id, None)
+        self.refusal_runs.forget_campaign(campaign.campaign_id)
         return True
 
     def end(self, campaign_id: int) -> None:
@@ -102,8 +101,8 @@ class CampaignCache:
 
     def remove_ended(self) -> None:
         """Keep at most KNOWN_MAX campaigns, and count refusals of running ones only."""
-        for campaign_id in self.systematic_rejections.keys() - self._running:
-            del self.systematic_rejections[campaign_id]
+        self.has_priorities = len({self._known[campaign_id].priority for campaign_id in self._running}) > 1
+        self.refusal_runs.keep(self._running)
         for campaign_id in list(self._known)[: max(0, len(self._known) - KNOWN_MAX)]:
             if campaign_id not in self._running:
                 del self._known[campaign_id]

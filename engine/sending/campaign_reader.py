@@ -1,24 +1,26 @@
 """Reads the running campaigns from the database into the cache, a few times a second, and logs changes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from time import time_ns
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import asyncpg
 import structlog
 
 from engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
+from engine.core.campaign_template import frozen_templates, make_payloads
 from engine.core.clock_skew import ClockSkew
 from engine.core.daily_window import DailyWindow
-from engine.core.free_form import compile_message
 from engine.core.guard import Defer, check_window
-from engine.core.message import CompiledTemplate, Media, compile_template
+from engine.core.order import Priority
+from engine.core.quota import in_words
 from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
 from engine.errors import ConfigurationError
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.messages import RunningCampaign
+from engine.sending.quotas import Quotas
 from engine.store.campaign_states import apply_if_allowed, set_reason
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -35,14 +37,18 @@ log = structlog.get_logger(__name__)
 
 
 class Block(NamedTuple):
-    """Why nothing may be claimed at this moment: in words, and as the code that is stored with them."""
+    """Why nothing may be claimed at this moment: in words, and as the code that is stored with them.
+
+    `stops` False: the numbers themselves claim nobody whom they may not write to, and may claim others.
+    """
 
     reason: str
     code: ReasonCode
+    stops: bool = True
 
 
 class CampaignReader:
-    """Reads every running campaign, or only the one with `campaign_id`."""
+    """Reads every running campaign, or only the one with `campaign_id` and messages to one person."""
 
     def __init__(
         self,
@@ -51,17 +57,26 @@ class CampaignReader:
         campaign_id: int | None,
         find_block: Callable[[], Block | None] = lambda: None,
         clock_skew: ClockSkew | None = None,
+        phone_number_ids: Sequence[str] = (),
+        quotas: Quotas | None = None,
     ) -> None:
-        """`find_block` says why nothing at all may be claimed at this moment; None: it may."""
+        """`find_block` says why nothing at all may be claimed at this moment; None: it may.
+
+        `phone_number_ids`: the numbers of this process.
+        """
         self._cache = cache
         self._product = product
         self._only = campaign_id
+        self._phone_number_ids = list(phone_number_ids)
         self._find_block = find_block
         self._clock_skew = clock_skew or ClockSkew()
+        self._quotas = quotas or Quotas()
 
     async def refresh(self, connection: Connection) -> None:
         before_ns = time_ns()
-        rows = await connection.fetch(queries("campaign_cache")["running"], self._only)
+        rows = await connection.fetch(
+            queries("campaign_cache")["running"], self._only, self._phone_number_ids
+        )
         if rows:
             self._compare_clocks(before_ns, rows[0]["database_now"])
         self._clock_skew.stamp_offset_ns = wall_offset_ns() + self._clock_skew.skew_ns
@@ -81,12 +96,22 @@ class CampaignReader:
         campaign = self._cache.get(row["campaign_id"]) or await self._compile(connection, row)
         if campaign is None:
             return
-        if row["expires_in_s"] is not None:
-            campaign.expires_ns = monotonic_ns() + int(row["expires_in_s"] * SECOND_NS)
+        _follow_edits(campaign, row)
         if started := self._cache.start(campaign):
             campaign.blocked_reason = _stored_blocked_reason(row)
         block = block or _closed_window(campaign, row["database_now"])
+        block = block or await self._used_up(connection, campaign)
         await self._block(connection, campaign, block, started=started)
+
+    async def _used_up(self, connection: Connection, campaign: RunningCampaign) -> Block | None:
+        """Whether the messaging limits of all numbers of a campaign are used up, and none sends for it."""
+        used_up = self._quotas.used_up(campaign.phone_number_ids)
+        if not used_up:
+            return None
+        numbers = list(campaign.phone_number_ids)
+        if not await connection.fetchval(queries("quota")["waits"], campaign.campaign_id, numbers):
+            return None
+        return Block(in_words(used_up), ReasonCode.MESSAGING_LIMIT, stops=False)
 
     async def _end(self, connection: Connection, campaign_id: int) -> None:
         """Whoever finishes or expires a campaign logs it; a stop that came from outside is logged here."""
@@ -115,7 +140,7 @@ class CampaignReader:
 
         A blocked campaign stops at once; its reason is stored as soon as the database takes it.
         """
-        campaign.sending = block is None and not campaign.stopped
+        campaign.sending = (block is None or not block.stops) and not campaign.stopped
         reason, code = (f"{BLOCKED_PREFIX}{block.reason}", block.code) if block else ("", None)
         changed = reason != campaign.blocked_reason
         if changed:
@@ -127,6 +152,15 @@ class CampaignReader:
             log.info(event, **self._cache.log_fields(campaign.campaign_id), reason=reason)
 
 
+def _follow_edits(campaign: RunningCampaign, row: asyncpg.Record) -> None:
+    """Take over what a person may change while the campaign runs."""
+    left_s = row["expires_in_s"]
+    campaign.expires_ns = None if left_s is None else monotonic_ns() + int(left_s * SECOND_NS)
+    campaign.window, campaign.time_zone = _window(row), ZoneInfo(row["time_zone"])
+    campaign.priority, campaign.share_percent = Priority[row["priority"].upper()], row["share_percent"]
+    campaign.is_watched = row["is_watched"]
+
+
 def _closed_window(campaign: RunningCampaign, now: datetime) -> Block | None:
     if campaign.window is None:
         return None
@@ -135,10 +169,12 @@ def _closed_window(campaign: RunningCampaign, now: datetime) -> Block | None:
 
 
 def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
+    templates = [template.compiled(product) for template in frozen_templates(row["template"])]
     return RunningCampaign(
         row["campaign_id"],
         row["name"],
-        _compiled_template(row["template"], product),
+        make_payloads(templates),
+        len(templates[0].placeholders),
         tuple(row["phone_number_ids"]),
         _window(row),
         ZoneInfo(row["time_zone"]),
@@ -148,17 +184,6 @@ def _running_campaign(row: asyncpg.Record, product: str) -> RunningCampaign:
 def _stored_blocked_reason(row: asyncpg.Record) -> str:
     """The stored reason if it says that the campaign is blocked: any other reason is not ours to replace."""
     return row["reason"] if row["reason_code"] in WAITS else ""
-
-
-def _compiled_template(template: dict[str, Any], product: str) -> CompiledTemplate:
-    """The template as it was frozen at planning, with the name and language it was chosen by, or the
-    free-form message.
-    """
-    if "message" in template:
-        return compile_message(template["message"], product)
-    definition = {**template["definition"], "name": template["name"], "language": template["language"]}
-    media = template.get("header_media")
-    return compile_template(definition, product, header_media=Media(**media) if media else None)
 
 
 def _window(row: asyncpg.Record) -> DailyWindow | None:

@@ -140,9 +140,10 @@ class ClaimLoop:
         feed = await self._feeder.feed()
         if feed is None or self._stopping:
             return False
-        self._send(await self._first_attempts.claim(feed, limit))
+        granted = await self._first_attempts.claim(feed, limit)
+        self._send(granted)
         self._feeder.look_ahead(2 * self._pace.claim_ahead())
-        return True
+        return self._feeder.sends(feed.held.campaign_id)
 
     async def _claim_retries(self, now_ns: int, limit: int) -> int:
         granted = await self._retries.claim(now_ns, limit)

@@ -1,11 +1,17 @@
-"""Feeds one number: takes ranges of campaigns that may send, and reads each in one page ahead of need."""
+"""Feeds one number: takes ranges of campaigns that may send, and reads each in one page ahead of need.
+
+`engine.core.order` says which campaign is next. A range that the number holds waits while recipients of a
+higher priority are in hand.
+"""
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from engine.core.order import FairOrder, Priority
 from engine.sending.campaign_cache import CampaignCache
+from engine.sending.messages import RunningCampaign
 from engine.store.claims import Candidate, page
 from engine.store.database import LOST_CONNECTION, Pool
 from engine.store.leases import Lease
@@ -29,15 +35,19 @@ class Feeder:
         lease: Lease,
         campaign_cache: CampaignCache,
         leaves: Callable[[int], bool] = lambda _campaign_id: False,
+        waits: Callable[[int], bool] = lambda _campaign_id: False,
     ) -> None:
-        """`leaves`: whether the free ranges of a campaign are left to other numbers at this moment."""
+        """`leaves`: whether the free ranges of a campaign are left to other numbers at this moment. `waits`:
+        whether the number may claim nobody of a campaign at this moment.
+        """
         self._pool = pool
         self._lease = lease
         self._campaign_cache = campaign_cache
         self._leaves = leaves
+        self._waits = waits
         self._feeds: deque[Feed] = deque()
         self._ahead: asyncio.Task[None] | None = None
-        self._last_campaign = 0
+        self._order = FairOrder()
         self._uncertain = False  # an answer was lost: `held` may lack ranges that we own
         self._starts = campaign_cache.starts  # of campaigns, when our ranges were last read
         self.held: dict[int, HeldRange] = {}
@@ -61,14 +71,18 @@ class Feeder:
         """The feed to claim from now, or None if no campaign has recipients for this number."""
         if (feed := self._sendable()) is not None:
             return feed
-        await (self._ahead or self._fetch())
+        await (self._ahead or self._fetch(need=1))
         return self._sendable()
 
     def look_ahead(self, need: int) -> None:
-        """Start to fetch the next range if fewer than `need` recipients are read and not yet claimed."""
-        if self._ahead is not None or self._sendable_count() >= need:
+        """Start to fetch the next range if fewer than `need` recipients are read and not yet claimed, not
+        counting those of a lower priority than the range.
+        """
+        if self._ahead is not None:
             return
-        self._ahead = asyncio.create_task(self._fetch())
+        if self._sendable_count() >= need and not self._lacks_priority(need):
+            return
+        self._ahead = asyncio.create_task(self._fetch(need))
         self._ahead.add_done_callback(self._fetched)
 
     def stop_feeding(self, range_id: int) -> None:
@@ -98,21 +112,62 @@ class Feeder:
             for task in stuck:
                 task.cancel()
 
-    def _sendable(self) -> Feed | None:
-        for feed in self._feeds:
-            if feed.held.claimed_through < feed.held.last_seq and self._campaign_cache.sends(
-                feed.held.campaign_id
-            ):
-                return feed
-        return None
+    @property
+    def priority(self) -> Priority | None:
+        """Of the recipients that are claimed next; None: there are none."""
+        feed = self._sendable()
+        return None if feed is None else self._campaign_cache[feed.held.campaign_id].priority
 
-    def _sendable_count(self) -> int:
+    def outranked(self) -> list[HeldRange]:
+        """Held ranges that wait, because recipients of a higher priority are in hand."""
+        if not self._campaign_cache.has_priorities or (first := self.priority) is None:
+            return []
+        return [feed.held for feed in self._sendable_feeds() if self._priority_of(feed) < first]
+
+    def sends(self, campaign_id: int) -> bool:
+        """Whether the number may claim recipients of a campaign at this moment."""
+        return self._campaign_cache.sends(campaign_id) and not self._waits(campaign_id)
+
+    def _sendable(self) -> Feed | None:
+        """Of the highest priority; among these, the one that was taken first."""
+        if self._campaign_cache.has_priorities:
+            return max(self._sendable_feeds(), key=self._priority_of, default=None)
+        return next(self._sendable_feeds(), None)
+
+    def _sendable_feeds(self) -> Iterator[Feed]:
+        for feed in self._feeds:
+            held = feed.held
+            if held.claimed_through < held.last_seq and self.sends(held.campaign_id):
+                yield feed
+
+    def _priority_of(self, feed: Feed) -> Priority:
+        return self._campaign_cache[feed.held.campaign_id].priority
+
+    def _sendable_count(self, lowest: Priority = Priority.LOW) -> int:
+        """How many recipients of this priority or a higher one could be claimed now."""
         return sum(
-            len(feed.page) for feed in self._feeds if self._campaign_cache.sends(feed.held.campaign_id)
+            len(feed.page)
+            for feed in self._feeds
+            if self.sends(feed.held.campaign_id) and self._priority_of(feed) >= lowest
         )
 
-    async def _fetch(self) -> None:
-        """Take one range, from the campaign after the one that was served last.
+    def _claimants(self) -> list[RunningCampaign]:
+        """The campaigns that may have a free range for this number."""
+        cache = self._campaign_cache
+        free = cache.with_free_ranges(self._lease.phone_number_id)
+        return [cache[campaign_id] for campaign_id in free if not self._waits(campaign_id)]
+
+    def _next(self, need: int, claimants: Sequence[RunningCampaign]) -> list[int]:
+        """The campaigns to ask for a range, in order: those of whose priority too few recipients are here."""
+        wanted = {rank for rank in Priority if self._sendable_count(rank) < need}
+        return self._order.in_order(claimant for claimant in claimants if claimant.priority in wanted)
+
+    def _lacks_priority(self, need: int) -> bool:
+        """Whether only recipients of a low priority are here, and there may be some of a higher one."""
+        return self._campaign_cache.has_priorities and bool(self._next(need, self._claimants()))
+
+    async def _fetch(self, need: int) -> None:
+        """Take one range, of the first campaign of the order that has one.
 
         After a fail-over, the database may say that we hold ranges that we released. Campaigns were paused
         then, and start again.
@@ -120,21 +175,20 @@ class Feeder:
         try:
             if self._uncertain or self._starts != self._campaign_cache.starts:
                 await self.recover()
-            await self._take_next()
+            await self._take_next(need)
         except LOST_CONNECTION:
             self._uncertain = True
             raise
 
-    async def _take_next(self) -> None:
-        campaigns = self._campaign_cache.with_free_ranges(self._lease.phone_number_id)
-        campaigns.sort(key=lambda campaign_id: (campaign_id <= self._last_campaign, campaign_id))
-        for campaign_id in campaigns:
+    async def _take_next(self, need: int) -> None:
+        claimants = self._claimants()
+        for campaign_id in self._next(need, claimants):
             if self._leaves(campaign_id):
                 continue
             async with self._pool.acquire(timeout=5) as connection:
                 held = await take_range(connection, self._lease, campaign_id)
             if held is not None:
-                self._last_campaign = campaign_id
+                self._order.serve(campaign_id, held.last_seq - held.claimed_through, claimants)
                 await self._add(held)
                 return
             self._campaign_cache.none_free(campaign_id)

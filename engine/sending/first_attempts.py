@@ -13,6 +13,7 @@ from engine.sending.feeder import Feed, Feeder
 from engine.sending.flow_context import FlowContext
 from engine.sending.guarding import Guarded, guard_first_attempts, refuse_opted_out
 from engine.sending.messages import GrantedClaims
+from engine.sending.number_quota import NumberQuota
 from engine.store.claims import (
     ClaimRefused,
     WatermarkAdvance,
@@ -29,19 +30,30 @@ from engine.store.leases import Lease
 class FirstAttempts:
     """For one number. If `claim` raises ClaimRefused, or what a lost database raises, nothing is claimed."""
 
-    def __init__(self, context: FlowContext, lease: Lease, feeder: Feeder, pairs: PairGuard) -> None:
+    def __init__(
+        self, context: FlowContext, lease: Lease, feeder: Feeder, pairs: PairGuard, quota: NumberQuota
+    ) -> None:
         self._context = context
         self._lease = lease
         self._feeder = feeder
         self._pairs = pairs
+        self._quota = quota
 
     async def claim(self, feed: Feed, limit: int) -> GrantedClaims:
-        """Claim the feed's next recipients, `limit` at most, and remove them from it."""
+        """Claim the feed's next recipients, `limit` at most, and remove them from it.
+
+        Claims nobody if the messaging limit allows not even the first one.
+        """
         candidates = list(islice(feed.page, limit))
+        if candidates and self._quota.is_limited:
+            candidates = candidates[: await self._quota.admit_first(candidates)]
+            if not candidates:
+                return GrantedClaims([], [], suspend_aware_ns())
         campaign = self._context.campaign_cache[feed.held.campaign_id]
         guarded = guard_first_attempts(candidates, campaign, self._pairs, self._lease, monotonic_ns())
         claimed_through = candidates[-1].seq if len(candidates) < len(feed.page) else feed.held.last_seq
         claimed_ns = await self._advance(feed, claimed_through, guarded)
+        self._quota.not_claimed(guarded.decided)
         for _ in candidates:
             feed.page.popleft()
         return GrantedClaims(guarded.passed, [1] * len(guarded.passed), claimed_ns)

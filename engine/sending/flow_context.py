@@ -17,6 +17,7 @@ from engine.sending.campaign_cache import CampaignCache
 from engine.sending.claim_batcher import ClaimBatcher
 from engine.sending.feeder import Feeder
 from engine.sending.messages import ClaimedMessage, GrantedClaims
+from engine.sending.quotas import Quotas
 from engine.sending.results_writer import ResultsWriter
 from engine.sending.stop_requests import StopRequests
 from engine.sending.timing import Timing
@@ -26,6 +27,12 @@ from engine.store.sending_processes import IdleNumber
 
 # Tag encoders kept, one for a range; a number makes messages of a few ranges at a time.
 TAG_ENCODERS_MAX = 1_024
+
+
+class NumberWaits(Protocol):
+    """Which campaigns wait for the messaging limit of a number."""
+
+    def waits_for(self, campaign_id: int) -> bool: ...
 
 
 class PeerNumber(Protocol):
@@ -41,6 +48,8 @@ class PeerNumber(Protocol):
     def idle(self) -> bool: ...
     @property
     def suspended_reason(self) -> str | None: ...
+    @property
+    def quota(self) -> "NumberWaits": ...
     @property
     def rate_per_s(self) -> float: ...
 
@@ -68,6 +77,7 @@ class FlowContext:
     breaker: CircuitBreaker
     stop_requests: StopRequests
     access_token: AccessToken
+    quotas: Quotas = field(default_factory=Quotas)
     numbers: Mapping[str, PeerNumber] = field(default_factory=dict)  # the owned ones
     clock_skew: ClockSkew = field(default_factory=ClockSkew)
     idle_elsewhere: Sequence[IdleNumber] = ()  # of other workers, a second or two ago
@@ -91,11 +101,11 @@ class FlowContext:
         messages: list[ClaimedMessage] = []
         encoded_for = None
         for candidate, attempt_no in zip(granted.candidates, granted.attempt_nos, strict=True):
-            campaign_id, range_id, seq, phone, variables, _, _, spent = candidate
+            campaign_id, range_id, seq, phone, variables, template_index, _, _, spent = candidate
             if range_id != encoded_for:
-                encoded_for, payload = range_id, self.campaign_cache[campaign_id].template.payload
+                encoded_for, payloads = range_id, self.campaign_cache[campaign_id].payloads
                 encode = self._tag_encoder(range_id, lease.epoch)
-            body = payload(phone, variables, encode(seq, attempt_no))
+            body = payloads[template_index](phone, variables, encode(seq, attempt_no))
             fields = (campaign_id, range_id, seq, attempt_no, body, expires_ns, spent)
             messages.append(tuple.__new__(ClaimedMessage, fields))  # not ClaimedMessage(…): saves a call each
         return messages
@@ -127,6 +137,15 @@ class FlowContext:
             ends_sooner(unclaimed, rate_per_s, other.rate_per_s)
             and campaigns.intersection(self.campaign_cache.sending_with(other.phone_number_id))
             for other in idle
+        )
+
+    def is_wanted_elsewhere(self, number: PeerNumber, campaign_id: int) -> bool:
+        """Whether another number that could send the campaign has nothing left to send."""
+        mine = number.lease.phone_number_id
+        return any(
+            other.phone_number_id != mine
+            and campaign_id in self.campaign_cache.sending_with(other.phone_number_id)
+            for other in (*self.idle_numbers(), *self.idle_elsewhere)
         )
 
     def leaves_to_faster(self, number: PeerNumber, campaign_id: int) -> bool:

@@ -80,6 +80,6 @@ def _refusal(candidate: Candidate, campaign: RunningCampaign, now_ns: int) -> st
         if isinstance(verdict, Refuse):
             return verdict.reason
     variables = candidate.variables
-    if len(variables) != len(campaign.template.placeholders) or None in variables:
+    if len(variables) != campaign.variable_count or None in variables:
         return "variables do not fit the template"  # planning checks this; a bad row must not block its range
     return None

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from engine.core.campaign_template import MakePayload
 from engine.core.daily_window import DailyWindow
-from engine.core.message import CompiledTemplate
+from engine.core.order import Priority
 from engine.core.retry import Budget
 from engine.store.claims import Candidate
 
@@ -39,13 +40,16 @@ class RunningCampaign:
     """A campaign that the database says is running.
 
     `sending` is False while it is blocked (`blocked_reason`, as stored) or `stopped` by this process.
+    `payloads` makes the message of a recipient, by its `template_index`.
     On the monotonic clock: `expires_ns`, from the time left that the database last reported (its clock and
     ours may differ), and `none_free_until_ns`, until when no number asks for a free range of it.
+    `is_watched`: it has an error budget, or a canary that has not passed: see `CampaignHealth`.
     """
 
     campaign_id: int
     name: str
-    template: CompiledTemplate
+    payloads: Sequence[MakePayload]
+    variable_count: int
     phone_number_ids: Sequence[str]
     window: DailyWindow | None
     time_zone: ZoneInfo
@@ -54,3 +58,6 @@ class RunningCampaign:
     blocked_reason: str = ""
     none_free_until_ns: int = 0
     expires_ns: int | None = None
+    priority: Priority = Priority.NORMAL
+    share_percent: int | None = None
+    is_watched: bool = False

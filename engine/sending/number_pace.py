@@ -55,7 +55,10 @@ class NumberPace:
             self.governor.set_limit(renewal.limit_per_s, now_ns)
         if self.suspended_reason and not renewal.rests:
             log.info("number_resumed", number=self._phone_number_id)
-            self.governor.resume(now_ns)
+            self._context.campaign_cache.refusal_runs.forget_number(self._phone_number_id)
+            if not self.outcome_policy.quota_refused:
+                self.governor.resume(now_ns)
+            self.outcome_policy.quota_refused = False
         self.suspended_reason = (renewal.suspended_reason or "suspended") if renewal.rests else None
         if not self._context.stop_requests.has_rest_for(self._phone_number_id):
             self.outcome_policy.rest_requested = False  # from here on the database decides
@@ -67,7 +70,8 @@ class NumberPace:
         rest = self.governor.decide(now_ns)
         # While the number rests no other rest is requested: a shorter one must not replace this one.
         if rest is not None and not (self.suspended_reason or self.outcome_policy.rest_requested):
-            self.outcome_policy.suspend((rest.until_ns - now_ns) / SECOND_NS, rest.reason)
+            wait_s = (rest.until_ns - now_ns) / SECOND_NS
+            self.outcome_policy.suspend(wait_s, rest.reason, for_quota=rest.for_quota)
         self.bucket.set_rate(self.governor.rate_per_s(now_ns), now_ns)
         self.bucket.hold_until(self.governor.hold_until_ns)
 

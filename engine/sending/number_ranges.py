@@ -39,20 +39,38 @@ class NumberRanges:
         await self._number.feeder.recover()
 
     async def release_unneeded(self, now_ns: int) -> None:
-        """Release ended ranges, all ranges of a number that rests, and the tail for a faster idle number.
+        """Release ended ranges, all ranges of a number that rests, those of campaigns that wait for its
+        messaging limit, the tail for a faster idle number, and what waits for a higher priority while another
+        number is idle.
 
-        The faster number may be one of another process: `idle_elsewhere`.
+        The other number may be one of another process: `idle_elsewhere`.
         """
         if now_ns - self._looked_ns < self._context.timing.release_period_ns:
             return
         self._looked_ns = now_ns
         await self._release_ended()
         held = list(self._number.feeder.held.values())
+        waiting = [each for each in held if self._number.quota.waits_for(each.campaign_id)]
         if self._number.suspended_reason and held:
+            self._dispatcher.release_queue()
             await self._release_to_others(held)
+        elif waiting:
+            await self._release_to_others(waiting)
         elif self._is_tail(now_ns):
+            self._dispatcher.release_queue()
             await self._release_to_others([tail for tail in held if tail.claimed_through < tail.last_seq])
             await asyncio.sleep(LEAVE_TAIL_S)
+        elif outranked := self._wanted_elsewhere():
+            # Without a drain, which would hold up the higher priority: a range with a claim under way stays.
+            await self._number.feeder.release_ranges(outranked)
+
+    def _wanted_elsewhere(self) -> list[HeldRange]:
+        """The ranges that wait here for a higher priority, while an idle number could send them."""
+        return [
+            held
+            for held in self._number.feeder.outranked()
+            if self._context.is_wanted_elsewhere(self._number, held.campaign_id)
+        ]
 
     def _is_tail(self, now_ns: int) -> bool:
         """Whether a faster idle number is to have what is not claimed."""
@@ -85,7 +103,6 @@ class NumberRanges:
 
     async def _release_to_others(self, ranges: list[HeldRange]) -> None:
         """Let everything claimed end first: the next owner would put in doubt what is still under way."""
-        self._dispatcher.release_queue()
         await self._dispatcher.idle()
         await self._context.results_writer.flushed()
         log.info("ranges_released", number=self._number.lease.phone_number_id, ranges=len(ranges))

@@ -17,6 +17,7 @@ from engine.sending.first_attempts import FirstAttempts
 from engine.sending.flow_context import FlowContext
 from engine.sending.messages import ClaimedMessage
 from engine.sending.number_pace import NumberPace
+from engine.sending.number_quota import NumberQuota
 from engine.sending.outcome_policy import fact_of
 from engine.sending.retries import Retries
 from engine.store.facts import FactKind
@@ -34,16 +35,17 @@ class NumberSender:
         self._outcome_policy = self.pace.outcome_policy
         self.dispatcher = Dispatcher(lease.phone_number_id, transport, self.pace.bucket, self._on_outcome)
         self.pacer = self.dispatcher.pacer
+        self.quota = NumberQuota(context, lease.phone_number_id)
         leaves = partial(context.leaves_to_faster, self)
-        self.feeder = Feeder(context.pool, lease, context.campaign_cache, leaves)
+        self.feeder = Feeder(context.pool, lease, context.campaign_cache, leaves, self.quota.waits_for)
         pairs = PairGuard(every_s=1 / context.service.pair_rate_per_s, burst=context.service.pair_burst)
-        first_attempts = FirstAttempts(context, lease, self.feeder, pairs)
-        self._retries = Retries(context, lease, self.feeder, pairs)
+        first_attempts = FirstAttempts(context, lease, self.feeder, pairs, self.quota)
+        self._retries = Retries(context, lease, self.feeder, pairs, self.quota)
         self._claims = ClaimLoop(context, self, self.pace, self.dispatcher, first_attempts, self._retries)
 
     @property
     def idle(self) -> bool:
-        return self._claims.idle
+        return self._claims.idle and not self.quota.waits
 
     @property
     def suspended_reason(self) -> str | None:
@@ -95,6 +97,8 @@ class NumberSender:
         offset_ns = self._context.clock_skew.stamp_offset_ns
         fact = fact_of(message, outcome, self.lease, written_ns, offset_ns, downtime=downtime)
         self._context.results_writer.put(fact)
+        if self.quota.counts:
+            self.quota.settled(fact)
         if fact.kind is FactKind.DEFERRED:
             self._retries.expect()
         self._outcome_policy.react(message, outcome, written_ns)

@@ -1,15 +1,18 @@
 """What an outcome means: the fact to store, and what follows for the pace, number, campaign and account."""
 
+from datetime import UTC, datetime
+
 import structlog
 
 from engine.backoff import deferral_s
-from engine.clock import monotonic_ns
-from engine.core.error_codes import pause_reason
+from engine.clock import SECOND_NS, monotonic_ns
+from engine.core.error_codes import pause_reason, remedy_of, shared_by
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
 from engine.core.pace.rate_governor import RateGovernor
+from engine.core.quota import in_words, is_quota, rest_s
+from engine.core.refusal_runs import IN_A_ROW_MAX
 from engine.core.retry import Fail, InDoubt, Retry, decide
 from engine.core.states import ReasonCode
-from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX
 from engine.sending.flow_context import FlowContext
 from engine.sending.messages import ClaimedMessage
 from engine.sending.stop_requests import AccountStop, CampaignPause, NumberRest
@@ -64,18 +67,22 @@ def fact_of(
 
 
 class OutcomePolicy:
-    """Reacts to the outcomes of one number. `rest_requested`: it rests before the database says so."""
+    """Reacts to the outcomes of one number. `rest_requested`: it rests before the database says so.
+
+    `quota_refused`: it rests because its messaging limit is used up, and its pace was not at fault.
+    """
 
     def __init__(self, context: FlowContext, phone_number_id: str, governor: RateGovernor) -> None:
         self._context = context
         self._phone_number_id = phone_number_id
         self._governor = governor
         self.rest_requested = False
+        self.quota_refused = False
 
     def react(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:
         breaker, away = self._context.breaker, self._context.service_away
-        rejections = self._context.campaign_cache.systematic_rejections
-        if type(outcome) is Accepted and not breaker.failures and not rejections:
+        runs = self._context.campaign_cache.refusal_runs
+        if type(outcome) is Accepted and not breaker.failures and not runs.lengths:
             return  # nearly every outcome: nothing was wrong before, and nothing is now
         now_ns = monotonic_ns()
         if breaker.record(outcome, now_ns):
@@ -83,7 +90,7 @@ class OutcomePolicy:
         elif away.is_reported and not breaker.tripped:
             away.resolve()
         if type(outcome) is Accepted:
-            rejections.pop(message.campaign_id, None)
+            runs.accepted(message.campaign_id, self._phone_number_id)
         elif isinstance(outcome, Throttled):
             self._throttled(outcome, now_ns, written_ns or now_ns)
         elif isinstance(outcome, Rejected):
@@ -91,16 +98,22 @@ class OutcomePolicy:
         elif isinstance(outcome, NotSent) and outcome.exhausted:
             self._context.descriptors_short.report(reason=outcome.reason, effect="fewer connections")
 
-    def suspend(self, wait_s: float | None, reason: str) -> None:
+    def suspend(self, wait_s: float | None, reason: str, *, for_quota: bool = False) -> None:
         """Let the number rest, at once in this process. The worker stores the rest, for the next owner too.
 
         `wait_s` None: until a person resumes it.
         """
         self.rest_requested = True
-        self._context.stop_requests.add(NumberRest(self._phone_number_id, reason, wait_s))
+        self._context.stop_requests.add(NumberRest(self._phone_number_id, reason, wait_s, for_quota))
 
     def _throttled(self, outcome: Throttled, now_ns: int, written_ns: int) -> None:
-        if outcome.scope is Scope.NUMBER:
+        standing = self._context.quotas.standing(self._phone_number_id)
+        if standing is not None and is_quota(outcome, standing):
+            self.quota_refused = True
+            database_now = (now_ns + self._context.clock_skew.stamp_offset_ns) / SECOND_NS
+            rests_s = rest_s(standing, datetime.fromtimestamp(database_now, UTC))
+            self.suspend(rests_s, in_words([standing]), for_quota=True)
+        elif outcome.scope is Scope.NUMBER:
             self._governor.throttled(now_ns, written_ns, outcome.wait_s)
         elif outcome.scope is Scope.ACCOUNT:
             self._context.slow_account(now_ns, written_ns, outcome.wait_s)
@@ -114,7 +127,7 @@ class OutcomePolicy:
         elif outcome.scope is Scope.NUMBER:
             self.suspend((outcome.suspend and outcome.wait_s) or None, reason)
         elif outcome.systematic:
-            self._count_systematic(campaign_id, reason)
+            self._count_systematic(campaign_id, reason, outcome.name)
 
     def _account_rejected(self, reason: str, code: ReasonCode, written_ns: int) -> None:
         if code is ReasonCode.AUTHENTICATION_FAILED:
@@ -124,12 +137,20 @@ class OutcomePolicy:
             reason = f"{reason}; {access_token.cure}"
         self._context.stop_requests.add(AccountStop(reason, code))
 
-    def _count_systematic(self, campaign_id: int, reason: str) -> None:
-        rejections = self._context.campaign_cache.systematic_rejections
-        rejections[campaign_id] = rejections.get(campaign_id, 0) + 1
-        if rejections[campaign_id] >= SYSTEMATIC_REJECTIONS_MAX:
-            words = f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: {reason}"
-            self._pause(campaign_id, words, ReasonCode.RECIPIENTS_REFUSED)
+    def _count_systematic(self, campaign_id: int, reason: str, name: str) -> None:
+        """Stop the smallest scope that explains refusals in a row. Only a person ends the stop."""
+        runs, number = self._context.campaign_cache.refusal_runs, self._phone_number_id
+        at_fault = runs.refused(campaign_id, number, shared_by(name))
+        if at_fault is None:
+            return
+        cure = f"; {remedy}" if (remedy := remedy_of(name)) else ""
+        words = f"{IN_A_ROW_MAX} recipients in a row were refused: {reason}{cure}"
+        if at_fault is Scope.NUMBER:
+            self.suspend(None, words)
+        elif at_fault is Scope.ACCOUNT:
+            self._context.stop_requests.add(AccountStop(words, pause_reason(name)))
+        else:
+            self._pause(campaign_id, words, pause_reason(name))
 
     def _pause(self, campaign_id: int, reason: str, code: ReasonCode) -> None:
         self._context.campaign_cache.stop(campaign_id)

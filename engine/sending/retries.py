@@ -2,23 +2,30 @@
 
 from engine.clock import suspend_aware_ns
 from engine.core.guard import PairGuard
+from engine.core.order import Priority
 from engine.sending.feeder import Feeder
 from engine.sending.flow_context import FlowContext
 from engine.sending.guarding import Guarded, guard_retries
 from engine.sending.messages import GrantedClaims
-from engine.store.database import LOST_CONNECTION
+from engine.sending.number_quota import NumberQuota
+from engine.store.claims import Candidate
+from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.leases import Lease
+from engine.store.ranges import HeldRange
 from engine.store.retry_claims import claim_retries, due_retries, postpone_retries, unsent_claims
 
 
 class Retries:
     """For one number. `unanswered`: the answer to a claim was lost; `give_up_unanswered` settles it."""
 
-    def __init__(self, context: FlowContext, lease: Lease, feeder: Feeder, pairs: PairGuard) -> None:
+    def __init__(
+        self, context: FlowContext, lease: Lease, feeder: Feeder, pairs: PairGuard, quota: NumberQuota
+    ) -> None:
         self._context = context
         self._lease = lease
         self._feeder = feeder
         self._pairs = pairs
+        self._quota = quota
         self._looked_ns = 0
         self._period_ns_min = context.timing.retry_period_ns
         self._period_ns_max = context.timing.retry_period_ns_max
@@ -49,16 +56,35 @@ class Retries:
 
     async def _claim_due(self, now_ns: int, limit: int) -> tuple[Guarded, dict[tuple[int, int], int]]:
         """What the guards said of due recipients, and the granted attempt numbers by range and seq."""
-        campaign_cache = self._context.campaign_cache
-        sendable = [held for held in self._feeder.held.values() if campaign_cache.sends(held.campaign_id)]
         async with self._context.pool.acquire(timeout=5) as connection:
-            due = await due_retries(connection, sendable, limit)
-            guarded = guard_retries(due, campaign_cache, self._pairs, self._lease, now_ns)
+            due = await self._due(connection, limit)
+            if due and self._quota.is_limited:
+                due = await self._quota.admit_retries(connection, due)
+            guarded = guard_retries(due, self._context.campaign_cache, self._pairs, self._lease, now_ns)
             if guarded.postponed:
                 await postpone_retries(connection, guarded.postponed)
             if not (guarded.passed or guarded.decided):
                 return guarded, {}
             return guarded, await claim_retries(connection, self._lease, guarded.passed, guarded.decided)
+
+    async def _due(self, connection: Connection, limit: int) -> list[Candidate]:
+        """The due recipients of the highest priority that has any."""
+        for ranges in self._ranges_by_priority():
+            if due := await due_retries(connection, ranges, limit):
+                return due
+        return []
+
+    def _ranges_by_priority(self) -> list[list[HeldRange]]:
+        """The ranges that may send, the highest priority first; none below the first attempts in hand."""
+        cache = self._context.campaign_cache
+        sendable = [held for held in self._feeder.held.values() if self._feeder.sends(held.campaign_id)]
+        if not cache.has_priorities:
+            return [sendable]
+        by_priority: dict[Priority, list[HeldRange]] = {}
+        for held in sendable:
+            by_priority.setdefault(cache[held.campaign_id].priority, []).append(held)
+        lowest = self._feeder.priority or Priority.LOW
+        return [by_priority[rank] for rank in sorted(by_priority, reverse=True) if rank >= lowest]
 
     async def give_up_unanswered(self) -> None:
         """Defer again what the unanswered claim granted: it was never sent. Nothing may be in flight."""

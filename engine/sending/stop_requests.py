@@ -39,11 +39,15 @@ class AccountStop:
 
 @dataclass(frozen=True, slots=True)
 class NumberRest:
-    """The service or the governor suspends a number. `wait_s` None: until a person resumes it."""
+    """The service or the governor suspends a number. `wait_s` None: until a person resumes it.
+
+    `for_quota`: a new messaging limit ends the rest.
+    """
 
     phone_number_id: str
     reason: str = field(compare=False)
     wait_s: float | None = field(compare=False)
+    for_quota: bool = field(default=False, compare=False)
 
     def is_longer_than(self, other: "StopRequest") -> bool:
         if not isinstance(other, NumberRest) or other.wait_s is None:
@@ -116,7 +120,7 @@ async def _let_rest(connection: Connection, rest: NumberRest) -> None:
         await stop(connection, number, reason)
     else:
         log.warning("number_suspended", number=number, until=_moment_in(rest.wait_s), reason=reason)
-        await suspend(connection, number, rest.wait_s, reason)
+        await suspend(connection, number, rest.wait_s, reason, for_quota=rest.for_quota)
 
 
 def _moment_in(wait_s: float) -> str:

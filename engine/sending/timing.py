@@ -13,6 +13,7 @@ class Timing:
     # Between two looks at how numbers are divided among workers. With a lease of 5 s, the numbers of a worker
     # that died have new owners within 7 s.
     sharing_period_s: float = 1.0
+    health_period_s: float = 1.0  # between two looks at canaries and error budgets; each reads range counters
     unclosed_period_s: float = 60.0  # between two searches for closings that were interrupted
     reread_period_s: float = 60.0  # reading the numbers is one management call or more, of 200 an hour
     descriptors_quiet_ns: int = 10 * SECOND_NS  # whoever wants a connection has asked again within this time

@@ -9,6 +9,7 @@ from math import inf
 import structlog
 
 from engine.api.transport import Transport
+from engine.sending.campaign_health import CampaignHealth
 from engine.sending.campaign_housekeeping import CampaignHousekeeping
 from engine.sending.campaign_reader import CampaignReader
 from engine.sending.flow_context import FlowContext
@@ -17,6 +18,7 @@ from engine.sending.number_sender import NumberSender
 from engine.sending.number_sharing import NumberSharing
 from engine.sending.owned_numbers import OwnedNumbers, release_leases
 from engine.sending.pacer import Ticker
+from engine.sending.template_watch import TemplateWatch
 from engine.store.abandoned_numbers import recover_abandoned_numbers
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.queries import queries
@@ -55,6 +57,7 @@ class Worker:
         phone_number_ids: Sequence[str],
         campaign_id: int | None,
         read_numbers: Callable[[], Awaitable[None]],
+        template_watch: TemplateWatch,
         on_owned: OnOwned = do_nothing,
     ) -> None:
         """`read_numbers` reads the numbers from the service; what it raises is logged, never fatal.
@@ -71,7 +74,9 @@ class Worker:
         )
         self._sharing = NumberSharing(context, self._numbers) if campaign_id is None else None
         self._housekeeping = CampaignHousekeeping(context, campaign_id)
+        self._health = CampaignHealth(context)
         self._number_refresh = NumberRefresh(read_numbers, context.timing.reread_period_s)
+        self._template_watch = template_watch
         self._side_tasks: dict[str, asyncio.Task[None]] = {}  # by what they do
         self.senders = self._numbers.senders
         self.has_started = False  # it has taken the numbers that it could get
@@ -113,6 +118,7 @@ class Worker:
             try:
                 await self._on_owned(connection)
                 await self._housekeeping.move_due(connection)
+                await self._context.quotas.refresh(connection)  # before the first claim
                 await self._reader.refresh(connection)
             except BaseException:
                 await release_leases(connection, leases)
@@ -143,6 +149,9 @@ class Worker:
         if await self._numbers.renew(connection) and self._number_refresh.allowed:
             self._start_side_task("refresh", self._number_refresh.run)
         await self._housekeeping.move_due(connection)
+        await self._context.quotas.refresh(connection)
+        if await self._template_watch.find_due(connection):
+            self._start_side_task("templates", self._template_watch.run)
         await self._reader.refresh(connection)
         if self._housekeeping.to_close:
             self._start_side_task("closing", self._housekeeping.close_ended)
@@ -150,6 +159,7 @@ class Worker:
             await self._sharing.balance(connection)
         await recover_abandoned_numbers(connection, self._numbers.owner, self._numbers.wanted)
         self._context.descriptors_short.check_quiet(self._context.timing.descriptors_quiet_ns)
+        await self._health.check(connection)
         await self._housekeeping.finish(connection)
         if self._campaign_id is not None and self._campaign_id not in self._context.campaign_cache.running:
             self._ended.set()
@@ -188,6 +198,7 @@ class Worker:
             await sender.release_ranges()
         async with self._context.pool.acquire() as connection:
             await self._context.stop_requests.store(connection)
+            await self._context.quotas.flush(connection)
             await release_leases(connection, [sender.lease for sender in senders])
         log.info("leases_released", numbers=[sender.lease.phone_number_id for sender in senders])
 

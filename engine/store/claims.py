@@ -23,13 +23,17 @@ ADVANCE_TIMEOUT_S = 3.0
 
 
 class Candidate(NamedTuple):
-    """A recipient that may be sent to. `attempt_no` counts requests so far: 0 for a first attempt."""
+    """A recipient that may be sent to. `template_index`: which template of the campaign it gets.
+
+    `attempt_no` counts requests so far: 0 for a first attempt.
+    """
 
     campaign_id: int
     range_id: int
     seq: int
     phone: int
     variables: Sequence[str]
+    template_index: int = 0
     opted_out: bool = False
     attempt_no: int = 0
     spent: Budget = _UNSPENT

@@ -107,9 +107,14 @@ async def release_lease(connection: Connection, lease: Lease) -> None:
     await connection.execute(queries("leases")["release"], lease.phone_number_id, lease.epoch)
 
 
-async def suspend(connection: Connection, phone_number_id: str, wait_s: float, reason: str) -> None:
-    """Let a number rest for `wait_s` seconds, whoever owns it."""
-    await connection.execute(queries("leases")["suspend"], phone_number_id, wait_s, reason)
+async def suspend(
+    connection: Connection, phone_number_id: str, wait_s: float, reason: str, *, for_quota: bool = False
+) -> None:
+    """Let a number rest for `wait_s` seconds, whoever owns it.
+
+    `for_quota`: a new messaging limit ends the rest.
+    """
+    await connection.execute(queries("leases")["suspend"], phone_number_id, wait_s, reason, for_quota)
 
 
 async def stop(connection: Connection, phone_number_id: str, reason: str) -> None:

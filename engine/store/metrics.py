@@ -4,13 +4,14 @@ Every worker and every receiver shows the installation's metrics, with the same 
 processes. While the database does not answer they are missing.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import asyncpg
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from engine.core.histogram import Histogram
+from engine.core.quota import QuotaStanding
 from engine.core.states import WAITS, CampaignState, RecipientState
 from engine.store.overview import Overview, OverviewReader
 from engine.store.statement_times import BOUNDS_S, StatementTimes
@@ -61,6 +62,7 @@ def _installation(overview: Overview) -> Iterable[Metric]:
     yield _campaigns(overview.campaigns)
     yield from _current_campaigns(overview.current_campaigns)
     yield from _numbers(overview.numbers)
+    yield from _quotas(overview.quotas)
     inbox = overview.inbox
     yield GaugeMetricFamily(
         "drumbeat_inbox_events", "Stored status events that are not applied yet.", inbox["waiting"]
@@ -95,6 +97,15 @@ def _current_campaigns(rows: Sequence[asyncpg.Record]) -> Iterable[Metric]:
         elif row["state"] == CampaignState.RUNNING and row["reason_code"] in WAITS:
             waiting.add_metric([row["name"], row["reason_code"]], 1)
     return recipients, paused, waiting
+
+
+def _quotas(standings: Mapping[str, QuotaStanding]) -> Iterable[Metric]:
+    limit = gauges("quota_limit", "People whom the number may write to in 24 hours.", "number")
+    used = gauges("quota_used", "People who count in it now.", "number")
+    for number, standing in standings.items():
+        limit.add_metric([number], standing.limit)
+        used.add_metric([number], standing.used)
+    return limit, used
 
 
 def _numbers(rows: Sequence[asyncpg.Record]) -> Iterable[Metric]:

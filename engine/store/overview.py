@@ -1,14 +1,16 @@
 """What metrics show of the whole installation, read from the database at most once in a few seconds."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import asyncpg
 
 from engine.clock import SECOND_NS, monotonic_ns
+from engine.core.quota import QuotaStanding
 from engine.store.database import LOST_CONNECTION, Pool
 from engine.store.queries import queries
+from engine.store.quota import read_number_standings
 
 PERIOD_NS = 5 * SECOND_NS  # however often somebody scrapes
 READ_S = 2.0  # Prometheus waits for 10 s; a database that takes longer than this shows as away
@@ -26,6 +28,7 @@ class Overview:
     current_campaigns: Sequence[asyncpg.Record]
     numbers: Sequence[asyncpg.Record]
     inbox: asyncpg.Record
+    quotas: Mapping[str, QuotaStanding]  # by number
 
 
 class OverviewReader:
@@ -59,4 +62,5 @@ class OverviewReader:
                 await connection.fetch(sql["current_campaigns"], CAMPAIGNS_MAX),
                 await connection.fetch(sql["numbers"], NUMBERS_MAX),
                 inbox,
+                await read_number_standings(connection),
             )

@@ -34,7 +34,7 @@ async def due_retries(connection: Connection, ranges: Sequence[HeldRange], limit
 
 
 def _candidate(campaign_id: int, row: asyncpg.Record) -> Candidate:
-    recipient = (row["range_id"], row["seq"], row["phone"], row["variables"])
+    recipient = (row["range_id"], row["seq"], row["phone"], row["variables"], row["template_index"])
     return Candidate(campaign_id, *recipient, row["opted_out"], row["attempt_no"], _spent(row))
 
 

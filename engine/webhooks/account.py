@@ -3,7 +3,7 @@
 Law: one transaction acts on one event and marks it as done. With several events it would lock rows in the
 order of the events, while senders and syncs lock them in key order. A template that the service stopped
 pauses its campaigns. A template that is approved again changes only its own row: a person resumes the
-campaigns.
+campaigns. After each of its events, a sending process compares it with them (`sending/template_watch.py`).
 """
 
 import re
@@ -15,7 +15,7 @@ from engine.store.campaign_states import pause_campaigns_of_template
 from engine.store.database import Connection
 from engine.store.queries import queries
 from engine.webhooks.events import TemplateStatus
-from engine.webhooks.parse import TEMPLATE_FIELD, read_template_status
+from engine.webhooks.parse import COMPONENTS_FIELD, TEMPLATE_FIELD, read_template, read_template_status
 
 EVENTS_AT_ONCE = 100
 NUMBER_FIELD = "phone_number_quality_update"
@@ -54,6 +54,9 @@ async def _act_on(connection: Connection, field: str, value: dict[str, Any]) -> 
         status = read_template_status(value)
         if status is not None:
             await _set_template(connection, status)
+    elif field == COMPONENTS_FIELD:
+        if (template := read_template(value)) is not None:
+            await connection.execute(queries("inbox")["note_template_change"], *template)
     elif field == NUMBER_FIELD:
         await _refresh_number(connection, value)
     elif field in ACCOUNT_FIELDS:

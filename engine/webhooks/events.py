@@ -66,6 +66,13 @@ class IncomingMessage(NamedTuple):
     body: str
 
 
+class TemplateKey(NamedTuple):
+    """Which template an event is about."""
+
+    name: str
+    language: str
+
+
 class TemplateStatus(NamedTuple):
     """Field `message_template_status_update`. `event`: APPROVED, REJECTED, PAUSED, PENDING, DISABLED."""
 

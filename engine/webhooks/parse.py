@@ -22,6 +22,7 @@ from engine.webhooks.events import (
     AccountEvent,
     IncomingMessage,
     Parsed,
+    TemplateKey,
     TemplateStatus,
     Unreadable,
 )
@@ -29,6 +30,8 @@ from engine.webhooks.events import (
 TEXT_CHARACTERS_MAX = 512  # per text; the limit on the body bounds the rest
 TIMES_REMEMBERED, TIME_CHARACTERS_MAX = 1_024, 20
 TEMPLATE_FIELD = "message_template_status_update"
+# Of services of this family; the interface does not name it.
+COMPONENTS_FIELD = "message_template_components_update"
 _STATUSES = {
     "sent": int(EvidenceRank.SENT),
     "failed": int(EvidenceRank.FAILED),
@@ -162,8 +165,7 @@ class Reader:
         if text is None or _identifier(field) is None:
             self._keep({"field": field, "value": value}, "an event that the store cannot hold")
             return
-        template = read_template_status(value) if field == TEMPLATE_FIELD else None
-        subject, occurred_at = _subject(field, value, template), _time_or_none(entry.get("time"))
+        subject, occurred_at = _subject(field, value), _time_or_none(entry.get("time"))
         self._parsed.account.append(AccountEvent(field, text, subject, occurred_at))
 
     def _list_of(self, parent: dict[str, Any], name: str) -> list[Any]:
@@ -191,16 +193,21 @@ class Reader:
 
 def read_template_status(value: dict[str, Any]) -> TemplateStatus | None:
     """The template's status in an event's value (open point). None without name, language or event."""
+    template, event = read_template(value), _words(value.get("event"))
+    if template is None or not event:
+        return None
+    return TemplateStatus(template.name, template.language, event.upper(), _words(value.get("reason")))
+
+
+def read_template(value: dict[str, Any]) -> TemplateKey | None:
+    """The template that an event is about (open point)."""
     name = _words(value.get("message_template_name"))
     language = _words(value.get("message_template_language"))
-    event = _words(value.get("event"))
-    if not (name and language and event):
-        return None
-    return TemplateStatus(name, language, event.upper(), _words(value.get("reason")))
+    return TemplateKey(name, language) if name and language else None
 
 
-def _subject(field: str, value: dict[str, Any], template: TemplateStatus | None) -> str:
-    if template is not None:
+def _subject(field: str, value: dict[str, Any]) -> str:
+    if (template := read_template(value)) is not None:
         subject = f"{field}:{template.name}:{template.language}"
     else:
         subject = f"{field}:{_text(value.get('display_phone_number')) or ''}"

@@ -66,7 +66,7 @@ def summed(batches: Iterator[StagedBatch]) -> tuple[bytes, list[Reject], int]:
     for batch in every:
         rows = batch.recipients.splitlines()
         assert len(rows) == batch.rows
-        assert [row.rpartition(b"\t")[0] for row in rows] == batch.keys.splitlines()
+        assert [row.rsplit(b"\t", 2)[0] for row in rows] == batch.keys.splitlines()
         assert batch.last_line == (int(rows[-1].split(b"\t")[0]) if rows else 0)
     rejects = [reject for batch in every for reject in batch.rejects]
     recipients = b"".join(batch.recipients + b"\n" for batch in every if batch.rows)
@@ -105,7 +105,9 @@ def test_parts_without_a_good_row_leave_no_trace(bad_first: int, bad_last: int) 
     assert batch is not None
     assert (batch.read_bytes, batch.rows, batch.last_line) == (7, 2, first + 2)
     assert batch.keys == f"{first}\t{PHONE}\n{first + 2}\t{PHONE + 1}".encode()
-    assert batch.recipients == f'{first}\t{PHONE}\t{{"Ana"}}\n{first + 2}\t{PHONE + 1}\t{{"Bob"}}'.encode()
+    assert (
+        batch.recipients == f'{first}\t{PHONE}\t0\t{{"Ana"}}\n{first + 2}\t{PHONE + 1}\t0\t{{"Bob"}}'.encode()
+    )
     assert len(batch.rejects) == bad_first + bad_last
 
 

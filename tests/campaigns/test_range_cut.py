@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from campaigns.audience.row_check import CheckedBatch
 from campaigns.audience.staged_batch import encode_for_copy
 from campaigns.planning.range_cut import COLUMNS, RangeCut
+from campaigns.planning.range_size import plan_ranges
 
 PHONE = 5511960000000
 
@@ -25,18 +26,20 @@ def keys_of(rows: list[dict[str, str]]) -> list[tuple[int, int, int]]:
 
 
 def test_ranges_continue_from_batch_to_batch() -> None:
-    cut = RangeCut([70, 80], 3)
+    cut = RangeCut([70, 80], [3, 3])
 
     assert keys_of(written(cut.recipients(staged([2, 3])))) == [(2, 70, 1), (3, 70, 2)]
     assert keys_of(written(cut.recipients(staged([5, 9])))) == [(5, 70, 3), (9, 80, 1)]
 
 
 def test_a_row_is_written_as_it_was_staged() -> None:
-    assert RangeCut([70], 3).recipients(staged([2])) == f'70\t1\t\\N\t2\t{PHONE + 2}\t{{"Ana"}}\n'.encode()
+    assert (
+        RangeCut([70], [3]).recipients(staged([2])) == f'70\t1\t\\N\t2\t{PHONE + 2}\t0\t{{"Ana"}}\n'.encode()
+    )
 
 
 def test_duplicates_are_left_out_and_suppressed_rows_are_skipped() -> None:
-    cut = RangeCut([70, 80], 2, duplicates=[3, 9], suppressed=[2, 3, 7, 11])
+    cut = RangeCut([70, 80], [2, 2], duplicates=[3, 9], suppressed=[2, 3, 7, 11])
 
     rows = written(cut.recipients(staged([2, 3, 4]))) + written(cut.recipients(staged([7, 9, 11])))
 
@@ -45,7 +48,7 @@ def test_duplicates_are_left_out_and_suppressed_rows_are_skipped() -> None:
 
 
 def test_a_batch_of_duplicates_writes_nothing() -> None:
-    assert RangeCut([70], 2, duplicates=[2, 3]).recipients(staged([2, 3])) == b""
+    assert RangeCut([70], [2], duplicates=[2, 3]).recipients(staged([2, 3])) == b""
 
 
 lines_of_a_chunk = st.lists(st.integers(2, 400), unique=True, min_size=1).map(sorted)
@@ -57,7 +60,9 @@ def test_any_chunk_is_written_once_and_in_order(lines: list[int], data: st.DataO
     duplicates, suppressed, ends = data.draw(some), data.draw(some), data.draw(some)
     size = data.draw(st.integers(1, 50))
     recipients = [line for line in lines if line not in duplicates]
-    cut = RangeCut(range(-(-len(recipients) // size)), size, duplicates, suppressed)
+    canary = data.draw(st.integers(0, 60))
+    [sizes] = plan_ranges([len(recipients)], size, canary, numbers=data.draw(st.integers(1, 4))).sizes
+    cut = RangeCut(range(len(sizes)), sizes, duplicates, suppressed)
 
     rows = []
     for above, end in zip([0, *ends], [*ends, lines[-1]], strict=True):
@@ -65,10 +70,7 @@ def test_any_chunk_is_written_once_and_in_order(lines: list[int], data: st.DataO
         if batch:
             rows += written(cut.recipients(staged(batch)))
 
-    assert keys_of(rows) == [(line, *at(index, size)) for index, line in enumerate(recipients)]
+    places = [(ordinal, seq + 1) for ordinal, size in enumerate(sizes) for seq in range(size)]
+    assert keys_of(rows) == [(line, *place) for line, place in zip(recipients, places, strict=True)]
     skipped = [int(row["line"]) for row in rows if row["skip_reason"] == "suppressed"]
     assert skipped == [line for line in suppressed if line not in duplicates]
-
-
-def at(index: int, size: int) -> tuple[int, int]:
-    return index // size, index % size + 1

@@ -4,7 +4,7 @@ from math import ceil
 
 import pytest
 
-from campaigns.planning.range_size import RANGE_SIZE, RANGES_EACH, RANGES_PER_S, range_size
+from campaigns.planning.range_size import RANGE_SIZE, RANGES_EACH, RANGES_PER_S, plan_ranges, range_size
 
 MILLION = 1_000_000
 
@@ -43,3 +43,21 @@ def test_no_number_works_much_longer_than_its_share(numbers: int, limit_per_s: f
         longer_s = most_ranges * size / limit_per_s - share_s
         assert longer_s <= max(share_s / RANGES_EACH, numbers / RANGES_PER_S) + 1 / limit_per_s
         assert size == RANGE_SIZE or together_per_s / size <= RANGES_PER_S
+
+
+@pytest.mark.parametrize(
+    ("chunks", "canary", "numbers", "sizes", "canary_ranges", "why"),
+    [
+        ([25], 0, 2, [[10, 10, 5]], 0, "without a canary, full ranges"),
+        ([25], 7, 1, [[7, 10, 8]], 1, "the canary has ranges of its own, and exactly its recipients"),
+        ([25], 7, 2, [[4, 3, 10, 8]], 2, "one for each number"),
+        ([25], 24, 2, [[10, 10, 4, 1]], 3, "none larger than others"),
+        ([5, 0, 25], 7, 1, [[5], [], [2, 10, 10, 3]], 2, "over chunks"),
+        ([5], 7, 1, [[5]], 1, "a canary may be everybody"),
+    ],
+)
+def test_the_first_ranges_hold_the_canary_and_nobody_else(
+    chunks: list[int], canary: int, numbers: int, sizes: list[list[int]], canary_ranges: int, why: str
+) -> None:
+    plan = plan_ranges(chunks, 10, canary, numbers)
+    assert (plan.sizes, plan.canary_ranges) == (sizes, canary_ranges), why

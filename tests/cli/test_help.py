@@ -24,7 +24,8 @@ FIXED = {
     "campaign resume", "campaign cancel", "campaign report", "campaign export", "campaign settle",
     "webhooks serve", "emulator serve", "notify test", "templates create", "templates delete", "media upload",
     "media get", "media delete", "numbers show", "numbers register", "profile show", "profile update", "analytics",
-    "message send", "console serve", "console user add", "console user list", "console user remove", "console user sign-out",
+    "message send", "campaign approve", "campaign order",
+    "console serve", "console user add", "console user list", "console user remove", "console user sign-out",
     "console token add", "console token list", "console token remove",
 }  # fmt: skip
 

@@ -29,7 +29,8 @@ def spring(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> Drumbeat:
 def test_the_plan_has_everything_that_a_person_asks(spring: Drumbeat) -> None:
     plan = spring.ok(*PLAN, "--json").json
     assert list(plan) == [
-        "schema", "name", "template", "language", "category", "recipients", "countries", "numbers", "days",
+        "schema", "name", "template", "language", "templates", "unmatched_languages", "category", "recipients",
+        "countries", "numbers", "days",
         "sending_s", "starts_at", "ends_at", "expires_at", "expires_before_end", "left_out", "cost",
     ]  # fmt: skip
     assert (plan["recipients"], plan["countries"]) == (9, {"BR": 6, "DE": 3})

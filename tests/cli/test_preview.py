@@ -39,7 +39,7 @@ def spring(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> Drumbeat:
 def test_the_first_recipient_is_shown(spring: Drumbeat) -> None:
     seen = spring.ok("campaign", "preview", "spring", "--json").json
     assert list(seen) == [
-        "schema", "name", "template", "language", "phone", "row", "skip_reason", "message",
+        "schema", "name", "template", "language", "variant", "phone", "row", "skip_reason", "message",
     ]  # fmt: skip
     assert (seen["phone"], seen["row"], seen["skip_reason"]) == ("5491123456789", 2, None)
     body = seen["message"]["body"]

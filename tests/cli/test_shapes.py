@@ -17,6 +17,7 @@ COUNTS = ["pending", "deferred", "accepted", "sent", "delivered", "read", "faile
 STATUS = [
     "schema", "name", "state", "reason", "reason_code", "recipients", "counts", "rate_per_s", "eta_s",
     "started_at", "finished_at", "numbers", "nobody_sends", "pruned_recipients", "pruned_unknown",
+    "templates",
 ]  # fmt: skip
 
 
@@ -72,7 +73,7 @@ def test_numbers_and_their_limits(drumbeat: Drumbeat, synced: Service) -> None:
         assert drumbeat("numbers", "limit", "1", rate).exit_code == 2
     told = drumbeat.ok("numbers", "list").stdout
     assert told.splitlines()[0].split() == [
-        "NUMBER", "PHONE", "NAME", "QUALITY", "TIER", "LIMIT", "PERMITTED", "RATE", "STATE",
+        "NUMBER", "PHONE", "NAME", "QUALITY", "TIER", "PEOPLE", "LIMIT", "PERMITTED", "RATE", "STATE",
     ]  # fmt: skip
 
 

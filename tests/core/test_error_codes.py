@@ -13,6 +13,7 @@ from engine.core.error_codes import (
     opts_out,
     pause_reason,
     remedy_of,
+    shared_by,
 )
 from engine.core.outcome import Rejected, Scope
 from engine.core.states import REASONS, ReasonCode
@@ -85,7 +86,8 @@ def test_only_131050_is_an_opt_out() -> None:
         (["368", "131031", "131042"], ReasonCode.ACCOUNT_REFUSED, 75),
         (["132001", "132015", "132016"], ReasonCode.TEMPLATE_REFUSED, 75),
         (["131045", "133010"], ReasonCode.NUMBERS_STOPPED, 75),
-        (["100", "132000", "http_429", "300", "hand", ""], ReasonCode.RECIPIENTS_REFUSED, 75),
+        (["http_404", "http_407"], ReasonCode.ADDRESS_REFUSED, 75),
+        (["100", "132000", "131030", "http_429", "300", "hand", ""], ReasonCode.RECIPIENTS_REFUSED, 75),
     ],
 )
 def test_a_refusal_pauses_campaigns_for_a_reason_with_an_exit_code(
@@ -93,3 +95,14 @@ def test_a_refusal_pauses_campaigns_for_a_reason_with_an_exit_code(
 ) -> None:
     assert {pause_reason(name) for name in names} == {code}
     assert REASONS[code].error.exit_code == exit_code
+
+
+def test_what_refusals_in_a_row_stop() -> None:
+    """Twenty in a row: a test number sends to nobody else; a wrong address or a proxy concerns everything."""
+    systematic = [code for code, row in ERROR_CODES.items() if row.systematic]
+    assert sorted(systematic) == [100, 131008, 131009, 131030, 131051, 131052, 131053, 132000, 132012]
+    names = [*map(str, systematic), "7777", "http_400", "http_404", "http_407"]
+    found = {name: shared_by(name) for name in names}
+    assert {name for name, scope in found.items() if scope is Scope.NUMBER} == {"131030"}
+    assert {name for name, scope in found.items() if scope is Scope.ACCOUNT} == {"http_404", "http_407"}
+    assert Scope.RECIPIENT not in found.values()

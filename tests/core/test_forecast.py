@@ -7,6 +7,7 @@ import pytest
 
 from engine.core.daily_window import DailyWindow
 from engine.core.forecast import NumberLimits, first_send, last_send, sending_s, shares
+from engine.core.quota import QuotaScope
 
 NINE_TO_EIGHT, NIGHT = DailyWindow(9 * 60, 20 * 60), DailyWindow(22 * 60, 6 * 60)
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -58,6 +59,24 @@ SHARES: list[tuple[str, int, list[tuple[float, str | None]], list[tuple[int, boo
     ("many days", 1_000_000, [(80, "TIER_100K")], [(1_000_000, False, 10)]),
     ("no limit", 1_000_000, [(80, "TIER_UNLIMITED")], [(1_000_000, True, 1)]),
     ("an unknown tier says nothing", 1_000_000, [(80, "TIER_NEW")], [(1_000_000, None, 1)]),
+    (
+        "what one may not take goes to the other",
+        1_200,
+        [(80, "TIER_250"), (20, "TIER_1K")],
+        [(250, True, 1), (950, True, 1)],
+    ),
+    (
+        "days of all together",
+        30_000,
+        [(80, "TIER_1K"), (80, "TIER_10K")],
+        [(3_000, False, 3), (27_000, False, 3)],
+    ),
+    (
+        "no limit takes the rest",
+        9_000,
+        [(80, "TIER_250"), (20, "TIER_UNLIMITED")],
+        [(250, True, 1), (8_750, True, 1)],
+    ),
     ("nobody", 0, [(80, "TIER_250"), (20, None)], [(0, True, 1), (0, None, 1)]),
 ]
 
@@ -71,6 +90,15 @@ def test_what_each_number_sends(
 ) -> None:
     limits = [NumberLimits(str(at), per_s, tier) for at, (per_s, tier) in enumerate(numbers)]
     assert [(each.recipients, each.allowed, each.days) for each in shares(recipients, limits)] == found
+
+
+def test_numbers_that_share_a_limit_take_the_days_of_it() -> None:
+    numbers = [NumberLimits("1", 80, "TIER_1K"), NumberLimits("2", 20, "TIER_1K")]
+    found = shares(2_500, numbers, QuotaScope.ACCOUNT)
+    assert [(each.recipients, each.days, each.people_per_day) for each in found] == [
+        (2_000, 3, 1_000),
+        (500, 3, 1_000),
+    ]
 
 
 def test_numbers_send_together() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from emulator.config import NumberConfig
 from tests.emulator.conftest import ACCOUNT, ANA, NUMBER, OTHER_NUMBER, Client, Receiver, Start, template
 
 TEMPLATES = f"/{ACCOUNT}/message_templates"
@@ -81,6 +82,19 @@ async def test_the_messaging_limit_counts_people_in_a_moving_day(client: Client)
     assert await fill(client, 250, offset=251) == [None] * 249 + [130429]
     listed = (await client.call("GET", f"/{NUMBER}")).body
     assert listed["messaging_limit_tier"] == "TIER_250"  # only a verified business grows out of it
+
+
+async def test_numbers_share_the_limit_of_their_account_if_the_emulator_is_told_so(start: Start) -> None:
+    numbers = (
+        NumberConfig(NUMBER, 1_000, tier="TIER_250"),
+        NumberConfig(OTHER_NUMBER, 1_000, tier="TIER_250"),
+    )
+    client = await start(numbers=numbers, quota_scope="account")
+    assert await fill(client, 200) == [None] * 200
+    elsewhere = [
+        (await client.send(template(f"5511{person:08d}"), number=OTHER_NUMBER)).code for person in range(300)
+    ]
+    assert elsewhere == [None] * 250 + [130429] * 50, "200 of them are known"
 
 
 async def test_the_limit_grows_with_use_and_quality_and_is_announced(

@@ -88,6 +88,7 @@ async def plant_campaign(
     expires_at: datetime | None = None,
     window: tuple[Any, Any] = (None, None),
     skipped: Sequence[int] = (),
+    priority: str = "normal",
     phones: Sequence[int] | None = None,
 ) -> Planted:
     """A planned campaign of order_shipped, cut into free ranges. `skipped`: recipients (from 0) that the
@@ -96,9 +97,9 @@ async def plant_campaign(
     async with connection.transaction():
         campaign_id: int = await connection.fetchval(
             "INSERT INTO campaigns (name, content_hash, options, state, template, phone_number_ids, expires_at,"
-            " window_opens, window_closes, audience_rows, recipients, planned_at)"
-            " VALUES ($1, '', '{}', $2, $3, $4, $5, $6, $7, $8, $8, now()) RETURNING campaign_id",
-            f"campaign {next(_names)}", state, TEMPLATE, list(numbers), expires_at, *window, recipients,
+            " window_opens, window_closes, audience_rows, recipients, priority, planned_at)"
+            " VALUES ($1, '', '{}', $2, $3, $4, $5, $6, $7, $8, $8, $9, now()) RETURNING campaign_id",
+            f"campaign {next(_names)}", state, TEMPLATE, list(numbers), expires_at, *window, recipients, priority,
         )  # fmt: skip
         first_range = FIRST_RANGE + campaign_id * 10_000
         first_phone = FIRST_PHONE + campaign_id * 1_000_000

@@ -27,6 +27,7 @@ HIGH_RATE_PER_S = 2_000.0
 QUICK = Timing(
     control_period_s=0.05,
     sharing_period_s=0.05,
+    health_period_s=0.05,
     idle_s=0.05,
     release_period_ns=SECOND_NS // 20,
     retry_period_ns=SECOND_NS // 40,

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from engine.core.order import Priority
 from engine.sending import feeder as module
 from engine.sending.feeder import Feeder
 from engine.store.claims import ClaimRefused, advance_watermark
@@ -21,8 +23,17 @@ class FakeCampaignCache:
 
     def __init__(self) -> None:
         self.sending: list[int] = []
+        self.orders: dict[int, tuple[Priority, int | None]] = {}  # of campaigns that have options
         self.starts = 0
         self.answers: list[tuple[str, int]] = []
+
+    def __getitem__(self, campaign_id: int) -> SimpleNamespace:
+        priority, share = self.orders.get(campaign_id, (Priority.NORMAL, None))
+        return SimpleNamespace(campaign_id=campaign_id, priority=priority, share_percent=share)
+
+    @property
+    def has_priorities(self) -> bool:
+        return len({self[campaign_id].priority for campaign_id in self.sending}) > 1
 
     def sends(self, campaign_id: int) -> bool:
         return campaign_id in self.sending
@@ -94,6 +105,49 @@ async def test_campaigns_take_turns(
     campaigns = [await planted(pool, campaign_cache, recipients=4, range_size=2) for _ in range(3)]
     fed = await claim_all(pool, lease, feeder, 99)
     assert fed == [campaign.range_ids[turn] for turn in (0, 1) for campaign in campaigns]
+
+
+async def test_a_share_decides_how_often_a_campaign_has_its_turn(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
+) -> None:
+    small, large = [await planted(pool, campaign_cache, recipients=80, range_size=10) for _ in range(2)]
+    campaign_cache.orders[small.campaign_id] = (Priority.NORMAL, 25)
+    fed = await claim_all(pool, lease, feeder, 8)
+    assert len(set(fed) & set(small.range_ids)) == 2
+    assert len(set(fed) & set(large.range_ids)) == 6
+
+
+async def test_a_higher_priority_is_fed_first_while_the_held_range_waits(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
+) -> None:
+    sale = await planted(pool, campaign_cache, recipients=30, range_size=10)
+    assert (waiting := await feeder.feed()) is not None
+    reset = await planted(pool, campaign_cache, recipients=2, range_size=1)
+    campaign_cache.orders[reset.campaign_id] = (Priority.URGENT, None)
+    feeder.look_ahead(1)
+    await feeder.close(PATIENCE_S)
+    assert feeder.priority is Priority.URGENT
+    assert [held.range_id for held in feeder.outranked()] == [waiting.held.range_id]
+    assert await claim_all(pool, lease, feeder, 1) == reset.range_ids[:1]
+    feeder.look_ahead(1)
+    await feeder.close(PATIENCE_S)
+    assert await claim_all(pool, lease, feeder, 9) == [reset.range_ids[1], *sale.range_ids]
+    assert feeder.outranked() == []
+
+
+async def test_no_range_of_a_lower_priority_is_taken_ahead_while_there_are_higher_ones(
+    pool: Pool, lease: Lease, feeder: Feeder, campaign_cache: FakeCampaignCache
+) -> None:
+    sale = await planted(pool, campaign_cache, recipients=20, range_size=10)
+    news = await planted(pool, campaign_cache, recipients=20, range_size=10)
+    campaign_cache.orders[news.campaign_id] = (Priority.HIGH, None)
+    for _ in range(3):
+        feeder.look_ahead(15)
+        await feeder.close(PATIENCE_S)
+    assert list(feeder.held) == news.range_ids, "enough of the higher priority is in hand"
+    campaign_cache.sending.remove(news.campaign_id)
+    assert (feed := await feeder.feed()) is not None, "a campaign that may not send does not hold up others"
+    assert feed.held.range_id == sale.range_ids[0]
 
 
 async def test_a_campaign_that_may_not_send_now_keeps_its_range(
@@ -237,7 +291,7 @@ async def test_a_range_whose_answer_is_lost_is_fed_all_the_same(
             await feeder.recover()
     for _ in range(9):
         try:
-            fed += await claim_all(pool, lease, feeder, 9)
+            fed += await claim_all(pool, lease, feeder, 1)
         except ConnectionResetError:
             continue
     assert sorted(fed) == campaign.range_ids

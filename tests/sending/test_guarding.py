@@ -22,8 +22,7 @@ UNFIT = "variables do not fit the template"
 
 def campaign(expires_in_s: float | None = None) -> RunningCampaign:
     expires_ns = None if expires_in_s is None else monotonic_ns() + int(expires_in_s * SECOND_NS)
-    template = SimpleNamespace(placeholders=("1", "2"))
-    return cast("RunningCampaign", SimpleNamespace(template=template, expires_ns=expires_ns))
+    return cast("RunningCampaign", SimpleNamespace(variable_count=2, expires_ns=expires_ns))
 
 
 def candidate(phone: int, **others: Any) -> Candidate:

@@ -9,18 +9,21 @@ from typing import cast
 import pytest
 
 from engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
+from engine.core.classify import classify
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
 from engine.core.pace.circuit_breaker import CircuitBreaker
 from engine.core.pace.rate_governor import RateGovernor
+from engine.core.refusal_runs import IN_A_ROW_MAX, RefusalRuns
 from engine.core.retry import Budget
 from engine.core.states import ReasonCode
 from engine.core.tag import Tag, encode
 from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
-from engine.sending.campaign_cache import SYSTEMATIC_REJECTIONS_MAX, CampaignCache
+from engine.sending.campaign_cache import CampaignCache
 from engine.sending.flow_context import FlowContext, PeerNumber
 from engine.sending.messages import ClaimedMessage, GrantedClaims
 from engine.sending.outcome_policy import OutcomePolicy, fact_of
+from engine.sending.quotas import Quotas
 from engine.sending.stop_requests import AccountStop, CampaignPause, NumberRest, StopRequest
 from engine.store.claims import Candidate
 from engine.store.facts import Fact, FactKind
@@ -51,16 +54,16 @@ def test_an_acceptance_becomes_a_fact_with_every_field() -> None:
     assert 0 <= time.time_ns() // 1_000 - fact.attempted_us < 60_000_000
 
 
-def test_a_recipient_becomes_a_message_with_every_field() -> None:
+def test_a_recipient_becomes_a_message_of_its_template_with_every_field() -> None:
     def payload(to: int, variables: list[str], tag: str | None) -> bytes:
         return repr((to, variables, tag)).encode()
 
-    running = SimpleNamespace(template=SimpleNamespace(payload=payload))
+    running = SimpleNamespace(payloads=[lambda *_: b"another template", payload])
     context = object.__new__(FlowContext)
     context.installation = "abcdefgh"
     context.campaign_cache = cast("CampaignCache", {3: running})
     context.service = cast("ServiceSettings", SimpleNamespace(tag=True))
-    candidate = Candidate(3, 9, 12, 5511980000001, ["Ana"], attempt_no=1, spent=SPENT)
+    candidate = Candidate(3, 9, 12, 5511980000001, ["Ana"], 1, attempt_no=1, spent=SPENT)
     messages = context.messages(GrantedClaims([candidate], [2], claimed_ns=0), LEASE, 99)
     tag = encode(Tag("abcdefgh", range_id=9, seq=12, attempt_no=2, epoch=7))
     body = payload(5511980000001, ["Ana"], tag)
@@ -110,7 +113,7 @@ class Around:
         self.service_away = ThrottledLog("away", "back")
         self.descriptors_short = ThrottledLog("short", "enough")
         self.stopped: list[int] = []
-        self.campaign_cache = SimpleNamespace(systematic_rejections={}, stop=self.stopped.append)
+        self.campaign_cache = SimpleNamespace(refusal_runs=RefusalRuns(), stop=self.stopped.append)
         self.requested: list[tuple[StopRequest, str]] = []
         self.stop_requests = SimpleNamespace(
             add=lambda request: self.requested.append((request, request.reason))
@@ -120,6 +123,7 @@ class Around:
         self.access_token = SimpleNamespace(
             cure="get another", is_replaced_since=lambda _: self.token_replaced
         )
+        self.quotas = Quotas()
         self.governor = RateGovernor(80, 0)
         self.policy = OutcomePolicy(cast("FlowContext", self), "1055", self.governor)
 
@@ -140,7 +144,7 @@ ODD = Rejected(Scope.RECIPIENT, 132000, "132000", "odd", systematic=True)
 
 
 def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: Around) -> None:
-    most = SYSTEMATIC_REJECTIONS_MAX - 1
+    most = IN_A_ROW_MAX - 1
     around.react(*[ODD] * most, Accepted("w"), *[ODD] * most)
     plain = Rejected(Scope.RECIPIENT, 131026, "131026", "nobody")
     around.react(*[plain] * 2 * most)
@@ -150,9 +154,31 @@ def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: A
     assert around.requested == [
         (
             CampaignPause(1, "", ReasonCode.RECIPIENTS_REFUSED),
-            f"{SYSTEMATIC_REJECTIONS_MAX} recipients in a row were refused: odd (132000)",
+            f"{IN_A_ROW_MAX} recipients in a row were refused: odd (132000); check --param",
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "stop", "words"),
+    [
+        (131030, 400, NumberRest("1055", "", None), "use another number"),
+        (132012, 400, CampaignPause(1, "", ReasonCode.RECIPIENTS_REFUSED), "check --param"),
+        (None, 404, AccountStop("", ReasonCode.ADDRESS_REFUSED), "check DRUMBEAT_BASE_URL"),
+        (None, 407, AccountStop("", ReasonCode.ADDRESS_REFUSED), "DRUMBEAT_PROXY_URL"),
+    ],
+)
+def test_the_twentieth_refusal_in_a_row_stops_what_the_table_names_and_says_what_ends_it(
+    around: Around, code: int | None, status: int, stop: StopRequest, words: str
+) -> None:
+    refusal = classify(status, code, "no", None, None)
+    around.react(*[refusal] * (IN_A_ROW_MAX - 1))
+    assert around.requested == []
+    around.react(refusal)
+    [(request, reason)] = around.requested
+    assert type(request) is type(stop) and request == stop
+    assert getattr(request, "code", None) == getattr(stop, "code", None)
+    assert "20 recipients in a row were refused" in reason and words in reason
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -22,10 +23,12 @@ class Workers:
         self._monkeypatch = monkeypatch
 
     @asynccontextmanager
-    async def on(self, host: str, emulator: Emulator, numbers: Sequence[str]) -> AsyncIterator[Runner]:
+    async def on(
+        self, host: str, emulator: Emulator, numbers: Sequence[str], **settings: Any
+    ) -> AsyncIterator[Runner]:
         identity = replace(this_process(), host=host, boot=host)
         self._monkeypatch.setattr(owned_numbers, "this_process", lambda: identity)
-        async with started(self._pool, emulator, numbers=numbers) as runner:
+        async with started(self._pool, emulator, numbers=numbers, **settings) as runner:
             await until(lambda: self._is_known(identity))
             yield runner
 

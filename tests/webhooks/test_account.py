@@ -13,7 +13,7 @@ from engine.webhooks.account import act
 from engine.webhooks.inbox import BodyGroup, write
 from tests.webhooks.account_events import plant_template, store_event, store_template_event, template_body
 from tests.webhooks.conversation import PRODUCT, change_body
-from tests.webhooks.planted import NUMBER, plant_campaign
+from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign
 
 
 async def campaign_row(connection: Connection, campaign: int) -> tuple[str, str]:
@@ -232,3 +232,34 @@ async def test_events_of_numbers_mark_them_outdated(connection: Connection) -> N
     assert await connection.fetchval("SELECT synced_at FROM numbers") is not None
     kept = await connection.fetchval("SELECT value FROM account_events WHERE field = 'something_new'")
     assert (orjson.loads(kept) if isinstance(kept, str) else kept) == {"a": [1]}
+
+
+@pytest.mark.parametrize("field", ["message_template_status_update", "message_template_components_update"])
+async def test_any_event_about_a_template_has_it_compared_with_its_campaigns(
+    connection: Connection, field: str
+) -> None:
+    await plant_template(connection)
+    await plant_template(connection, "es")
+    value = {"event": "APPROVED", "message_template_name": "offer", "message_template_language": "pt_BR"}
+    await store_event(connection, field, value)
+    assert await act(connection) == 1
+    rows = await connection.fetch("SELECT language FROM templates WHERE compare_at <= now()")
+    assert [row["language"] for row in rows] == ["pt_BR"]
+
+
+async def test_a_language_that_stops_pauses_campaigns_in_which_somebody_gets_it(
+    connection: Connection,
+) -> None:
+    await plant_template(connection)
+    campaigns = [await plant_campaign(connection, first_range=FIRST_RANGE + at) for at in range(2)]
+    for campaign, recipients in zip(campaigns, (3, 0), strict=True):
+        others = [{"name": "offer", "language": "pt_BR", "recipients": recipients}]
+        await connection.execute(
+            "UPDATE campaigns SET template = $2 WHERE campaign_id = $1",
+            campaign,
+            {"name": "offer", "language": "en", "recipients": 5, "others": others},
+        )
+    await store_template_event(connection, "PAUSED")
+    assert await act(connection) == 1
+    states = [(await campaign_row(connection, campaign))[0] for campaign in campaigns]
+    assert states == ["paused", "running"]

@@ -19,10 +19,10 @@ from campaigns.console.api.shapes import (
     RecipientsQuery,
     TestSendRequest,
 )
-from campaigns.console.context import Console, caller_of, console_of
+from campaigns.console.context import caller_of, console_of
 from campaigns.console.streams import stream_events
-from campaigns.life.control import Campaign, CampaignChange, cancel, find_campaign, pause, start
-from campaigns.life.token_check import resume_checked
+from campaigns.life.control import Campaign, CampaignChange, approve, cancel, find_campaign, pause
+from campaigns.life.release import Released, resume_checked, start_checked
 from campaigns.preview.plan import plan_of
 from campaigns.preview.recipient import Choice, choose_recipient, preview_json
 from campaigns.preview.test_send import release_tests
@@ -30,9 +30,8 @@ from campaigns.results.campaign_pages import campaign_page
 from campaigns.results.export import count_variables, export_rows, headings, require_kept
 from campaigns.results.recipient_pages import recipient_page
 from campaigns.results.report import campaign_report
-from engine.store.database import Connection
-
-Steer = Callable[..., Awaitable[CampaignChange]]
+from engine.process.settings import Settings
+from engine.store.database import Pool
 
 
 async def list_campaigns(request: web.Request) -> web.Response:
@@ -120,41 +119,57 @@ def _csv(rows: list[list[str]]) -> bytes:
     return text.getvalue().encode()
 
 
-def steering(action: Steer) -> Callable[[web.Request], Awaitable[web.Response]]:
-    """A handler that starts, pauses or cancels."""
-
-    async def handle(request: web.Request) -> web.Response:
-        async with console_of(request).pool.acquire() as connection:
-            return reply(await steer(connection, action, request))
-
-    return handle
+Steer = Callable[[web.Request], Awaitable[dict[str, Any]]]
 
 
-async def steer(connection: Connection, action: Steer, request: web.Request) -> dict[str, Any]:
-    change = await action(connection, request.match_info["name"], actor=caller_of(request).name)
+async def start_named(request: web.Request) -> dict[str, Any]:
+    return _released(await start_checked(*_asked(request), actor=caller_of(request).name))
+
+
+async def resume_named(request: web.Request) -> dict[str, Any]:
+    return _released(await resume_checked(*_asked(request), actor=caller_of(request).name))
+
+
+def _asked(request: web.Request) -> tuple[Pool, Settings, str]:
+    console = console_of(request)
+    return console.pool, console.settings, request.match_info["name"]
+
+
+def _released(released: Released) -> dict[str, Any]:
+    return change_json(released.changes[0], "; ".join(released.notes))
+
+
+async def pause_named(request: web.Request) -> dict[str, Any]:
+    return await _steer(pause, request)
+
+
+async def cancel_named(request: web.Request) -> dict[str, Any]:
+    return await _steer(cancel, request)
+
+
+async def approve_named(request: web.Request) -> dict[str, Any]:
+    return await _steer(approve, request)
+
+
+async def _steer(action: Callable[..., Awaitable[CampaignChange]], request: web.Request) -> dict[str, Any]:
+    async with console_of(request).pool.acquire() as connection:
+        change = await action(connection, request.match_info["name"], actor=caller_of(request).name)
     return change_json(change)
 
 
-async def resume(request: web.Request) -> web.Response:
-    return reply(await resume_named(console_of(request), request))
+def replying(action: Steer) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """A handler of the interface that steers a campaign."""
 
+    async def handle(request: web.Request) -> web.Response:
+        return reply(await action(request))
 
-async def resume_named(console: Console, request: web.Request) -> dict[str, Any]:
-    async with console.pool.acquire() as connection:
-        resumed = await resume_checked(
-            connection, console.settings, request.match_info["name"], actor=caller_of(request).name
-        )
-    unchecked = resumed.unchecked and f"the access token was not checked: {resumed.unchecked}"
-    return change_json(resumed.changes[0], unchecked)
+    return handle
 
 
 def change_json(change: CampaignChange, note: str = "") -> dict[str, Any]:
     found = asdict(change)
     del found["stays_paused"]  # of `--all` alone
     return {**found, "stopped_numbers": list(found["stopped_numbers"]), "note": note}
-
-
-START, PAUSE, CANCEL = steering(start), steering(pause), steering(cancel)
 
 
 async def test_send(request: web.Request) -> web.Response:

@@ -47,6 +47,13 @@ class Operation:
 
 
 CAMPAIGN = "/campaigns/{name}"
+
+
+def _steering(word: str, summary: str, action: campaigns.Steer) -> Operation:
+    path, handler = f"{CAMPAIGN}/{word}", campaigns.replying(action)
+    return Operation("POST", path, SEND, summary, handler, shapes.Change)
+
+
 OPERATIONS = (
     Operation(
         "GET", "/campaigns", LOOK, "List campaigns, the newest first", campaigns.list_campaigns,
@@ -79,10 +86,11 @@ OPERATIONS = (
         shapes.Preview, shapes.RecipientQuery,
     ),
     Operation("GET", f"{CAMPAIGN}/plan", LOOK, "By which number, until when", campaigns.plan, shapes.Plan),
-    Operation("POST", f"{CAMPAIGN}/start", SEND, "Hand it to the workers", campaigns.START, shapes.Change),
-    Operation("POST", f"{CAMPAIGN}/pause", SEND, "Stop sending", campaigns.PAUSE, shapes.Change),
-    Operation("POST", f"{CAMPAIGN}/resume", SEND, "Lift a pause", campaigns.resume, shapes.Change),
-    Operation("POST", f"{CAMPAIGN}/cancel", SEND, "End it for good", campaigns.CANCEL, shapes.Change),
+    _steering("start", "Hand it to the workers", campaigns.start_named),
+    _steering("pause", "Stop sending", campaigns.pause_named),
+    _steering("resume", "Lift a pause", campaigns.resume_named),
+    _steering("approve", "Approve its canary", campaigns.approve_named),
+    _steering("cancel", "End it for good", campaigns.cancel_named),
     Operation(
         "POST", f"{CAMPAIGN}/test-sends", SEND, "Send its message to own phones", campaigns.test_send,
         shapes.TestSends, request=shapes.TestSendRequest, status=201, takes_key=True, needs_key=True,

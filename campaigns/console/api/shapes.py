@@ -109,6 +109,15 @@ class Counts(TypedDict):
     skipped: int
 
 
+class Share(TypedDict):
+    """A template of a campaign. `recipients`: how many get it."""
+
+    template: str
+    language: str
+    variant: str | None
+    recipients: int
+
+
 class Status(TypedDict):
     """As `campaign status --json`."""
 
@@ -127,6 +136,11 @@ class Status(TypedDict):
     nobody_sends: bool
     pruned_recipients: int
     pruned_unknown: int
+    templates: list[Share]
+    priority: str
+    share_percent: int | None
+    pause_at_failed: str | None
+    canary: dict[str, Any] | None
 
 
 class Change(TypedDict):
@@ -311,6 +325,11 @@ class Report(TypedDict):
     nobody_sends: bool
     pruned_recipients: int
     pruned_unknown: int
+    templates: list[Share]
+    priority: str
+    share_percent: int | None
+    pause_at_failed: str | None
+    canary: dict[str, Any] | None
     template: str
     language: str
     options: dict[str, Any]
@@ -321,6 +340,8 @@ class Report(TypedDict):
     cpu_us_per_message: float | None
     audits: list[Audit]
     pruned: bool
+    variants: list[dict[str, Any]]
+    verdicts: dict[str, str]
 
 
 class Preview(TypedDict):
@@ -330,6 +351,7 @@ class Preview(TypedDict):
     name: str
     template: str
     language: str
+    variant: str | None
     phone: str
     row: int
     skip_reason: str | None
@@ -343,6 +365,8 @@ class Plan(TypedDict):
     name: str
     template: str
     language: str
+    templates: list[Share]
+    unmatched_languages: Any
     category: str | None
     recipients: int
     countries: dict[str, int]

@@ -6,7 +6,13 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.console.api.campaigns import named_campaign, resume_named, steer
+from campaigns.console.api.campaigns import (
+    cancel_named,
+    named_campaign,
+    pause_named,
+    resume_named,
+    start_named,
+)
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import CampaignsQuery
 from campaigns.console.charts import funnel, rate_charts, segments
@@ -16,7 +22,7 @@ from campaigns.console.live import SharedReadings
 from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
 from campaigns.console.roles import Role, permits
 from campaigns.console.streams import stream_events
-from campaigns.life.control import Campaign, cancel, find_campaign, is_future, pause, start
+from campaigns.life.control import Campaign, find_campaign, is_future
 from campaigns.results.audit_pages import campaign_audits
 from campaigns.results.campaign_pages import CampaignPage, accepted_messages, campaign_page
 from engine.core.states import CampaignEvent, CampaignState, RecipientState, allows
@@ -24,7 +30,7 @@ from engine.errors import NotFound
 
 VIEWS: web.AppKey[SharedReadings[str]] = web.AppKey("views", SharedReadings)
 PAGE_ROWS = 25
-STEERING = {"start": start, "pause": pause, "cancel": cancel}
+STEERING = {"start": start_named, "pause": pause_named, "resume": resume_named, "cancel": cancel_named}
 EVENTS = (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME, CampaignEvent.CANCEL)
 CONFIRMED = (CampaignEvent.START, CampaignEvent.CANCEL)  # what cannot be undone is asked first
 
@@ -156,12 +162,8 @@ async def ask(request: web.Request) -> web.Response:
 
 async def act(request: web.Request) -> web.Response:
     """Start, pause, resume or cancel, as the interface does."""
-    action, console = request.match_info["action"], console_of(request)
-    if action == "resume":
-        await resume_named(console, request)
-    elif action in STEERING:
-        async with console.pool.acquire() as connection:
-            await steer(connection, STEERING[action], request)
-    else:
+    steer = STEERING.get(request.match_info["action"])
+    if steer is None:
         raise NotFound("there is no such action")
+    await steer(request)
     return redirect(campaign_url(request.match_info["name"]))

@@ -17,7 +17,8 @@ from campaigns.console.context import caller_of, console_of
 from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.uploads import Upload, discard, find_upload, store_upload
-from campaigns.planning.template import SENDABLE_STATUS, CampaignTemplate, placeholders_of
+from campaigns.planning.template import SENDABLE_STATUS, placeholders_of
+from engine.core.campaign_template import CampaignTemplate
 from engine.core.rendering import RenderedMessage, render_message
 from engine.errors import DrumbeatError, NotFound, UsageError
 
@@ -138,8 +139,7 @@ async def _step(request: web.Request, form: Any) -> Step:
 def _chosen(templates: list[StoredTemplate], wanted: str) -> CampaignTemplate | None:
     for each in templates:
         if f"{each.name} {each.language}" == wanted:
-            definition = {**each.definition, "name": each.name, "language": each.language}
-            return CampaignTemplate(each.name, each.language, definition, None)
+            return CampaignTemplate(each.name, each.language, each.definition, None)
     return None
 
 

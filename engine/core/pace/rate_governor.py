@@ -44,11 +44,12 @@ HOLD_S_MAX = 10.0
 @dataclass(frozen=True, slots=True)
 class Suspension:
     """The number stops until `until_ns`: the service asked for it, or throttled it at the floor for five
-    minutes.
+    minutes (`for_quota`).
     """
 
     until_ns: int
     reason: str
+    for_quota: bool = False
 
 
 class RateGovernor:
@@ -113,9 +114,8 @@ class RateGovernor:
             return None
         self._at_floor_ns = None
         until_ns = now_ns + int(QUOTA_SUSPENSION_S * SECOND_NS)
-        return Suspension(
-            until_ns, f"throttled for {QUOTA_AFTER_S / 60:.0f} minutes at {self.floor_per_s:g}/s"
-        )
+        reason = f"throttled for {QUOTA_AFTER_S / 60:.0f} minutes at {self.floor_per_s:g}/s"
+        return Suspension(until_ns, reason, for_quota=True)
 
     @property
     def _full_per_s(self) -> float:

@@ -8,10 +8,15 @@ WHERE state = 'scheduled' AND planned_at IS NOT NULL AND (start_at IS NULL OR st
 ORDER BY campaign_id;
 
 -- name: running
+-- With a campaign $1, also the messages to one person that numbers of this process, $2, may send: they wait for no campaign.
 SELECT campaign_id, name, reason, reason_code, template, phone_number_ids, window_opens, window_closes, time_zone,
+       priority, share_percent,
+       pause_at_failed IS NOT NULL
+       OR EXISTS (SELECT FROM canaries WHERE canaries.campaign_id = campaigns.campaign_id AND passed_at IS NULL) AS is_watched,
        extract(epoch FROM expires_at - now())::float8 AS expires_in_s, now() AS database_now
 FROM campaigns
-WHERE state = 'running' AND planned_at IS NOT NULL AND ($1::bigint IS NULL OR campaign_id = $1)
+WHERE state = 'running' AND planned_at IS NOT NULL
+  AND ($1::bigint IS NULL OR campaign_id = $1 OR (priority = 'urgent' AND phone_number_ids && $2::text[]))
 ORDER BY campaign_id;
 
 -- name: overdue

@@ -1,12 +1,15 @@
 -- What commands ask about campaigns: find, list, start, stop.
 
 -- name: find
+-- By its name, or as `external:KEY` by its external id.
 SELECT campaign_id, name, external_id, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
        audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at,
        options ->> 'test of' AS test_of
 FROM campaigns
-WHERE name = $1;
+WHERE name = $1 OR (starts_with($1, 'external:') AND external_id = substr($1, 10))
+ORDER BY name = $1 DESC
+LIMIT 1;
 
 -- name: list
 -- Newest first. $2: with those of `campaign test-send`.
@@ -39,6 +42,9 @@ SELECT name FROM campaigns ORDER BY campaign_id DESC LIMIT 1000;
 -- name: is_future
 SELECT coalesce(start_at > now(), false) FROM campaigns WHERE campaign_id = $1;
 
+-- name: seconds_until
+SELECT extract(epoch FROM $1::timestamptz - now())::float8;
+
 -- name: active
 -- What an emergency stop has to stop.
 SELECT campaign_id, name FROM campaigns WHERE state IN ('scheduled', 'running') ORDER BY campaign_id;
@@ -50,5 +56,12 @@ SELECT EXISTS (SELECT FROM campaigns
                  AND ($1::text IS NULL OR name = $1));
 
 -- name: paused
-SELECT name, started_at IS NOT NULL AS started FROM campaigns
+SELECT name, reason, reason_code, started_at IS NOT NULL AS started FROM campaigns
 WHERE state = 'paused' AND planned_at IS NOT NULL ORDER BY campaign_id;
+
+-- name: set_order
+-- NULL: it stays. $4: the share is removed.
+UPDATE campaigns
+SET priority = coalesce($2, priority), share_percent = CASE WHEN $4 THEN NULL ELSE coalesce($3, share_percent) END
+WHERE campaign_id = $1
+RETURNING priority, share_percent;

@@ -18,9 +18,12 @@ UPDATE campaigns SET reason = $3, reason_code = $4
 WHERE campaign_id = $1 AND state = $2 AND (reason, reason_code) IS DISTINCT FROM ($3, $4::text);
 
 -- name: of_template
--- Campaigns that would go on sending a template that was paused, disabled or rejected.
+-- Campaigns that would go on sending a template that was paused, disabled or rejected. One of several templates counts if
+-- somebody gets it.
 SELECT campaign_id FROM campaigns
-WHERE template ->> 'name' = $1 AND template ->> 'language' = $2 AND state IN ('scheduled', 'running')
+WHERE state IN ('scheduled', 'running')
+  AND EXISTS (SELECT FROM jsonb_array_elements(jsonb_build_array(template) || coalesce(template -> 'others', '[]')) AS part
+              WHERE part ->> 'name' = $1 AND part ->> 'language' = $2 AND coalesce((part ->> 'recipients')::bigint, 1) > 0)
 ORDER BY campaign_id;
 
 -- name: audit

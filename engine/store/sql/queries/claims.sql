@@ -4,7 +4,7 @@
 -- A range's recipients above its watermark, in one page.
 -- Nobody above the watermark was sent to, unless the database went back in time: then replies and events may report messages
 -- that it does not know. So recipients with any record are left out; those that wait or are in doubt are claimed as retries.
-SELECT seq, phone, variables FROM recipients
+SELECT seq, phone, variables, template_index FROM recipients
 WHERE range_id = $1 AND seq > $2 AND skip_reason IS NULL
   AND seq <> ALL (ARRAY(SELECT seq FROM outcomes WHERE range_id = $1 AND seq > $2
                         UNION ALL SELECT seq FROM pending_attempts WHERE range_id = $1 AND seq > $2))

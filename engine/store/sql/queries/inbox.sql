@@ -88,11 +88,18 @@ FROM account_events WHERE acted_at IS NULL ORDER BY received_at, occurred_at LIM
 UPDATE account_events SET acted_at = now() WHERE event_key = $1;
 
 -- name: set_template_status
-UPDATE templates SET status = $3 WHERE name = $1 AND language = $2;
+-- The event may follow a change of its text, so campaigns are compared with it.
+UPDATE templates SET status = $3, compare_at = now() WHERE name = $1 AND language = $2;
+
+-- name: note_template_change
+UPDATE templates SET compare_at = now() WHERE name = $1 AND language = $2;
 
 -- name: refresh_number
--- The tier is taken from the event. synced_at NULL asks for the rest to be read from the service.
-UPDATE numbers SET messaging_limit_tier = coalesce($2, messaging_limit_tier), synced_at = NULL
+-- The tier is taken from the event, and ends a rest for the former one. synced_at NULL asks for the other facts to be read
+-- from the service.
+UPDATE numbers
+SET messaging_limit_tier = coalesce($2, messaging_limit_tier), synced_at = NULL,
+    suspended_until = CASE WHEN rests_for_quota AND messaging_limit_tier <> $2 THEN NULL ELSE suspended_until END
 WHERE regexp_replace(display_phone_number, '\D', '', 'g') = $1;
 
 -- name: refresh_numbers

@@ -47,7 +47,7 @@ WHERE phone_number_id = $1 AND epoch = $2;
 
 -- name: suspend
 -- A rest that ends by itself. It does not shorten one that stands already, and does not end a stop.
-UPDATE numbers SET suspended_until = now() + make_interval(secs => $2), suspended_reason = $3
+UPDATE numbers SET suspended_until = now() + make_interval(secs => $2), suspended_reason = $3, rests_for_quota = $4
 WHERE phone_number_id = $1 AND NOT stopped AND coalesce(suspended_until < now() + make_interval(secs => $2), true);
 
 -- name: stop

@@ -19,6 +19,9 @@ SET display_phone_number = excluded.display_phone_number,
     throughput_level = coalesce(excluded.throughput_level, numbers.throughput_level),
     service_limit_per_s = CASE WHEN excluded.throughput_level IS NULL THEN numbers.service_limit_per_s
                                ELSE excluded.service_limit_per_s END,
+    suspended_until = CASE WHEN numbers.rests_for_quota
+                                AND numbers.messaging_limit_tier IS DISTINCT FROM excluded.messaging_limit_tier THEN NULL
+                           ELSE numbers.suspended_until END,
     synced_at = excluded.synced_at,
     unlisted_at = NULL;
 

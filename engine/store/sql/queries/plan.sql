@@ -20,14 +20,14 @@ SELECT pg_try_advisory_lock(hashtextextended('drumbeat.create:' || $1, 0));
 
 -- name: same_identity
 -- The campaign that already has this name or external id.
-SELECT campaign_id, name, external_id, content_hash, options, planned_at, state,
+SELECT campaign_id, name, external_id, content_hash, options, template, planned_at, state,
        audience_rows, rejected, duplicates, recipients
 FROM campaigns
 WHERE name = $1 OR external_id = $2
 ORDER BY external_id IS NOT DISTINCT FROM $2 DESC;
 
--- name: options_of_campaign
-SELECT options FROM campaigns WHERE campaign_id = $1;
+-- name: frozen_campaign
+SELECT options, template FROM campaigns WHERE campaign_id = $1;
 
 -- name: same_audience
 -- Other campaigns whose stored option $1, the hash of the audience, is $2. A person reads the list.
@@ -60,6 +60,21 @@ DELETE FROM ranges WHERE range_id = ANY($1::bigint[]);
 -- name: remove_unplanned
 DELETE FROM campaigns WHERE campaign_id = $1 AND planned_at IS NULL;
 
+-- name: retire_draft
+-- A draft that nobody can start any more, and that the next create of its name would remove.
+UPDATE campaigns SET planned_at = NULL, reason = 'being removed', reason_code = 'planning'
+WHERE campaign_id = $1 AND state = 'draft' AND planned_at IS NOT NULL
+RETURNING campaign_id;
+
+-- name: change_campaign
+-- Options that change without a new plan. Nothing if the campaign is not as it was when it was compared.
+UPDATE campaigns
+SET content_hash = $4, options = $5, phone_number_ids = $6, on_unknown = $7, window_opens = $8, window_closes = $9,
+    time_zone = $10, start_at = $11, expires_at = $12, max_failed = $13, priority = $14, share_percent = $15,
+    pause_at_failed = $16
+WHERE campaign_id = $1 AND content_hash = $2 AND state = $3 AND planned_at IS NOT NULL
+RETURNING campaign_id;
+
 -- name: prepare_session
 -- For this session. Nearly all phones of an audience differ: counting them by sorting takes half the time of hashing
 -- (3 million: 1.1 s, 2.1 s), and the memory stays within work_mem.
@@ -85,6 +100,10 @@ CREATE FUNCTION pg_temp.canonical_phone(phone bigint) RETURNS bigint LANGUAGE sq
 $$;
 CREATE TEMPORARY TABLE staged_recipients (batch integer PRIMARY KEY, rows bytea NOT NULL);
 ALTER TABLE staged_recipients ALTER COLUMN rows SET STORAGE EXTERNAL;
+
+-- name: stage_template_indexes
+-- Only if there are several templates: every row would be a fifth longer.
+ALTER TABLE staging ADD COLUMN template_index smallint NOT NULL;
 
 -- name: stage_recipients
 INSERT INTO staged_recipients (batch, rows) VALUES ($1, $2);
@@ -126,6 +145,30 @@ ANALYZE left_out, suppressed;
 -- name: left_out_in_chunk
 SELECT line, phone, code FROM left_out WHERE line > $1 AND line <= $2 ORDER BY line;
 
+-- name: recent_campaigns
+-- Campaigns of the last $1 days, or still to be sent, of which staged people are recipients too, and how many. Not those
+-- named in $2, no tests, and none that was cancelled before it sent. Ranges are read one by one, because no index holds
+-- phones: that costs what the recent campaigns are worth, and not what all stored months are.
+WITH recent AS MATERIALIZED (
+    SELECT campaign_id, name, started_at IS NOT NULL AS started, coalesce(started_at, created_at) AS since
+    FROM campaigns
+    WHERE planned_at IS NOT NULL AND coalesce(finished_at, now()) > now() - make_interval(days => $1)
+      AND name <> ALL($2::text[]) AND options ->> 'test of' IS NULL
+      AND NOT (state = 'cancelled' AND started_at IS NULL)
+)
+SELECT name, started, since, count(*) AS recipients
+FROM recent
+JOIN ranges USING (campaign_id)
+JOIN LATERAL (
+    SELECT pg_temp.canonical_phone(phone) AS phone FROM recipients
+    WHERE recipients.range_id = ranges.range_id AND skip_reason IS NULL
+    OFFSET 0) AS earlier ON true
+WHERE earlier.phone IN (SELECT phone FROM staging)
+  AND NOT EXISTS (SELECT FROM excluded WHERE excluded.phone = earlier.phone)
+GROUP BY campaign_id, name, started, since
+ORDER BY recipients DESC, campaign_id DESC
+LIMIT 10;
+
 -- name: suppressed_in_chunk
 SELECT line FROM suppressed WHERE line > $1 AND line <= $2 ORDER BY line;
 
@@ -133,11 +176,16 @@ SELECT line FROM suppressed WHERE line > $1 AND line <= $2 ORDER BY line;
 -- The recipients that would be skipped.
 SELECT count(*) FROM suppressed WHERE NOT EXISTS (SELECT FROM left_out WHERE left_out.line = suppressed.line);
 
+-- name: count_by_template
+SELECT template_index, count(*) AS recipients FROM staging
+WHERE NOT EXISTS (SELECT FROM left_out WHERE left_out.line = staging.line)
+GROUP BY template_index;
+
 -- name: insert_campaign
 INSERT INTO campaigns (
     name, external_id, content_hash, options, reason, reason_code, template, phone_number_ids, on_unknown,
-    window_opens, window_closes, time_zone, start_at, expires_at, max_failed
-) VALUES ($1, $2, $3, $4, 'planning', 'planning', $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    window_opens, window_closes, time_zone, start_at, expires_at, max_failed, priority, share_percent, pause_at_failed
+) VALUES ($1, $2, $3, $4, 'planning', 'planning', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 RETURNING campaign_id, (now() AT TIME ZONE 'UTC')::date AS day;
 
 -- name: create_partitions
@@ -160,6 +208,9 @@ WITH written AS MATERIALIZED (
     SELECT range_id, $1, last_seq, skipped FROM written
 )
 SELECT coalesce(sum(last_seq), 0)::bigint AS recipients, coalesce(sum(skipped), 0)::bigint AS suppressed FROM written;
+
+-- name: insert_canary
+INSERT INTO canaries (campaign_id, recipients, ranges, max_failed, needs_approval, wait_s) VALUES ($1, $2, $3, $4, $5, $6);
 
 -- name: finish_plan
 UPDATE campaigns

@@ -7,20 +7,20 @@ SELECT template, options, audience_rows, rejected, duplicates, recipients, windo
 FROM campaigns WHERE campaign_id = $1;
 
 -- name: first_recipient
-SELECT phone, variables, line, skip_reason
+SELECT phone, variables, template_index, line, skip_reason
 FROM recipients JOIN ranges USING (range_id)
 WHERE campaign_id = $1
 ORDER BY ordinal, seq LIMIT 1;
 
 -- name: recipient_of_line
-SELECT phone, variables, line, skip_reason
+SELECT phone, variables, template_index, line, skip_reason
 FROM recipients JOIN ranges USING (range_id)
 WHERE campaign_id = $1 AND line = $2
 LIMIT 1;
 
 -- name: recipient_of_phone
 -- $2: the forms of one phone.
-SELECT phone, variables, line, skip_reason
+SELECT phone, variables, template_index, line, skip_reason
 FROM recipients JOIN ranges USING (range_id)
 WHERE campaign_id = $1 AND phone = ANY($2::bigint[])
 LIMIT 1;
@@ -28,9 +28,10 @@ LIMIT 1;
 -- name: names_with_prefix
 SELECT name FROM campaigns WHERE starts_with(name, $1);
 
--- name: category
--- As the service lists the template now; NULL if it no longer does.
-SELECT category FROM templates WHERE name = $1 AND language = $2;
+-- name: categories
+-- As the service lists these templates now; those that it no longer lists are missing.
+SELECT name, language, category
+FROM templates JOIN unnest($1::text[], $2::text[]) AS wanted (name, language) USING (name, language);
 
 -- name: numbers
 -- $2: the limit of a number for which neither the service nor a person set one.
@@ -39,11 +40,12 @@ SELECT phone_number_id, coalesce(manual_limit_per_s, service_limit_per_s, $2) AS
 FROM numbers WHERE phone_number_id = ANY($1::text[]) ORDER BY phone_number_id;
 
 -- name: recipients_by_prefix
--- A phone for each beginning of $2 digits, and how many recipients share it; without those that the plan skipped.
-SELECT min(phone) AS phone, count(*) AS recipients
+-- A phone for each template and beginning of $2 digits, and how many recipients share them; without those that the plan
+-- skipped.
+SELECT template_index, min(phone) AS phone, count(*) AS recipients
 FROM recipients JOIN ranges USING (range_id)
 WHERE campaign_id = $1 AND skip_reason IS NULL
-GROUP BY left(phone::text, $2);
+GROUP BY template_index, left(phone::text, $2);
 
 -- name: skipped
 SELECT skip_reason AS reason, count(*) AS recipients

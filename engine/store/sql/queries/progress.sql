@@ -3,7 +3,8 @@
 -- name: status
 -- One campaign with its recipients by state: the sums of its range counters and of what the audit keeps of pruned months.
 SELECT campaigns.name, campaigns.state, campaigns.reason, campaigns.reason_code, campaigns.start_at, campaigns.started_at,
-       campaigns.finished_at, campaigns.phone_number_ids, counts.*
+       campaigns.finished_at, campaigns.phone_number_ids, campaigns.template, campaigns.priority, campaigns.share_percent,
+       campaigns.pause_at_failed, counts.*
 FROM campaigns,
      LATERAL (
          SELECT coalesce(sum(recipients), 0)::bigint AS recipients, coalesce(sum(deferred), 0)::bigint AS deferred,

@@ -70,13 +70,16 @@ WHERE phone_number_id = $1 AND epoch = $2 ORDER BY campaign_id, ordinal;
 -- The number's row stays locked until the commit, so that nobody takes the number over between the look and the claim. If
 -- no range is free, the row is not locked: numbers without work ask a few times a second, and a lock is a write to the log.
 -- The campaign's state is read from the database, because the process's own copy is up to half a second old, and after a
--- fail-over it may be the copy of another database.
-WITH owner AS MATERIALIZED (
+-- fail-over it may be the copy of another database. Of a campaign whose canary has not passed, only the canary's ranges count.
+WITH sendable AS MATERIALIZED (
+    SELECT coalesce((SELECT ranges FROM canaries WHERE campaign_id = $1 AND passed_at IS NULL), 2147483647) AS below),
+owner AS MATERIALIZED (
     SELECT FROM numbers
     WHERE phone_number_id = $2 AND epoch = $3
       AND EXISTS (SELECT FROM campaigns WHERE campaign_id = $1 AND state = 'running')
       AND (SELECT true FROM ranges
            WHERE campaign_id = $1 AND state = 'open' AND phone_number_id IS NULL AND due_at <= now()
+             AND ordinal < (SELECT below FROM sendable)
            ORDER BY due_at, ordinal LIMIT 1)
     FOR SHARE),
 taken AS (
@@ -84,6 +87,7 @@ taken AS (
     WHERE EXISTS (SELECT FROM owner) AND range_id = (
         SELECT range_id FROM ranges
         WHERE campaign_id = $1 AND state = 'open' AND phone_number_id IS NULL AND due_at <= now()
+          AND ordinal < (SELECT below FROM sendable)
         ORDER BY due_at, ordinal LIMIT 1
         FOR UPDATE SKIP LOCKED)
     RETURNING range_id, campaign_id, last_seq, claimed_through, state),

@@ -4,6 +4,9 @@
 SELECT template ->> 'name' AS template, template ->> 'language' AS language, options, audience_rows, rejected, duplicates
 FROM campaigns WHERE campaign_id = $1;
 
+-- name: templates
+SELECT template FROM campaigns WHERE campaign_id = $1;
+
 -- name: reasons
 -- Why recipients failed, were skipped, are in doubt or wait. Only present states count, so that the sums equal the counters.
 -- A reason stands in an outcome, in a pending attempt, in the plan or in a closed range. The view is asked only about the
@@ -81,17 +84,19 @@ SELECT range_id, ordinal FROM ranges WHERE campaign_id = $1 AND ordinal > $2 ORD
 -- A page is a range: up to 1,000 recipients in a few milliseconds, without a cursor that stays open.
 -- The number of an attempt in doubt or deferred stands in pending_attempts; the view has the numbers of outcomes. The code of a
 -- failed recipient is the one that the report counts.
-SELECT phone, recipient_states.state,
+SELECT recipient_states.phone, recipient_states.state,
        CASE WHEN recipient_states.state = 'failed' THEN (
            SELECT code FROM outcomes
            WHERE outcomes.range_id = recipient_states.range_id AND outcomes.seq = recipient_states.seq
              AND outcomes.reason IS NOT NULL
            ORDER BY attempt_no DESC LIMIT 1) END AS code,
-       recipient_states.reason, line, wamid,
+       recipient_states.reason, recipient_states.line, wamid,
        CASE WHEN recipient_states.state IN ('unknown', 'deferred') THEN pending_attempts.phone_number_id
             ELSE recipient_states.phone_number_id END AS phone_number_id,
-       attempted_at, sent_at, delivered_at, read_at, failed_at, variables
-FROM recipient_states LEFT JOIN pending_attempts USING (range_id, seq)
+       attempted_at, sent_at, delivered_at, read_at, failed_at, recipients.template_index, recipient_states.variables
+FROM recipient_states
+JOIN recipients USING (range_id, seq)
+LEFT JOIN pending_attempts USING (range_id, seq)
 WHERE range_id = $1 AND ($2::text IS NULL OR recipient_states.state = $2)
 ORDER BY seq;
 

@@ -3,7 +3,8 @@
 -- connection keeps. OFFSET 0 keeps a look by key.
 
 -- name: due_retries
-SELECT pending_attempts.range_id, pending_attempts.seq, pending_attempts.attempt_no, recipients.phone, recipients.variables,
+SELECT pending_attempts.range_id, pending_attempts.seq, pending_attempts.attempt_no,
+       recipients.phone, recipients.variables, recipients.template_index,
        pending_attempts.transient_failures, pending_attempts.pair_throttles, pending_attempts.unreachable,
        EXISTS (SELECT 1 FROM suppressions WHERE suppressions.phone = recipients.phone OFFSET 0) AS opted_out
 FROM pending_attempts

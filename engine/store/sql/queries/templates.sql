@@ -24,3 +24,22 @@ SELECT name, language, status, category, synced_at, definition FROM templates OR
 
 -- name: of_name
 SELECT name, language, status, category, synced_at, definition FROM templates WHERE name = $1 ORDER BY language;
+
+-- name: of_names
+SELECT name, language, definition FROM templates WHERE name = ANY($1::text[]);
+
+-- name: take_changed
+-- Templates that an event concerned. Others leave them alone for half a minute.
+UPDATE templates SET compare_at = now() + interval '30 seconds' WHERE compare_at <= now()
+RETURNING name, language, compare_at;
+
+-- name: compared
+-- Unless another event came meanwhile.
+UPDATE templates SET compare_at = NULL
+FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS done (name, language, compare_at)
+WHERE (templates.name, templates.language, templates.compare_at) = (done.name, done.language, done.compare_at);
+
+-- name: active_campaigns
+-- Those that send, or will without a person.
+SELECT campaign_id, name, template FROM campaigns
+WHERE state IN ('scheduled', 'running') AND planned_at IS NOT NULL ORDER BY campaign_id;

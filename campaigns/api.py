@@ -1,0 +1,202 @@
+"""Drumbeat for programs: what the commands do, as methods that return values.
+
+    async with open_drumbeat() as drumbeat:
+        await drumbeat.apply("spring.toml")
+        result = await drumbeat.run("spring")
+        result.require_complete()
+
+What cannot be done raises a `DrumbeatError` with `what`, `where`, `remedy` and the exit code that the command
+has. If the database goes away later, errors of its driver, asyncpg, come as they are. A NAME may be
+`external:KEY`.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from campaigns.cli.create import campaign_spec
+from campaigns.life import control
+from campaigns.life.actor import actor
+from campaigns.life.control import Campaign, CampaignChange, find_campaign, require_planned
+from campaigns.life.delete import DeletedCampaign, delete_campaign
+from campaigns.life.run import RunResult, run_campaign
+from campaigns.manifest.file import read_manifest
+from campaigns.manifest.values import in_words_of_keys, needs_audience, of_clone, of_edit
+from campaigns.planning.amend import amend_campaign
+from campaigns.planning.change import ChangeRefused
+from campaigns.planning.create import CreatedCampaign, create_campaign
+from campaigns.planning.spec import CampaignSpec
+from campaigns.planning.stored import stored_options
+from campaigns.results.export import count_variables, export_rows, headings, require_kept
+from campaigns.results.report import Report, campaign_report
+from campaigns.results.status import CampaignStatus, campaign_status
+from engine.app import POOL_CONNECTIONS
+from engine.core.states import CampaignState, RecipientState
+from engine.errors import DrumbeatError, UsageError
+from engine.notifications.notifier import notifying
+from engine.prepare_database import prepare_database
+from engine.process.settings import Settings, load_settings
+from engine.store.database import Pool, open_pool
+from engine.store.installation import identify
+
+__all__ = [
+    "Campaign",
+    "CampaignChange",
+    "CampaignSpec",
+    "CampaignState",
+    "CampaignStatus",
+    "ChangeRefused",
+    "CreatedCampaign",
+    "DeletedCampaign",
+    "Drumbeat",
+    "DrumbeatError",
+    "RecipientState",
+    "Report",
+    "RunResult",
+    "campaign_spec",
+    "open_drumbeat",
+]
+
+
+@asynccontextmanager
+async def open_drumbeat(**settings: Any) -> AsyncIterator["Drumbeat"]:
+    """The installation that settings name: these, else those of the environment, else of drumbeat.toml.
+
+    Starts the embedded Postgres if no database is named, and brings the database to this version.
+    """
+    loaded = load_settings(**settings)
+    url = await asyncio.to_thread(prepare_database, loaded)
+    async with open_pool(url) as pool:
+        yield Drumbeat(loaded, url, pool)
+
+
+@dataclass(frozen=True, slots=True)
+class Drumbeat:
+    """Made by `open_drumbeat`. All methods may be called at the same time."""
+
+    settings: Settings
+    url: str
+    pool: Pool
+
+    async def create(self, spec: CampaignSpec, *, dry_run: bool = False) -> CreatedCampaign:
+        """As `campaign create`; `spec` comes from `campaign_spec`."""
+        return await create_campaign(self.url, spec, disk=self.settings.disk(), dry_run=dry_run)
+
+    async def apply(self, manifest: Path | str, *, dry_run: bool = False, **changes: Any) -> CreatedCampaign:
+        """As `campaign apply`. `changes` replace keys of the manifest. ChangeRefused has what differs."""
+        path = Path(manifest)
+        try:
+            spec = campaign_spec(**read_manifest(path, campaign_spec, changes))
+            return await self._change(spec, dry_run=dry_run)
+        except UsageError as error:
+            raise in_words_of_keys(error, campaign_spec, str(path)) from error
+
+    async def clone(
+        self, name: str, new: str, *, unset: Iterable[str] = (), dry_run: bool = False, **changes: Any
+    ) -> CreatedCampaign:
+        """As `campaign clone`. `changes` and `unset` are keys of a manifest."""
+        stored = await stored_options(self.pool, name)
+        values = of_clone(stored.values, new, changes, unset, campaign_spec)
+        return await self.create(campaign_spec(**values), dry_run=dry_run)
+
+    async def edit(
+        self, name: str, *, unset: Iterable[str] = (), dry_run: bool = False, **changes: Any
+    ) -> CreatedCampaign:
+        """As `campaign edit`. `changes` and `unset` are keys of a manifest."""
+        stored = await stored_options(self.pool, name)
+        spec = campaign_spec(**of_edit(stored.values, changes, unset, campaign_spec))
+        amended = None
+        if not needs_audience(changes, unset):
+            amended = await amend_campaign(self.url, spec, change_by=actor(), dry_run=dry_run)
+        return amended or await self._change(spec, dry_run=dry_run)
+
+    async def delete(self, name: str) -> DeletedCampaign:
+        """As `campaign delete`, without a question."""
+        return await delete_campaign(self.url, name, actor=actor())
+
+    async def campaigns(self, *, tests: bool = False) -> list[Campaign]:
+        """As `campaign list`: the newest first."""
+        async with self.pool.acquire() as connection:
+            return await control.list_campaigns(connection, tests=tests)
+
+    async def run(
+        self,
+        name: str,
+        *,
+        stop: asyncio.Event | None = None,
+        wait: bool = False,
+        until: datetime | None = None,
+        max_failed: str | None = None,
+    ) -> RunResult:
+        """As `campaign run`: send until nobody is left, in this process. `stop` ends it as Ctrl-C does.
+
+        The result says what is missing; `require_complete` raises it.
+        """
+        service, stop = self.settings.service(), stop or asyncio.Event()
+        async with (
+            open_pool(self.url, size=POOL_CONNECTIONS, by_key=True, greet=identify) as pool,
+            notifying(pool, self.settings.notifications(), stop),
+        ):
+            return await run_campaign(
+                pool,
+                service,
+                name,
+                stop=stop,
+                wait=wait,
+                disk=self.settings.disk(),
+                max_failed=max_failed,
+                until=until,
+            )
+
+    async def start(self, name: str) -> CampaignChange:
+        """As `campaign start`: hand it to the workers."""
+        async with self.pool.acquire() as connection:
+            return await control.start(connection, name, actor=actor())
+
+    async def pause(self, name: str) -> CampaignChange:
+        """As `campaign pause`."""
+        async with self.pool.acquire() as connection:
+            return await control.pause(connection, name, actor=actor())
+
+    async def resume(self, name: str) -> CampaignChange:
+        """As `campaign resume`. It does not try the access token."""
+        async with self.pool.acquire() as connection:
+            return await control.resume(connection, name, actor=actor())
+
+    async def cancel(self, name: str) -> CampaignChange:
+        """As `campaign cancel`."""
+        async with self.pool.acquire() as connection:
+            return await control.cancel(connection, name, actor=actor())
+
+    async def status(self, name: str) -> CampaignStatus:
+        """As `campaign status`, without the rate, for which the command waits a second."""
+        return await campaign_status(self.pool, (await find_campaign(self.pool, name)).campaign_id)
+
+    async def report(self, name: str) -> Report:
+        """As `campaign report`."""
+        return await campaign_report(self.pool, (await self._planned(name)).campaign_id)
+
+    async def recipients(
+        self, name: str, *, state: RecipientState | None = None
+    ) -> AsyncIterator[dict[str, str]]:
+        """As `campaign export`: each recipient by the columns of the export, in constant memory."""
+        campaign_id = (await self._planned(name)).campaign_id
+        await require_kept(self.pool, campaign_id, name)
+        columns = headings(await count_variables(self.pool, campaign_id))
+        async for page in export_rows(self.pool, campaign_id, state):
+            for row in page:
+                yield dict(zip(columns, row, strict=True))
+
+    async def _change(self, spec: CampaignSpec, *, dry_run: bool) -> CreatedCampaign:
+        return await create_campaign(
+            self.url, spec, disk=self.settings.disk(), dry_run=dry_run, change_by=actor()
+        )
+
+    async def _planned(self, name: str) -> Campaign:
+        campaign = await find_campaign(self.pool, name)
+        require_planned(campaign)
+        return campaign

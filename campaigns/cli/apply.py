@@ -1,0 +1,57 @@
+"""`drumbeat campaign apply`: a campaign as a manifest describes it."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from campaigns.cli.changes_text import print_refusal
+from campaigns.cli.create import _create, campaign_spec
+from campaigns.cli.options import DryRun, Json, Quiet
+from campaigns.life.actor import actor
+from campaigns.manifest.command import takes_options
+from campaigns.manifest.file import read_manifest
+from campaigns.manifest.values import by_key, in_words_of_keys
+from campaigns.planning.change import ChangeRefused
+from campaigns.planning.spec import NAME, CampaignSpec
+from engine.errors import UsageError
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+@takes_options(campaign_spec, as_changes=True)
+def apply(
+    manifest: Annotated[
+        Path, typer.Argument(help="TOML file with the options of a campaign.", metavar="FILE")
+    ],
+    *,
+    name: Annotated[str | None, typer.Option(help="The campaign's name, instead of the file's.")] = None,
+    options: dict[str, Any],
+    dry_run: DryRun = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Create a campaign as a manifest describes it, or change it to that. Send nothing.
+
+    The same manifest again changes nothing. A difference is shown. What may change while the campaign runs
+    is changed; a draft is planned anew; anything else is refused with 78, and nothing is changed.
+
+    Keys of the manifest are the options below, with _ for -. An option given here replaces the file's.
+    """
+    named = {} if name is None else {NAME: name}
+    where = str(manifest)
+    changes = by_key(campaign_spec, options) | named
+    try:
+        spec = read_spec(manifest, changes)
+        _create(spec, dry_run=dry_run, json=json, quiet=quiet, change_by=actor())
+    except ChangeRefused as refusal:
+        print_refusal(refusal, json=json)
+        raise
+    except UsageError as error:
+        raise in_words_of_keys(error, campaign_spec, where) from error
+
+
+def read_spec(manifest: Path, changes: dict[str, Any]) -> CampaignSpec:
+    """The campaign that a manifest describes. `changes`, by key, replace values of the file."""
+    return campaign_spec(**read_manifest(manifest, campaign_spec, changes))

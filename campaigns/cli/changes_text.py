@@ -1,0 +1,32 @@
+"""Shows how a campaign differs from what is asked for, and what becomes of each difference."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from campaigns.cli.printing import print_json, print_rows
+from campaigns.planning.change import ChangeRefused
+from campaigns.planning.change_rules import Change
+from campaigns.planning.spec import AUDIENCE_CONTENT, text_of
+
+
+def print_changes(changes: Sequence[Change]) -> None:
+    """A row for each difference: old → new. Nothing if there is none."""
+    if changes:
+        print_rows(("OPTION", "OLD", "", "NEW", "EFFECT"), [_row(change) for change in changes])
+
+
+def print_refusal(refusal: ChangeRefused, *, json: bool) -> None:
+    """The differences of a change that is refused. The error itself goes to stderr."""
+    if json:
+        changes = [change.as_json() for change in refusal.changes]
+        print_json({"schema": 1, "refused": True, "changes": changes})
+    else:
+        print_changes(refusal.changes)
+
+
+def _row(change: Change) -> tuple[Any, ...]:
+    found = change.difference
+    effect = f"{change.effect}: {change.reason}" if change.reason else change.effect
+    if found.option == AUDIENCE_CONTENT:  # two hashes say nothing to people
+        return found.option, "", "\N{RIGHTWARDS ARROW}", "other rows", effect
+    return found.option, text_of(found.old), "\N{RIGHTWARDS ARROW}", text_of(found.new), effect

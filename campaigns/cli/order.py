@@ -1,0 +1,45 @@
+"""`drumbeat campaign order`: another priority or share, also while the campaign is sent."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from campaigns.cli.options import CampaignName, Json
+from campaigns.cli.order_options import Share
+from campaigns.cli.printing import print_json
+from campaigns.cli.status_text import order_text
+from campaigns.cli.task_runner import with_connection
+from campaigns.life.actor import actor
+from campaigns.life.order import set_order
+from campaigns.planning.order_options import check_share, read_priority
+from engine.errors import UsageError
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def order(
+    name: CampaignName,
+    priority: Annotated[
+        str | None,
+        typer.Option(help="low, normal or high. Its numbers send the higher one first.", metavar="PRIORITY"),
+    ] = None,
+    share: Share = None,
+    even_share: Annotated[bool, typer.Option("--even-share", help="Remove its share.")] = False,
+    json: Json = False,
+) -> None:
+    """Change the priority or the share of a campaign, also while it is sent."""
+    if priority is None and share is None and not even_share:
+        raise UsageError("nothing to change", remedy="give --priority, --share or --even-share")
+    if share is not None and even_share:
+        raise UsageError("--share and --even-share exclude each other", remedy="give one of them")
+    check_share(share)
+    rank = None if priority is None else read_priority(priority)
+    changed = with_connection(
+        lambda connection: set_order(connection, name, rank, share, even_share=even_share, actor=actor())
+    )
+    if json:
+        print_json({"schema": 1, **asdict(changed)})
+    else:
+        typer.echo(f"{changed.name}: {order_text(changed.priority, changed.share_percent)}")

@@ -1,0 +1,52 @@
+"""Changes the order of a campaign: its priority and its share, also while it is sent."""
+
+from dataclasses import dataclass
+
+from campaigns.life.control import find_campaign
+from engine.core.order import Priority
+from engine.core.states import CampaignState
+from engine.errors import UsageError
+from engine.store.database import Connection
+from engine.store.queries import queries
+
+ENDED = (CampaignState.FINISHED, CampaignState.CANCELLED, CampaignState.EXPIRED)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignOrder:
+    """The order of a campaign after the change. `share_percent` None: an even part."""
+
+    name: str
+    priority: str
+    share_percent: int | None
+
+
+async def set_order(
+    connection: Connection,
+    name: str,
+    priority: Priority | None,
+    share_percent: int | None,
+    *,
+    even_share: bool = False,
+    actor: str = "",
+) -> CampaignOrder:
+    """Set what is given, and leave the rest. `even_share` removes the share.
+
+    Processes follow within a second. UsageError if the campaign has ended.
+    """
+    async with connection.transaction():
+        campaign = await find_campaign(connection, name)
+        if campaign.state in ENDED:
+            raise UsageError(f'the campaign "{name}" has ended: it is {campaign.state}')
+        row = await connection.fetchrow(
+            queries("campaign_control")["set_order"],
+            campaign.campaign_id,
+            None if priority is None else priority.word,
+            share_percent,
+            even_share,
+        )
+        assert row is not None
+        order = CampaignOrder(name, row["priority"], row["share_percent"])
+        detail = {"priority": order.priority, "share": order.share_percent or "even"}
+        await connection.execute(queries("campaigns")["audit"], actor, "order", campaign.campaign_id, detail)
+    return order

@@ -1,0 +1,91 @@
+"""Compares a campaign's templates with the service's before the campaign is released, so that a template that
+changed is refused before anybody's message fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+
+from campaigns.life.control import Campaign
+from engine.core.campaign_template import CampaignTemplate, frozen_templates
+from engine.core.template_changes import Definitions, misfit_text, template_changes
+from engine.errors import ConfigurationError, DrumbeatError
+from engine.process.settings import ServiceSettings, Settings
+from engine.sending.listed_templates import read_templates, stored_templates
+from engine.store.call_budget import SharedCallBudget
+from engine.store.database import Pool
+from engine.store.queries import queries
+
+# A run owns its numbers meanwhile, and their leases of 5 s must be renewed in time.
+ASK_S_MAX = 3.0
+
+
+class TemplateCheck:
+    """For one command. `notes`: what a person should know, in sentences."""
+
+    def __init__(self, pool: Pool, service: ServiceSettings | None) -> None:
+        """`service` None: the settings do not name it."""
+        self._pool = pool
+        self._service = service
+        self._known: dict[str, Definitions] = {}  # by name: several campaigns may have the same template
+        self.notes: list[str] = []
+
+    async def __call__(self, campaign: Campaign) -> None:
+        """ConfigurationError if the service would refuse the campaign's messages."""
+        stored = await self._pool.fetchval(queries("report")["templates"], campaign.campaign_id)
+        try:
+            frozen = [each for each in frozen_templates(stored) if each.message is None]
+        except (KeyError, TypeError):
+            return  # the sender pauses a campaign that cannot be read
+        changes = template_changes(frozen, await self._definitions(frozen))
+        if changes.misfits:
+            raise ConfigurationError(
+                f'the campaign "{campaign.name}" cannot be sent: {misfit_text(changes)}',
+                remedy="restore the template at the service, or create a campaign for those still pending",
+            )
+        self.notes += [f"{what} has another text now, which its messages get" for what in changes.texts]
+
+    async def _definitions(self, frozen: Sequence[CampaignTemplate]) -> Definitions:
+        """What the service has now of these templates; as far as it cannot be asked, what is stored."""
+        unknown = {template.name for template in frozen} - self._known.keys()
+        if unknown:
+            try:
+                async with asyncio.timeout(ASK_S_MAX):
+                    found = await self._ask(unknown)
+            except (DrumbeatError, TimeoutError) as problem:
+                self._note_unasked(problem)
+                found = {**_as_definitions(frozen), **await stored_templates(self._pool, unknown)}
+            self._known |= dict.fromkeys(unknown, found)
+        return {key: found for known in self._known.values() for key, found in known.items()}
+
+    async def _ask(self, names: Collection[str]) -> Definitions:
+        from engine.api.call_budget import (  # imports aiohttp, a third of a command's start
+            BURST,
+            CALL_EVERY_S,
+        )
+        from engine.api.service import service_of
+
+        if self._service is None or self._service.waba_id is None:
+            raise ConfigurationError("the settings do not name the service and the account")
+        account = self._service.waba_id
+        budget = SharedCallBudget(self._pool, account, burst=BURST, call_every_s=CALL_EVERY_S)
+        async with service_of(self._service, budget) as client:
+            return await read_templates(self._pool, client.templates, account, names)
+
+    def _note_unasked(self, problem: Exception) -> None:
+        why = str(problem) or f"no answer within {ASK_S_MAX:g} s"
+        self.notes.append(f"the stored templates were checked, not those of the service: {why}")
+
+
+def _as_definitions(frozen: Sequence[CampaignTemplate]) -> Definitions:
+    """So that a template which is not stored counts as unchanged."""
+    return {(template.name, template.language): template.definition for template in frozen}
+
+
+def checking(pool: Pool, settings: Settings) -> TemplateCheck:
+    """The check with the service of the settings."""
+    try:
+        return TemplateCheck(pool, settings.service())
+    except ConfigurationError:
+        return TemplateCheck(pool, None)

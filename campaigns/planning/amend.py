@@ -1,0 +1,43 @@
+"""Changes options of a planned campaign without its audience, which may be gone by now."""
+
+from campaigns.planning.change import Asked, require_allowed
+from campaigns.planning.change_rules import Effect, effect_of
+from campaigns.planning.create import (
+    CreatedCampaign,
+    change_options,
+    existing_campaign,
+    known_campaign,
+    planned_row,
+)
+from campaigns.planning.plan import STATEMENT_TIMEOUT_S
+from campaigns.planning.removal import lock_names
+from campaigns.planning.spec import CampaignSpec, identify_again
+from engine.store.database import close, connect
+
+
+async def amend_campaign(
+    url: str, spec: CampaignSpec, *, change_by: str, dry_run: bool = False
+) -> CreatedCampaign | None:
+    """Change a planned campaign to other options, of the same audience; None if that needs a new plan.
+
+    Reads no audience. Raises as `create_campaign`.
+    """
+    schedule = spec.checked_schedule()
+    connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
+    try:
+        await lock_names(connection, spec.name, spec.external_id)
+        row = await planned_row(connection, spec, dry_run=dry_run)
+        if row is None:
+            return None
+        known = known_campaign(row)
+        identity = identify_again(spec, schedule, known.options)
+        changes = known.changes_to(identity)
+        await require_allowed(connection, known, changes)
+        if not changes:
+            return existing_campaign(row)
+        if effect_of(changes) is Effect.PLANNED_ANEW:
+            return None
+        asked = Asked(spec, schedule, identity, changes)
+        return await change_options(connection, row, asked, change_by, dry_run=dry_run)
+    finally:
+        await close(connection)

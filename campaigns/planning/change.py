@@ -1,0 +1,135 @@
+"""Changes a planned campaign to other options, by the table in `change_rules.py`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.describe_database import describe_database
+from campaigns.planning.change_rules import Change, Effect, decide_changes, effect_of
+from campaigns.planning.removal import remove_draft
+from campaigns.planning.schedule import Schedule
+from campaigns.planning.spec import NOTED, CampaignSpec, Identity
+from engine.core.states import CampaignState
+from engine.errors import ConfigurationError, TryLater
+from engine.store.database import Connection
+from engine.store.queries import queries
+
+GIVEN = "given"  # key of what is noted: the options as they were given
+
+
+class ChangeRefused(ConfigurationError):
+    """The campaign exists with other options, and not all of them may change now."""
+
+    def __init__(self, what: str, changes: Sequence[Change], *, where: str, remedy: str) -> None:
+        super().__init__(what, where=where, remedy=remedy)
+        self.changes = changes
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCampaign:
+    """A planned campaign, as it is stored."""
+
+    campaign_id: int
+    name: str
+    state: CampaignState
+    content_hash: str
+    options: Mapping[str, Any]
+
+    def changes_to(self, identity: Identity) -> tuple[Change, ...]:
+        """The differences from what is asked for, and what becomes of each."""
+        return decide_changes(self.state, identity.differences(self.options))
+
+
+async def require_allowed(connection: Connection, known: KnownCampaign, changes: Sequence[Change]) -> None:
+    """ChangeRefused, with every difference, if one may not change."""
+    if effect_of(changes) is not Effect.REFUSED:
+        return
+    texts = [f"{change.difference}{f' ({change.reason})' if change.reason else ''}" for change in changes]
+    raise ChangeRefused(
+        f'the campaign "{known.name}" exists with another file or other options: {"; ".join(texts)}',
+        changes,
+        where=await describe_database(connection),
+        remedy="nothing was changed; use another name or external id, or repeat the original options",
+    )
+
+
+async def differs(connection: Connection, known: KnownCampaign, identity: Identity) -> ConfigurationError:
+    """The error of a create whose name another campaign has."""
+    differences = "; ".join(map(str, identity.differences(known.options)))
+    return ConfigurationError(
+        f'the campaign "{known.name}" exists with another file or other options: {differences}',
+        where=await describe_database(connection),
+        remedy="use another name or external id, or repeat the original options",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a campaign is to be changed to. `changes`: all allowed, and none needs a new plan."""
+
+    spec: CampaignSpec
+    schedule: Schedule
+    identity: Identity
+    changes: Sequence[Change]
+
+
+async def change_row(connection: Connection, known: KnownCampaign, asked: Asked, *, actor: str) -> None:
+    """Store the options. Running processes read them within a second.
+
+    TryLater if the campaign changed since it was read.
+    """
+    async with connection.transaction():
+        found = await connection.fetchval(
+            queries("plan")["change_campaign"],
+            known.campaign_id,
+            known.content_hash,
+            known.state.value,
+            *_columns(known, asked),
+        )
+        if found is None:
+            raise TryLater(f'the campaign "{known.name}" changed meanwhile', remedy="repeat the command")
+        detail = {
+            change.difference.option: [change.difference.old, change.difference.new]
+            for change in asked.changes
+        }
+        await connection.execute(queries("campaigns")["audit"], actor, "edit", known.campaign_id, detail)
+
+
+def _columns(known: KnownCampaign, asked: Asked) -> tuple[Any, ...]:
+    """The arguments of the statement `change_campaign` after the first three."""
+    spec, schedule, noted = asked.spec, asked.schedule, known.options.get(NOTED, {})
+    return (
+        asked.identity.content_hash,
+        {**asked.identity.options, NOTED: {**noted, GIVEN: dict(spec.given)}},
+        spec.phone_number_ids,
+        spec.on_unknown,
+        schedule.window_opens,
+        schedule.window_closes,
+        schedule.time_zone,
+        schedule.start_at,
+        schedule.expires_at,
+        spec.max_failed,
+        spec.order.priority.word,
+        spec.order.share_percent,
+        spec.order.pause_at_failed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A draft that a new plan replaces once everything about the new one is checked."""
+
+    known: KnownCampaign
+    actor: str
+
+    async def remove(self, connection: Connection, identity: Identity) -> None:
+        """TryLater if it is no draft any more."""
+        changed = [difference.option for difference in identity.differences(self.known.options)]
+        await remove_draft(
+            connection,
+            self.known.campaign_id,
+            self.known.name,
+            actor=self.actor,
+            action="replan",
+            detail={"name": self.known.name, "changed": changed},
+        )

@@ -1,0 +1,80 @@
+"""Which options of a planned campaign may change, and when. Pure: a table and two functions.
+
+Law: what decides who gets which message changes only while nothing is sent, by a new plan. An option without
+a row here is of that kind.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from campaigns.planning.spec import NAME, Difference
+from engine.core.states import CampaignState, with_indefinite_article
+
+_UNSENT = frozenset({CampaignState.DRAFT, CampaignState.SCHEDULED})
+_LIVE = _UNSENT | {CampaignState.RUNNING, CampaignState.PAUSED}
+
+# Options that change without a new plan, and the states in which they may. Senders read these columns of the
+# campaign again and again.
+CHANGEABLE: dict[str, frozenset[CampaignState]] = {
+    "--expires-at": _LIVE,
+    "--window": _LIVE,
+    "--time-zone": _LIVE,
+    "--max-failed": _LIVE,
+    "--priority": _LIVE,
+    "--share": _LIVE,
+    "--pause-at-failed": _LIVE,
+    "--start-at": _UNSENT,
+    "--on-unknown": _UNSENT,
+    # A running process takes a campaign's numbers once, and a number that holds a range keeps it.
+    "--number": _UNSENT,
+}
+
+
+class Effect(StrEnum):
+    """What becomes of a difference."""
+
+    APPLIED = "applied"
+    PLANNED_ANEW = "planned anew"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An option that differs from the stored one, and what becomes of it. `reason`: why it is refused."""
+
+    difference: Difference
+    effect: Effect
+    reason: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        found = self.difference
+        return {"option": found.option, "old": found.old, "new": found.new, "effect": self.effect.value}
+
+
+def decide_changes(state: CampaignState, differences: Iterable[Difference]) -> tuple[Change, ...]:
+    """What becomes of each difference. If one is refused, none may be applied."""
+    return tuple(_decide(state, difference) for difference in differences)
+
+
+def effect_of(changes: Sequence[Change]) -> Effect:
+    """What becomes of the campaign: the strongest effect."""
+    effects = {change.effect for change in changes}
+    return next(
+        (effect for effect in (Effect.REFUSED, Effect.PLANNED_ANEW) if effect in effects), Effect.APPLIED
+    )
+
+
+def _decide(state: CampaignState, difference: Difference) -> Change:
+    option = difference.option
+    if option == NAME:
+        return Change(difference, Effect.REFUSED, "a campaign keeps its name")
+    if state in CHANGEABLE.get(option, ()):
+        return Change(difference, Effect.APPLIED)
+    if state is CampaignState.DRAFT:
+        return Change(difference, Effect.PLANNED_ANEW)
+    when = "before it runs" if option in CHANGEABLE else "in a draft"
+    if state not in _LIVE:
+        return Change(difference, Effect.REFUSED, f"{with_indefinite_article(state)} campaign has ended")
+    return Change(difference, Effect.REFUSED, f"it may change only {when}, and the campaign is {state}")

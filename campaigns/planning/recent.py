@@ -1,0 +1,41 @@
+"""Finds earlier campaigns whose recipients are people of a new audience as well."""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from campaigns.audience.campaign_source import CampaignResult
+from campaigns.planning.spec import CampaignSpec
+from engine.store.database import Connection
+from engine.store.queries import queries
+
+RECENT_DAYS = 7  # a second message within a week is what recipients notice
+
+
+@dataclass(frozen=True, slots=True)
+class RecentCampaign:
+    """An earlier campaign, and how many people of the audience are its recipients too.
+
+    `since`: when it started; if it has not `started`, when it was created.
+    """
+
+    name: str
+    started: bool
+    since: datetime
+    recipients: int
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+async def recent_campaigns(connection: Connection, spec: CampaignSpec) -> tuple[RecentCampaign, ...]:
+    """The campaigns of the last RECENT_DAYS with the most people of the staged audience, ten at most.
+
+    Not the campaign whose result the audience is: who retries it means the same people. None for a message to
+    one person, which has no options as given: it must not wait for a look at all recipients of a week.
+    """
+    if not spec.given:
+        return ()
+    source = [spec.audience.name] if isinstance(spec.audience, CampaignResult) else []
+    rows = await connection.fetch(queries("plan")["recent_campaigns"], RECENT_DAYS, [spec.name, *source])
+    return tuple(RecentCampaign(**dict(row)) for row in rows)

@@ -1,0 +1,59 @@
+"""Removes campaigns that never sent: what an interrupted create left, and drafts.
+
+Law: a campaign is first marked as not planned, so that nobody can start it, and its row goes last. A removal
+that is killed is finished by the next create of the name, or by the next delete.
+"""
+
+from typing import Any
+
+import asyncpg
+
+from engine.errors import TryLater
+from engine.store.database import Connection
+from engine.store.queries import queries
+
+
+async def lock_names(connection: Connection, name: str, external_id: str | None) -> None:
+    """Take the locks of a create, which the session holds until it ends; TryLater if another one has them."""
+    keys = [f"name:{name}"] + ([f"external:{external_id}"] if external_id else [])
+    for key in keys:
+        if not await connection.fetchval(queries("plan")["try_lock"], key):
+            raise TryLater(
+                f'another process is creating the campaign "{name}"', remedy="wait until it has ended"
+            )
+
+
+async def remove_leftovers(connection: Connection, campaign_id: int) -> None:
+    """Remove an unplanned campaign, its row last. TryLater while the interrupted create still writes."""
+    sql = queries("plan")
+    while True:
+        async with connection.transaction():
+            try:
+                await connection.execute(sql["seize_unplanned"], campaign_id)
+            except asyncpg.LockNotAvailableError as error:
+                raise TryLater(
+                    "another process is creating the campaign", remedy="wait until it has ended"
+                ) from error
+            rows = await connection.fetch(sql["leftover_ranges"], campaign_id)
+            ids = [row["range_id"] for row in rows]
+            for statement in ("remove_recipients", "remove_range_counters", "remove_ranges"):
+                await connection.execute(sql[statement], ids)
+        if not ids:
+            break
+    await connection.execute(sql["remove_unplanned"], campaign_id)
+
+
+async def remove_draft(
+    connection: Connection, campaign_id: int, name: str, *, actor: str, action: str, detail: dict[str, Any]
+) -> None:
+    """Remove a planned draft with its recipients, and note who did it. The caller holds its locks.
+
+    TryLater if it is no draft any more.
+    """
+    async with connection.transaction():
+        if await connection.fetchval(queries("plan")["retire_draft"], campaign_id) is None:
+            raise TryLater(
+                f'the campaign "{name}" was started meanwhile', remedy="look at it, and repeat the command"
+            )
+        await connection.execute(queries("campaigns")["audit"], actor, action, campaign_id, detail)
+    await remove_leftovers(connection, campaign_id)

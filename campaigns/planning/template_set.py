@@ -1,0 +1,96 @@
+"""The templates of one campaign, the first of them for whoever names no other, and which rows get which."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from campaigns.audience.row_check import RowRules
+from campaigns.audience.template_choice import TemplateChoice
+from campaigns.planning.spec import CampaignSpec
+from campaigns.planning.template import (
+    check_header,
+    check_params,
+    check_same_placeholders,
+    load_template,
+    other_languages,
+)
+from campaigns.planning.variants import Variant
+from campaigns.pluralise import pluralise
+from engine.core.campaign_template import CampaignTemplate
+from engine.errors import ConfigurationError
+from engine.store.database import Connection
+
+EMPTY = "(empty)"  # shown for a cell without a language
+
+
+async def load_templates(
+    connection: Connection, spec: CampaignSpec, *, database: str
+) -> list[CampaignTemplate]:
+    """The templates that the options ask for, checked against the options and each other.
+
+    Raises ConfigurationError for a template that cannot be sent, and UsageError for options that do not fit.
+    """
+    templates = await _load(connection, spec, database)
+    for template in templates:
+        check_header(template)
+    check_params(templates[0].compiled(), spec.params)
+    check_same_placeholders(templates)
+    return templates
+
+
+async def _load(connection: Connection, spec: CampaignSpec, database: str) -> list[CampaignTemplate]:
+    if spec.message is not None:
+        return [CampaignTemplate(spec.template, spec.language, {}, None, spec.message)]
+    variants = spec.variants or (Variant("", spec.template),)
+    found = [await _languages(connection, spec, variant, database) for variant in variants]
+    in_all = [language for language in found[0] if all(language in languages for languages in found)]
+    return [languages[language] for languages in found for language in in_all]
+
+
+async def _languages(
+    connection: Connection, spec: CampaignSpec, variant: Variant, database: str
+) -> dict[str, CampaignTemplate]:
+    """The templates of a variant by language, the fallback first."""
+    first = await load_template(
+        connection, variant.template, spec.language, spec.header_media, database=database
+    )
+    others = [] if spec.language_column is None else await other_languages(connection, first)
+    return {each.language: replace(each, variant=variant.name) for each in (first, *others)}
+
+
+def rules_for(spec: CampaignSpec, templates: Sequence[CampaignTemplate]) -> RowRules:
+    """The rules of `spec`, with the choice between the templates if there is one."""
+    if spec.language_column is None and not spec.variants:
+        return spec.rules
+    languages = tuple(dict.fromkeys(template.language for template in templates))
+    weights = tuple(variant.weight for variant in spec.variants) or (1,)
+    experiment = spec.name if spec.experiment is None else spec.experiment
+    return replace(spec.rules, choice=TemplateChoice(languages, spec.language_column, experiment, weights))
+
+
+def with_recipients(
+    templates: Sequence[CampaignTemplate], by_template: Mapping[int, int]
+) -> list[CampaignTemplate]:
+    """The templates with how many recipients get each; one template alone stays as it is."""
+    if len(templates) == 1:
+        return list(templates)
+    return [
+        replace(template, recipients=by_template.get(index, 0)) for index, template in enumerate(templates)
+    ]
+
+
+def unmatched_text(unmatched: Mapping[str, int]) -> str:
+    """The most frequent first: `fr 12, (empty) 3`."""
+    ordered = sorted(unmatched.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{value or EMPTY} {count:,}" for value, count in ordered)
+
+
+def check_languages(spec: CampaignSpec, unmatched: Mapping[str, int]) -> None:
+    """ConfigurationError if --strict-language is given and rows name no language of the template."""
+    if spec.strict_language and unmatched:
+        rows = pluralise(sum(unmatched.values()), "row names", "rows name")
+        raise ConfigurationError(
+            f"{rows} no language of the template, and --strict-language allows none:"
+            f" {unmatched_text(unmatched)}",
+            where=f"{spec.audience_name}, column {spec.language_column}",
+            remedy="correct the cells, or add the languages to the template",
+        )

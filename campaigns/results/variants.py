@@ -1,0 +1,127 @@
+"""The results of a campaign by variant, and whether they already show which variant does better."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.template_shares import TemplateShare
+from engine.core.states import RecipientState as State
+from engine.core.wilson import Interval, wilson_interval
+from engine.store.database import Pool
+from engine.store.queries import queries
+
+RESULTS_TIMEOUT_S = 900.0  # reads every recipient of the campaign, 20 µs each; there may be millions
+REPLIED = "replied"
+# Each measure, and the present states that count for it: who read a message also received it.
+MEASURES: Mapping[str, frozenset[State]] = {
+    "accepted": frozenset({State.ACCEPTED, State.SENT, State.DELIVERED, State.READ}),
+    "delivered": frozenset({State.DELIVERED, State.READ}),
+    "read": frozenset({State.READ}),
+    "failed": frozenset({State.FAILED}),
+}
+_COMPARED = ("delivered", "read", REPLIED)  # more is better
+
+
+@dataclass(frozen=True, slots=True)
+class VariantResult:
+    """What became of a variant's recipients. `sent`: those whose message was accepted or failed; the others
+    were not sent to. `counts`: by measure.
+    """
+
+    variant: str
+    template: str
+    recipients: int
+    sent: int
+    counts: Mapping[str, int]
+
+    def interval(self, measure: str) -> Interval:
+        """Of the measure's share of `sent`."""
+        return wilson_interval(self.counts[measure], self.sent)
+
+    def share(self, measure: str) -> float | None:
+        return self.counts[measure] / self.sent if self.sent else None
+
+
+async def variant_results(
+    pool: Pool, campaign_id: int, templates: Sequence[TemplateShare]
+) -> tuple[VariantResult, ...]:
+    """In the order of the variants, each with all of its languages; empty for a campaign without variants."""
+    if not any(template.variant for template in templates):
+        return ()
+    rows = await pool.fetch(queries("variants")["results"], campaign_id, timeout=RESULTS_TIMEOUT_S)
+    return tuple(
+        _result(name, templates, [dict(row) for row in rows])
+        for name in dict.fromkeys(template.variant for template in templates)
+    )
+
+
+def _result(
+    name: str, templates: Sequence[TemplateShare], rows: Iterable[Mapping[str, Any]]
+) -> VariantResult:
+    own = [row for row in rows if templates[row["template_index"]].variant == name]
+    counts = {
+        measure: sum(row["recipients"] for row in own if row["state"] in states)
+        for measure, states in MEASURES.items()
+    }
+    return VariantResult(
+        variant=name,
+        template=next(template.name for template in templates if template.variant == name),
+        recipients=sum(row["recipients"] for row in own),
+        sent=counts["accepted"] + counts["failed"],
+        counts={**counts, REPLIED: sum(row["replied"] for row in own)},
+    )
+
+
+def verdicts(results: Sequence[VariantResult]) -> dict[str, str]:
+    """For each measure, which variant does better, or that it is too early to say."""
+    return {measure: _verdict(results, measure) for measure in _COMPARED} if results else {}
+
+
+def _verdict(results: Sequence[VariantResult], measure: str) -> str:
+    best, *others = sorted(results, key=lambda result: -(result.share(measure) or 0.0))
+    if best.interval(measure).low > max(other.interval(measure).high for other in others):
+        return f"{best.variant} does better: its interval lies above the others'"
+    return "too early: the intervals overlap"
+
+
+def results_json(results: Sequence[VariantResult]) -> list[dict[str, Any]]:
+    return [
+        {
+            "variant": result.variant,
+            "template": result.template,
+            "recipients": result.recipients,
+            "sent": result.sent,
+            **{measure: _measure_json(result, measure) for measure in result.counts},
+        }
+        for result in results
+    ]
+
+
+def _measure_json(result: VariantResult, measure: str) -> dict[str, Any]:
+    share, interval = result.share(measure), result.interval(measure)
+    return {
+        "recipients": result.counts[measure],
+        "share": None if share is None else round(share, 4),
+        "low": round(interval.low, 4),
+        "high": round(interval.high, 4),
+    }
+
+
+def result_lines(results: Sequence[VariantResult]) -> Iterator[str]:
+    """The part of the report; nothing without variants."""
+    if not results:
+        return
+    yield "Variants (shares of those sent to, with 95 % intervals)"
+    for result in results:
+        yield f"  {result.variant} ({result.template}): {result.sent:,} of {result.recipients:,} sent to"
+        for measure, count in result.counts.items():
+            yield f"    {measure:<9} {count:>12,}{_shares_text(result, measure)}"
+    for measure, verdict in verdicts(results).items():
+        yield f"  {measure}: {verdict}"
+
+
+def _shares_text(result: VariantResult, measure: str) -> str:
+    share, interval = result.share(measure), result.interval(measure)
+    if share is None:
+        return ""
+    return f"  {100 * share:5.1f} %  ({100 * interval.low:.1f} to {100 * interval.high:.1f} %)"

@@ -1,0 +1,127 @@
+"""The templates of a campaign, as its plan froze them.
+
+A campaign has one template or several, such as one for each language. The column
+`recipients.template_index` says which of them a recipient gets. All have the same placeholders, because a
+recipient has one list of values.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+from engine.core.free_form import compile_message
+from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, Placeholder, compile_template
+
+# Makes the body of a message from the phone, the values and the tag; see `CompiledTemplate.payload`.
+MakePayload: TypeAlias = Callable[[int | str, Sequence[str], str | None], bytes]
+
+_OTHERS = "others"  # key of the templates after the first; earlier versions had one template and no such key
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignTemplate:
+    """The service's definition of a template and the media of its header, or a free-form `message`, whose
+    `name` is its type.
+
+    `variant` is its name in an experiment. `recipients`: how many get it, if the campaign has several.
+    """
+
+    name: str
+    language: str
+    definition: dict[str, Any]
+    header_media: Media | None
+    message: dict[str, Any] | None = None
+    variant: str = ""
+    recipients: int | None = None
+
+    def compiled(self, product: str = "") -> CompiledTemplate:
+        """`product`: the service's word for itself in each payload. Who builds no payload needs none.
+
+        Raises UnusableTemplate if the template cannot be sent.
+        """
+        if self.message is not None:
+            return compile_message(self.message, product)
+        definition = {**self.definition, "name": self.name, "language": self.language}
+        return compile_template(definition, product, header_media=self.header_media)
+
+    @property
+    def header_kind(self) -> str:
+        """`image`, `video` or `document` if the header takes such media; else empty."""
+        for component in self.definition.get("components") or ():
+            form = str(component.get("format") or "").upper()
+            if str(component.get("type", "")).upper() == "HEADER" and form in MEDIA_FORMATS:
+                return form.lower()
+        return ""
+
+    def _frozen(self) -> dict[str, Any]:
+        media = self.header_media
+        return {
+            "name": self.name,
+            "language": self.language,
+            "definition": self.definition,
+            "header_media": None if media is None else asdict(media),
+            **({} if self.message is None else {"message": self.message}),
+            **({"variant": self.variant} if self.variant else {}),
+            **({} if self.recipients is None else {"recipients": self.recipients}),
+        }
+
+
+def freeze_templates(templates: Sequence[CampaignTemplate]) -> dict[str, Any]:
+    """The JSON of the column `campaigns.template`."""
+    first, *others = [template._frozen() for template in templates]
+    return {**first, **({_OTHERS: others} if others else {})}
+
+
+def frozen_templates(stored: Mapping[str, Any]) -> tuple[CampaignTemplate, ...]:
+    """The templates in the JSON of the column `campaigns.template`, in the order of `template_index`."""
+    return tuple(map(_thawed, stored_parts(stored)))
+
+
+def stored_parts(stored: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """The same, each as its own JSON."""
+    return (stored, *stored.get(_OTHERS, ()))
+
+
+def _thawed(stored: Mapping[str, Any]) -> CampaignTemplate:
+    media = stored.get("header_media")
+    return CampaignTemplate(
+        stored["name"],
+        stored["language"],
+        stored["definition"],
+        Media(**media) if media else None,
+        stored.get("message"),
+        stored.get("variant", ""),
+        stored.get("recipients"),
+    )
+
+
+def make_payloads(templates: Sequence[CompiledTemplate]) -> list[MakePayload]:
+    """How to make the message of a recipient, by `template_index`. The values have the order of the first
+    template's placeholders, whatever the order in the others.
+    """
+    first = templates[0].placeholders
+    return [_make_payload(template, value_order(first, template.placeholders)) for template in templates]
+
+
+def _make_payload(template: CompiledTemplate, order: Sequence[int]) -> MakePayload:
+    if order == list(range(len(order))):
+        return template.payload
+
+    def make(to: int | str, variables: Sequence[str], tag: str | None) -> bytes:
+        return template.payload(to, [variables[at] for at in order], tag)
+
+    return make
+
+
+def value_order(first: Sequence[Placeholder], other: Sequence[Placeholder]) -> list[int]:
+    """For each placeholder of `other`, the position of its value among those of `first`.
+
+    Raises ValueError if the two do not have the same placeholders.
+    """
+    positions: dict[Placeholder, list[int]] = {}
+    for position, placeholder in enumerate(first):
+        positions.setdefault(placeholder, []).append(position)
+    if Counter(first) != Counter(other):
+        raise ValueError("the templates of a campaign have different placeholders")
+    return [positions[placeholder].pop(0) for placeholder in other]

@@ -1,0 +1,120 @@
+"""The messaging limit: how many more people may be written to now, and when there will be more.
+
+Law: within any 24 hours, no more different people than the limit, outside open conversations. A person counts
+from the claim of the latest message to them, so the count never runs behind the service's. A message to a
+person who is counted already takes nothing of the limit, and starts their 24 hours anew.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum, StrEnum
+
+from engine.core.outcome import Scope, Throttled
+
+WINDOW_S = 24 * 3600.0
+# The service counts from the arrival, we from the claim: 2 s of a claim, 30 s of a request, and what two
+# clocks drift apart in a day.
+MARGIN_S = 60.0
+COUNTED_S = WINDOW_S + MARGIN_S  # after a claim
+# A number that waits goes on when the first person has been free for so long. People leave the count one by
+# one, as they entered it; the number would otherwise take and release a range for each of them.
+GATHER_S = 60.0
+# How long a number rests at most that the service refused for quota: other programs may have used a part of
+# the limit, and then it is free again sooner than we know. A probe an hour is cheap.
+PROBE_S = 3600.0
+
+# Unique people whom a number may write to first in any 24 hours. None: any number of people.
+TIERS: dict[str, int | None] = {
+    "TIER_250": 250,
+    "TIER_1K": 1_000,
+    "TIER_10K": 10_000,
+    "TIER_100K": 100_000,
+    "TIER_UNLIMITED": None,
+}
+
+
+class QuotaScope(StrEnum):
+    """What a messaging limit counts for: each number by itself, or all numbers of the account together."""
+
+    NUMBER = "number"
+    ACCOUNT = "account"
+
+
+class Person(IntEnum):
+    """What a message to a person does to the count. The numbers are those of `look` in `quota.sql`."""
+
+    IN_CONVERSATION = 0  # the person wrote to the number within 24 hours: not counted
+    COUNTED = 1
+    NEW = 2
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaStanding:
+    """How much of a messaging limit is used. After a smaller limit, `used` may exceed it.
+
+    `more_at`: when one more person may be written to, if it is used up.
+    """
+
+    limit: int
+    used: int
+    more_at: datetime | None = None
+
+    @property
+    def left(self) -> int:
+        return max(0, self.limit - self.used)
+
+
+def limits(tiers: Mapping[str, str | None], scope: QuotaScope) -> dict[str, int]:
+    """The limit of each number that has one, by the tiers of all numbers; an unknown tier limits nothing.
+
+    Numbers that share a limit have the lowest of theirs: the service announces a change number by number.
+    """
+    known = {number: limit for number, tier in tiers.items() if (limit := TIERS.get(tier or "")) is not None}
+    if scope is QuotaScope.ACCOUNT and known:
+        return dict.fromkeys(tiers, min(known.values()))
+    return known
+
+
+def admitted(left: int, people: Sequence[Person]) -> list[bool]:
+    """Which of these people may be written to while `left` new ones may, the first ones first."""
+    may: list[bool] = []
+    for person in people:
+        left -= person is Person.NEW
+        may.append(person is not Person.NEW or left >= 0)
+    return may
+
+
+def admitted_in_order(left: int, people: Sequence[Person]) -> list[bool]:
+    """As `admitted`, but nobody after the first one who must wait: a watermark skips nobody."""
+    may = admitted(left, people)
+    first = may.index(False) if False in may else len(may)
+    return [position < first for position in range(len(may))]
+
+
+def is_quota(refusal: Throttled, standing: QuotaStanding | None) -> bool:
+    """Whether a refusal of the number is for its messaging limit: by our own count it is used up.
+
+    Any other one is for the pace. If the lowest rate does not end it, `RateGovernor` takes it for a quota.
+    """
+    return (
+        refusal.scope is Scope.NUMBER
+        and refusal.code is not None
+        and standing is not None
+        and not standing.left
+    )
+
+
+def rest_s(standing: QuotaStanding, now: datetime) -> float:
+    """How long a number rests after the service refused it for quota."""
+    if standing.more_at is None:
+        return PROBE_S
+    return min(PROBE_S, max(GATHER_S, (standing.more_at - now).total_seconds()))
+
+
+def in_words(standings: Sequence[QuotaStanding]) -> str:
+    """That these messaging limits are used up, and until when. One for all numbers that share a limit."""
+    used, limit = sum(each.used for each in standings), sum(each.limit for each in standings)
+    moments = [standing.more_at for standing in standings if standing.more_at is not None]
+    goes_on = f"; goes on at {min(moments):%Y-%m-%d %H:%M:%SZ}" if moments else ""
+    return f"messaging limit: {used:,} of {limit:,} people in 24 hours{goes_on}"

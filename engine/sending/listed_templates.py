@@ -1,0 +1,48 @@
+"""Reads templates from the service, and stores them, to compare them with what campaigns froze."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from typing import TYPE_CHECKING, Protocol
+
+from engine.core.template_changes import Definitions
+from engine.store.database import Pool
+from engine.store.queries import queries
+
+if TYPE_CHECKING:
+    from engine.api.endpoints.templates import TemplateRecord
+
+
+class NamedTemplates(Protocol):
+    """Lists templates by name, as `engine.api.Service.templates` does."""
+
+    def list(self, waba_id: str, *, name: str) -> AsyncIterator[TemplateRecord]: ...
+
+
+async def read_templates(
+    pool: Pool, source: NamedTemplates, waba_id: str, names: Collection[str]
+) -> Definitions:
+    """What the service has of these names now: a management call each. Stored templates follow."""
+    listed = [
+        record
+        for name in sorted(names)
+        async for record in source.list(waba_id, name=name)
+        if record.name == name  # the filter may match a part of a name
+    ]
+    records = {(record.name, record.language): record for record in listed}
+    await pool.execute(
+        queries("templates")["store"],
+        [record.name for record in records.values()],
+        [record.language for record in records.values()],
+        [record.template_id for record in records.values()],
+        [record.status for record in records.values()],
+        [record.category for record in records.values()],
+        [record.definition() for record in records.values()],
+    )
+    return {key: record.definition() for key, record in records.items()}
+
+
+async def stored_templates(pool: Pool, names: Collection[str]) -> Definitions:
+    """What was stored of these names at the last look."""
+    rows = await pool.fetch(queries("templates")["of_names"], list(names))
+    return {(row["name"], row["language"]): row["definition"] for row in rows}

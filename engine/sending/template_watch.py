@@ -1,0 +1,81 @@
+"""Compares templates with campaigns when an event said that they changed, and pauses campaigns that misfit.
+
+An event sets `compare_at` of a template. Who finds it due moves it on: the others leave it alone meanwhile,
+and a comparison that failed comes due again. After a comparison it is NULL.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Collection
+from datetime import datetime
+from typing import NamedTuple
+
+import asyncpg
+import structlog
+
+from engine.core.campaign_template import frozen_templates
+from engine.core.states import CampaignEvent, ReasonCode
+from engine.core.template_changes import Definitions, misfit_text, template_changes
+from engine.store.campaign_states import apply_if_allowed
+from engine.store.database import Connection, Pool
+from engine.store.queries import queries
+
+LOOK_PERIOD_S = 1.0
+
+log = structlog.get_logger(__name__)
+
+
+class _Due(NamedTuple):
+    """A template to compare. `compare_at`: as this process left it; a later event changes it."""
+
+    name: str
+    language: str
+    compare_at: datetime
+
+
+class TemplateWatch:
+    """For one process. `read` asks the service for the templates of these names."""
+
+    def __init__(self, pool: Pool, read: Callable[[Collection[str]], Awaitable[Definitions]]) -> None:
+        self._pool = pool
+        self._read = read
+        self._look_after_s = 0.0
+        self._due: list[_Due] = []
+
+    async def find_due(self, connection: Connection) -> bool:
+        """Whether there is something to compare."""
+        if time.monotonic() >= self._look_after_s:
+            self._look_after_s = time.monotonic() + LOOK_PERIOD_S
+            rows = await connection.fetch(queries("templates")["take_changed"])
+            self._due += [_Due(row["name"], row["language"], row["compare_at"]) for row in rows]
+        return bool(self._due)
+
+    async def run(self) -> None:
+        """Compare once. A failure is logged."""
+        due, self._due = self._due, []
+        try:
+            now = await self._read({template.name for template in due})
+            async with self._pool.acquire(timeout=5) as connection:
+                for row in await connection.fetch(queries("templates")["active_campaigns"]):
+                    await _compare(connection, row, due, now)
+                columns = [list(column) for column in zip(*due, strict=True)]
+                await connection.execute(queries("templates")["compared"], *columns)
+        except Exception as problem:  # whatever the service lists must not end the process
+            log.warning("templates_not_read", problem=f"{type(problem).__name__}: {problem}"[:200])
+
+
+async def _compare(
+    connection: Connection, row: asyncpg.Record, due: Collection[_Due], now: Definitions
+) -> None:
+    try:
+        frozen = frozen_templates(row["template"])
+    except (KeyError, TypeError):
+        return  # the reader pauses a campaign that cannot be read
+    keys = {(template.name, template.language) for template in due}
+    changes = template_changes([each for each in frozen if (each.name, each.language) in keys], now)
+    campaign = {"campaign": row["name"], "campaign_id": row["campaign_id"]}
+    if changes.texts:
+        log.info("template_text_changed", **campaign, templates=list(changes.texts))
+    if changes.misfits:
+        reason, code = misfit_text(changes), ReasonCode.TEMPLATE_CHANGED
+        await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason, code)
+        log.warning("template_changed", **campaign, reason=reason)

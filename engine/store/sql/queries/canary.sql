@@ -1,0 +1,37 @@
+-- The canary of a campaign, and its error budget.
+
+-- name: read
+-- A campaign's canary with its recipients by state. waited_s: since nobody of it was left without an attempt.
+SELECT canaries.recipients, max_failed, needs_approval, wait_s, sent_at, approved_at, passed_at,
+       coalesce(extract(epoch FROM now() - sent_at), 0)::float8 AS waited_s, counts.*
+FROM canaries,
+     LATERAL (
+         SELECT coalesce(sum(pending), 0)::bigint AS unsent, coalesce(sum(skipped), 0)::bigint AS skipped,
+                coalesce(sum(sent), 0)::bigint AS on_the_way, coalesce(sum(delivered + read), 0)::bigint AS arrived,
+                coalesce(sum(failed), 0)::bigint AS failed
+         FROM ranges JOIN range_counters USING (range_id)
+         WHERE ranges.campaign_id = canaries.campaign_id AND ordinal < canaries.ranges
+     ) AS counts
+WHERE canaries.campaign_id = $1;
+
+-- name: note_sent
+UPDATE canaries SET sent_at = now() WHERE campaign_id = $1 AND sent_at IS NULL;
+
+-- name: approve
+UPDATE canaries SET approved_at = now() WHERE campaign_id = $1 AND approved_at IS NULL;
+
+-- name: pass
+UPDATE canaries SET passed_at = now() WHERE campaign_id = $1 AND passed_at IS NULL;
+
+-- name: budget
+-- Failures that count for the error budget: statuses report some after the attempt.
+SELECT pause_at_failed, recipients,
+       (SELECT coalesce(sum(failed), 0)::bigint FROM range_counters
+        WHERE range_counters.campaign_id = campaigns.campaign_id) - failed_excused AS failed
+FROM campaigns WHERE campaign_id = $1 AND pause_at_failed IS NOT NULL;
+
+-- name: excuse_failures
+UPDATE campaigns
+SET failed_excused = (SELECT coalesce(sum(failed), 0)::bigint FROM range_counters
+                      WHERE range_counters.campaign_id = campaigns.campaign_id)
+WHERE campaign_id = $1;

@@ -1,0 +1,70 @@
+"""Which option of a planned campaign may change in which state."""
+
+import pytest
+
+from campaigns.planning.change_rules import CHANGEABLE, Effect, decide_changes, effect_of
+from campaigns.planning.order_options import OrderOptions
+from campaigns.planning.schedule import read_schedule
+from campaigns.planning.spec import AUDIENCE_CONTENT, CampaignSpec, Difference, identify
+from engine.core.order import Priority
+from engine.core.states import CampaignState as State
+
+APPLIED, ANEW, REFUSED = Effect.APPLIED, Effect.PLANNED_ANEW, Effect.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("option", "draft", "scheduled", "running", "finished"),
+    [
+        ("--expires-at", APPLIED, APPLIED, APPLIED, REFUSED),
+        ("--priority", APPLIED, APPLIED, APPLIED, REFUSED),
+        ("--window", APPLIED, APPLIED, APPLIED, REFUSED),
+        ("--time-zone", APPLIED, APPLIED, APPLIED, REFUSED),
+        ("--max-failed", APPLIED, APPLIED, APPLIED, REFUSED),
+        ("--start-at", APPLIED, APPLIED, REFUSED, REFUSED),
+        ("--on-unknown", APPLIED, APPLIED, REFUSED, REFUSED),
+        ("--number", APPLIED, APPLIED, REFUSED, REFUSED),
+        ("--template", ANEW, REFUSED, REFUSED, REFUSED),
+        ("--param", ANEW, REFUSED, REFUSED, REFUSED),
+        (AUDIENCE_CONTENT, ANEW, REFUSED, REFUSED, REFUSED),
+        ("--external-id", ANEW, REFUSED, REFUSED, REFUSED),
+        ("an option of tomorrow", ANEW, REFUSED, REFUSED, REFUSED),
+        ("name", REFUSED, REFUSED, REFUSED, REFUSED),
+    ],
+)
+def test_each_option_in_each_state(
+    option: str, draft: Effect, scheduled: Effect, running: Effect, finished: Effect
+) -> None:
+    wanted = {
+        State.DRAFT: draft,
+        State.SCHEDULED: scheduled,
+        State.RUNNING: running,
+        State.PAUSED: running,
+        State.FINISHED: finished,
+        State.CANCELLED: finished,
+        State.EXPIRED: finished,
+    }
+    for state, effect in wanted.items():
+        (change,) = decide_changes(state, [Difference(option, 1, 2)])
+        assert (change.effect, bool(change.reason)) == (effect, effect is REFUSED), state
+
+
+@pytest.mark.parametrize(
+    ("options", "effect"),
+    [
+        ([], APPLIED),
+        (["--window"], APPLIED),
+        (["--window", "--param"], ANEW),
+        (["--window", "--param", "name"], REFUSED),
+    ],
+)
+def test_the_strongest_effect_counts(options: list[str], effect: Effect) -> None:
+    changes = decide_changes(State.DRAFT, [Difference(option, 1, 2) for option in options])
+    assert effect_of(changes) is effect
+
+
+def test_the_table_names_options_that_identify_a_campaign(tmp_path: object) -> None:
+    """A row for an option that is not compared would never be used."""
+    order = OrderOptions(Priority.HIGH, 30, "7%")  # compared only if given
+    spec = CampaignSpec("spring", "order", "en", tmp_path, ("1",), order=order)  # type: ignore[arg-type]
+    identity = identify(spec, read_schedule(None, None, None, "UTC"), "")
+    assert identity.options.keys() >= CHANGEABLE.keys()

@@ -1,0 +1,133 @@
+"""Options of the order and of the canary: what is stored, what identifies a campaign, what is refused."""
+
+from dataclasses import replace
+
+import pytest
+
+from campaigns.cli.order_options import order_of
+from campaigns.life.order import CampaignOrder, set_order
+from campaigns.life.send_message import plan_message
+from campaigns.planning.create import create_campaign
+from campaigns.planning.order_options import CanaryOptions, OrderOptions, read_priority
+from campaigns.planning.spec import CampaignSpec
+from campaigns.results.status import campaign_status
+from engine.core.order import Priority
+from engine.errors import ConfigurationError, UsageError
+from engine.process.identity import this_process
+from engine.store.canaries import pass_canary
+from engine.store.database import Pool
+from engine.store.leases import take_lease
+from engine.store.ranges import take_range
+from tests.campaigns.conftest import PHONE, WriteAudience
+from tests.campaigns.creating import assert_range_counters_equal_a_recount
+
+EVERYTHING = OrderOptions(Priority.HIGH, 30, "2%", CanaryOptions(37, "3", 20.0, needs_approval=True))
+
+
+@pytest.mark.usefixtures("small_ranges")
+async def test_the_first_ranges_hold_exactly_the_canary_and_only_they_are_given_out(
+    pool: Pool, ready: str, spec: CampaignSpec, write_audience: WriteAudience
+) -> None:
+    rows = [f"{PHONE + row},Ana,A{row}" for row in range(120)]
+    audience = write_audience("phone,name,order\n" + "\n".join([*rows, rows[3], rows[50]]) + "\n")
+    created = await create_campaign(ready, replace(spec, audience=audience, order=EVERYTHING))
+    status = await campaign_status(pool, created.campaign_id)
+    assert (status.priority, status.share_percent, status.pause_at_failed) == ("high", 30, "2%")
+    assert status.canary is not None
+    assert (status.canary.max_failed, status.canary.wait_s, status.canary.needs_approval) == (
+        "3",
+        1_200,
+        True,
+    )
+    assert status.as_json()["canary"]["state"] == "sending"
+    await pool.execute("UPDATE campaigns SET state = 'running'")
+    assert await taken(pool, created.campaign_id) == set(range(PHONE, PHONE + 37))
+    async with pool.acquire() as connection:
+        await pass_canary(connection, created.campaign_id)
+    assert await taken(pool, created.campaign_id) == set(range(PHONE, PHONE + 120))
+    await assert_range_counters_equal_a_recount(pool)
+
+
+async def taken(pool: Pool, campaign_id: int) -> set[int]:
+    """The recipients of all ranges that numbers hold, once they have taken what they can."""
+    async with pool.acquire() as connection:
+        lease = await take_lease(connection, "1001", this_process())
+        while await take_range(connection, lease, campaign_id) is not None:
+            pass
+        rows = await connection.fetch(
+            "SELECT phone FROM recipients JOIN ranges USING (range_id) WHERE phone_number_id IS NOT NULL"
+        )
+        await connection.execute("UPDATE numbers SET released = true")
+    return {row["phone"] for row in rows}
+
+
+async def test_options_belong_to_the_campaign_and_are_compared_when_it_is_created_again(
+    ready: str, spec: CampaignSpec
+) -> None:
+    given = replace(spec, order=EVERYTHING)
+    await create_campaign(ready, given)
+    assert (await create_campaign(ready, given)).unchanged
+    for other in (OrderOptions(), replace(EVERYTHING, share_percent=31), replace(EVERYTHING, canary=None)):
+        with pytest.raises(ConfigurationError, match="other options"):
+            await create_campaign(ready, replace(spec, order=other))
+
+
+async def test_without_options_the_identity_is_that_of_earlier_versions(spec: CampaignSpec) -> None:
+    assert OrderOptions().identity() == OrderOptions(Priority.URGENT).identity() == {}
+
+
+async def test_a_message_to_one_person_is_urgent(pool: Pool, ready: str, spec: CampaignSpec) -> None:
+    message = replace(spec, name="reset", numbers=("1001",), params=("=Ana", "=A1"))
+    await plan_message(ready, message, f"+{PHONE}")
+    assert await pool.fetchval("SELECT priority FROM campaigns WHERE name = 'reset'") == "urgent"
+
+
+async def test_the_order_changes_while_a_campaign_runs(pool: Pool, ready: str, spec: CampaignSpec) -> None:
+    await create_campaign(ready, spec)
+    await pool.execute("UPDATE campaigns SET state = 'running'")
+    async with pool.acquire() as connection:
+        assert await set_order(connection, "spring", Priority.LOW, 20) == CampaignOrder("spring", "low", 20)
+        assert await set_order(
+            connection, "spring", None, None, even_share=True, actor="ana"
+        ) == CampaignOrder("spring", "low", None)
+        assert (await create_campaign(ready, spec)).unchanged, "the options of its create stay"
+        audited = await connection.fetch("SELECT actor, action, detail FROM audit ORDER BY audit_id")
+        assert [tuple(row) for row in audited][1:] == [("ana", "order", {"priority": "low", "share": "even"})]
+        await connection.execute("UPDATE campaigns SET state = 'finished'")
+        with pytest.raises(UsageError, match="has ended"):
+            await set_order(connection, "spring", Priority.LOW, None)
+
+
+@pytest.mark.parametrize(
+    ("order", "complaint"),
+    [
+        (OrderOptions(share_percent=0), "--share 0"),
+        (OrderOptions(share_percent=101), "--share 101"),
+        (OrderOptions(pause_at_failed="many"), "--pause-at-failed 'many'"),
+        (OrderOptions(canary=CanaryOptions(0)), "--canary 0"),
+        (OrderOptions(canary=CanaryOptions(10, "101%")), "--canary-max-failed '101%'"),
+        (OrderOptions(canary=CanaryOptions(10, minutes=0)), "--canary-minutes 0"),
+        (OrderOptions(canary=CanaryOptions(10, minutes=float("nan"))), "--canary-minutes nan"),
+    ],
+)
+def test_a_wrong_option_is_named(spec: CampaignSpec, order: OrderOptions, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        replace(spec, order=order).checked_schedule()
+
+
+def test_an_option_of_the_canary_needs_a_canary() -> None:
+    with pytest.raises(UsageError, match="no --canary"):
+        order_of("normal", None, None, None, "5%", None, False)
+    assert order_of("low", 30, "5", 10, None, None, True) == OrderOptions(
+        Priority.LOW, 30, "5", CanaryOptions(10, needs_approval=True)
+    )
+
+
+def test_urgent_is_left_to_messages() -> None:
+    assert [read_priority(word) for word in ("low", "Normal", "high")] == [
+        Priority.LOW,
+        Priority.NORMAL,
+        Priority.HIGH,
+    ]
+    with pytest.raises(UsageError, match="choose low, normal, high"):
+        read_priority("urgent")

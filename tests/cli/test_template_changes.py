@@ -1,0 +1,72 @@
+"""A template that changed after the campaign was created: run, start and resume refuse before anybody fails."""
+
+import urllib.request
+from pathlib import Path
+
+import orjson
+import pytest
+
+from engine.core.interface import API_VERSION
+from tests.cli.processes import ACCOUNT, TOKEN, Drumbeat, Service
+
+CREATE = (
+    "campaign",
+    "create",
+    "spring",
+    "--template",
+    "order_shipped",
+    "--language",
+    "en_US",
+    "--number",
+    "2",
+)
+PARAMS = ("--param", "name", "--param", "order")
+WORDS = "order_shipped (en_US): body {{3}} was added"
+
+
+@pytest.fixture
+def spring(drumbeat: Drumbeat, synced: Service, audience: Path) -> Drumbeat:
+    drumbeat.ok(*CREATE, "--audience", audience, *PARAMS)
+    return drumbeat
+
+
+def replace_template(service: Service, text: str) -> None:
+    """Delete the English template at the service, and create it anew with another text."""
+    base = f"{service.url}/{API_VERSION}/{ACCOUNT}/message_templates"
+    listed = _call("GET", f"{base}?name=order_shipped&language=en_US")["data"]
+    _call("DELETE", f"{base}?name=order_shipped&hsm_id={listed[0]['id']}")
+    body = {"type": "BODY", "text": text}
+    new = {"name": "order_shipped", "language": "en_US", "category": "UTILITY", "components": [body]}
+    _call("POST", base, new)
+    service.post("templates/order_shipped/status", {"status": "APPROVED", "language": "en_US"})
+
+
+def _call(method: str, url: str, content: object = None) -> dict[str, list[dict[str, str]]]:
+    body = None if content is None else orjson.dumps(content)
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+    request = urllib.request.Request(url, body, headers, method=method)
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        return orjson.loads(reply.read())
+
+
+def test_nobody_is_sent_a_message_that_no_longer_fits(spring: Drumbeat, synced: Service) -> None:
+    replace_template(synced, "Hi {{1}}, order {{2}} comes with {{3}}.")
+
+    for command in ("run", "start"):
+        refused = spring("campaign", command, "spring")
+        assert (refused.exit_code, WORDS in refused.complaint) == (78, True), refused.stderr
+        assert spring.ok("campaign", "status", "spring", "--json").json["state"] == "draft"
+    spring.ok("campaign", "pause", "spring")
+    assert spring("campaign", "resume", "spring").exit_code == 78
+    assert synced.accepted() == 0
+
+    replace_template(synced, "Hello {{1}}, order {{2}} left us.")
+    resumed = spring.ok("campaign", "resume", "spring")
+    assert "order_shipped (en_US) has another text now" in resumed.stderr
+    assert spring.ok("campaign", "run", "spring", "--json").json["counts"]["failed"] == 0
+    assert synced.accepted() == 10
+
+
+def test_without_an_answer_of_the_service_the_stored_template_counts(spring: Drumbeat) -> None:
+    away = spring.ok("campaign", "start", "spring", base_url="http://127.0.0.1:9")
+    assert "the stored templates were checked, not those of the service" in away.stderr
