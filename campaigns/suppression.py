@@ -10,14 +10,15 @@ from campaigns.audience.opening import open_table
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reject_file import REASONS, RejectFile, default_rejects_path
 from campaigns.audience.row_check import RowRules, row_check
-from campaigns.life.actor import actor
+from campaigns.life.actor import actor as this_user
 from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
 from engine.core.phone_aliases import canonical_phone, phone_aliases
 from engine.errors import UsageError
-from engine.store.database import Connection
+from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 PAGE_ROWS = 5_000
+PAGE_MAX = 100  # of a page that people read
 REASON_CHARACTERS_MAX = 200
 ADDED_BY_HAND = "added by hand"
 
@@ -45,19 +46,34 @@ class Suppression:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class SuppressionPage:
+    """`next`: what continues the list as `after`; None at its end."""
+
+    entries: list[Suppression]
+    next: int | None
+
+
 async def add_suppressions(
-    connection: Connection, phones: Sequence[str], reason: str = ADDED_BY_HAND, region: str | None = None
+    connection: Connection,
+    phones: Sequence[str],
+    reason: str = ADDED_BY_HAND,
+    region: str | None = None,
+    *,
+    actor: str = "",
 ) -> SuppressionCounts:
-    """Add phones to the list. UsageError, and nothing is added, if one of them cannot be read."""
+    """Add phones to the list. UsageError, and nothing is added, if one of them cannot be read. `actor`, here
+    and below: who asked for it, for the audit; empty: the user of this process.
+    """
     numbers, reason = _read_phones(phones, region), _checked_reason(reason)
     async with connection.transaction():
         counts = await _add(connection, numbers, reason, "hand")
-        await _audit(connection, "suppress", "hand", counts)
+        await _audit(connection, "suppress", "hand", counts, actor)
     return counts
 
 
 async def remove_suppressions(
-    connection: Connection, phones: Sequence[str], region: str | None = None
+    connection: Connection, phones: Sequence[str], region: str | None = None, *, actor: str = ""
 ) -> SuppressionCounts:
     """Remove phones from the list. UsageError, and nothing is removed, if one of them cannot be read."""
     numbers = _read_phones(phones, region)
@@ -67,8 +83,16 @@ async def remove_suppressions(
         ]  # also those not valid
         removed = await connection.fetch(queries("suppression")["remove"], aliases)
         counts = _counts(numbers, [row["phone"] for row in removed])
-        await _audit(connection, "unsuppress", "hand", counts)
+        await _audit(connection, "unsuppress", "hand", counts, actor)
     return counts
+
+
+async def suppression_page(pool: Pool, *, after: int = 0, limit: int = PAGE_MAX) -> SuppressionPage:
+    """The entries with the next greater phones, at most PAGE_MAX."""
+    limit = max(1, min(limit, PAGE_MAX))
+    rows = await pool.fetch(queries("suppression")["page"], after, limit)
+    entries = [Suppression(**dict(row)) for row in rows]
+    return SuppressionPage(entries, entries[-1].phone if len(entries) == limit else None)
 
 
 async def list_suppressions(connection: Connection) -> AsyncIterator[Suppression]:
@@ -116,10 +140,12 @@ async def _add(connection: Connection, phones: Sequence[int], reason: str, sourc
     return _counts(phones, [row["phone"] for row in added])
 
 
-async def _audit(connection: Connection, action: str, source: str, counts: SuppressionCounts) -> None:
+async def _audit(
+    connection: Connection, action: str, source: str, counts: SuppressionCounts, actor: str = ""
+) -> None:
     if counts.changed:
         detail = {"source": source, "phones": counts.changed}
-        await connection.execute(queries("campaigns")["audit"], actor(), action, None, detail)
+        await connection.execute(queries("campaigns")["audit"], actor or this_user(), action, None, detail)
 
 
 def _counts(asked: Sequence[int], changed: Sequence[int]) -> SuppressionCounts:

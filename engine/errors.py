@@ -60,3 +60,7 @@ class ConfigurationError(DrumbeatError):
     """A setting, a file or a stored definition is wrong. A retry cannot help until somebody changes it."""
 
     exit_code = 78
+
+
+class NotFound(ConfigurationError):
+    """What was named does not exist: a campaign, a number, a template."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from campaigns.describe_database import describe_database
+from campaigns.results.audit_pages import note_audit
 from campaigns.results.status import quota_fields
-from engine.errors import ConfigurationError, UsageError
+from engine.errors import ConfigurationError, NotFound, UsageError
 from engine.sending import number_sync
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S, NumbersSource
 from engine.store.database import Connection, Pool
@@ -74,16 +75,19 @@ async def list_numbers(pool: Pool) -> list[BusinessNumber]:
     ]
 
 
-async def set_limit(pool: Pool, phone_number_id: str, limit_per_s: float | None) -> None:
+async def set_limit(pool: Pool, phone_number_id: str, limit_per_s: float | None, *, actor: str = "") -> None:
     """Set a limit by hand, any positive rate; None restores the service's limit. A running owner follows.
+    `actor`: for the audit.
 
     UsageError if the rate is not positive, ConfigurationError if the number is not stored.
     """
     if limit_per_s is not None and not 0 < limit_per_s < float("inf"):
         raise UsageError(f"a limit must be a positive rate in messages per second, not {limit_per_s:g}")
-    found = await pool.fetchval(queries("numbers")["set_limit"], phone_number_id, limit_per_s)
-    if found is None:
-        raise await _unknown(pool, phone_number_id)
+    async with pool.acquire() as connection, connection.transaction():
+        found = await connection.fetchval(queries("numbers")["set_limit"], phone_number_id, limit_per_s)
+        if found is None:
+            raise await _unknown(connection, phone_number_id)
+        await note_audit(connection, actor, "number-limit", number=phone_number_id, limit_per_s=limit_per_s)
 
 
 async def resume_number(pool: Pool, phone_number_id: str, *, actor: str) -> ResumedNumber:
@@ -106,7 +110,7 @@ async def resume_number(pool: Pool, phone_number_id: str, *, actor: str) -> Resu
 
 
 async def _unknown(database: Pool | Connection, phone_number_id: str) -> ConfigurationError:
-    return ConfigurationError(
+    return NotFound(
         f"there is no number {phone_number_id}",
         where=await describe_database(database),
         remedy="run `drumbeat numbers sync`",

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from campaigns.describe_database import describe_database
-from engine.errors import ConfigurationError
+from engine.errors import ConfigurationError, NotFound
 from engine.store.database import Pool
 from engine.store.queries import queries
 
@@ -88,7 +88,7 @@ async def templates_named(pool: Pool, name: str) -> list[StoredTemplate]:
     """One template in each of its languages; ConfigurationError if it is not stored."""
     rows = await pool.fetch(queries("templates")["of_name"], name)
     if not rows:
-        raise ConfigurationError(
+        raise NotFound(
             f"there is no template {name}",
             where=await describe_database(pool),
             remedy="run `drumbeat templates sync`",

@@ -32,7 +32,7 @@ from benchmarks.suite import DEFAULT_PARTS, PARTS, Part, SuiteRequest, duration_
 from campaigns.cli.bench_progress import progress_of
 from campaigns.cli.options import Json, Quiet
 from campaigns.cli.printing import note, print_json, print_rows
-from campaigns.cli.status_text import duration as in_words
+from campaigns.duration import duration as in_words
 from engine.errors import ConfigurationError, UsageError
 from engine.process.telemetry import configure_logging
 

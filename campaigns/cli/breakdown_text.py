@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from campaigns.cli.status_text import duration
+from campaigns.duration import duration
 from campaigns.preview.prices import PriceTable
 from campaigns.results.breakdown import By, Line, percentiles_s
 from engine.core.error_codes import meaning_of

@@ -15,19 +15,8 @@ from campaigns.cli.printing import note, print_json
 from campaigns.cli.status_text import how_to_resume, no_worker
 from campaigns.cli.task_runner import with_connection, with_settings
 from campaigns.life.actor import actor
-from campaigns.life.control import (
-    CampaignChange,
-    approve,
-    cancel,
-    find_campaign,
-    pause,
-    pause_all,
-    resume,
-    resume_all,
-    start,
-)
-from campaigns.life.template_check import TemplateCheck, checking
-from campaigns.life.token_check import check_token, waits_for_token
+from campaigns.life.control import CampaignChange, approve, cancel, pause, pause_all
+from campaigns.life.release import Released, resume_checked, start_checked
 from engine.core.states import CampaignState
 from engine.errors import UsageError
 from engine.process.settings import Settings
@@ -92,30 +81,17 @@ def cancel_campaign(name: CampaignName, json: Json = False) -> None:
 
 
 async def _start(pool: Pool, settings: Settings, *, name: str) -> list[CampaignChange]:
-    check = checking(pool, settings)
-    async with pool.acquire() as connection:
-        change = await start(connection, name, actor=actor(), check=check)
-    _note_all(check)
-    return [change]
-
-
-def _note_all(check: TemplateCheck) -> None:
-    for line in dict.fromkeys(check.notes):
-        note(line)
+    return _noted(await start_checked(pool, settings, name, actor=actor()))
 
 
 async def _resume(pool: Pool, settings: Settings, *, name: str | None) -> list[CampaignChange]:
-    async with pool.acquire() as connection:
-        name = None if name is None else (await find_campaign(connection, name)).name
-        if await waits_for_token(connection, name) and (unchecked := await check_token(settings)):
-            note(f"the access token was not checked: {unchecked}")
-        check = checking(pool, settings)
-        if name is None:
-            changes = await resume_all(connection, actor=actor(), check=check)
-        else:
-            changes = [await resume(connection, name, actor=actor(), check=check)]
-    _note_all(check)
-    return changes
+    return _noted(await resume_checked(pool, settings, name, actor=actor()))
+
+
+def _noted(released: Released) -> list[CampaignChange]:
+    for line in released.notes:
+        note(line)
+    return released.changes
 
 
 def _change(action: Callable[..., Awaitable[CampaignChange]], name: str) -> CampaignChange:

@@ -78,6 +78,7 @@ COMMANDS: dict[str, str | CommandGroup] = {
     "worker": "campaigns.cli.worker",
     "notify": "campaigns.cli.notify",
     "webhooks": "campaigns.cli.webhooks",
+    "console": "campaigns.cli.console",
     "emulator": "campaigns.cli.emulator",
 }
 

@@ -60,7 +60,7 @@ def limit(
 ) -> None:
     """Set the limit of a number. A running campaign follows within a second."""
     limit_per_s = None if rate == "service" else _rate(rate)
-    with_database(lambda pool: set_limit(pool, phone_number_id, limit_per_s))
+    with_database(lambda pool: set_limit(pool, phone_number_id, limit_per_s, actor=actor()))
     note(f"{phone_number_id}: {'the limit of the service' if limit_per_s is None else f'{limit_per_s:g}/s'}")
 
 

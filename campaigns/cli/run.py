@@ -9,9 +9,10 @@ from campaigns.cli.options import CampaignName, DryRun, Json, MaxFailed, Metrics
 from campaigns.cli.printing import note, print_json
 from campaigns.cli.run_progress import view_for, watched
 from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.status_text import duration, quota_warning, status_lines
+from campaigns.cli.status_text import quota_warning, status_lines
 from campaigns.cli.task_runner import with_settings
 from campaigns.command_text import command_text
+from campaigns.duration import duration
 from campaigns.life.control import Campaign, find_campaign
 from campaigns.life.run import RunResult, run_campaign
 from campaigns.planning.schedule import check_max_failed, read_moment

@@ -3,26 +3,13 @@
 from collections.abc import Iterator
 
 from campaigns.command_text import command_text
+from campaigns.duration import duration
 from campaigns.pluralise import pluralise
 from campaigns.results.status import FINAL_STATES, NOBODY_SENDS, CampaignStatus, NumberProgress
 from campaigns.template_shares import share_lines
 from engine.core.canary import in_words
 from engine.core.order import Priority
 from engine.core.states import CampaignState, RecipientState
-
-
-def duration(seconds: float) -> str:
-    """`42 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`."""
-    whole = round(seconds)
-    for size, unit, smaller_size, smaller in (
-        (86_400, "d", 3_600, "h"),
-        (3_600, "h", 60, "min"),
-        (60, "min", 1, "s"),
-    ):
-        if whole >= size:
-            rest = whole % size // smaller_size
-            return f"{whole // size} {unit}" + (f" {rest} {smaller}" if rest else "")
-    return f"{whole} s"
 
 
 def audience_sum(rows: int, recipients: int, rejected: int, duplicates: int) -> str:

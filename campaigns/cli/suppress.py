@@ -14,6 +14,7 @@ from campaigns.cli.options import Json, PhoneColumn, Region, rejects_option
 from campaigns.cli.planning_progress import planning_shown
 from campaigns.cli.printing import print_json
 from campaigns.cli.task_runner import with_connection
+from campaigns.life.actor import actor
 from campaigns.pluralise import pluralise
 from campaigns.suppression import (
     ADDED_BY_HAND,
@@ -43,7 +44,9 @@ def add(phones: Phones, reason: Reason = ADDED_BY_HAND, region: Region = None, j
     """Add phone numbers. From now on nothing is sent to them, in running campaigns too."""
     _print(
         "added",
-        with_connection(lambda connection: add_suppressions(connection, phones, reason, region)),
+        with_connection(
+            lambda connection: add_suppressions(connection, phones, reason, region, actor=actor())
+        ),
         json,
     )
 
@@ -52,7 +55,9 @@ def add(phones: Phones, reason: Reason = ADDED_BY_HAND, region: Region = None, j
 def remove(phones: Phones, region: Region = None, json: Json = False) -> None:
     """Remove phone numbers. A campaign that has skipped them does not send to them later."""
     _print(
-        "removed", with_connection(lambda connection: remove_suppressions(connection, phones, region)), json
+        "removed",
+        with_connection(lambda connection: remove_suppressions(connection, phones, region, actor=actor())),
+        json,
     )
 
 

@@ -15,7 +15,7 @@ from campaigns.command_text import command_text
 from campaigns.describe_database import describe_database
 from campaigns.results.status import NOBODY_SENDS, present_reason, stored_code
 from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, ReasonCode, allows
-from engine.errors import ConfigurationError, TryLater, UsageError
+from engine.errors import ConfigurationError, NotFound, TryLater, UsageError
 from engine.process.identity import this_process
 from engine.store.abandoned_numbers import recover_abandoned_numbers
 from engine.store.campaign_states import apply_event, apply_if_allowed
@@ -91,14 +91,14 @@ class CampaignChange:
 async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
     """The campaign with this name, or with the external id KEY if the name is `external:KEY`.
 
-    ConfigurationError names the database and similar names.
+    NotFound names the database and similar names.
     """
     row = await database.fetchrow(queries("campaign_control")["find"], name)
     if row is not None:
         return _campaign(row)
     names = [row["name"] for row in await database.fetch(queries("campaign_control")["names_like"])]
     near = get_close_matches(name, names, 3)
-    raise ConfigurationError(
+    raise NotFound(
         f'there is no campaign "{name}"',
         where=await describe_database(database),
         remedy=f"did you mean {' or '.join(near)}?" if near else "`drumbeat campaign list` shows all",

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 from engine.core.campaign_template import CampaignTemplate
 from engine.core.message import Media
+from engine.core.placeholder import Placeholder
 from engine.core.placeholders import placeholder_differences
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Connection
@@ -13,6 +14,16 @@ from engine.store.queries import queries
 
 SENDABLE_STATUS = "APPROVED"
 NAMES_SHOWN_MAX = 8
+
+
+# A template whose header takes media compiles only with some. The placeholders do not depend on which.
+_ANY_MEDIA = Media(media_id="0")
+
+
+def placeholders_of(template: CampaignTemplate) -> tuple[Placeholder, ...]:
+    """The placeholders in the order of `--param`. UnusableTemplate if the template cannot be filled."""
+    media = _ANY_MEDIA if template.header_kind else None
+    return tuple(replace(template, header_media=media).compiled().placeholders)
 
 
 async def load_template(

@@ -5,8 +5,10 @@ recorded, and a suppressed phone is skipped. The campaign that is tested does no
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from campaigns.life.control import start
 from campaigns.life.send_message import plan_message
 from campaigns.planning.spec import CampaignSpec
 from campaigns.preview.recipient import ChosenRecipient, read_phone
@@ -14,7 +16,7 @@ from engine.core.placeholder import MEDIA
 from engine.errors import UsageError
 from engine.process.disk_space import Disk
 from engine.sending.header_file_uploads import OpenUploads, no_uploads
-from engine.store.database import close, connect
+from engine.store.database import Pool, close, connect
 from engine.store.queries import queries
 
 PHONES_MAX = 20  # a test is read by people; more phones are an audience
@@ -44,6 +46,31 @@ async def plan_tests(
     for name, phone in zip(names, phones, strict=True):
         await plan_message(url, _spec(chosen, name), f"+{phone}", disk=disk, open_uploads=open_uploads)
     return names
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedTests:
+    """`campaigns`: their names, one for each phone. `nobody_sends`: they wait for a worker."""
+
+    campaigns: list[str]
+    nobody_sends: bool
+
+
+async def release_tests(
+    pool: Pool,
+    url: str,
+    chosen: ChosenRecipient,
+    phones: Sequence[str],
+    *,
+    disk: Disk | None = None,
+    actor: str,
+) -> ReleasedTests:
+    """Store a campaign for each phone and hand it to the workers. Errors as `own_phones` and `plan_tests`."""
+    own = own_phones(phones, chosen.options.get("--region"))
+    names = await plan_tests(url, chosen, own, disk=disk)
+    async with pool.acquire() as connection:
+        changes = [await start(connection, name, actor=actor) for name in names]
+    return ReleasedTests(names, any(change.nobody_sends for change in changes))
 
 
 async def _new_names(url: str, campaign: str, count: int) -> list[str]:

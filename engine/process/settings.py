@@ -9,6 +9,7 @@ import os
 import re
 import tomllib
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit
@@ -131,6 +132,12 @@ def _app_secrets(value: SecretStr) -> SecretStr:
     return value
 
 
+def _networks(text: str) -> str:
+    for part in text.split(","):
+        ip_network(part.strip())  # its ValueError says what is wrong
+    return text
+
+
 Home = Annotated[Path, AfterValidator(_absolute)]
 BaseUrl = Annotated[str, AfterValidator(_base_url), AfterValidator(_without_slash)]
 PlainSecret = Annotated[SecretStr, AfterValidator(_plain)]
@@ -144,6 +151,8 @@ _REREAD_FORMS = {
 }
 Identifier = Annotated[str, _shaped(r"[A-Za-z0-9_.-]{1,64}", "an id of letters and digits")]
 Version = Annotated[str, _shaped(r"v\d+\.\d+", "a version like v22.0")]
+HeaderName = Annotated[str, _shaped(r"[A-Za-z0-9-]{1,64}", "the name of a header, such as X-Remote-User")]
+Networks = Annotated[str, AfterValidator(_networks)]
 Product = Annotated[str, _shaped(r"[a-z][a-z_]*", "a lower-case word")]
 
 
@@ -214,6 +223,12 @@ class Settings(BaseSettings):
     notify_mail_to: MailAddresses | None = None
     notify_mail_from: MailAddress | None = None
     smtp_url: SmtpUrl | None = None
+    # the address of the console in browsers, unless only this machine uses it
+    console_url: BaseUrl | None = None
+    # a header that names the user, and the proxies that may set it
+    console_user_header: HeaderName | None = None
+    console_proxies: Networks | None = None
+    console_upload_mib: int = Field(default=200, ge=1)
     # where a worker serves its metrics; port 0 is any free one
     metrics_host: str = "127.0.0.1"
     metrics_port: int = Field(default=9090, ge=0, le=65535)

@@ -27,6 +27,8 @@ FIXED = {
     "webhooks serve", "emulator serve", "notify test", "templates create", "templates delete", "media upload",
     "media get", "media delete", "numbers show", "numbers register", "profile show", "profile update", "analytics",
     "message send", "campaign approve", "campaign order",
+    "console serve", "console user add", "console user list", "console user remove", "console user sign-out",
+    "console token add", "console token list", "console token remove",
 }  # fmt: skip
 
 

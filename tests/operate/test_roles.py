@@ -18,7 +18,8 @@ from tests.operate.pages import PAGES
 
 RECIPIENTS = 200
 ROLES = ("drumbeat_owner", "drumbeat_worker", "drumbeat_reader")
-OWNERS = {"plan", "prune", "forget", "migrate"}  # groups of statements that only the owner's commands use
+# groups of statements that only the owner's commands use
+OWNERS = {"plan", "prune", "forget", "migrate", "console_people"}
 BY_MIGRATIONS = {("INSERT", "installation")}  # one of the group `installation`
 QUERIES = Path(*sql.__path__) / "queries"
 SCHEMA = Path(*sql.__path__) / "schema"
@@ -41,6 +42,10 @@ OF_THE_READER = (
     *((group, "list") for group in ("campaign", "numbers", "templates", "suppress")),
 )
 REFUSED_TO_THE_WORKER = (
+    "SELECT FROM console_users",
+    "SELECT FROM console_sessions",
+    "SELECT FROM console_tokens",
+    "SELECT FROM console_requests",
     "INSERT INTO recipients SELECT * FROM recipients LIMIT 1",
     "UPDATE audit SET actor = 'nobody'",
     "DELETE FROM audit",
@@ -51,6 +56,10 @@ REFUSED_TO_THE_WORKER = (
     "COPY recipients TO PROGRAM 'cat'",
 )
 REFUSED_TO_THE_READER = (
+    "SELECT FROM console_users",
+    "SELECT FROM console_sessions",
+    "SELECT FROM console_tokens",
+    "SELECT FROM console_requests",
     "UPDATE numbers SET epoch = epoch + 1",
     "DELETE FROM suppressions",
     "INSERT INTO audit (actor, action) VALUES ('nobody', 'x')",

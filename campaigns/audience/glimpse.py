@@ -1,0 +1,67 @@
+"""The columns of an audience with their first values, and which column is probably which."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from campaigns.audience.opening import AS_IT_IS, ReadOptions, open_table
+from campaigns.audience.reject_file import require_no_reject_list
+from engine.core.placeholder import Placeholder
+
+SAMPLE_ROWS = 3
+_PHONE_WORDS = (
+    "phone",
+    "telefon",
+    "mobile",
+    "handy",
+    "msisdn",
+    "whatsapp",
+    "tel",
+    "cell",
+    "celular",
+    "numero",
+)
+_PLAIN = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """`samples`: the first values of each column, in the order of `columns`."""
+
+    columns: Sequence[str]
+    samples: Sequence[Sequence[str]]
+    form: str
+
+
+def glimpse(path: Path, options: ReadOptions = AS_IT_IS) -> Glimpse:
+    """Read the header and the first rows of a file. Errors as `open_table`."""
+    with open_table(path, options) as source:
+        table = source.table()
+        require_no_reject_list(table.header, table.name)
+        rows = list(islice((row for batch in table.batches() for row in batch.rows), SAMPLE_ROWS))
+        samples = [[row[index] for row in rows] for index in range(len(table.header))]
+        return Glimpse(tuple(table.header), samples, table.form)
+
+
+def guess_phone_column(columns: Sequence[str]) -> str | None:
+    """The first column whose name holds a word for a phone; the most usual words come first."""
+    plain = {column: _plain(column) for column in columns}
+    for word in _PHONE_WORDS:
+        for column, name in plain.items():
+            if word in name:
+                return column
+    return None
+
+
+def guess_params(columns: Sequence[str], placeholders: Sequence[Placeholder], phone: str | None) -> list[str]:
+    """A column for each placeholder: the one with its name, else the next one that no placeholder has."""
+    by_name = {_plain(column): column for column in columns}
+    named = [by_name.get(_plain(placeholder.name)) for placeholder in placeholders]
+    left = iter([column for column in columns if column != phone and column not in named])
+    return [column or next(left, "") for column in named]
+
+
+def _plain(name: str) -> str:
+    return _PLAIN.sub("", name.casefold())

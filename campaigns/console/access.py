@@ -1,0 +1,125 @@
+"""Who asks, and may they: the session, token, proxy or machine behind a request, and its role.
+
+Law: a request that changes something shows that it comes from our own page, by its Origin and by a token that
+only our pages hold. A program with a token of its own need not: no browser sends that token by itself.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from campaigns.console.people import any_user, find_token, find_user, open_session
+from campaigns.console.roles import Role, permits
+from campaigns.console.settings import ConsoleSettings
+from campaigns.life.actor import actor
+from engine.store.database import Pool
+
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+CSRF_FIELD = "csrf"
+CSRF_HEADER = "X-CSRF-Token"
+COOKIE = "drumbeat_session"
+SECURE_COOKIE = "__Host-drumbeat_session"  # a browser takes it only over HTTPS, and for this host alone
+
+
+class Via(StrEnum):
+    """How a caller is known."""
+
+    MACHINE = "machine"
+    SESSION = "session"
+    PROXY = "proxy"
+    TOKEN = "token"  # noqa: S105
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks. `name` stands in the audit. `secret`: of the session; else empty."""
+
+    name: str
+    role: Role
+    via: Via
+    secret: str = ""
+
+    def may(self, needed: Role) -> bool:
+        return permits(self.role, needed)
+
+
+class Refusal(NamedTuple):
+    """Why a request is refused: the status, and the code of the problem."""
+
+    status: int
+    code: str
+
+
+class Doorkeeper:
+    """Knows callers. One for each server: its key makes the tokens of its pages."""
+
+    def __init__(self, pool: Pool, settings: ConsoleSettings) -> None:
+        self._pool = pool
+        self._settings = settings
+        self._key = secrets.token_bytes(32)
+
+    @property
+    def cookie(self) -> str:
+        return SECURE_COOKIE if self._settings.is_secure else COOKIE
+
+    async def caller(self, request: web.Request, *, used: bool = True) -> Caller | None:
+        """Who asks; None if nobody is known. `used`: by a person now, which keeps a session open."""
+        scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            found = await find_token(self._pool, secret.strip())
+            return None if found is None else Caller(f"token {found[0]}", found[1], Via.TOKEN)
+        if self._settings.user_header is not None and self._settings.is_proxy(request.remote):
+            return await self._of_proxy(request)
+        if cookie := request.cookies.get(self.cookie):
+            session = await open_session(self._pool, cookie, used=used)
+            return None if session is None else Caller(session.name, session.role, Via.SESSION, cookie)
+        return await self._of_machine()
+
+    async def _of_proxy(self, request: web.Request) -> Caller | None:
+        assert self._settings.user_header is not None
+        name = request.headers.get(self._settings.user_header, "")
+        role = await find_user(self._pool, name) if name else None
+        return None if role is None else Caller(name, role, Via.PROXY)
+
+    async def _of_machine(self) -> Caller | None:
+        """Without users the console listens on this machine alone, whose users can read the database."""
+        if self._settings.user_header is not None or await any_user(self._pool):
+            return None
+        return Caller(actor(), Role.MANAGE, Via.MACHINE)
+
+    def csrf(self, caller: Caller | None) -> str:
+        """What a form of this caller holds. Another site cannot read it from our pages."""
+        if caller is None:
+            return ""
+        bound = f"{caller.via}\n{caller.name}\n{caller.secret}".encode()
+        return hmac.digest(self._key, bound, "sha256").hex()
+
+    def is_own_form(self, caller: Caller, given: str) -> bool:
+        return caller.via is Via.TOKEN or hmac.compare_digest(self.csrf(caller).encode(), given.encode())
+
+    def refuse(self, request: web.Request, caller: Caller | None, needed: Role | None) -> Refusal | None:
+        """Why the request is refused before anything is read of its body. `needed` None: for everybody."""
+        if not self._settings.serves_host(request.host):
+            return Refusal(421, "wrong_host")
+        changes = request.method not in SAFE_METHODS
+        is_program = caller is not None and caller.via is Via.TOKEN
+        if changes and not is_program and not _is_same_origin(request):
+            return Refusal(403, "foreign_origin")
+        if needed is None:
+            return None
+        if caller is None:
+            return Refusal(401, "sign_in_needed")
+        return None if caller.may(needed) else Refusal(403, "role_too_low")
+
+
+def _is_same_origin(request: web.Request) -> bool:
+    """Browsers name the origin of every request that changes something."""
+    origin = request.headers.get("Origin")
+    return origin is not None and urlsplit(origin).netloc == request.host

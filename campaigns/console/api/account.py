@@ -1,0 +1,94 @@
+"""Numbers, templates, the suppression list and the audit in the interface."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from aiohttp import web
+
+from campaigns.account.numbers import list_numbers, resume_number, set_limit
+from campaigns.account.templates import list_templates, templates_named
+from campaigns.console.api.replying import body_of, query_of, reply
+from campaigns.console.api.shapes import (
+    AuditQuery,
+    LimitRequest,
+    PhoneQuery,
+    SuppressionsQuery,
+    SuppressRequest,
+)
+from campaigns.console.context import caller_of, console_of
+from campaigns.results.audit_pages import audit_page
+from campaigns.results.phone_history import phone_history
+from campaigns.suppression import (
+    SuppressionCounts,
+    add_suppressions,
+    remove_suppressions,
+    suppression_page,
+)
+
+
+async def numbers(request: web.Request) -> web.Response:
+    return reply({"numbers": await list_numbers(console_of(request).pool)})
+
+
+async def resume(request: web.Request) -> web.Response:
+    pool, number = console_of(request).pool, request.match_info["number"]
+    return reply(await resume_number(pool, number, actor=caller_of(request).name))
+
+
+async def limit(request: web.Request) -> web.Response:
+    asked, number = await body_of(request, LimitRequest), request.match_info["number"]
+    await set_limit(console_of(request).pool, number, asked.limit_per_s, actor=caller_of(request).name)
+    return reply({"phone_number_id": number, "limit_per_s": asked.limit_per_s})
+
+
+async def templates(request: web.Request) -> web.Response:
+    return reply({"templates": await list_templates(console_of(request).pool)})
+
+
+async def template(request: web.Request) -> web.Response:
+    """One template in each of its languages."""
+    return reply({"templates": await templates_named(console_of(request).pool, request.match_info["name"])})
+
+
+async def suppressions(request: web.Request) -> web.Response:
+    asked = query_of(request, SuppressionsQuery)
+    page = await suppression_page(console_of(request).pool, after=asked.after, limit=asked.limit)
+    listed = [{**asdict(entry), "phone": str(entry.phone)} for entry in page.entries]
+    return reply({"suppressions": listed, "next": page.next})
+
+
+async def suppress(request: web.Request) -> web.Response:
+    asked = await body_of(request, SuppressRequest)
+    async with console_of(request).pool.acquire() as connection:
+        counts = await add_suppressions(
+            connection, asked.phones, asked.reason, asked.region, actor=caller_of(request).name
+        )
+    return reply(_change(counts))
+
+
+async def unsuppress(request: web.Request) -> web.Response:
+    phone = f"+{request.match_info['phone'].lstrip('+')}"
+    async with console_of(request).pool.acquire() as connection:
+        counts = await remove_suppressions(connection, [phone], actor=caller_of(request).name)
+    return reply(_change(counts))
+
+
+def _change(counts: SuppressionCounts) -> dict[str, int]:
+    return {"changed": counts.changed, "unchanged": counts.unchanged}
+
+
+async def person(request: web.Request) -> web.Response:
+    region = query_of(request, PhoneQuery).region
+    phone = request.match_info["phone"]
+    return reply(await phone_history(console_of(request).pool, phone if region else plus(phone), region))
+
+
+def plus(phone: str) -> str:
+    """Digits in an address are those of E.164, which have a plus."""
+    return f"+{phone}" if phone.isdecimal() else phone
+
+
+async def audit(request: web.Request) -> web.Response:
+    asked = query_of(request, AuditQuery)
+    return reply(await audit_page(console_of(request).pool, before=asked.before, limit=asked.limit))

@@ -1,0 +1,194 @@
+"""Campaigns in the interface: seen, steered, tested."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from aiohttp import web
+
+from campaigns.console.api.replying import body_of, once, query_of, reply
+from campaigns.console.api.shapes import (
+    CampaignsQuery,
+    ExportQuery,
+    RecipientQuery,
+    RecipientsQuery,
+    TestSendRequest,
+)
+from campaigns.console.context import caller_of, console_of
+from campaigns.console.streams import stream_events
+from campaigns.life.control import Campaign, CampaignChange, approve, cancel, find_campaign, pause
+from campaigns.life.release import Released, resume_checked, start_checked
+from campaigns.preview.plan import plan_of
+from campaigns.preview.recipient import Choice, choose_recipient, preview_json
+from campaigns.preview.test_send import release_tests
+from campaigns.results.campaign_pages import campaign_page
+from campaigns.results.export import EVERYBODY, ExportFilter, export_columns, export_rows, require_kept
+from campaigns.results.recipient_pages import recipient_page
+from campaigns.results.report import campaign_report
+from engine.process.settings import Settings
+from engine.store.database import Pool
+
+
+async def list_campaigns(request: web.Request) -> web.Response:
+    asked = query_of(request, CampaignsQuery)
+    async with console_of(request).pool.acquire() as connection:
+        found = await campaign_page(
+            connection,
+            before=asked.before,
+            states=[] if asked.state is None else [asked.state],
+            limit=asked.limit,
+            tests=asked.tests,
+        )
+    return reply(found)
+
+
+async def named_campaign(request: web.Request) -> Campaign:
+    """The campaign of the address; NotFound if there is none."""
+    return await find_campaign(console_of(request).pool, request.match_info["name"])
+
+
+async def show_campaign(request: web.Request) -> web.Response:
+    campaign = await named_campaign(request)
+    status = await console_of(request).watch.status(campaign.campaign_id)
+    return reply(status.as_json())
+
+
+async def stream_progress(request: web.Request) -> web.StreamResponse:
+    """The status as an event each second, if it changed. Every event is the whole status."""
+    campaign, console = await named_campaign(request), console_of(request)
+
+    async def read() -> dict[str, Any]:
+        return (await console.watch.status(campaign.campaign_id)).as_json()
+
+    return await stream_events(request, "progress", read)
+
+
+async def show_report(request: web.Request) -> web.Response:
+    campaign = await named_campaign(request)
+    report = await campaign_report(console_of(request).pool, campaign.campaign_id)
+    return reply(report.as_json())
+
+
+async def list_recipients(request: web.Request) -> web.Response:
+    campaign, asked = await named_campaign(request), query_of(request, RecipientsQuery)
+    pool = console_of(request).pool
+    return reply(await recipient_page(pool, campaign.campaign_id, **asked.model_dump()))
+
+
+async def preview(request: web.Request) -> web.Response:
+    asked = query_of(request, RecipientQuery)
+    chosen = await choose_recipient(
+        console_of(request).pool, request.match_info["name"], Choice(asked.row, asked.phone)
+    )
+    return reply(preview_json(chosen))
+
+
+async def plan(request: web.Request) -> web.Response:
+    found = await plan_of(console_of(request).pool, request.match_info["name"], None, datetime.now(UTC))
+    return reply(found.as_json())
+
+
+async def export(request: web.Request) -> web.StreamResponse:
+    """Every recipient as CSV, page by page: its memory does not grow with the campaign."""
+    campaign, asked = await named_campaign(request), query_of(request, ExportQuery)
+    pool = console_of(request).pool
+    await require_kept(pool, campaign.campaign_id, campaign.name)
+    columns = await export_columns(pool, campaign.campaign_id)
+    wanted = EVERYBODY if asked.state is None else ExportFilter(states=frozenset({asked.state}))
+    response = web.StreamResponse(
+        headers={
+            "Content-Type": "text/csv; charset=utf-8",
+            "Content-Disposition": 'attachment; filename="recipients.csv"',
+        }
+    )
+    await response.prepare(request)
+    await response.write(_csv([columns]))
+    pages: AsyncIterator[list[list[str]]] = export_rows(pool, campaign.campaign_id, wanted)
+    async for page in pages:
+        await response.write(_csv(page))
+    return response
+
+
+def _csv(rows: list[list[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+Steer = Callable[[web.Request], Awaitable[dict[str, Any]]]
+
+
+async def start_named(request: web.Request) -> dict[str, Any]:
+    return _released(await start_checked(*_asked(request), actor=caller_of(request).name))
+
+
+async def resume_named(request: web.Request) -> dict[str, Any]:
+    return _released(await resume_checked(*_asked(request), actor=caller_of(request).name))
+
+
+def _asked(request: web.Request) -> tuple[Pool, Settings, str]:
+    console = console_of(request)
+    return console.pool, console.settings, request.match_info["name"]
+
+
+def _released(released: Released) -> dict[str, Any]:
+    return change_json(released.changes[0], "; ".join(released.notes))
+
+
+async def pause_named(request: web.Request) -> dict[str, Any]:
+    return await _steer(pause, request)
+
+
+async def cancel_named(request: web.Request) -> dict[str, Any]:
+    return await _steer(cancel, request)
+
+
+async def approve_named(request: web.Request) -> dict[str, Any]:
+    return await _steer(approve, request)
+
+
+async def _steer(action: Callable[..., Awaitable[CampaignChange]], request: web.Request) -> dict[str, Any]:
+    async with console_of(request).pool.acquire() as connection:
+        change = await action(connection, request.match_info["name"], actor=caller_of(request).name)
+    return change_json(change)
+
+
+def replying(action: Steer) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """A handler of the interface that steers a campaign."""
+
+    async def handle(request: web.Request) -> web.Response:
+        return reply(await action(request))
+
+    return handle
+
+
+def change_json(change: CampaignChange, note: str = "") -> dict[str, Any]:
+    found = asdict(change)
+    del found["stays_paused"]  # of `--all` alone
+    return {**found, "stopped_numbers": list(found["stopped_numbers"]), "note": note}
+
+
+async def test_send(request: web.Request) -> web.Response:
+    """Each test is a campaign of one recipient, which the workers send."""
+    asked, console = await body_of(request, TestSendRequest), console_of(request)
+    name = request.match_info["name"]
+
+    async def work() -> dict[str, Any]:
+        chosen = await choose_recipient(console.pool, name, Choice(asked.row))
+        return asdict(
+            await release_tests(
+                console.pool,
+                console.database_url,
+                chosen,
+                asked.phones,
+                disk=console.settings.disk(),
+                actor=caller_of(request).name,
+            )
+        )
+
+    return reply(await once(request, await request.read(), work, required=True), 201)

@@ -1,0 +1,147 @@
+"""All operations of the interface: one table, which makes the routes and the document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from campaigns.console.api import account, campaigns, creation, people, shapes
+from campaigns.console.api.shapes import NoQuery
+from campaigns.console.context import Handler, Route
+from campaigns.console.roles import Role
+from campaigns.results.audit_pages import AuditPage
+from campaigns.results.campaign_pages import CampaignPage
+from campaigns.results.phone_history import PhoneHistory
+from campaigns.results.recipient_pages import RecipientPage
+
+PREFIX = "/api/v1"
+LOOK, SEND, MANAGE = Role.LOOK, Role.SEND, Role.MANAGE
+JSON, CSV, EVENTS = "application/json", "text/csv", "text/event-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`reply`: a class that describes it; None: any text of the media type. `key`: whether it takes an
+    Idempotency-Key, and needs one.
+    """
+
+    method: str
+    path: str
+    role: Role
+    summary: str
+    handler: Handler
+    reply: Any = None
+    query: type[BaseModel] = NoQuery
+    request: type[BaseModel] | None = None
+    status: int = 200
+    media_type: str = JSON
+    request_type: str = JSON
+    takes_key: bool = False
+    needs_key: bool = False
+
+    @property
+    def route(self) -> Route:
+        return Route(self.method, PREFIX + self.path, self.role, self.handler)
+
+
+CAMPAIGN = "/campaigns/{name}"
+
+
+def _steering(word: str, summary: str, action: campaigns.Steer) -> Operation:
+    path, handler = f"{CAMPAIGN}/{word}", campaigns.replying(action)
+    return Operation("POST", path, SEND, summary, handler, shapes.Change)
+
+
+OPERATIONS = (
+    Operation(
+        "GET", "/campaigns", LOOK, "List campaigns, the newest first", campaigns.list_campaigns,
+        CampaignPage, shapes.CampaignsQuery,
+    ),
+    Operation(
+        "POST", "/campaigns", SEND, "Create a campaign from an uploaded audience", creation.create,
+        shapes.Created, request=shapes.CreateUpload, request_type="multipart/form-data",
+        takes_key=True,
+    ),
+    Operation("GET", CAMPAIGN, LOOK, "How far a campaign is", campaigns.show_campaign, shapes.Status),
+    Operation(
+        "GET", f"{CAMPAIGN}/progress", LOOK, "The same as a stream of events named progress",
+        campaigns.stream_progress, media_type=EVENTS,
+    ),
+    Operation(
+        "GET", f"{CAMPAIGN}/report", LOOK, "Reasons, numbers and actions", campaigns.show_report,
+        shapes.Report,
+    ),
+    Operation(
+        "GET", f"{CAMPAIGN}/recipients", LOOK, "Recipients by state or code", campaigns.list_recipients,
+        RecipientPage, shapes.RecipientsQuery,
+    ),
+    Operation(
+        "GET", f"{CAMPAIGN}/export", LOOK, "All recipients as CSV", campaigns.export, None,
+        shapes.ExportQuery, media_type=CSV,
+    ),
+    Operation(
+        "GET", f"{CAMPAIGN}/preview", LOOK, "The message of one recipient", campaigns.preview,
+        shapes.Preview, shapes.RecipientQuery,
+    ),
+    Operation("GET", f"{CAMPAIGN}/plan", LOOK, "By which number, until when", campaigns.plan, shapes.Plan),
+    _steering("start", "Hand it to the workers", campaigns.start_named),
+    _steering("pause", "Stop sending", campaigns.pause_named),
+    _steering("resume", "Lift a pause", campaigns.resume_named),
+    _steering("approve", "Approve its canary", campaigns.approve_named),
+    _steering("cancel", "End it for good", campaigns.cancel_named),
+    Operation(
+        "POST", f"{CAMPAIGN}/test-sends", SEND, "Send its message to own phones", campaigns.test_send,
+        shapes.TestSends, request=shapes.TestSendRequest, status=201, takes_key=True, needs_key=True,
+    ),
+    Operation(
+        "GET", "/people/{phone}", LOOK, "All that happened to a phone", account.person, PhoneHistory,
+        shapes.PhoneQuery,
+    ),
+    Operation("GET", "/numbers", LOOK, "The business numbers", account.numbers, shapes.NumberList),
+    Operation(
+        "POST", "/numbers/{number}/resume", SEND, "Let a stopped number send again", account.resume,
+        shapes.NumberResumed,
+    ),
+    Operation(
+        "PUT", "/numbers/{number}/limit", MANAGE, "Set its limit", account.limit, shapes.NumberLimit,
+        request=shapes.LimitRequest,
+    ),
+    Operation("GET", "/templates", LOOK, "The templates", account.templates, shapes.TemplateList),
+    Operation(
+        "GET", "/templates/{name}", LOOK, "A template in each language", account.template,
+        shapes.TemplateList,
+    ),
+    Operation(
+        "GET", "/suppressions", LOOK, "The suppression list, by phone", account.suppressions,
+        shapes.SuppressionList, shapes.SuppressionsQuery,
+    ),
+    Operation(
+        "POST", "/suppressions", SEND, "Suppress phones", account.suppress, shapes.SuppressionChange,
+        request=shapes.SuppressRequest,
+    ),
+    Operation(
+        "DELETE", "/suppressions/{phone}", MANAGE, "Take a phone off the list", account.unsuppress,
+        shapes.SuppressionChange,
+    ),
+    Operation(
+        "GET", "/audit", LOOK, "Who did what, the newest first", account.audit, AuditPage, shapes.AuditQuery
+    ),
+    Operation("GET", "/users", MANAGE, "The users", people.users, shapes.UserList),
+    Operation(
+        "PUT", "/users/{name}", MANAGE, "Add a user, or change role or password", people.store,
+        shapes.StoredUser, request=shapes.UserRequest,
+    ),
+    Operation("DELETE", "/users/{name}", MANAGE, "Remove a user", people.remove, shapes.Removed),
+    Operation(
+        "DELETE", "/users/{name}/sessions", MANAGE, "Sign a user out everywhere", people.end_sessions,
+        shapes.Removed,
+    ),
+    Operation("GET", "/tokens", MANAGE, "The tokens, without their secrets", people.tokens, shapes.TokenList),
+    Operation(
+        "POST", "/tokens", MANAGE, "Make a token", people.create_token, shapes.NewToken,
+        request=shapes.TokenRequest, status=201,
+    ),
+    Operation("DELETE", "/tokens/{name}", MANAGE, "Remove a token", people.delete_token, shapes.Removed),
+)  # fmt: skip

@@ -1,0 +1,56 @@
+"""Reads what a request of the interface asks, and writes replies."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import orjson
+from aiohttp import web
+from pydantic import BaseModel
+
+from campaigns.console.context import caller_of, console_of
+from campaigns.console.problems import Refused
+from campaigns.console.repeats import Repeats
+
+Model = TypeVar("Model", bound=BaseModel)
+
+KEY_HEADER = "Idempotency-Key"
+KEY_CHARACTERS_MAX = 200
+
+
+def reply(value: object, status: int = 200) -> web.Response:
+    """JSON of a dataclass or of what JSON has."""
+    return web.Response(status=status, body=orjson.dumps(value), content_type="application/json")
+
+
+def query_of(request: web.Request, model: type[Model]) -> Model:
+    """The parameters of the address; ValidationError names the wrong ones."""
+    return model.model_validate(dict(request.query))
+
+
+async def body_of(request: web.Request, model: type[Model]) -> Model:
+    """The JSON body; ValidationError names the wrong members."""
+    return model.model_validate_json(await request.read() or b"null")
+
+
+async def once(
+    request: web.Request,
+    content: bytes,
+    work: Callable[[], Awaitable[dict[str, Any]]],
+    *,
+    required: bool = False,
+) -> dict[str, Any]:
+    """Do `work`, which creates something, once for each Idempotency-Key.
+
+    `content`: what the request asks for. `required`: without a key a repeated request would do it again.
+    """
+    key = request.headers.get(KEY_HEADER, "")
+    if len(key) > KEY_CHARACTERS_MAX or (required and not key):
+        raise Refused(400, "key_missing")
+    if not key:
+        return await work()
+    repeats = Repeats(console_of(request).pool, caller_of(request).name, key)
+    asked = hashlib.sha256(f"{request.method} {request.path}\n".encode() + content).digest()
+    return await repeats.once(asked, work)

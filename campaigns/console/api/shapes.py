@@ -1,0 +1,381 @@
+"""The shapes of requests and replies that no service has as a class of its own.
+
+Replies are documented by their classes, and a test holds the server against the document.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from campaigns.account.numbers import BusinessNumber
+from campaigns.account.templates import StoredTemplate
+from campaigns.console.people import Token, User
+from campaigns.console.roles import Role
+from campaigns.results.report import Audit, ReasonCount
+from campaigns.results.status import NumberProgress
+from engine.core.forecast import NumberShare
+from engine.core.rendering import RenderedMessage
+from engine.core.states import CampaignState, ReasonCode, RecipientState
+
+PHONES_MAX = 1_000  # of one request; a file is for more
+Limit = Annotated[int, Field(ge=1, le=1_000, description="Rows of the page, at most")]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class NoQuery(_Request):
+    """No parameters."""
+
+
+class CampaignsQuery(_Request):
+    before: int | None = None
+    limit: Limit = 50
+    state: CampaignState | None = None
+    tests: bool = False
+
+
+class RecipientsQuery(_Request):
+    after: str | None = None
+    limit: Limit = 100
+    state: RecipientState | None = None
+    code: Annotated[int | None, Field(ge=0, le=2**31 - 1)] = None
+
+
+class RecipientQuery(_Request):
+    row: Annotated[int | None, Field(ge=1, le=2**62)] = None
+    phone: str | None = None
+
+
+class ExportQuery(_Request):
+    state: RecipientState | None = None
+
+
+class SuppressionsQuery(_Request):
+    after: Annotated[int, Field(ge=0, le=10**15)] = 0
+    limit: Limit = 100
+
+
+class AuditQuery(_Request):
+    before: int | None = None
+    limit: Limit = 100
+
+
+class PhoneQuery(_Request):
+    region: str | None = None
+
+
+class SuppressRequest(_Request):
+    phones: Annotated[list[str], Field(min_length=1, max_length=PHONES_MAX)]
+    reason: str = "added in the console"
+    region: str | None = None
+
+
+class LimitRequest(_Request):
+    """`limit_per_s` null: the service's own limit."""
+
+    limit_per_s: Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
+
+
+class TestSendRequest(_Request):
+    phones: Annotated[list[str], Field(min_length=1, max_length=20)]
+    row: Annotated[int | None, Field(ge=1, le=2**62)] = None
+
+
+class UserRequest(_Request):
+    """`password` null: an existing user keeps the password; a new one has none."""
+
+    role: Role
+    password: str | None = None
+
+
+class TokenRequest(_Request):
+    name: str
+    role: Role
+
+
+class Counts(TypedDict):
+    pending: int
+    deferred: int
+    accepted: int
+    sent: int
+    delivered: int
+    read: int
+    failed: int
+    unknown: int
+    skipped: int
+
+
+class Share(TypedDict):
+    """A template of a campaign. `recipients`: how many get it."""
+
+    template: str
+    language: str
+    variant: str | None
+    recipients: int
+
+
+class Status(TypedDict):
+    """As `campaign status --json`."""
+
+    schema: Literal[1]
+    name: str
+    state: CampaignState
+    reason: str
+    reason_code: ReasonCode | None
+    recipients: int
+    counts: Counts
+    rate_per_s: float | None
+    eta_s: float | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    numbers: list[NumberProgress]
+    nobody_sends: bool
+    pruned_recipients: int
+    pruned_unknown: int
+    templates: list[Share]
+    priority: str
+    share_percent: int | None
+    pause_at_failed: str | None
+    canary: dict[str, Any] | None
+
+
+class Change(TypedDict):
+    """The state of a campaign after a command. `note`: what to know beside it; else empty."""
+
+    name: str
+    state: CampaignState
+    changed: bool
+    skipped: int
+    nobody_sends: bool
+    stopped_numbers: list[dict[str, str]]
+    note: str
+
+
+class NumberList(TypedDict):
+    numbers: list[BusinessNumber]
+
+
+class TemplateList(TypedDict):
+    templates: list[StoredTemplate]
+
+
+class SuppressedPhone(TypedDict):
+    phone: str
+    reason: str
+    added_at: datetime
+
+
+class SuppressionList(TypedDict):
+    """`next`: what continues the list as `after`; null at its end."""
+
+    suppressions: list[SuppressedPhone]
+    next: int | None
+
+
+class SuppressionChange(TypedDict):
+    changed: int
+    unchanged: int
+
+
+class NumberResumed(TypedDict):
+    phone_number_id: str
+    reason: str | None
+    paused_campaigns: list[str]
+
+
+class NumberLimit(TypedDict):
+    phone_number_id: str
+    limit_per_s: float | None
+
+
+class TestSends(TypedDict):
+    """`campaigns`: each test is a campaign of its own. `nobody_sends`: they wait for a worker."""
+
+    campaigns: list[str]
+    nobody_sends: bool
+
+
+class UserList(TypedDict):
+    users: list[User]
+
+
+class StoredUser(TypedDict):
+    name: str
+    role: Role
+
+
+class Removed(TypedDict):
+    name: str
+
+
+class TokenList(TypedDict):
+    tokens: list[Token]
+
+
+class NewToken(TypedDict):
+    """`token`: the secret. It is not shown again."""
+
+    name: str
+    role: Role
+    token: str
+
+
+class CreateRequest(_Request):
+    """The options of `campaign create`, by the same names."""
+
+    name: str
+    template: str
+    language: str
+    numbers: Annotated[list[str], Field(min_length=1, max_length=2_000)]
+    params: list[str] = []
+    phone_column: str = "phone"
+    region: str | None = None
+    external_id: str | None = None
+    start_at: str | None = None
+    expires_at: str | None = None
+    window: str | None = None
+    time_zone: str = "UTC"
+    on_unknown: Literal["hold", "resend-silent", "resend"] = "hold"
+    max_failed: str | None = None
+    strict: bool = False
+    sheet: str | None = None
+    map: dict[str, str] = {}
+    default: dict[str, str] = {}
+    as_mobile: list[str] = []
+    header_media_id: str | None = None
+    header_link: str | None = None
+    header_filename: str | None = None
+    dry_run: bool = False
+
+
+class CreateUpload(_Request):
+    """The parts of the form, in this order."""
+
+    spec: CreateRequest
+    audience: Annotated[str, Field(json_schema_extra={"format": "binary"})]
+
+
+class RejectedRow(TypedDict):
+    line: int
+    code: str
+    column: str
+    reason: str
+    value: str
+
+
+class Created(TypedDict):
+    """As `campaign create --json`. `rejects`: the first rejected and duplicate rows."""
+
+    name: str
+    state: str
+    unchanged: bool
+    dry_run: bool
+    audience_rows: int
+    recipients: int
+    rejected: int
+    duplicates: int
+    suppressed: int | None
+    reject_codes: dict[str, int]
+    rejects: list[RejectedRow]
+    encoding: str | None
+    encoding_guessed: bool
+    same_audience: list[str]
+
+
+class AudienceCounts(TypedDict):
+    rows: int
+    recipients: int
+    rejected: int
+    duplicates: int
+    adds_up: bool
+
+
+class ReportedNumber(TypedDict):
+    phone_number_id: str
+    limit_per_s: float
+    achieved_per_s: float | None
+    attempts: int
+    accepted: int
+    throttled: int
+    active_s: float
+    cpu_s: float
+    first_attempt_at: datetime | None
+    last_attempt_at: datetime | None
+    share_of_limit: float | None
+
+
+class Report(TypedDict):
+    """As `campaign report --json`. `reasons`: by the state of the recipients."""
+
+    schema: Literal[1]
+    name: str
+    state: CampaignState
+    reason: str
+    reason_code: ReasonCode | None
+    recipients: int
+    counts: Counts
+    rate_per_s: float | None
+    eta_s: float | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    nobody_sends: bool
+    pruned_recipients: int
+    pruned_unknown: int
+    templates: list[Share]
+    priority: str
+    share_percent: int | None
+    pause_at_failed: str | None
+    canary: dict[str, Any] | None
+    template: str
+    language: str
+    options: dict[str, Any]
+    audience: AudienceCounts
+    counts_add_up: bool
+    reasons: dict[str, list[ReasonCount]]
+    numbers: list[ReportedNumber]
+    cpu_us_per_message: float | None
+    audits: list[Audit]
+    pruned: bool
+    variants: list[dict[str, Any]]
+    verdicts: dict[str, str]
+
+
+class Preview(TypedDict):
+    """As `campaign preview --json`. `row`: the line of the audience."""
+
+    schema: Literal[1]
+    name: str
+    template: str
+    language: str
+    variant: str | None
+    phone: str
+    row: int
+    skip_reason: str | None
+    message: RenderedMessage
+
+
+class Plan(TypedDict):
+    """As `campaign plan --json`, without prices."""
+
+    schema: Literal[1]
+    name: str
+    template: str
+    language: str
+    templates: list[Share]
+    unmatched_languages: Any
+    category: str | None
+    recipients: int
+    countries: dict[str, int]
+    numbers: list[NumberShare]
+    days: int
+    sending_s: float
+    starts_at: datetime
+    ends_at: datetime | None
+    expires_at: datetime | None
+    expires_before_end: bool
+    left_out: dict[str, int]
+    cost: None

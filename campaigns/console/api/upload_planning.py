@@ -1,0 +1,82 @@
+"""Creates a campaign from an uploaded audience, as `campaign create` does."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from campaigns.audience.inspection import inspect_audience
+from campaigns.audience.opening import ReadOptions
+from campaigns.console.api.shapes import CreateRequest
+from campaigns.console.context import Console
+from campaigns.console.uploads import Upload
+from campaigns.planning.create import create_campaign
+from campaigns.planning.created import CreatedCampaign
+from campaigns.planning.header_media import header_media
+from campaigns.planning.spec import CampaignSpec
+from campaigns.results.audit_pages import note_audit
+
+REJECTS_SHOWN_MAX = 200
+
+
+async def create_from_upload(
+    console: Console, upload: Upload, asked: CreateRequest, *, actor: str
+) -> dict[str, Any]:
+    """Plan the campaign, or with `dry_run` only check everything. Errors as `create_campaign`."""
+    spec = spec_of(asked, upload)
+    async with upload.errors_named():
+        created = await create_campaign(
+            console.database_url, spec, disk=console.settings.disk(), dry_run=asked.dry_run
+        )
+        if created.dry_run and created.counts.rejected:
+            await asyncio.to_thread(_list_rejects, upload, spec)
+    if not (created.unchanged or created.dry_run):
+        rows = created.counts.audience_rows
+        await note_audit(console.pool, actor, "create", created.campaign_id, audience=upload.name, rows=rows)
+    return created_json(created, upload.rejects)
+
+
+def _list_rejects(upload: Upload, spec: CampaignSpec) -> None:
+    """A dry run keeps no list, and who corrects the file needs one. It has no duplicates."""
+    inspect_audience(upload.path, rejects_path=upload.rejects, rules=spec.rules, options=spec.reading)
+
+
+def spec_of(asked: CreateRequest, upload: Upload) -> CampaignSpec:
+    given = asked.model_dump(
+        exclude={"sheet", "map", "default", "dry_run", "header_media_id", "header_link", "header_filename"}
+    )
+    listed = {name: tuple(given[name]) for name in ("numbers", "params", "as_mobile")}
+    spec = CampaignSpec(**{**given, **listed}, audience=upload.path, rejects=upload.rejects)
+    media = header_media(asked.header_media_id, asked.header_link, asked.header_filename)
+    reading = ReadOptions(None, asked.sheet)
+    return replace(spec, header_media=media, reading=reading, mapped=asked.map, defaults=asked.default)
+
+
+def created_json(created: CreatedCampaign, rejects: Path) -> dict[str, Any]:
+    counts = created.counts
+    return {
+        "name": created.name,
+        "state": created.state,
+        "unchanged": created.unchanged,
+        "dry_run": created.dry_run,
+        "audience_rows": counts.audience_rows,
+        "recipients": counts.recipients,
+        "rejected": counts.rejected,
+        "duplicates": counts.duplicates,
+        "suppressed": counts.suppressed,
+        "reject_codes": dict(created.reject_codes),
+        "rejects": first_rejects(rejects) if rejects.exists() else [],
+        "encoding": None if created.encoding is None else created.encoding.label,
+        "encoding_guessed": created.encoding is not None and created.encoding.is_guess,
+        "same_audience": list(created.same_audience),
+    }
+
+
+def first_rejects(path: Path) -> list[dict[str, Any]]:
+    """The first rows of a list of rejects."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return [{**row, "line": int(row["line"])} for row in islice(csv.DictReader(file), REJECTS_SHOWN_MAX)]

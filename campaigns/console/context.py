@@ -1,0 +1,68 @@
+"""What the handlers of requests share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from campaigns.console.access import Caller, Doorkeeper
+from campaigns.console.live import CampaignWatch
+from campaigns.console.open_streams import OpenStreams
+from campaigns.console.roles import Role
+from campaigns.console.settings import ConsoleSettings
+from campaigns.console.sign_in_limit import SignInLimit
+from engine.process.settings import Settings
+from engine.store.database import Pool
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """One console. `database_url`: for planning, which needs sessions of its own. `stop`: it ends."""
+
+    pool: Pool
+    database_url: str
+    settings: Settings
+    own: ConsoleSettings
+    door: Doorkeeper
+    watch: CampaignWatch
+    stop: asyncio.Event
+    streams: OpenStreams = field(default_factory=OpenStreams)
+    sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A handler, and the role that it needs; None: everybody."""
+
+    method: str
+    path: str
+    role: Role | None
+    handler: Handler
+
+
+CONSOLE = web.AppKey("console", Console)
+_CALLER: web.RequestKey[Caller | None] = web.RequestKey("caller", Caller)
+
+
+def console_of(request: web.Request) -> Console:
+    return request.app[CONSOLE]
+
+
+def set_caller(request: web.Request, caller: Caller | None) -> None:
+    request[_CALLER] = caller
+
+
+def caller_of(request: web.Request) -> Caller:
+    """Who asks, on a route that needs a role."""
+    caller = maybe_caller(request)
+    assert caller is not None, "a route with a role has a caller"
+    return caller
+
+
+def maybe_caller(request: web.Request) -> Caller | None:
+    return request.get(_CALLER)

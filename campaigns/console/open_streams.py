@@ -1,0 +1,27 @@
+"""How many streams are open."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from campaigns.console.problems import Refused
+
+STREAMS_MAX = 500  # each costs a socket and some memory
+
+
+@dataclass(slots=True)
+class OpenStreams:
+    """How many streams a console has open."""
+
+    count: int = 0
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Refused if there are too many."""
+        if self.count >= STREAMS_MAX:
+            raise Refused(503, "too_many_streams", wait_s=60)
+        self.count += 1
+        try:
+            yield
+        finally:
+            self.count -= 1

@@ -1,0 +1,169 @@
+"""The campaigns, and one campaign, live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from campaigns.console.api.campaigns import (
+    cancel_named,
+    named_campaign,
+    pause_named,
+    resume_named,
+    start_named,
+)
+from campaigns.console.api.replying import query_of
+from campaigns.console.api.shapes import CampaignsQuery
+from campaigns.console.charts import funnel, rate_charts, segments
+from campaigns.console.context import Console, caller_of, console_of
+from campaigns.console.language import Texts, texts_of
+from campaigns.console.live import SharedReadings
+from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
+from campaigns.console.roles import Role, permits
+from campaigns.console.streams import stream_events
+from campaigns.life.control import Campaign, find_campaign, is_future
+from campaigns.results.audit_pages import campaign_audits
+from campaigns.results.campaign_pages import CampaignPage, accepted_messages, campaign_page
+from engine.core.states import CampaignEvent, CampaignState, RecipientState, allows
+from engine.errors import NotFound
+
+VIEWS: web.AppKey[SharedReadings[str]] = web.AppKey("views", SharedReadings)
+PAGE_ROWS = 25
+STEERING = {"start": start_named, "pause": pause_named, "resume": resume_named, "cancel": cancel_named}
+EVENTS = (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME, CampaignEvent.CANCEL)
+CONFIRMED = (CampaignEvent.START, CampaignEvent.CANCEL)  # what cannot be undone is asked first
+
+
+async def home(_: web.Request) -> web.Response:
+    return redirect("/campaigns")
+
+
+async def show_all(request: web.Request) -> web.Response:
+    found, asked = await _page_of(request)
+    return page(
+        request,
+        "campaigns.html.j2",
+        **_list_values(found),
+        asked=asked,
+        states=list(CampaignState),
+        stream=f"/live{request.path_qs}",
+    )
+
+
+async def stream_all(request: web.Request) -> web.StreamResponse:
+    texts = texts_for(request)
+
+    async def read() -> str:
+        found, _ = await _page_of(request)
+        return render("campaigns_live.html.j2", texts, **_list_values(found))
+
+    return await stream_events(request, "view", read)
+
+
+async def _page_of(request: web.Request) -> tuple[CampaignPage, CampaignsQuery]:
+    asked = query_of(request, CampaignsQuery)
+    states = [] if asked.state is None else [asked.state]
+    async with console_of(request).pool.acquire() as connection:
+        found = await campaign_page(
+            connection, before=asked.before, states=states, limit=PAGE_ROWS, tests=asked.tests
+        )
+    return found, asked
+
+
+def _list_values(found: CampaignPage) -> dict[str, Any]:
+    return {"found": found, "needs": [each for each in found.campaigns if each.needs_person]}
+
+
+async def show_one(request: web.Request) -> web.Response:
+    campaign, console = await named_campaign(request), console_of(request)
+    return page(
+        request,
+        "campaign.html.j2",
+        campaign=campaign,
+        live=await live_part(console, campaign.name, texts_for(request), caller_of(request).role),
+        stream=f"/live{campaign_url(campaign.name)}",
+        audits=await campaign_audits(console.pool, campaign.campaign_id),
+    )
+
+
+async def stream_one(request: web.Request) -> web.StreamResponse:
+    campaign = await named_campaign(request)
+    texts, role = texts_for(request), caller_of(request).role
+
+    async def read() -> str:
+        return await request.app[VIEWS].get(f"{texts.code} {role} {campaign.name}")
+
+    return await stream_events(request, "view", read)
+
+
+def shared_views(console: Console) -> SharedReadings[str]:
+    """The live parts of campaigns by language, role and name: rendered once a second, however many look."""
+
+    async def read(key: str) -> str:
+        code, role, name = key.split(" ", 2)
+        return await live_part(console, name, texts_of(code), Role(role))
+
+    return SharedReadings(read)
+
+
+async def live_part(console: Console, name: str, texts: Texts, role: Role) -> str:
+    """The part of a campaign's page that changes while it is sent."""
+    campaign = await find_campaign(console.pool, name)
+    status = await console.watch.status(campaign.campaign_id)
+    actions = possible(campaign) if permits(role, Role.SEND) else []
+    return render(
+        "campaign_live.html.j2",
+        texts,
+        campaign=campaign,
+        status=status,
+        counts=status.counts,
+        segments=segments(status.counts),
+        funnel=funnel(status.counts, await accepted_messages(console.pool, campaign.campaign_id)),
+        charts=rate_charts(status, console.watch.rates(campaign.campaign_id)),
+        actions=actions,
+        confirmed=CONFIRMED,
+        states=list(RecipientState),
+    )
+
+
+def possible(campaign: Campaign) -> list[CampaignEvent]:
+    """What a person can do with it now. Before its plan is complete: nothing."""
+    if campaign.planned_at is None:
+        return []
+    return [event for event in EVENTS if _is_offered(campaign.state, event)]
+
+
+def _is_offered(state: CampaignState, event: CampaignEvent) -> bool:
+    """Of a scheduled campaign, `start` is left to its time."""
+    if state is CampaignState.SCHEDULED and event is CampaignEvent.START:
+        return False
+    return allows(state, event)
+
+
+async def ask(request: web.Request) -> web.Response:
+    """What cannot be undone, before it is done."""
+    campaign, action = await named_campaign(request), request.match_info["action"]
+    if action not in CONFIRMED:
+        raise NotFound("there is no such question")
+    console = console_of(request)
+    status = await console.watch.status(campaign.campaign_id)
+    async with console.pool.acquire() as connection:
+        future = await is_future(connection, campaign)
+    return page(
+        request,
+        "confirm.html.j2",
+        campaign=campaign,
+        action=action,
+        waiting=status.waiting,
+        starts_at=campaign.start_at if future else None,
+    )
+
+
+async def act(request: web.Request) -> web.Response:
+    """Start, pause, resume or cancel, as the interface does."""
+    steer = STEERING.get(request.match_info["action"])
+    if steer is None:
+        raise NotFound("there is no such action")
+    await steer(request)
+    return redirect(campaign_url(request.match_info["name"]))

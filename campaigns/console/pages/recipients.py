@@ -1,0 +1,77 @@
+"""Recipients of a campaign, the reasons of those who did not get it, and one person."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from campaigns.console.api.account import plus
+from campaigns.console.api.campaigns import named_campaign
+from campaigns.console.api.replying import query_of
+from campaigns.console.api.shapes import RecipientQuery, RecipientsQuery
+from campaigns.console.context import caller_of, console_of
+from campaigns.console.forms import field_of
+from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect
+from campaigns.preview.recipient import Choice, choose_recipient, read_phone
+from campaigns.preview.test_send import release_tests
+from campaigns.results.phone_history import phone_history
+from campaigns.results.recipient_pages import recipient_page
+from campaigns.results.report import campaign_report
+from engine.core.error_codes import remedy_of
+from engine.core.states import RecipientState
+
+
+async def show_recipients(request: web.Request) -> web.Response:
+    campaign, asked = await named_campaign(request), query_of(request, RecipientsQuery)
+    found = await recipient_page(console_of(request).pool, campaign.campaign_id, **asked.model_dump())
+    return page(
+        request,
+        "recipients.html.j2",
+        campaign=campaign,
+        found=found,
+        asked=asked,
+        states=list(RecipientState),
+    )
+
+
+async def show_reasons(request: web.Request) -> web.Response:
+    """Reads every recipient with a reason, so it is no part of the live page."""
+    campaign = await named_campaign(request)
+    report = await campaign_report(console_of(request).pool, campaign.campaign_id)
+    return page(request, "reasons.html.j2", campaign=campaign, report=report, remedy_of=remedy_of)
+
+
+async def show_message(request: web.Request) -> web.Response:
+    """The message as on a phone, with the values of a real row."""
+    campaign, asked = await named_campaign(request), query_of(request, RecipientQuery)
+    chosen = await choose_recipient(console_of(request).pool, campaign.name, Choice(asked.row, asked.phone))
+    return page(request, "message.html.j2", campaign=campaign, chosen=chosen, message=chosen.rendered())
+
+
+async def send_test(request: web.Request) -> web.Response:
+    """The message to one's own phones, as campaigns of their own, and then to the first of them."""
+    campaign, console = await named_campaign(request), console_of(request)
+    chosen = await choose_recipient(
+        console.pool, campaign.name, Choice(int(await field_of(request, "row") or 0) or None)
+    )
+    phones = [line.strip() for line in (await field_of(request, "phones")).splitlines() if line.strip()]
+    tests = await release_tests(
+        console.pool,
+        console.database_url,
+        chosen,
+        phones or [""],
+        disk=console.settings.disk(),
+        actor=caller_of(request).name,
+    )
+    return redirect(campaign_url(tests.campaigns[0]))
+
+
+async def find_person(request: web.Request) -> web.Response:
+    """The form; a phone in the address leads to its page."""
+    if phone := request.query.get("phone", "").strip():
+        return redirect(path_of("people", read_phone(phone, None)))
+    return page(request, "person.html.j2", history=None)
+
+
+async def show_person(request: web.Request) -> web.Response:
+    phone = plus(request.match_info["phone"])
+    return page(request, "person.html.j2", history=await phone_history(console_of(request).pool, phone))

@@ -1,0 +1,82 @@
+"""Renders pages: the templates with the words of the reader's language."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from aiohttp import web
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from campaigns.console.context import console_of, maybe_caller
+from campaigns.console.language import COOKIE, LANGUAGES, Texts, choose_language, texts_of
+from campaigns.console.pages.static import static_url
+from campaigns.console.roles import Role
+from campaigns.duration import duration
+
+
+@cache
+def environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("campaigns.console", "views"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    made.globals |= {
+        "campaign_url": campaign_url,
+        "with_query": with_query,
+        "path_of": path_of,
+        "static_url": static_url,
+        "duration": duration,
+        "languages": {code: texts_of(code)("language") for code in LANGUAGES},
+        "Role": Role,
+    }
+    return made
+
+
+def texts_for(request: web.Request) -> Texts:
+    accepted = request.headers.get("Accept-Language", "")
+    return texts_of(choose_language(request.cookies.get(COOKIE), accepted))
+
+
+def render(template: str, texts: Texts, **values: Any) -> str:
+    """A part of a page that does not depend on who reads it, except for what is passed."""
+    return environment().get_template(template).render(t=texts, **values)
+
+
+def page(request: web.Request, template: str, status: int = 200, **values: Any) -> web.Response:
+    """A whole page for who asks."""
+    caller, door = maybe_caller(request), console_of(request).door
+    text = render(
+        template,
+        texts_for(request),
+        path=request.path,
+        here=request.path_qs,
+        caller=caller,
+        csrf=door.csrf(caller),
+        **values,
+    )
+    return web.Response(status=status, text=text, content_type="text/html")
+
+
+def path_of(*parts: object) -> str:
+    """A path; each part may hold any character."""
+    return "".join(f"/{quote(str(part), safe='')}" for part in parts)
+
+
+def campaign_url(name: str, *parts: str) -> str:
+    return path_of("campaigns", name, *parts)
+
+
+def with_query(path: str, **values: object) -> str:
+    """The path with those values that are given."""
+    given = {name: value for name, value in values.items() if value not in (None, "", False)}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def redirect(path: str) -> web.Response:
+    """After a form: the browser asks for a page, so that a reload does not send the form again."""
+    return web.Response(status=303, headers={"Location": path})

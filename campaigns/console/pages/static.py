@@ -1,0 +1,35 @@
+"""The files that a browser needs: loaded once, and named by their content, so that browsers may keep them."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+
+from aiohttp import web
+
+TYPES = {"console.css": "text/css", "console.js": "text/javascript", "icon.svg": "image/svg+xml"}
+
+
+@cache
+def _content(name: str) -> bytes:
+    return (files("campaigns.console") / "static" / name).read_bytes()
+
+
+@cache
+def static_url(name: str) -> str:
+    version = hashlib.sha256(_content(name)).hexdigest()[:12]
+    return f"/static/{version}/{name}"
+
+
+async def serve_static(request: web.Request) -> web.Response:
+    """Of any version: a page of the version before may still ask."""
+    name = request.match_info["file"]
+    if name not in TYPES:
+        raise web.HTTPNotFound
+    return web.Response(
+        body=_content(name),
+        content_type=TYPES[name],
+        charset="utf-8",
+        headers={"Cache-Control": "public, max-age=31536000, immutable"},
+    )

@@ -1,0 +1,216 @@
+"""Users, their sessions, and tokens of programs. No secret is stored, only what proves it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import secrets
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from campaigns.console.roles import Role
+from campaigns.results.audit_pages import note_audit
+from engine.errors import NotFound, UsageError
+from engine.store.database import Connection, Pool
+from engine.store.queries import queries
+
+SESSION_S = 12 * 3600  # a working day
+IDLE_S = 2 * 3600
+SECRET_BYTES = 32
+PASSWORD_CHARACTERS_MIN = 12
+PASSWORD_CHARACTERS_MAX = 1_000  # a hash of a megabyte would cost seconds
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}")
+# What hashes at the same time: each takes 64 MiB and a tenth of a second of a core.
+HASHES_MAX = 2
+
+_HASHER = PasswordHasher()
+_hashing = ThreadPoolExecutor(HASHES_MAX, "password")
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user. `sessions`: how many are open now. Without a password, a trusted proxy signs the user in."""
+
+    name: str
+    role: Role
+    has_password: bool
+    created_at: datetime
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token of a program, without its secret."""
+
+    name: str
+    role: Role
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """An open session of a user. `is_stale`: its use was not noted for a minute."""
+
+    name: str
+    role: Role
+    is_stale: bool
+
+
+async def any_user(pool: Pool) -> bool:
+    return bool(await pool.fetchval(queries("console_people")["any_user"]))
+
+
+async def list_users(pool: Pool) -> list[User]:
+    """All users, ordered by name."""
+    rows = await pool.fetch(queries("console_people")["users"], SESSION_S, IDLE_S)
+    return [User(**{**dict(row), "role": Role(row["role"])}) for row in rows]
+
+
+async def store_user(pool: Pool, name: str, role: Role, password: str | None, *, actor: str) -> None:
+    """Add a user, or give one another role and, if `password` is given, another password.
+
+    A new password ends the user's sessions. UsageError if the name or the password cannot be used.
+    """
+    _check_name(name)
+    hashed = None if password is None else await _hash(_checked_password(password))
+    sql = queries("console_people")
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute(sql["store_user"], name, role.value, hashed)
+        if hashed is not None:
+            await connection.execute(sql["end_sessions"], name)
+        await note_audit(
+            connection, actor, "user-add", user=name, role=role.value, password=hashed is not None
+        )
+
+
+async def remove_user(pool: Pool, name: str, *, actor: str) -> None:
+    """Remove a user and end all of the user's sessions. NotFound if there is no such user."""
+    async with pool.acquire() as connection, connection.transaction():
+        if await connection.fetchval(queries("console_people")["remove_user"], name) is None:
+            raise NotFound(f'there is no user "{name}"', remedy="see `drumbeat console user list`")
+        await note_audit(connection, actor, "user-remove", user=name)
+
+
+async def find_user(pool: Pool, name: str) -> Role | None:
+    """The role of a user; None if there is no such user."""
+    row = await pool.fetchrow(queries("console_people")["user"], name)
+    return None if row is None else Role(row["role"])
+
+
+async def sign_in(pool: Pool, name: str, password: str) -> str | None:
+    """The secret of a new session; None if the name or the password is wrong.
+
+    Takes as long for a name that does not exist, so that nobody learns which names do.
+    """
+    sql = queries("console_people")
+    row = await pool.fetchrow(sql["user"], name)
+    stored = None if row is None else row["password_hash"]
+    is_right = await _verify(stored or _OF_NOBODY, password[:PASSWORD_CHARACTERS_MAX])
+    if row is None or stored is None or not is_right:
+        return None
+    secret = secrets.token_urlsafe(SECRET_BYTES)
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute(sql["remove_old"], SESSION_S, IDLE_S, SESSION_S)
+        await connection.execute(sql["begin_session"], digest(secret), name)
+        await note_audit(connection, name, "sign-in")
+        if _HASHER.check_needs_rehash(stored):
+            await connection.execute(sql["rehash"], name, stored, await _hash(password))
+    return secret
+
+
+async def open_session(pool: Pool, secret: str, *, used: bool) -> Session | None:
+    """The session of a cookie; None if it has ended. `used`: by a person, which keeps it open."""
+    sql = queries("console_people")
+    row = await pool.fetchrow(sql["session"], digest(secret), SESSION_S, IDLE_S)
+    if row is None:
+        return None
+    if used and row["is_stale"]:
+        await pool.execute(sql["use_session"], digest(secret))
+    return Session(row["name"], Role(row["role"]), row["is_stale"])
+
+
+async def end_session(pool: Pool, secret: str) -> None:
+    name = await pool.fetchval(queries("console_people")["end_session"], digest(secret))
+    if name is not None:
+        await note_audit(pool, name, "sign-out")
+
+
+async def end_sessions_of(pool: Pool, name: str, *, actor: str) -> None:
+    """Sign a user out everywhere."""
+    await pool.execute(queries("console_people")["end_sessions"], name)
+    await note_audit(pool, actor, "sign-out", user=name)
+
+
+async def list_tokens(pool: Pool) -> list[Token]:
+    """All tokens, ordered by name."""
+    rows = await pool.fetch(queries("console_people")["tokens"])
+    return [Token(row["name"], Role(row["role"]), row["created_at"]) for row in rows]
+
+
+async def add_token(pool: Pool, name: str, role: Role, *, actor: str) -> str:
+    """The secret of a new token, which nobody can read again. UsageError if the name is taken."""
+    _check_name(name)
+    secret = secrets.token_urlsafe(SECRET_BYTES)
+    async with pool.acquire() as connection, connection.transaction():
+        arguments = (digest(secret), name, role.value)
+        if await connection.fetchval(queries("console_people")["add_token"], *arguments) is None:
+            raise UsageError(f'there is a token "{name}" already', remedy="remove it, or use another name")
+        await note_audit(connection, actor, "token-add", token=name, role=role.value)
+    return secret
+
+
+async def remove_token(pool: Pool, name: str, *, actor: str) -> None:
+    """From now on the token is refused. NotFound if there is no such token."""
+    async with pool.acquire() as connection, connection.transaction():
+        if await connection.fetchval(queries("console_people")["remove_token"], name) is None:
+            raise NotFound(f'there is no token "{name}"', remedy="see `drumbeat console token list`")
+        await note_audit(connection, actor, "token-remove", token=name)
+
+
+async def find_token(database: Pool | Connection, secret: str) -> tuple[str, Role] | None:
+    """Name and role of a token; None if there is no such token."""
+    row = await database.fetchrow(queries("console_people")["token"], digest(secret))
+    return None if row is None else (row["name"], Role(row["role"]))
+
+
+def digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} cannot be a name", remedy="use 1 to 64 letters, digits and . _ @ + -, such as ana"
+        )
+
+
+def _checked_password(password: str) -> str:
+    if not PASSWORD_CHARACTERS_MIN <= len(password) <= PASSWORD_CHARACTERS_MAX:
+        raise UsageError(f"a password must have {PASSWORD_CHARACTERS_MIN} characters or more")
+    return password
+
+
+async def _hash(password: str) -> str:
+    return await asyncio.get_running_loop().run_in_executor(_hashing, _HASHER.hash, password)
+
+
+async def _verify(stored: str, password: str) -> bool:
+    return await asyncio.get_running_loop().run_in_executor(_hashing, _is_right, stored, password)
+
+
+def _is_right(stored: str, password: str) -> bool:
+    try:
+        return _HASHER.verify(stored, password)
+    except (VerificationError, InvalidHashError):
+        return False
+
+
+# Compared with for a user who does not exist, so that it takes the usual time. Its result does not count.
+_OF_NOBODY = (
+    "$argon2id$v=19$m=65536,t=3,p=4$A6zt0s4Rbz8oN53ABawPBA$YnsYHOjn4OGCvOfF1qOnErfBiZVVKdRTdrXElIQqqE8"
+)

@@ -1,0 +1,20 @@
+"""What people and programs may do. Each role may do all that the one before it may."""
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    LOOK = "look"
+    """See everything, change nothing."""
+    SEND = "send"
+    """Also create, steer and test campaigns, let numbers send again, and suppress phones."""
+    MANAGE = "manage"
+    """Also change limits, users and tokens, and take phones off the suppression list."""
+
+
+_ORDER = tuple(Role)
+
+
+def permits(role: Role, needed: Role) -> bool:
+    """Whether somebody with `role` may do what needs the role `needed`."""
+    return _ORDER.index(role) >= _ORDER.index(needed)

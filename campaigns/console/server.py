@@ -1,0 +1,134 @@
+"""The console's server: its routes, what every request passes, and its life."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import structlog
+from aiohttp import web
+
+from campaigns.console.access import Doorkeeper
+from campaigns.console.api import document
+from campaigns.console.api.operations import OPERATIONS, PREFIX
+from campaigns.console.context import CONSOLE, Console, Handler, Route, console_of, set_caller
+from campaigns.console.forms import check_form
+from campaigns.console.live import CampaignWatch
+from campaigns.console.pages.campaigns import VIEWS, shared_views
+from campaigns.console.pages.problem_page import problem_page
+from campaigns.console.pages.routes import PAGES
+from campaigns.console.people import any_user
+from campaigns.console.problems import Problem, Refused, problem_of
+from campaigns.console.security_headers import add_security_headers
+from campaigns.console.settings import console_settings, require_guarded
+from engine.errors import ConfigurationError
+from engine.process.settings import Settings
+from engine.store.database import Pool
+from engine.system_error import system_error_text
+
+POOL_CONNECTIONS = 8
+BODY_BYTES_MAX = 1 << 20  # of a form; an upload has a limit of its own and is written to a file
+CLOSE_S_MAX = 5.0  # for requests that are answered while the console stops
+
+log = structlog.get_logger(__name__)
+
+
+def routes() -> list[Route]:
+    """Every address of the console."""
+    return [
+        *(operation.route for operation in OPERATIONS),
+        Route("GET", document.PATH, None, document.serve_document),
+        *PAGES,
+    ]
+
+
+def application(console: Console, table: Iterable[Route] | None = None) -> web.Application:
+    """The aiohttp application of a console."""
+    app = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[_answer_problems])
+    app[CONSOLE] = console
+    app[VIEWS] = shared_views(console)
+    app.on_response_prepare.append(add_security_headers)
+    for route in routes() if table is None else table:
+        # GET without HEAD: a stream has no head.
+        app.router.add_route(route.method, route.path, _guarded(route))
+    return app
+
+
+def _guarded(route: Route) -> Handler:
+    """The handler, for those who may use it."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        door = console_of(request).door
+        caller = await door.caller(request)
+        set_caller(request, caller)
+        if refusal := door.refuse(request, caller, route.role):
+            raise Refused(*refusal)
+        if route.role is not None:
+            await check_form(request)
+        return await route.handler(request)
+
+    return handle
+
+
+@web.middleware
+async def _answer_problems(request: web.Request, handler: Handler) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except web.HTTPRedirection:
+        raise
+    except asyncio.CancelledError:
+        raise
+    except Exception as error:
+        problem = problem_of(error)
+        if problem.code == "unexpected":
+            log.exception("request_failed", method=request.method, route=_route_of(request))
+        return await answer(request, problem)
+
+
+def _route_of(request: web.Request) -> str:
+    """The route's pattern: a path may hold a phone."""
+    resource = request.match_info.route.resource
+    return "" if resource is None else resource.canonical
+
+
+async def answer(request: web.Request, problem: Problem) -> web.StreamResponse:
+    """A problem as JSON for programs, as a page for people."""
+    if request.path.startswith(PREFIX):
+        return problem.response()
+    return await problem_page(request, problem)
+
+
+@asynccontextmanager
+async def running_console(
+    pool: Pool, database_url: str, settings: Settings, *, host: str, port: int, stop: asyncio.Event
+) -> AsyncIterator[str]:
+    """A console that listens while the block runs; gives its URL. ConfigurationError if it may not listen
+    there, or cannot.
+    """
+    own = console_settings(settings)
+    require_guarded(own, host, has_users=await any_user(pool))
+    door, watch = Doorkeeper(pool, own), CampaignWatch(pool)
+    console = Console(pool, database_url, settings, own, door, watch, stop)
+    runner = web.AppRunner(application(console), access_log=None, shutdown_timeout=CLOSE_S_MAX)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port)
+        try:
+            await site.start()
+        except OSError as error:
+            raise ConfigurationError(
+                f"the console cannot listen on {host}:{port}: {system_error_text(error)}",
+                remedy="choose another --port",
+            ) from error
+        yield _url_of(runner, host)
+    finally:
+        stop.set()
+        await runner.cleanup()
+
+
+def _url_of(runner: web.AppRunner, host: str) -> str:
+    address: Any = runner.addresses[0]
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{address[1]}"

@@ -1,0 +1,93 @@
+"""Where the console is reached, and by whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from engine.errors import ConfigurationError
+from engine.process.settings import Settings
+
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+UPLOADS = "uploads"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleSettings:
+    """`url`: the address in browsers; None: only this machine uses it. `user_header`: names the user in
+    requests of `proxies`. `uploads`: the directory of uploaded files, which no address leads to.
+    """
+
+    url: str | None
+    user_header: str | None
+    proxies: tuple[IPv4Network | IPv6Network, ...]
+    uploads: Path
+    upload_bytes_max: int
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether browsers use HTTPS."""
+        return self.url is not None and self.url.startswith("https:")
+
+    def serves_host(self, host: str) -> bool:
+        """Whether the Host of a request is ours. Another site may have a name that leads to this machine."""
+        if self.url is not None and host == urlsplit(self.url).netloc:
+            return True
+        name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+        return name in LOOPBACK_NAMES
+
+    def is_proxy(self, peer: str | None) -> bool:
+        """Whether the peer is a proxy of ours, whose headers count."""
+        return bool(peer) and any(ip_address(peer or "") in network for network in self.proxies)
+
+    def address_of(self, peer: str | None, forwarded_for: str) -> str:
+        """Whose request it is. Of X-Forwarded-For only what our proxy added counts: the last part."""
+        last = forwarded_for.rpartition(",")[2].strip()
+        return last if last and self.is_proxy(peer) else peer or ""
+
+
+def console_settings(settings: Settings) -> ConsoleSettings:
+    """ConfigurationError if the header of a proxy is named without the proxy."""
+    if settings.console_user_header is not None and settings.console_proxies is None:
+        raise ConfigurationError(
+            "anybody could send the header that names the user",
+            remedy="set DRUMBEAT_CONSOLE_PROXIES to the addresses that may",
+        )
+    networks = [ip_network(part.strip()) for part in (settings.console_proxies or "").split(",") if part]
+    return ConsoleSettings(
+        settings.console_url,
+        settings.console_user_header,
+        tuple(networks),
+        settings.home / UPLOADS,
+        settings.console_upload_mib << 20,
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address to listen on."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def require_guarded(settings: ConsoleSettings, host: str, *, has_users: bool) -> None:
+    """ConfigurationError unless the console may listen on `host`. Without users, it serves this machine
+    alone.
+    """
+    if is_loopback(host):
+        return
+    if settings.url is None:
+        raise ConfigurationError(
+            f"the console would be reached from other machines at {host}, and its address is not known",
+            remedy="set DRUMBEAT_CONSOLE_URL, such as https://drumbeat.example",
+        )
+    if not (has_users or settings.user_header):
+        raise ConfigurationError(
+            f"the console would be open to everybody who reaches {host}: it has no user",
+            remedy="add one with `drumbeat console user add`",
+        )

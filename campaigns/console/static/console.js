@@ -1,0 +1,115 @@
+// Keeps the live part of a page as the server has it. Every event is the whole part, so nothing is lost when a
+// connection breaks. Without this script the page is as it was when it was opened.
+"use strict";
+
+const QUIET_MS = 10000; // a proxy holds events back if none came for so long
+const SILENT_MS = 40000; // the server sends an event every 15 s: the connection is lost without a sign
+const POLL_MS = 2000, POLL_MAX_MS = 30000;
+
+const live = document.querySelector("[data-stream]");
+const line = document.querySelector("[data-live]");
+const words = line ? JSON.parse(line.dataset.words) : {};
+
+function say(state) {
+  if (!line || line.dataset.said === state) return;
+  line.dataset.live = line.dataset.said = state;
+  line.textContent = words[state];
+}
+
+// Replaces the parts that changed, so that focus, open tables and what a screen reader reads stay.
+function show(html) {
+  const next = new DOMParser().parseFromString(html, "text/html");
+  for (const part of next.querySelectorAll("[data-part]")) {
+    const old = live.querySelector(`[data-part="${part.dataset.part}"]`);
+    if (!old) continue;
+    for (const details of old.querySelectorAll("details[open]")) {
+      const same = part.querySelector(`#${details.id}`);
+      if (same) same.open = true;
+    }
+    if (old.outerHTML === part.outerHTML) continue;
+    const inside = old.contains(document.activeElement);
+    const key = inside ? document.activeElement.dataset.focus : null;
+    old.replaceWith(document.adoptNode(part));
+    if (!inside) continue;
+    const again = key && part.querySelector(`[data-focus="${key}"]`);
+    const first = part.querySelector("[data-focus]");
+    if (again || first) (again || first).focus();
+  }
+}
+
+let source = null, timer = null, pollMs = POLL_MS, heard = false;
+
+// Called for each event: without another one in time, connects again.
+function hear() {
+  heard = true;
+  clearTimeout(timer);
+  timer = setTimeout(() => { say("lost"); listen(); }, SILENT_MS);
+}
+
+function stop() {
+  if (source) source.close();
+  source = null;
+  clearTimeout(timer);
+}
+
+function listen() {
+  stop();
+  heard = false;
+  source = new EventSource(live.dataset.stream);
+  source.addEventListener("view", (event) => {
+    hear();
+    say("on");
+    show(event.data);
+  });
+  source.addEventListener("beat", hear);
+  source.addEventListener("away", () => { hear(); say("away"); });
+  source.addEventListener("error", () => {
+    say("lost");
+    if (source && source.readyState === EventSource.CLOSED) poll(); // the server refused: perhaps the session has ended
+  });
+  timer = setTimeout(() => { if (!heard) poll(); }, QUIET_MS);
+}
+
+// Where a proxy holds events back, asks for the page itself, less often the longer nothing works.
+async function poll() {
+  stop();
+  try {
+    const reply = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
+    if (reply.redirected) { location.reload(); return; } // to sign in
+    if (!reply.ok) throw new Error(reply.status);
+    show(await reply.text());
+    say("polling");
+    pollMs = POLL_MS;
+  } catch {
+    say("lost");
+    pollMs = Math.min(2 * pollMs, POLL_MAX_MS);
+  }
+  timer = setTimeout(document.hidden ? () => {} : poll, pollMs);
+}
+
+if (live) {
+  listen();
+  document.addEventListener("visibilitychange", () => (document.hidden ? stop() : listen()));
+  addEventListener("pagehide", stop);
+  addEventListener("pageshow", (event) => { if (event.persisted) listen(); });
+}
+
+for (const field of document.querySelectorAll("[data-submit]")) {
+  field.addEventListener("change", () => field.form.requestSubmit());
+}
+
+// A file that is dropped anywhere on the form is as good as one that was chosen.
+for (const form of document.querySelectorAll("[data-drop]")) {
+  const field = form.querySelector("input[type=file]");
+  for (const name of ["dragover", "dragleave", "drop"]) {
+    form.addEventListener(name, (event) => {
+      event.preventDefault();
+      form.classList.toggle("over", name === "dragover");
+      if (name === "drop" && event.dataTransfer.files.length) {
+        field.files = event.dataTransfer.files;
+        form.requestSubmit();
+      }
+    });
+  }
+  field.addEventListener("change", () => form.requestSubmit());
+}

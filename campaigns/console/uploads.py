@@ -1,0 +1,131 @@
+"""Uploaded audiences: limited, recognised by their first bytes, in a directory that no address leads to.
+
+The name that a browser gives is only shown. A file is stored under a random name, and its suffix is one of
+those that are known, because it helps to tell texts apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import shutil
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from aiohttp import BodyPartReader
+
+from campaigns.audience.formats import recognise
+from campaigns.console.problems import Refused
+from campaigns.console.settings import ConsoleSettings
+from engine.errors import DrumbeatError
+
+SUFFIX = re.compile(
+    r"(\.(csv|tsv|txt|json|jsonl|ndjson|xlsx|xls|ods|parquet))?(\.(gz|zip|zst))?", re.IGNORECASE
+)
+CHUNK_BYTES = 1 << 20
+KEPT_S = 24 * 3600.0  # a campaign that nobody finished to create in a day is given up
+SHOWN_NAME_CHARACTERS_MAX = 100
+REFERENCE = re.compile(r"[0-9a-f]{32}")
+NAME_FILE = "name.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A stored file. `reference` names it in addresses, `name` is what its owner calls it."""
+
+    directory: Path
+    path: Path
+    name: str
+
+    @property
+    def reference(self) -> str:
+        return self.directory.name
+
+    @property
+    def rejects(self) -> Path:
+        return self.directory / "rejects.csv"
+
+    def in_words_of_owner(self, error: DrumbeatError) -> DrumbeatError:
+        """The same error, with the file's own name in place of where it is stored."""
+        texts = [
+            text.replace(str(self.path), self.name).replace(str(self.rejects), "the list of rejected rows")
+            for text in (error.what, error.where, error.remedy)
+        ]
+        error.what, error.where, error.remedy = texts
+        return error
+
+    @asynccontextmanager
+    async def errors_named(self) -> AsyncIterator[None]:
+        """Errors of the block name the file as its owner does."""
+        try:
+            yield
+        except DrumbeatError as error:
+            raise self.in_words_of_owner(error) from error
+
+
+async def store_upload(settings: ConsoleSettings, part: BodyPartReader) -> Upload:
+    """Store the file of a form. Refused if it is too large; UnreadableAudience if it is no table."""
+    name = (part.filename or "audience").rpartition("/")[2].rpartition("\\")[2]
+    await asyncio.to_thread(remove_old, settings.uploads)
+    upload = await asyncio.to_thread(_new, settings.uploads, name[:SHOWN_NAME_CHARACTERS_MAX])
+    try:
+        await _write(part, upload.path, settings.upload_bytes_max)
+        async with upload.errors_named():
+            await asyncio.to_thread(_recognise, upload)
+    except BaseException:
+        discard(upload)
+        raise
+    return upload
+
+
+def find_upload(settings: ConsoleSettings, reference: str) -> Upload | None:
+    """The upload with this reference; None if it was given up."""
+    directory = settings.uploads / reference
+    if not REFERENCE.fullmatch(reference) or not (directory / NAME_FILE).exists():
+        return None
+    name = (directory / NAME_FILE).read_text("utf-8")
+    return Upload(directory, directory / f"audience{_suffix(name)}", name)
+
+
+def discard(upload: Upload) -> None:
+    shutil.rmtree(upload.directory, ignore_errors=True)
+
+
+def remove_old(uploads: Path) -> None:
+    """Remove what was uploaded more than a day ago."""
+    for directory in uploads.iterdir() if uploads.exists() else ():
+        if REFERENCE.fullmatch(directory.name) and time.time() - directory.stat().st_mtime > KEPT_S:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _new(uploads: Path, name: str) -> Upload:
+    uploads.mkdir(mode=0o700, parents=True, exist_ok=True)
+    directory = uploads / secrets.token_hex(16)
+    directory.mkdir(mode=0o700)
+    (directory / NAME_FILE).write_text(name, "utf-8")
+    return Upload(directory, directory / f"audience{_suffix(name)}", name)
+
+
+def _suffix(name: str) -> str:
+    suffixes = "".join(PurePath(name).suffixes[-2:]).lower()
+    last = PurePath(name).suffix.lower()
+    return next((each for each in (suffixes, last) if SUFFIX.fullmatch(each)), "")
+
+
+async def _write(part: BodyPartReader, path: Path, bytes_max: int) -> None:
+    written = 0
+    with path.open("xb") as file:
+        while chunk := await part.read_chunk(CHUNK_BYTES):
+            written += len(chunk)
+            if written > bytes_max:
+                raise Refused(413, "too_large", what=f"the file is larger than {bytes_max >> 20} MiB")
+            await asyncio.to_thread(file.write, chunk)
+
+
+def _recognise(upload: Upload) -> None:
+    with upload.path.open("rb") as file:
+        recognise(file, upload.path.name)

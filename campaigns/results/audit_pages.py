@@ -1,0 +1,57 @@
+"""Who did what, in pages, the newest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from engine.store.database import Connection, Pool
+from engine.store.queries import queries
+
+PAGE_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """`campaign`: its name, if the action concerns one. `detail`: how many recipients, and the like."""
+
+    audit_id: int
+    at: datetime
+    actor: str
+    action: str
+    campaign: str | None
+    detail: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """`next`: what continues the list as `before`; None at its end."""
+
+    entries: list[AuditEntry]
+    next: int | None
+
+
+async def audit_page(pool: Pool, *, before: int | None = None, limit: int = PAGE_MAX) -> AuditPage:
+    """The newest entries with an id below `before`."""
+    limit = max(1, min(limit, PAGE_MAX))
+    rows = await pool.fetch(queries("results_pages")["audits"], before, limit)
+    entries = [
+        AuditEntry(row["audit_id"], row["at"], row["actor"], row["action"], row["campaign"], row["detail"])
+        for row in rows
+    ]
+    return AuditPage(entries, entries[-1].audit_id if len(entries) == limit else None)
+
+
+async def note_audit(
+    database: Pool | Connection, actor: str, action: str, campaign_id: int | None = None, **detail: Any
+) -> None:
+    """Note an action. An empty `actor`: nobody asked for an audit."""
+    if actor:
+        await database.execute(queries("campaigns")["audit"], actor, action, campaign_id, detail)
+
+
+async def campaign_audits(pool: Pool, campaign_id: int) -> list[AuditEntry]:
+    """What people did with a campaign, and with its numbers since it exists, the oldest first."""
+    rows = await pool.fetch(queries("report")["audits"], campaign_id)
+    return [AuditEntry(0, row["at"], row["actor"], row["action"], None, row["detail"]) for row in rows]

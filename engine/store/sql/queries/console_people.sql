@@ -1,0 +1,78 @@
+-- Users, sessions and tokens of the console, and its requests with a key.
+
+-- name: any_user
+SELECT EXISTS (SELECT FROM console_users);
+
+-- name: users
+SELECT name, role, password_hash IS NOT NULL AS has_password, created_at,
+       (SELECT count(*) FROM console_sessions WHERE user_name = name
+        AND created_at > now() - $1 * interval '1 second' AND used_at > now() - $2 * interval '1 second') AS sessions
+FROM console_users ORDER BY name;
+
+-- name: user
+SELECT name, role, password_hash FROM console_users WHERE name = $1;
+
+-- name: store_user
+-- A user who exists keeps what is not given.
+INSERT INTO console_users AS known (name, role, password_hash) VALUES ($1, $2, $3)
+ON CONFLICT (name) DO UPDATE
+SET role = excluded.role, password_hash = coalesce(excluded.password_hash, known.password_hash);
+
+-- name: rehash
+-- The same password, hashed with newer parameters. A password that was changed meanwhile stays.
+UPDATE console_users SET password_hash = $3 WHERE name = $1 AND password_hash = $2;
+
+-- name: remove_user
+DELETE FROM console_users WHERE name = $1 RETURNING name;
+
+-- name: end_sessions
+DELETE FROM console_sessions WHERE user_name = $1;
+
+-- name: begin_session
+INSERT INTO console_sessions (session_hash, user_name) VALUES ($1, $2);
+
+-- name: session
+-- $2, $3: how long a session lasts at all, and without use.
+SELECT name, role, used_at < now() - interval '1 minute' AS is_stale
+FROM console_sessions JOIN console_users ON name = user_name
+WHERE session_hash = $1
+  AND console_sessions.created_at > now() - $2 * interval '1 second' AND used_at > now() - $3 * interval '1 second';
+
+-- name: use_session
+UPDATE console_sessions SET used_at = now() WHERE session_hash = $1;
+
+-- name: end_session
+DELETE FROM console_sessions WHERE session_hash = $1 RETURNING user_name;
+
+-- name: remove_old
+-- Sessions that have ended, and requests that nobody repeats any more.
+WITH ended AS (
+    DELETE FROM console_sessions
+    WHERE created_at < now() - $1 * interval '1 second' OR used_at < now() - $2 * interval '1 second')
+DELETE FROM console_requests WHERE begun_at < now() - $3 * interval '1 second';
+
+-- name: tokens
+SELECT name, role, created_at FROM console_tokens ORDER BY name;
+
+-- name: token
+SELECT name, role FROM console_tokens WHERE token_hash = $1;
+
+-- name: add_token
+INSERT INTO console_tokens (token_hash, name, role) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING RETURNING name;
+
+-- name: remove_token
+DELETE FROM console_tokens WHERE name = $1 RETURNING name;
+
+-- name: begin_request
+INSERT INTO console_requests (requester, idempotency_key, request_hash) VALUES ($1, $2, $3)
+ON CONFLICT DO NOTHING RETURNING begun_at;
+
+-- name: known_request
+SELECT request_hash, status, reply FROM console_requests WHERE requester = $1 AND idempotency_key = $2;
+
+-- name: end_request
+UPDATE console_requests SET status = $3, reply = $4 WHERE requester = $1 AND idempotency_key = $2;
+
+-- name: forget_request
+-- A refused request did nothing: it may be repeated, corrected, with the same key.
+DELETE FROM console_requests WHERE requester = $1 AND idempotency_key = $2;

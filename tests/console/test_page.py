@@ -1,0 +1,246 @@
+"""The pages in the system's Chromium: the main story, without a mouse, live, accessible, and at every width."""
+
+import asyncio
+import re
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, Route, async_playwright, expect
+
+from campaigns.console.people import store_user
+from campaigns.console.roles import Role
+from engine.store.database import Pool
+from tests.console.conftest import PHONE, console
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+
+PASSWORD = "a long enough password"
+VIEWS = (
+    "/campaigns",
+    "/campaigns/spring",
+    "/campaigns/spring/ask/start",
+    "/campaigns/spring/ask/cancel",
+    "/campaigns/spring/recipients",
+    "/campaigns/spring/reasons",
+    "/campaigns/spring/message",
+    "/new",
+    "/people",
+    f"/people/{PHONE}",
+    "/numbers",
+    "/templates",
+    "/templates/order",
+    "/suppression",
+    "/audit",
+    "/nothing",
+)
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        await browser.close()
+
+
+async def tab_of(browser: Browser, url: str, **options: Any) -> Page:
+    context = await browser.new_context(base_url=url, **options)
+    page = await context.new_page()
+    page.on("pageerror", lambda error: pytest.fail(str(error)))
+    return page
+
+
+@pytest.fixture
+async def page(browser: Browser, url: str) -> Page:
+    return await tab_of(browser, url)
+
+
+async def test_the_main_story(page: Page, pool: Pool) -> None:
+    """From the list to a live campaign, paused, resumed, and to one person."""
+    await page.goto("/")
+    await page.get_by_role("link", name="spring").click()
+    await expect(page.locator(".live")).to_have_text("live")
+    await page.get_by_role("link", name="Start", exact=True).click()
+    await expect(page.get_by_text("cannot be taken back")).to_be_visible()
+    await page.get_by_role("button", name="Start the campaign").click()
+    await expect(page.locator("[data-part=state] .pill")).to_have_text("running")
+    await expect(page.locator("#accepted")).to_have_text("1")
+    await pool.execute("UPDATE range_counters SET accepted = 4 WHERE read = 1")  # as a sender would
+    await expect(page.locator("#accepted")).to_have_text("5")
+    await page.get_by_role("button", name="Pause").click()
+    await expect(page.locator("[data-part=state] .pill")).to_have_text("paused")
+    await expect(page.get_by_text("Paused by a person.")).to_be_visible()
+    await page.get_by_role("button", name="Resume").click()
+    await expect(page.locator("[data-part=state] .pill")).to_have_text("running")
+    await page.get_by_role("link", name="Failed").click()
+    await page.get_by_role("link", name=f"+{PHONE + 1}").click()
+    await expect(page.get_by_text("Attempt 1")).to_be_visible()
+    await page.go_back()
+    await expect(page.get_by_role("heading", name="Recipients")).to_be_visible()
+
+
+async def test_a_campaign_from_a_file_to_its_start(page: Page, pool: Pool, tmp_path: Path) -> None:
+    """Upload a file with a bad row, map its columns, check, create, see the message, test it, start it."""
+    file = tmp_path / "autumn list.csv"
+    file.write_text(f"order;Handy;name\nB1;+{PHONE + 70};Bo\nB2;nonsense;Cy\n", "utf-8")
+    await page.goto("/new")
+    await page.get_by_label("A file with a header").set_input_files(file)
+    await expect(page.get_by_text("columns: order, Handy, name")).to_be_visible()
+    await _require_accessible(page)
+    await page.get_by_label("Template").select_option("order en")
+    await expect(page.get_by_label("Phone numbers")).to_have_value("Handy")
+    await page.get_by_label("{{1}}").select_option("name")
+    await page.get_by_label("{{2}}").select_option("order")
+    await page.get_by_label("Name", exact=True).fill("autumn")
+    await page.get_by_role("button", name="Check the rows").click()
+    await expect(page.get_by_text("2 rows = 1 recipients + 1 rejected + 0 duplicates")).to_be_visible()
+    await expect(page.get_by_role("row").filter(has_text="nonsense")).to_contain_text("3")
+    await _require_accessible(page)
+    await page.get_by_role("button", name="Create the draft").click()
+    await expect(page.get_by_role("heading", name="autumn")).to_be_visible()
+    await page.get_by_role("link", name="The message").click()
+    await expect(page.locator(".bubble")).to_contain_text("Hello Bo, your order B1")
+    await page.get_by_label("Phone numbers with country code").fill(f"+{PHONE + 99}")
+    await page.get_by_role("button", name="Send the test").click()
+    await expect(page.get_by_role("heading", name="autumn/test-1")).to_be_visible()
+    await page.get_by_role("link", name="autumn", exact=True).click()
+    await page.get_by_role("link", name="Start", exact=True).click()
+    await page.get_by_role("button", name="Start the campaign").click()
+    await expect(page.locator("[data-part=state] .pill")).to_have_text("running")
+    actions = await pool.fetch(
+        "SELECT action FROM audit WHERE action IN ('create', 'start') ORDER BY audit_id"
+    )
+    assert [row["action"] for row in actions] == ["create", "start", "start"]
+    assert not any((tmp_path / "uploads").iterdir())
+
+
+async def test_the_names_of_people_stay_texts(page: Page) -> None:
+    await page.goto("/campaigns/spring/message")
+    await expect(page.locator(".bubble")).to_contain_text("Hello Ana <b>0</b>, your order A0")
+    await page.goto(f"/people/{PHONE}")
+    await expect(page.get_by_text("Thank you <3")).to_be_visible()
+
+
+async def test_a_campaign_is_steered_by_the_keyboard_alone(page: Page, pool: Pool) -> None:
+    await page.goto("/campaigns/spring")
+    await page.keyboard.press("Tab")
+    await expect(page.locator(":focus")).to_have_text("Skip to the content")
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Tab")  # the first action
+    await expect(page.locator(":focus")).to_have_text("Start")
+    await page.keyboard.press("Enter")
+    await expect(page).to_have_url(re.compile("/ask/start$"))
+    button = page.get_by_role("button", name="Start the campaign")
+    while not await button.evaluate("each => each === document.activeElement"):
+        await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("[data-part=state] .pill")).to_have_text("running")
+
+
+async def test_a_change_keeps_the_focus_and_what_is_open(page: Page, pool: Pool) -> None:
+    await page.goto("/campaigns/spring")
+    await expect(page.locator(".live")).to_have_text("live")
+    await page.locator("[data-focus=pause]").focus()
+    await pool.execute("UPDATE campaigns SET reason = 'a new reason'")
+    await expect(page.get_by_text("a new reason")).to_be_visible()
+    assert await page.evaluate("document.activeElement.dataset.focus") == "pause"
+
+
+async def test_two_tabs_outlive_a_console_that_restarts(
+    browser: Browser, pool: Pool, database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    async with console(pool, database_url, tmp_path) as url:
+        tabs = [await tab_of(browser, url) for _ in range(2)]
+        for tab in tabs:
+            await tab.goto("/campaigns/spring")
+            await expect(tab.locator(".live")).to_have_text("live")
+    for tab in tabs:
+        await expect(tab.locator(".live")).to_have_text(re.compile("lost"))
+    await pool.execute("UPDATE range_counters SET accepted = 2 WHERE read = 1")
+    async with console(pool, database_url, tmp_path, port=int(url.rpartition(":")[2])):
+        for tab in tabs:
+            await expect(tab.locator("#accepted")).to_have_text("3", timeout=30_000)
+            await expect(tab.locator(".live")).to_have_text("live")
+
+
+async def test_where_a_proxy_holds_events_back_the_page_asks(page: Page, pool: Pool) -> None:
+    held = asyncio.Event()
+
+    async def hold(_: Route) -> None:
+        await held.wait()
+
+    await page.route("**/live/**", hold)
+    await page.clock.install()
+    await page.goto("/campaigns/spring")
+    await pool.execute("UPDATE range_counters SET accepted = 2 WHERE read = 1")
+    await page.clock.run_for(11_000)
+    await expect(page.locator("#accepted")).to_have_text("3")
+    await expect(page.locator(".live")).to_have_text("asks every few seconds")
+    held.set()
+    await page.unroute_all(behavior="ignoreErrors")
+
+
+async def test_without_a_script_everything_can_be_read_and_done(
+    browser: Browser, url: str, pool: Pool
+) -> None:
+    page = await tab_of(browser, url, java_script_enabled=False)
+    await page.goto("/campaigns/spring")
+    await expect(page.locator("#accepted")).to_have_text("1")
+    await page.get_by_role("button", name="Pause").click()
+    await expect(page.locator("[data-part=state] .pill")).to_have_text("paused")
+
+
+async def test_a_user_signs_in_and_sees_only_what_the_role_may(
+    browser: Browser, pool: Pool, database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    await store_user(pool, "ana", Role.LOOK, PASSWORD, actor="test")
+    async with console(pool, database_url, tmp_path) as url:
+        page = await tab_of(browser, url)
+        await page.goto("/campaigns/spring")
+        await page.get_by_label("Name").fill("ana")
+        await page.get_by_label("Password").fill("not the password")
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
+        await _require_accessible(page)
+        await page.get_by_label("Name").fill("ana")
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.get_by_role("heading", name="spring")).to_be_visible()
+        await expect(page.get_by_role("button", name="Pause")).to_have_count(0)
+        await page.get_by_role("button", name="Sign out").click()
+        await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+async def test_the_page_speaks_german(page: Page) -> None:
+    await page.goto("/campaigns/spring")
+    await page.get_by_role("button", name="Deutsch").click()
+    await expect(page.get_by_role("link", name="Sperrliste")).to_be_visible()
+    assert await page.evaluate("document.documentElement.lang") == "de"
+    await expect(page.locator("[data-part=state] .pill")).to_have_text("Entwurf")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_axe_reports_nothing_on_any_view(browser: Browser, url: str, scheme: Any) -> None:
+    page = await tab_of(browser, url, color_scheme=scheme)
+    for view in VIEWS:
+        await page.goto(view)
+        await _require_accessible(page)
+
+
+async def _require_accessible(page: Page) -> None:
+    results = await Axe().run(page)
+    assert results.violations_count == 0, f"{page.url}: {results.generate_report()}"
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+async def test_no_view_is_wider_than_its_window(browser: Browser, url: str, width: int) -> None:
+    page = await tab_of(browser, url, viewport={"width": width, "height": 800})
+    for view in VIEWS:
+        await page.goto(view)
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width, view

@@ -1,0 +1,118 @@
+"""What each role may not do, written out: a route that is added must be added here."""
+
+from typing import NamedTuple
+
+import pytest
+
+from campaigns.console.people import store_user
+from campaigns.console.roles import Role, permits
+from campaigns.console.server import routes
+from engine.store.database import Pool
+from tests.console.conftest import Caller
+
+# Everything else may be done by whoever may look.
+ONLY_SEND = {
+    "POST /api/v1/campaigns",
+    "POST /api/v1/campaigns/{name}/start",
+    "POST /api/v1/campaigns/{name}/pause",
+    "POST /api/v1/campaigns/{name}/resume",
+    "POST /api/v1/campaigns/{name}/approve",
+    "POST /api/v1/campaigns/{name}/cancel",
+    "POST /api/v1/campaigns/{name}/test-sends",
+    "POST /api/v1/numbers/{number}/resume",
+    "POST /api/v1/suppressions",
+    "GET /campaigns/{name}/ask/{action}",
+    "POST /campaigns/{name}/act/{action}",
+    "POST /campaigns/{name}/test",
+    "GET /new",
+    "POST /new",
+    "GET /new/{reference}",
+    "POST /new/{reference}",
+    "POST /numbers/{number}/resume",
+    "POST /suppression",
+}
+ONLY_MANAGE = {
+    "PUT /api/v1/numbers/{number}/limit",
+    "DELETE /api/v1/suppressions/{phone}",
+    "GET /api/v1/users",
+    "PUT /api/v1/users/{name}",
+    "DELETE /api/v1/users/{name}",
+    "DELETE /api/v1/users/{name}/sessions",
+    "GET /api/v1/tokens",
+    "POST /api/v1/tokens",
+    "DELETE /api/v1/tokens/{name}",
+    "POST /numbers/{number}/limit",
+    "POST /suppression/remove",
+}
+EVERYBODY = {
+    "GET /api/v1/openapi.json",
+    "GET /sign-in",
+    "POST /sign-in",
+    "POST /language",
+    "GET /static/{version}/{file}",
+}
+FORBIDDEN = {Role.LOOK: ONLY_SEND | ONLY_MANAGE, Role.SEND: ONLY_MANAGE, Role.MANAGE: set()}
+VALUES = {
+    "name": "x",
+    "number": "9",
+    "phone": "5511960000000",
+    "action": "x",
+    "version": "0",
+    "file": "x.css",
+    "reference": "0",
+}
+
+
+class Asked(NamedTuple):
+    """A route, with values that exist nowhere."""
+
+    name: str
+    method: str
+    path: str
+
+
+ALL = [Asked(f"{each.method} {each.path}", each.method, each.path.format(**VALUES)) for each in routes()]
+
+
+@pytest.mark.parametrize("role", Role)
+async def test_what_a_role_may_not_do_is_refused(callers: dict[Role, Caller], role: Role) -> None:
+    refused = set()
+    for route in ALL:
+        if route.name not in EVERYBODY:
+            reply = await callers[role](route.method, route.path)
+            assert reply.status != 401, route.name
+            if reply.status == 403:
+                refused.add(route.name)
+    assert refused == FORBIDDEN[role]
+
+
+async def test_who_is_not_known_may_do_nothing(pool: Pool, url: str) -> None:
+    await store_user(pool, "ana", Role.LOOK, None, actor="test")
+    stranger, allowed = Caller(url), set()
+    for route in ALL:
+        reply = await stranger(route.method, route.path, headers={"Origin": url})
+        to_sign_in = reply.status == 303 and reply.headers["Location"].startswith("/sign-in")
+        if not (to_sign_in or reply.status == 401):
+            allowed.add(route.name)
+    assert allowed == EVERYBODY
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "of-manage"])
+async def test_a_wrong_token_is_no_token(url: str, callers: dict[Role, Caller], token: str) -> None:
+    reply = await Caller(url).get("/api/v1/numbers", headers={"Authorization": f"Bearer {token}"})
+    assert (reply.status, reply.code) == (401, "sign_in_needed")
+
+
+@pytest.mark.parametrize(
+    ("role", "needed", "permitted"),
+    [
+        (Role.LOOK, Role.LOOK, True),
+        (Role.LOOK, Role.SEND, False),
+        (Role.SEND, Role.LOOK, True),
+        (Role.SEND, Role.MANAGE, False),
+        (Role.MANAGE, Role.SEND, True),
+        (Role.MANAGE, Role.MANAGE, True),
+    ],
+)
+def test_a_role_may_do_what_the_ones_before_it_may(role: Role, needed: Role, permitted: bool) -> None:
+    assert permits(role, needed) is permitted

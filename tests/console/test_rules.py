@@ -1,0 +1,212 @@
+"""The console's own decisions, with plain values: limits of sign-ins, addresses, words, charts."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from campaigns.audience.glimpse import guess_params, guess_phone_column
+from campaigns.console.charts import BAR_UNITS, funnel, rate_charts, segments
+from campaigns.console.language import LANGUAGES, choose_language, texts_of
+from campaigns.console.live import RatePoint
+from campaigns.console.settings import ConsoleSettings, console_settings, require_guarded
+from campaigns.console.sign_in_limit import ADDRESS_ATTEMPTS, KEYS_MAX, NAME_ATTEMPTS, REFILL_S, SignInLimit
+from campaigns.results.campaign_pages import needs_person
+from campaigns.results.status import CampaignStatus, NumberProgress
+from engine.core.message import Placeholder
+from engine.core.states import CampaignEvent, CampaignState, ReasonCode, RecipientState
+from engine.errors import ConfigurationError
+from engine.process.settings import Settings
+
+S = RecipientState
+
+
+def test_a_name_has_ten_attempts_and_one_more_each_minute() -> None:
+    limit = SignInLimit()
+    assert [limit.wait_s("ana", f"10.0.0.{n}", 0.0) for n in range(NAME_ATTEMPTS)] == [0.0] * NAME_ATTEMPTS
+    assert limit.wait_s("ana", "10.0.0.99", 0.0) == REFILL_S
+    assert limit.wait_s("bo", "10.0.0.99", 0.0) == 0.0
+    assert limit.wait_s("ana", "10.0.0.99", REFILL_S) == 0.0
+    assert limit.wait_s("ana", "10.0.0.99", REFILL_S) == REFILL_S
+
+
+def test_an_address_is_limited_whatever_the_names() -> None:
+    limit = SignInLimit()
+    waits = [limit.wait_s(f"user{n}", "10.0.0.1", 0.0) for n in range(ADDRESS_ATTEMPTS + 1)]
+    assert waits == [0.0] * ADDRESS_ATTEMPTS + [REFILL_S]
+
+
+def test_a_right_password_forgives_the_wrong_ones() -> None:
+    limit = SignInLimit()
+    for _ in range(NAME_ATTEMPTS):
+        limit.wait_s("ana", "10.0.0.1", 0.0)
+    limit.forgive("ana", 0.0)
+    assert limit.wait_s("ana", "10.0.0.1", 0.0) == 0.0
+
+
+def test_invented_names_fill_no_memory() -> None:
+    limit = SignInLimit()
+    for n in range(KEYS_MAX + 10):
+        limit.wait_s(f"user{n}", f"address{n}", 0.0)
+    assert len(limit._spent) <= KEYS_MAX + 2
+
+
+@pytest.mark.parametrize(
+    ("host", "url", "header", "has_users", "allowed"),
+    [
+        ("127.0.0.1", None, None, False, True),
+        ("localhost", None, None, False, True),
+        ("::1", None, None, False, True),
+        ("0.0.0.0", None, None, True, False),
+        ("0.0.0.0", "https://beat.example", None, False, False),
+        ("0.0.0.0", "https://beat.example", None, True, True),
+        ("beat.internal", "https://beat.example", "X-User", False, True),
+    ],
+)
+def test_without_users_only_this_machine_is_served(
+    host: str, url: str | None, header: str | None, has_users: bool, allowed: bool
+) -> None:
+    settings = ConsoleSettings(url, header, (), Path(), 1)
+    if allowed:
+        require_guarded(settings, host, has_users=has_users)
+    else:
+        with pytest.raises(ConfigurationError, match=host):
+            require_guarded(settings, host, has_users=has_users)
+
+
+def test_a_header_of_nobody_signs_nobody_in(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="CONSOLE_PROXIES"):
+        console_settings(Settings(home=tmp_path, console_user_header="X-User"))
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded_for", "address"),
+    [
+        ("10.1.2.3", "192.0.2.7", "192.0.2.7"),
+        ("2001:db8::1", "invented, 192.0.2.7", "192.0.2.7"),
+        ("10.1.2.3", "", "10.1.2.3"),
+        ("192.0.2.1", "192.0.2.7", "192.0.2.1"),
+    ],
+)
+def test_only_a_proxy_of_ours_says_whose_request_it_is(
+    peer: str, forwarded_for: str, address: str, tmp_path: Path
+) -> None:
+    settings = console_settings(Settings(home=tmp_path, console_proxies="10.0.0.0/8, 2001:db8::/32"))
+    assert settings.address_of(peer, forwarded_for) == address
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_language_has_the_same_keys_and_places(code: str) -> None:
+    first, words = texts_of(LANGUAGES[0]).words, texts_of(code).words
+    assert list(words) == list(first)
+    places = {key: set(re.findall(r"\{(\w+)\}", text)) for key, text in words.items()}
+    assert places == {key: set(re.findall(r"\{(\w+)\}", text)) for key, text in first.items()}
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_state_reason_and_command_has_words(code: str) -> None:
+    words = texts_of(code).words
+    wanted = [
+        *(f"state.{state}" for state in CampaignState),
+        *(f"recipient.{state}" for state in RecipientState),
+    ]
+    wanted += [f"reason.{reason}" for reason in ReasonCode]
+    wanted += [
+        f"campaign.{event}" for event in (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME)
+    ]
+    assert [key for key in wanted if not words.get(key)] == []
+
+
+@pytest.mark.parametrize(
+    ("chosen", "accepted", "code"),
+    [
+        (None, "de-DE,de;q=0.9,en;q=0.5", "de"),
+        (None, "fr,de;q=0.5", "de"),
+        (None, "", "en"),
+        ("en", "de", "en"),
+        ("xx", "de", "de"),
+    ],
+)
+def test_the_language_is_the_chosen_one_or_the_browsers(chosen: str | None, accepted: str, code: str) -> None:
+    assert choose_language(chosen, accepted) == code
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [
+        (0, 0, "0.0 %"),
+        (1, 1_000_000, "0.1 %"),
+        (999_999, 1_000_000, "99.9 %"),
+        (5, 5, "100.0 %"),
+        (1, 3, "33.3 %"),
+    ],
+)
+def test_a_share_says_100_only_if_nobody_is_missing(part: int, whole: int, text: str) -> None:
+    assert texts_of("en").share(part, whole) == text
+    assert texts_of("de").share(part, whole) == text.replace(".", ",")
+
+
+def counts(**given: int) -> dict[RecipientState, int]:
+    return {state: given.get(state.value, 0) for state in RecipientState}
+
+
+def test_the_funnel_counts_who_came_at_least_so_far() -> None:
+    given = counts(accepted=1, sent=2, delivered=4, read=8, failed=16)
+    assert funnel(given, 20) == {S.ACCEPTED: 20, S.SENT: 14, S.DELIVERED: 12, S.READ: 8}
+    assert funnel(given, 0)[S.ACCEPTED] == 15
+
+
+def test_a_bar_fills_its_width_and_shows_a_single_recipient() -> None:
+    parts = segments(counts(failed=1, pending=9_999_999))
+    assert [part.state for part in parts] == [S.FAILED, S.PENDING]
+    assert parts[0].width > 2 and sum(part.width for part in parts) == pytest.approx(BAR_UNITS)
+    assert segments(counts()) == []
+
+
+def test_a_rate_chart_keeps_the_limit_inside() -> None:
+    number = NumberProgress("1", 80.0, 80.0, "x", 0, 0, None, False, None, None)
+    status = CampaignStatus("x", CampaignState.RUNNING, "", None, 0, counts(), None, None, None, (number,))
+    (chart,) = rate_charts(status, {"1": [RatePoint(0.0, 40.0), RatePoint(30.0, 79.0)], "2": []})
+    assert (chart.latest_per_s, chart.peak_per_s, chart.limit_per_s) == (79.0, 79.0, 80.0)
+    assert 0 < chart.limit_y < 20
+    assert [float(point.split(",")[0]) for point in chart.points.split()] == [300.0, 600.0]
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "needs"),
+    [
+        (CampaignState.PAUSED, ReasonCode.PAUSED_BY_HAND, False),
+        (CampaignState.PAUSED, ReasonCode.AUTHENTICATION_FAILED, True),
+        (CampaignState.PAUSED, None, True),
+        (CampaignState.RUNNING, ReasonCode.WINDOW_CLOSED, False),
+        (CampaignState.RUNNING, ReasonCode.DISK_FULL, True),
+        (CampaignState.RUNNING, ReasonCode.NOBODY_SENDS, True),
+        (CampaignState.RUNNING, None, False),
+        (CampaignState.FINISHED, ReasonCode.IN_DOUBT, True),
+        (CampaignState.CANCELLED, ReasonCode.CANCELLED_BY_HAND, False),
+    ],
+)
+def test_what_does_not_go_on_by_itself_needs_a_person(
+    state: CampaignState, code: ReasonCode | None, needs: bool
+) -> None:
+    assert needs_person(state, code) is needs
+
+
+@pytest.mark.parametrize(
+    ("columns", "phone"),
+    [
+        (("name", "Phone Number"), "Phone Number"),
+        (("hotel", "mobile"), "mobile"),
+        (("Telefon-Nr.", "email"), "Telefon-Nr."),
+        (("name", "city"), None),
+    ],
+)
+def test_the_column_of_phones_is_guessed(columns: tuple[str, ...], phone: str | None) -> None:
+    assert guess_phone_column(columns) == phone
+
+
+def test_placeholders_get_the_column_of_their_name_else_the_next() -> None:
+    columns = ("phone", "city", "first_name", "order")
+    places = [Placeholder("body", "1"), Placeholder("body", "First Name"), Placeholder("button", "2")]
+    assert guess_params(columns, places, "phone") == ["city", "first_name", "order"]
+    assert guess_params(("phone",), places, "phone") == ["", "", ""]
