@@ -5,7 +5,7 @@ changed is refused before anybody's message fails.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from campaigns.life.control import Campaign
 from engine.core.campaign_template import CampaignTemplate, frozen_templates
@@ -29,6 +29,7 @@ class TemplateCheck:
         self._pool = pool
         self._service = service
         self._known: dict[str, Definitions] = {}  # by name: several campaigns may have the same template
+        self._unasked: set[str] = set()  # names of which only what is stored is known
         self.notes: list[str] = []
 
     async def __call__(self, campaign: Campaign) -> None:
@@ -55,9 +56,11 @@ class TemplateCheck:
                     found = await self._ask(unknown)
             except (DrumbeatError, TimeoutError) as problem:
                 self._note_unasked(problem)
-                found = {**_as_definitions(frozen), **await stored_templates(self._pool, unknown)}
+                self._unasked |= unknown
+                found = await stored_templates(self._pool, unknown)
             self._known |= dict.fromkeys(unknown, found)
-        return {key: found for known in self._known.values() for key, found in known.items()}
+        known = {key: found for known in self._known.values() for key, found in known.items()}
+        return {**_as_definitions(each for each in frozen if each.name in self._unasked), **known}
 
     async def _ask(self, names: Collection[str]) -> Definitions:
         from engine.api.call_budget import (  # imports aiohttp, a third of a command's start
@@ -78,7 +81,7 @@ class TemplateCheck:
         self.notes.append(f"the stored templates were checked, not those of the service: {why}")
 
 
-def _as_definitions(frozen: Sequence[CampaignTemplate]) -> Definitions:
+def _as_definitions(frozen: Iterable[CampaignTemplate]) -> Definitions:
     """So that a template which is not stored counts as unchanged."""
     return {(template.name, template.language): template.definition for template in frozen}
 

@@ -6,7 +6,7 @@ is left out when it sends (`engine.core.retry_guard`).
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from engine.core.message import Media
 from engine.core.states import RecipientState
 from engine.errors import TryLater
 from engine.process.disk_space import Disk
+from engine.sending.header_file_uploads import OpenUploads, no_uploads
 from engine.store.database import Connection, close, connect
 from engine.store.queries import queries
 
@@ -53,9 +54,12 @@ async def plan_retry(
     *,
     disk: Disk | None = None,
     dry_run: bool = False,
+    original: CampaignSpec | None = None,
+    open_uploads: OpenUploads = no_uploads,
 ) -> CreatedCampaign:
     """Plan the retry, or find that it is planned already. Errors as `create_campaign`; TryLater while another
-    process plans a retry of the same campaign.
+    process plans a retry of the same campaign. `original`: the options of the campaign, if they are stored as
+    they were given.
     """
     connection = await connect(url)
     try:
@@ -69,7 +73,11 @@ async def plan_retry(
         row = await connection.fetchrow(queries("plan")["frozen_campaign"], campaign.campaign_id)
         assert row is not None, "a campaign's row is never deleted once it is planned"
         spec = retry_spec(campaign, row["options"], row["template"], new_name, given)
-        return await create_campaign(url, spec, progress, disk=disk, dry_run=dry_run)
+        if original is not None:
+            spec = with_options_of(original, spec)
+        return await create_campaign(
+            url, spec, progress, disk=disk, dry_run=dry_run, open_uploads=open_uploads
+        )
     finally:
         await close(connection)
 
@@ -86,6 +94,25 @@ async def _known(
     counts = PlanCounts(row["audience_rows"], row["recipients"], row["rejected"], row["duplicates"], None)
     numbers = tuple(row["phone_number_ids"])
     return CreatedCampaign(row["campaign_id"], new_name, row["state"], True, counts, None, {}, numbers)
+
+
+def with_options_of(original: CampaignSpec, retry: CampaignSpec) -> CampaignSpec:
+    """The retry with what fills the templates, the guards and the order of the original campaign.
+
+    No canary: the recipients are few, and failed before. A person keeps the variant.
+    """
+    return replace(
+        retry,
+        template=original.template,
+        params=original.params,
+        variants=original.variants,
+        experiment=original.experiment or (original.name if original.variants else None),
+        header_media=original.header_media,
+        header=original.header,
+        header_directory=original.media_directory,
+        guards=replace(original.guards, max_recipients=None),
+        order=replace(original.order, canary=None),
+    )
 
 
 def retry_spec(

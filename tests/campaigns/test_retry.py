@@ -6,11 +6,15 @@ import pytest
 
 from campaigns.audience.campaign_source import CampaignResult
 from campaigns.life.control import start
-from campaigns.planning.create import CreatedCampaign, create_campaign
+from campaigns.planning.create import create_campaign
+from campaigns.planning.created import CreatedCampaign
+from campaigns.planning.guards import GuardOptions
+from campaigns.planning.order_options import CanaryOptions, OrderOptions
 from campaigns.planning.retry import RetryOptions, plan_retry, retry_name
 from campaigns.planning.spec import CampaignSpec
 from campaigns.results.export import COLUMNS, export_rows
 from engine.core.guard import PairGuard
+from engine.core.order import Priority
 from engine.errors import ConfigurationError
 from engine.sending.campaign_reader import CampaignReader
 from engine.sending.feeder import Feeder
@@ -78,6 +82,25 @@ async def test_only_the_failed_are_in_it_each_once(ready: str, pool: Pool, spec:
     assert await phones(pool, rest) == [3, 4], "nobody is in two retries"
     async with pool.acquire() as connection:
         await assert_range_counters_hold(connection)
+
+
+async def test_a_retry_keeps_guards_and_order_but_no_canary(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    guarded = replace(
+        spec,
+        guards=GuardOptions(days="mon-fri", cap="2/7d", max_recipients=10),
+        order=OrderOptions(Priority.HIGH, 30, canary=CanaryOptions(2)),
+    )
+    await failed_campaign(ready, pool, guarded)
+    retry = await plan_retry(ready, "spring", RetryOptions(), original=guarded)
+    row = await pool.fetchrow(
+        "SELECT days, cap_messages, priority, share_percent,"
+        " (SELECT count(*) FROM canaries WHERE canaries.campaign_id = campaigns.campaign_id) AS canaries"
+        " FROM campaigns WHERE campaign_id = $1",
+        retry.campaign_id,
+    )
+    assert tuple(row or ()) == ([0, 1, 2, 3, 4], 2, "high", 30, 0)
 
 
 async def test_who_was_reached_meanwhile_is_skipped_and_131049_waits(
