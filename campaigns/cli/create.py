@@ -75,7 +75,7 @@ from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.template_set import unmatched_text
 from campaigns.planning.variants import read_variants
 from campaigns.pluralise import pluralise
-from campaigns.preview.plan import days_needed
+from campaigns.preview.days import days_needed
 from campaigns.template_shares import share_lines, shares_json
 from engine.core.states import CampaignState
 from engine.process.settings import load_settings

@@ -17,7 +17,7 @@ from campaigns.life.control import Campaign, find_campaign
 from campaigns.life.run import RunResult, run_campaign
 from campaigns.planning.schedule import check_max_failed, read_moment
 from campaigns.pluralise import pluralise
-from campaigns.preview.plan import days_needed
+from campaigns.preview.days import days_needed
 from campaigns.results.status import CampaignStatus, campaign_status
 from engine.app import POOL_CONNECTIONS
 from engine.core.quota import QuotaScope

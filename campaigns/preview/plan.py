@@ -10,18 +10,17 @@ from zoneinfo import ZoneInfo
 from campaigns.life.control import find_campaign, require_planned
 from campaigns.planning.spec import NOTED, UNMATCHED
 from campaigns.preview.countries import PREFIX_DIGITS, by_country
+from campaigns.preview.days import days_of, number_limits
 from campaigns.preview.prices import Cost, PriceTable, cost_of, sum_of
 from campaigns.preview.recipient import SCAN_TIMEOUT_S
 from campaigns.results.export import require_kept
 from campaigns.template_shares import TemplateShare, shares_in, shares_json, template_text
-from engine.core.forecast import NumberLimits, NumberShare, first_send, last_send, sending_s, shares
+from engine.core.forecast import NumberShare, first_send, last_send, sending_s, shares
 from engine.core.quota import COUNTED_S, GATHER_S, QuotaScope
 from engine.errors import ConfigurationError
 from engine.sending.campaign_guards import stored_guards
-from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Pool
 from engine.store.queries import queries
-from engine.store.quota import read_number_standings
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,24 +132,6 @@ async def plan_of(
         left_out=await _left_out(pool, campaign_id, dict(row)),
         cost=None if prices is None else _cost(groups, templates, categories, prices),
     )
-
-
-async def number_limits(pool: Pool, phone_number_ids: Sequence[str]) -> list[NumberLimits]:
-    """The limits of stored numbers, and how much of their messaging limits they have used."""
-    rows = await pool.fetch(queries("preview")["numbers"], list(phone_number_ids), DEFAULT_LIMIT_PER_S)
-    standings = await read_number_standings(pool)
-    used = {number: standing.used for number, standing in standings.items()}
-    return [NumberLimits(**dict(row), people_used=used.get(row["phone_number_id"], 0)) for row in rows]
-
-
-async def days_needed(pool: Pool, phone_number_ids: Sequence[str], recipients: int, scope: QuotaScope) -> int:
-    """In how many periods of 24 hours the messaging limits allow so many recipients, at least."""
-    return days_of(shares(recipients, await number_limits(pool, phone_number_ids), scope))
-
-
-def days_of(divided: Sequence[NumberShare]) -> int:
-    """How many periods of 24 hours the numbers need together."""
-    return max((number.days for number in divided), default=1)
 
 
 def timing(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from campaigns.planning import create
+from campaigns.planning import planning
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
 from engine.errors import ConfigurationError, TryLater
@@ -94,7 +94,7 @@ async def test_an_external_id_is_created_once_at_a_time_under_whatever_name(
 async def creating(ready: str, spec: CampaignSpec) -> AsyncIterator[asyncio.Event]:
     """Another process creates the campaign until the event is set."""
     reached, go_on = asyncio.Event(), asyncio.Event()
-    original = create._limits_per_s
+    original = planning.limits_per_s_of
 
     async def wait(*arguments: Any) -> list[float]:
         limits_per_s = await original(*arguments)
@@ -103,7 +103,7 @@ async def creating(ready: str, spec: CampaignSpec) -> AsyncIterator[asyncio.Even
         return limits_per_s
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(create, "_limits_per_s", wait)
+        patch.setattr(planning, "limits_per_s_of", wait)
         running = asyncio.create_task(create_campaign(ready, spec))
         await reached.wait()
     yield go_on

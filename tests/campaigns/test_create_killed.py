@@ -172,7 +172,10 @@ async def test_a_chunk_is_written_whole_or_not_at_all(
     ready: str, pool: Pool, spec: CampaignSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No campaign would own recipients without a range, and no later create would find them."""
-    broken = {**queries("plan"), "freeze_ranges": "SELECT $1::bigint / 0, $2::bigint[], $3::integer"}
+    broken = {
+        **queries("plan"),
+        "freeze_ranges": "SELECT $1::bigint / 0, $2::bigint[], $3::integer, $4::text[]",
+    }
     with monkeypatch.context() as patch, pytest.raises(asyncpg.DivisionByZeroError):
         patch.setattr(freezing, "queries", lambda _: broken)
         await create_campaign(ready, spec)

@@ -65,7 +65,7 @@ async def test_without_a_rule_in_the_recipients_zone_ranges_have_none(
     assert list(await ranges(pool)) == [None]
     row = await pool.fetchrow("SELECT recipient_zones, days, cap_messages, cap_period_s FROM campaigns")
     assert row is not None and tuple(row) == (None, [0, 1, 2, 3, 4], 2, 7 * 86_400)
-    assert await pool.fetchval("SELECT to_regclass('recipients_phone') IS NOT NULL")
+    assert await pool.fetchval("SELECT to_regclass('recipients_phone_exact') IS NOT NULL")
 
 
 async def test_the_window_may_be_in_the_recipients_zone(
@@ -74,7 +74,9 @@ async def test_the_window_may_be_in_the_recipients_zone(
     by_recipient = replace(spec_of(spec, people), window="09:00-20:00", time_zone="recipient")
     await create_campaign(ready, by_recipient)
     assert await ranges(pool) == {**PHONES, None: [SATELLITE]}
-    assert await pool.fetchval("SELECT to_regclass('recipients_phone') IS NULL"), "only a cap needs the index"
+    assert await pool.fetchval("SELECT to_regclass('recipients_phone_exact') IS NULL"), (
+        "only a cap needs the index"
+    )
 
 
 async def test_an_audience_that_is_too_large_is_refused(

@@ -27,7 +27,7 @@ def test_a_template_is_created_shown_and_deleted(
     created = drumbeat.ok("templates", "create", write(tmp_path / "t.json", NEW), "--json").json
     assert {"name": "summer_news", "status": "PENDING", "category": "MARKETING"}.items() <= created.items()
     shown = drumbeat.ok("templates", "show", "summer_news").stdout
-    assert shown.endswith("  body: Hi {{1}}\n  --param 1: body {{1}}\n")
+    assert shown.endswith("  body: Hi {{1}}\n  --param 1:COLUMN  body {{1}}\n")
     twice = drumbeat("templates", "create", "t.json")
     assert (twice.exit_code, "exists in en_US" in twice.complaint) == (78, True)
     assert drumbeat("templates", "delete", "summer_news").exit_code == 2, "no terminal, and no --yes"

@@ -17,7 +17,7 @@ COUNTS = ["pending", "deferred", "accepted", "sent", "delivered", "read", "faile
 STATUS = [
     "schema", "name", "state", "reason", "reason_code", "recipients", "counts", "rate_per_s", "eta_s",
     "started_at", "finished_at", "numbers", "nobody_sends", "pruned_recipients", "pruned_unknown",
-    "templates",
+    "waits", "templates", "priority", "share_percent", "pause_at_failed", "canary",
 ]  # fmt: skip
 
 
@@ -164,7 +164,7 @@ def test_an_export_to_a_file_is_whole_and_private(
     drumbeat.ok("campaign", "run", "spring", "--quiet")
     drumbeat.ok("campaign", "export", "spring", "--output", "all.csv")
     rows = list(csv.DictReader((tmp_path / "all.csv").open()))
-    assert [(row["phone"], row["state"], row["variable_1"]) for row in rows] == [
+    assert [(row["phone"], row["state"], row["name"]) for row in rows] == [
         ("5511980000001", "accepted", "'=HYPERLINK(1)"),
         ("5511980000002", "accepted", "Ana"),
     ]

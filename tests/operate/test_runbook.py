@@ -28,7 +28,7 @@ def rows(page: str, first_cell: str) -> dict[str, list[str]]:
 
 
 def test_every_reason_code_has_its_row_with_the_exit_code_of_a_run() -> None:
-    found = rows("reason-codes.md", r"`\w+`")
+    found = {code: cells for code, cells in rows("reason-codes.md", r"`\w+`").items() if len(cells) == 4}
     assert set(found) == {f"`{code}`" for code in ReasonCode}
     for code, reason in REASONS.items():
         meaning, ends, command, exit_code = found[f"`{code}`"]

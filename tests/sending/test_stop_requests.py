@@ -1,10 +1,14 @@
 """Stop requests of the numbers of a process: stored once per campaign and number, whatever their reasons say."""
 
+from zoneinfo import ZoneInfo
+
 import pytest
 
+from engine.core.sending_hours import SendingHours
 from engine.core.states import CampaignEvent, ReasonCode
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.campaign_reader import CampaignReader
+from engine.sending.messages import RunningCampaign
 from engine.sending.stop_requests import AccountStop, CampaignPause, NumberRest, StopRequests
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection
@@ -23,7 +27,10 @@ async def stop_requests(campaign_cache: CampaignCache) -> StopRequests:
     return StopRequests(campaign_cache)
 
 
-async def test_requests_that_differ_only_in_their_reason_are_one(stop_requests: StopRequests) -> None:
+async def test_requests_that_differ_only_in_their_reason_are_one(
+    campaign_cache: CampaignCache, stop_requests: StopRequests
+) -> None:
+    campaign_cache.start(RunningCampaign(1, "c", [], 0, [SLOW], SendingHours(), ZoneInfo("UTC")))
     for seq in range(100):
         stop_requests.add(CampaignPause(1, f"parameter {seq} does not fit", REFUSED))
         stop_requests.add(NumberRest("1055", f"registered by {seq}", 60.0))
@@ -32,6 +39,14 @@ async def test_requests_that_differ_only_in_their_reason_are_one(stop_requests: 
     first = [request.reason for request in stop_requests.waiting.values()]
     assert first == ["parameter 0 does not fit", "registered by 0", "trace 0", "another"]
     assert stop_requests.has_rest_for("1055") and not stop_requests.has_rest_for("1056")
+
+
+async def test_a_late_refusal_of_the_account_stops_nothing_that_starts_later(
+    stop_requests: StopRequests,
+) -> None:
+    """Every campaign is stopped already, and the reply to a request before that comes now."""
+    stop_requests.add(AccountStop("the token has expired", REFUSED))
+    assert not stop_requests.waiting
 
 
 async def test_of_two_rests_the_longer_one_counts(stop_requests: StopRequests, other: Connection) -> None:
