@@ -21,10 +21,10 @@ PLACEHOLDERS = {
 
 
 def rows(page: str, first_cell: str) -> dict[str, list[str]]:
-    """The rows of a page's tables whose first cell has this form, by that cell."""
+    """The rows of a page's tables whose first cell has this form, by that cell; of two the first."""
     text = (PAGES / page).read_text("utf-8")
     split = [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in text.splitlines() if line[:1] == "|"]
-    return {cells[0]: cells[1:] for cells in split if re.fullmatch(first_cell, cells[0])}
+    return {cells[0]: cells[1:] for cells in reversed(split) if re.fullmatch(first_cell, cells[0])}
 
 
 def test_every_reason_code_has_its_row_with_the_exit_code_of_a_run() -> None:

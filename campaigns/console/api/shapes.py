@@ -118,6 +118,15 @@ class Share(TypedDict):
     recipients: int
 
 
+class Waiting(TypedDict):
+    """Recipients who wait for the hours of their time zones."""
+
+    reason: str
+    code: str | None
+    until: datetime
+    recipients: int
+
+
 class Status(TypedDict):
     """As `campaign status --json`."""
 
@@ -136,6 +145,7 @@ class Status(TypedDict):
     nobody_sends: bool
     pruned_recipients: int
     pruned_unknown: int
+    waits: list[Waiting]
     templates: list[Share]
     priority: str
     share_percent: int | None
@@ -325,6 +335,7 @@ class Report(TypedDict):
     nobody_sends: bool
     pruned_recipients: int
     pruned_unknown: int
+    waits: list[Waiting]
     templates: list[Share]
     priority: str
     share_percent: int | None
