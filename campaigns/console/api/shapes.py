@@ -177,6 +177,7 @@ class SuppressedPhone(TypedDict):
     phone: str
     reason: str
     added_at: datetime
+    source: str
 
 
 class SuppressionList(TypedDict):
