@@ -148,7 +148,10 @@ class CampaignReader:
         reason, code = (f"{BLOCKED_PREFIX}{block.reason}", block.code) if block else ("", None)
         changed = reason != campaign.blocked_reason
         if changed:
-            await set_reason(connection, campaign.campaign_id, CampaignState.RUNNING, reason, code)
+            try:
+                await set_reason(connection, campaign.campaign_id, CampaignState.RUNNING, reason, code)
+            except asyncpg.DiskFullError:  # perhaps the reason itself; no cause to end a process that starts
+                return
             campaign.blocked_reason = reason
         if changed or started:
             sends = "campaign_started" if started else "campaign_unblocked"

@@ -5,14 +5,19 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import asyncpg
 import pytest
 
 from emulator.testing import Emulator
 from engine.clock import SECOND_NS
 from engine.core.disk_space import MIB
+from engine.core.states import ReasonCode
 from engine.process import disk_space, throttled_log
 from engine.process.disk_space import Disk
-from engine.store.database import Pool
+from engine.sending import campaign_reader
+from engine.sending.campaign_cache import CampaignCache
+from engine.sending.campaign_reader import Block, CampaignReader
+from engine.store.database import Connection, Pool
 from tests.sending.planted import SLOW, Planted, campaign_row, plant_campaign, plant_numbers
 from tests.sending.running import assert_counts, assert_each_once, serving, started, until
 
@@ -161,3 +166,25 @@ def test_free_space_is_what_the_file_system_says(tmp_path: Path) -> None:
     assert before > 0
     with pytest.raises(OSError, match="missing"):
         disk_space.free_bytes(tmp_path / "missing")
+
+
+async def test_a_reason_that_a_full_disk_does_not_take_is_stored_later(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first read of a process that starts must not end it: it waits until there is space."""
+    await plant_numbers(connection, **{SLOW: 80})
+    campaign = await plant_campaign(connection, recipients=1)
+    cache = CampaignCache()
+    blocked = Block("the disk is nearly full", ReasonCode.DISK_FULL)
+    reader = CampaignReader(cache, "chat", None, lambda: blocked)
+
+    async def full(*_: object) -> None:
+        raise asyncpg.DiskFullError("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(campaign_reader, "set_reason", full)
+        await reader.refresh(connection)
+    assert not cache[campaign.campaign_id].sending
+    assert (await campaign_row(connection, campaign.campaign_id))[1] == ""
+    await reader.refresh(connection)
+    assert (await campaign_row(connection, campaign.campaign_id))[1] == "waiting: the disk is nearly full"
