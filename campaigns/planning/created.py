@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 
@@ -46,6 +47,25 @@ class CreatedCampaign:
     unmatched: Mapping[str, int] = field(default_factory=dict)
     changes: Sequence[Change] = ()
     same_people: Sequence[RecentCampaign] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """What the command line and the console both say."""
+        counts = self.counts
+        return {
+            "name": self.name,
+            "state": self.state,
+            "unchanged": self.unchanged,
+            "dry_run": self.dry_run,
+            "audience_rows": counts.audience_rows,
+            "recipients": counts.recipients,
+            "rejected": counts.rejected,
+            "duplicates": counts.duplicates,
+            "suppressed": counts.suppressed,
+            "reject_codes": dict(self.reject_codes),
+            "encoding": None if self.encoding is None else self.encoding.label,
+            "encoding_guessed": self.encoding is not None and self.encoding.is_guess,
+            "same_audience": list(self.same_audience),
+        }
 
 
 def known_campaign(row: asyncpg.Record) -> KnownCampaign:

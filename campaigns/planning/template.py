@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from engine.core.campaign_template import CampaignTemplate
 from engine.core.message import Media
 from engine.core.placeholder import Placeholder
-from engine.core.placeholders import placeholder_differences
+from engine.core.placeholder_changes import placeholder_differences
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Connection
 from engine.store.queries import queries

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from engine.core.campaign_template import CampaignTemplate
 from engine.core.message import Media, UnusableTemplate
-from engine.core.placeholders import request_changes
+from engine.core.placeholder_changes import request_changes
 
 # The service's definitions of templates, by name and language.
 Definitions: TypeAlias = Mapping[tuple[str, str], Mapping[str, Any]]

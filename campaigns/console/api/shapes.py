@@ -127,8 +127,8 @@ class Waiting(TypedDict):
     recipients: int
 
 
-class Status(TypedDict):
-    """As `campaign status --json`."""
+class _Progress(TypedDict):
+    """What status and report both say. Their `numbers` differ."""
 
     schema: Literal[1]
     name: str
@@ -141,7 +141,6 @@ class Status(TypedDict):
     eta_s: float | None
     started_at: datetime | None
     finished_at: datetime | None
-    numbers: list[NumberProgress]
     nobody_sends: bool
     pruned_recipients: int
     pruned_unknown: int
@@ -151,6 +150,12 @@ class Status(TypedDict):
     share_percent: int | None
     pause_at_failed: str | None
     canary: dict[str, Any] | None
+
+
+class Status(_Progress):
+    """As `campaign status --json`."""
+
+    numbers: list[NumberProgress]
 
 
 class Change(TypedDict):
@@ -319,29 +324,9 @@ class ReportedNumber(TypedDict):
     share_of_limit: float | None
 
 
-class Report(TypedDict):
+class Report(_Progress):
     """As `campaign report --json`. `reasons`: by the state of the recipients."""
 
-    schema: Literal[1]
-    name: str
-    state: CampaignState
-    reason: str
-    reason_code: ReasonCode | None
-    recipients: int
-    counts: Counts
-    rate_per_s: float | None
-    eta_s: float | None
-    started_at: datetime | None
-    finished_at: datetime | None
-    nobody_sends: bool
-    pruned_recipients: int
-    pruned_unknown: int
-    waits: list[Waiting]
-    templates: list[Share]
-    priority: str
-    share_percent: int | None
-    pause_at_failed: str | None
-    canary: dict[str, Any] | None
     template: str
     language: str
     options: dict[str, Any]

@@ -57,23 +57,7 @@ def spec_of(asked: CreateRequest, upload: Upload) -> CampaignSpec:
 
 
 def created_json(created: CreatedCampaign, rejects: Path) -> dict[str, Any]:
-    counts = created.counts
-    return {
-        "name": created.name,
-        "state": created.state,
-        "unchanged": created.unchanged,
-        "dry_run": created.dry_run,
-        "audience_rows": counts.audience_rows,
-        "recipients": counts.recipients,
-        "rejected": counts.rejected,
-        "duplicates": counts.duplicates,
-        "suppressed": counts.suppressed,
-        "reject_codes": dict(created.reject_codes),
-        "rejects": first_rejects(rejects) if rejects.exists() else [],
-        "encoding": None if created.encoding is None else created.encoding.label,
-        "encoding_guessed": created.encoding is not None and created.encoding.is_guess,
-        "same_audience": list(created.same_audience),
-    }
+    return {**created.as_json(), "rejects": first_rejects(rejects) if rejects.exists() else []}
 
 
 def first_rejects(path: Path) -> list[dict[str, Any]]:
