@@ -18,6 +18,7 @@ from campaigns.results.reply_text import reply_text
 from campaigns.template_shares import shares_in
 from engine.core.phone_aliases import phone_aliases
 from engine.core.pricing import pricing_of
+from engine.core.states import EvidenceRank
 from engine.errors import UsageError
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -29,13 +30,14 @@ _OUTCOMES = {1: "accepted", 2: "refused", 3: "skipped"}
 @dataclass(frozen=True, slots=True)
 class PersonAttempt:
     """One attempt: what the service answered, and its statuses. `outcome`: accepted, refused, skipped; or, if
-    it is not settled, deferred, claimed or unknown. `reason`: what the code means; `detail`: the service's
-    words.
+    it is not settled, deferred, claimed or unknown. `status`: of an accepted one. `reason`: what the code
+    means; `detail`: the service's words.
     """
 
     attempt_no: int
     phone_number_id: str
     outcome: str
+    status: str | None
     wamid: str | None
     code: int | None
     reason: str | None
@@ -56,6 +58,7 @@ class PersonCampaign:
     campaign_state: str
     planned_at: datetime
     line: int
+    template: str
     language: str
     variant: str
     state: str
@@ -185,6 +188,7 @@ def _campaign(row: asyncpg.Record, attempts: Sequence[PersonAttempt]) -> PersonC
         row["campaign_state"],
         row["created_at"],
         row["line"],
+        template.name,
         template.language,
         template.variant,
         row["state"],
@@ -200,6 +204,7 @@ def _settled(row: asyncpg.Record) -> PersonAttempt:
         row["attempt_no"],
         row["phone_number_id"],
         _OUTCOMES[row["kind"]],
+        None if row["status"] is None else EvidenceRank(row["status"]).name.lower(),
         row["wamid"],
         row["code"],
         reason,
@@ -214,6 +219,7 @@ def _unsettled(row: asyncpg.Record) -> PersonAttempt:
         row["attempt_no"],
         row["phone_number_id"],
         row["state"],
+        None,
         None,
         None,
         row["reason"],

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
-import asyncpg
-
-from campaigns.preview.recipient import SCAN_TIMEOUT_S, read_phone
-from engine.core.error_codes import meaning_of
+from campaigns.preview.recipient import read_phone
+from campaigns.results.person import PersonAttempt, PersonCampaign, read_person
 from engine.core.phone_aliases import phone_aliases
-from engine.core.states import EvidenceRank, RecipientState
+from engine.core.states import RecipientState
 from engine.store.database import Pool
-from engine.store.queries import queries
 
 CAMPAIGNS_MAX = 200  # the newest ones in which the phone is a recipient
 REPLIES_MAX = 100
@@ -34,9 +30,9 @@ class AttemptState(StrEnum):
     IN_DOUBT = "in_doubt"
 
 
-# Of a row in `outcomes` (its kind), and in `pending_attempts` (its state).
-_BY_KIND = {2: AttemptState.FAILED, 3: AttemptState.SKIPPED}
-_BY_PENDING = {
+_BY_OUTCOME = {
+    "refused": AttemptState.FAILED,
+    "skipped": AttemptState.SKIPPED,
     "deferred": AttemptState.WAITS,
     "claimed": AttemptState.UNDER_WAY,
     "unknown": AttemptState.IN_DOUBT,
@@ -96,58 +92,47 @@ class PhoneHistory:
 
 
 async def phone_history(pool: Pool, phone: str, region: str | None = None) -> PhoneHistory:
-    """UsageError if the phone cannot be read. Takes 1 µs for each recipient of all campaigns."""
-    digits = read_phone(phone, region)
-    aliases = list(phone_aliases(str(digits)))
-    sql = queries("results_pages")
-    found = await pool.fetch(sql["of_phone"], aliases, CAMPAIGNS_MAX, timeout=SCAN_TIMEOUT_S)
-    keys = [row["range_id"] for row in found], [row["seq"] for row in found]
-    attempts = await pool.fetch(sql["attempts"], *keys)
-    listed = await pool.fetchrow(queries("suppression")["listed"], aliases)
-    replies = await pool.fetch(sql["replies"], [str(alias) for alias in aliases], REPLIES_MAX)
+    """As `read_person`, the newest first. UsageError if the phone cannot be read."""
+    async with pool.acquire() as connection:
+        person = await read_person(connection, phone_aliases(str(read_phone(phone, region))))
     return PhoneHistory(
-        phone=str(digits),
-        suppressed_since=None if listed is None else listed["added_at"],
-        suppressed_reason=None if listed is None else listed["reason"],
-        campaigns=[_in_campaign(row, attempts) for row in found],
-        replies=[_reply(row) for row in replies],
+        phone=str(person.spellings[0]),
+        suppressed_since=person.suppressed_at,
+        suppressed_reason=person.suppressed_because,
+        campaigns=[_in_campaign(each) for each in person.campaigns[: -CAMPAIGNS_MAX - 1 : -1]],
+        replies=[
+            Reply(message.sent_at, message.phone_number_id, message.type, message.text)
+            for message in person.messages[: -REPLIES_MAX - 1 : -1]
+        ],
     )
 
 
-def _in_campaign(row: asyncpg.Record, attempts: list[asyncpg.Record]) -> InCampaign:
-    own = [each for each in attempts if (each["range_id"], each["seq"]) == (row["range_id"], row["seq"])]
+def _in_campaign(found: PersonCampaign) -> InCampaign:
+    latest_first = sorted(found.attempts, key=lambda attempt: attempt.attempt_no, reverse=True)
     return InCampaign(
-        row["campaign"],
-        row["template"],
-        row["language"],
-        row["line"],
-        RecipientState(row["state"]),
-        _meaning(row["reason"]),
-        [_attempt(each) for each in own],
+        found.campaign,
+        found.template,
+        found.language,
+        found.line,
+        RecipientState(found.state),
+        found.reason,
+        [_attempt(each, found.due_at) for each in latest_first],
     )
 
 
-def _attempt(row: asyncpg.Record) -> Attempt:
-    if row["waits"] is not None:
-        state = _BY_PENDING[row["waits"]]
-    elif row["kind"] == 1:
-        state = AttemptState(EvidenceRank(row["status"]).name.lower())
-    else:
-        state = _BY_KIND[row["kind"]]
-    copied = {
-        name: row[name]
-        for name in ("phone_number_id", "wamid", "code", "attempted_at", "sent_at", "delivered_at")
-    }
-    copied |= {name: row[name] for name in ("read_at", "failed_at", "due_at")}
-    return Attempt(number=row["attempt_no"], state=state, reason=_meaning(row["reason"]), **copied)
-
-
-def _meaning(reason: str | None) -> str | None:
-    return None if reason is None else meaning_of(reason) or reason
-
-
-def _reply(row: asyncpg.Record) -> Reply:
-    body: dict[str, Any] = row["body"] if isinstance(row["body"], dict) else {}
-    text = body.get("text")
-    words = text.get("body", "") if isinstance(text, dict) else ""
-    return Reply(row["sent_at"], row["phone_number_id"], row["type"], str(words))
+def _attempt(found: PersonAttempt, due_at: datetime | None) -> Attempt:
+    state = _BY_OUTCOME.get(found.outcome) or AttemptState(found.status or "accepted")
+    return Attempt(
+        number=found.attempt_no,
+        state=state,
+        phone_number_id=found.phone_number_id,
+        wamid=found.wamid,
+        code=found.code,
+        reason=found.reason,
+        attempted_at=found.attempted_at,
+        sent_at=found.sent_at,
+        delivered_at=found.delivered_at,
+        read_at=found.read_at,
+        failed_at=found.failed_at,
+        due_at=due_at if state is AttemptState.WAITS else None,
+    )

@@ -54,26 +54,3 @@ SELECT audit_id, at, actor, action, audit.campaign_id, campaigns.name AS campaig
 FROM audit LEFT JOIN campaigns USING (campaign_id)
 WHERE $1::bigint IS NULL OR audit_id < $1
 ORDER BY audit_id DESC LIMIT $2;
-
--- name: of_phone
--- Where a phone is a recipient, the newest campaign first. $1: its forms. No index holds phones: reads all recipients.
-SELECT range_id, seq, line, campaigns.name AS campaign, template ->> 'name' AS template,
-       template ->> 'language' AS language, recipient_states.state, recipient_states.reason
-FROM recipient_states JOIN campaigns USING (campaign_id)
-WHERE (range_id, seq) IN (SELECT range_id, seq FROM recipients WHERE phone = ANY ($1::bigint[]) OFFSET 0)
-ORDER BY campaign_id DESC LIMIT $2;
-
--- name: attempts
--- Every attempt of recipients, the latest first; one in doubt or under way has no outcome.
-SELECT range_id, seq, attempt_no, phone_number_id, kind, status, wamid, code, reason, attempted_at, sent_at, delivered_at,
-       read_at, failed_at, NULL AS waits, NULL::timestamptz AS due_at
-FROM outcomes WHERE (range_id, seq) IN (SELECT * FROM unnest($1::bigint[], $2::integer[]))
-UNION ALL
-SELECT range_id, seq, attempt_no, phone_number_id, NULL, NULL, NULL, NULL, reason, since, NULL, NULL, NULL, NULL, state, due_at
-FROM pending_attempts WHERE (range_id, seq) IN (SELECT * FROM unnest($1::bigint[], $2::integer[]))
-ORDER BY range_id, seq, attempt_no DESC;
-
--- name: replies
--- What a phone wrote, the newest first.
-SELECT wamid, phone_number_id, type, sent_at, body FROM incoming_messages
-WHERE sender = ANY ($1::text[]) ORDER BY sent_at DESC LIMIT $2;

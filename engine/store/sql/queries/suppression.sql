@@ -23,7 +23,3 @@ DELETE FROM suppressions WHERE phone = ANY($1::bigint[]) RETURNING phone;
 
 -- name: page
 SELECT phone, reason, added_at, source FROM suppressions WHERE phone > $1 ORDER BY phone LIMIT $2;
-
--- name: listed
--- Since when one of these forms of a phone is on the list, and why.
-SELECT reason, added_at FROM suppressions WHERE phone = ANY($1::bigint[]) ORDER BY added_at LIMIT 1;
